@@ -1,0 +1,81 @@
+# Every target makes the virtual environment it needs; no other step is done by hand.
+#
+#   make demo        train a small network on real handwritten digits
+#   make test        the tests                (some of them: make test ARGS="tests/core -k tape")
+#   make test-long   the tests, with many more random programs
+#   make bench       against JAX, PyTorch and TensorFlow, in an environment of their own
+#   make lint        style, and `make format` mends it
+#   make types       static types
+#   make docs        runs the examples of README.md and docs/, and checks their links
+#   make snapshot    accept a change of the public names
+#   make clean       remove everything that make made
+#
+# With another Python: make test PYTHON=python3.12 (its environment is .venv-python3.12).
+
+ifdef PYTHON
+VENV ?= .venv-$(notdir $(PYTHON))
+else
+PYTHON := $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
+    $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV ?= .venv
+endif
+
+BIN := $(VENV)/bin
+PIP := bin/python -m pip --disable-pip-version-check
+JOBS ?= 4
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses $(JOBS) --dist worksteal
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.SECONDARY:
+.PHONY: help demo test test-long bench lint format types docs snapshot clean
+
+help:
+	@sed -n '3,14s/^# \{0,1\}//p' Makefile
+
+demo: $(VENV)/ready-demo
+	$(BIN)/gradtape demo $(ARGS)
+
+test: $(VENV)/ready-test
+	$(PYTEST) $(ARGS)
+
+test-long: $(VENV)/ready-test
+	$(PYTEST) --long $(ARGS)
+
+bench: $(VENV)-bench/ready-bench
+	$(VENV)-bench/bin/python -m benchmarks $(ARGS)
+
+lint: $(VENV)/ready-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/ready-lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/ready-lint
+	$(BIN)/mypy
+
+docs: $(VENV)/ready-test
+	$(BIN)/python -m pytest tests/test_docs.py $(ARGS)
+
+snapshot: $(VENV)/ready-test
+	$(BIN)/python tests/architecture/public_names.py --write
+
+clean:
+	rm -rf $(VENV) .venv-* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+
+# One stamp per extra. PyTorch's own index has the builds without CUDA, which are a tenth of the size.
+%/ready-bench: pyproject.toml | %/bin/python
+	$*/$(PIP) install -qq --retries 1 --extra-index-url https://download.pytorch.org/whl/cpu -e '.[bench]'
+	@touch $@
+
+$(VENV)/ready-%: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/$(PIP) install -qq -e '.[$*]'
+	@touch $@
+
+# A Python that was packaged without ensurepip still makes an environment, with the pip it has.
+%/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	    || { echo 'gradtape needs Python 3.11 or later; name one: make PYTHON=/path/to/python3.11 ...'; exit 1; }
+	$(PYTHON) -m venv $* || { $(PYTHON) -m venv --clear --without-pip $* && $(PYTHON) -m pip --python $@ install -qq pip; }

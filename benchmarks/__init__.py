@@ -1,0 +1,1 @@
+"""gradtape beside JAX, PyTorch and TensorFlow: `python -m benchmarks`."""

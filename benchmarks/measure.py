@@ -1,0 +1,220 @@
+"""How the rows are measured: one method for each kind of measurement."""
+
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from benchmarks.peers import WORKPLACE, Variant
+from benchmarks.workers import WorkerError, WorkerProcess
+
+# Results are compared with those of the first of these that is there.
+REFERENCES = ("torch_eager", "tensorflow_eager", "jax_jit", "tensorflow_function")
+
+
+@dataclass
+class Line:
+    """A line of the table: a number for each variant, in `unit`, or why there is none.
+
+    `targets` are the largest ratios of gradtape's number to another's that are wanted, `limit` the largest number.
+    """
+
+    key: str
+    title: str
+    unit: str
+    targets: dict[str, float] = field(default_factory=dict)
+    limit: float | None = None
+    compared: bool = True
+    numbers: dict[str, float] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    deviations: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Repetitions of `seconds` each after a warm-up, and how many processes for what is measured once in each."""
+
+    repetitions: int
+    seconds: float
+    warm_up: float
+    processes: int
+
+
+FULL = Effort(repetitions=15, seconds=0.2, warm_up=1.0, processes=5)
+QUICK = Effort(repetitions=3, seconds=0.05, warm_up=0.2, processes=1)
+
+
+class Benchmark:
+    """Measures rows for `variants`, whose peers run in `pythons`."""
+
+    def __init__(self, variants: list[Variant], pythons: dict[str, str], effort: Effort):
+        self.variants, self.pythons, self.effort = variants, pythons, effort
+        self.kinds: dict[str, Callable[[ModuleType], list[Line]]] = {
+            "time per step": self.time_per_step,
+            "process start": self.process_start,
+            "first step": self.first_step,
+            "peak memory": self.peak_memory,
+            "memory growth": self.memory_growth,
+        }
+
+    def measure(self, row: ModuleType) -> list[Line]:
+        """The lines of the table that `row` gives."""
+        return self.kinds[row.MEASURE](row)
+
+    def variants_of(self, row: ModuleType) -> list[Variant]:
+        """Those that `row` has a function for, the tuned one where the row asks for it."""
+        tuned = getattr(row, "WITH_TUNED_ALLOCATOR", False)
+        return [variant for variant in self.variants if hasattr(row, variant.function) and (tuned or not variant.tuned)]
+
+    def worker(self, variant: Variant, stack: ExitStack, cache: str | None = None) -> WorkerProcess:
+        """A new process for `variant`, which ends with `stack`; without `cache` it starts with an empty one."""
+        if cache is None:
+            cache = stack.enter_context(tempfile.TemporaryDirectory(prefix="gradtape-bench-"))
+        WORKPLACE.mkdir(exist_ok=True)
+        log = stack.enter_context(open(WORKPLACE / "workers.log", "a"))
+        return stack.enter_context(WorkerProcess(variant, self.pythons[variant.peer], Path(cache), log))
+
+    def time_per_step(self, row: ModuleType) -> list[Line]:
+        """Seconds per step in steady state: interleaved repetitions, the minimum for each variant."""
+        line = Line(row.KEY, row.TITLE, "s", row.TARGETS)
+        run = "run" if getattr(row, "STEPS_DEPEND", False) else "look"
+        with ExitStack() as stack:
+            workers = {}
+            for variant in self.variants_of(row):
+                try:
+                    worker = self.worker(variant, stack)
+                    worker.prepare(name_of(row))
+                    worker.ask("look", row.CHECKED_STEPS)
+                    workers[variant.name] = worker
+                except WorkerError as error:
+                    line.reasons[variant.name] = str(error)
+            self.compare(row, line, workers)
+            steps = {name: getattr(row, "STEPS", None) or self.warm_up(worker, run) for name, worker in workers.items()}
+            for _ in range(getattr(row, "REPETITIONS", self.effort.repetitions)):
+                for name, worker in workers.items():
+                    (seconds,) = worker.ask(run, steps[name])
+                    line.numbers[name] = min(seconds / steps[name], line.numbers.get(name, np.inf))
+        return [line]
+
+    def compare(self, row: ModuleType, line: Line, workers: dict[str, WorkerProcess]) -> None:
+        """Compare the results of all `workers`, and drop those that deviate by more than `row` tolerates."""
+        results = {}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, worker in workers.items():
+                path = Path(folder, f"{name}.npz")
+                worker.ask("save", path)
+                with np.load(path) as arrays:
+                    results[name] = [arrays[key] for key in arrays.files]
+        reference = next((results[name] for name in REFERENCES if name in results), None)
+        for name, arrays in results.items():
+            if reference is None:
+                continue
+            line.deviations[name] = deviation(arrays, reference)
+            if not line.deviations[name] <= row.TOLERANCE:
+                line.reasons[name] = f"WRONG: deviates by {line.deviations[name]:.1e}, tolerated {row.TOLERANCE:.0e}"
+                del workers[name]
+
+    def warm_up(self, worker: WorkerProcess, run: str) -> int:
+        """Run `worker` for a while; how many steps fill a repetition."""
+        end = time.perf_counter() + self.effort.warm_up
+        steps, seconds = 1, 0.0
+        while time.perf_counter() < end or seconds < self.effort.seconds / 2:
+            steps = steps * 2 if seconds < self.effort.seconds / 2 else steps
+            (seconds,) = worker.ask(run, steps)
+        return max(1, round(steps * self.effort.seconds / seconds))
+
+    def process_start(self, row: ModuleType) -> list[Line]:
+        """Seconds from the start of a process until its first result is there."""
+        return self.in_new_processes(row, lambda since_start, step: since_start)
+
+    def first_step(self, row: ModuleType) -> list[Line]:
+        """Seconds of the first step of a process."""
+        return self.in_new_processes(row, lambda since_start, step: step)
+
+    def in_new_processes(self, row: ModuleType, clock: Callable[[float, float], float]) -> list[Line]:
+        """The minimum of `clock` over processes that find an empty cache of compiled programs, or a filled one."""
+        limit = getattr(row, "LIMIT", None)
+        empty = Line(row.KEY, f"{row.TITLE}, empty cache", "s", row.TARGETS, limit)
+        filled = Line(row.KEY, f"{row.TITLE}, programs cached on disk", "s", row.TARGETS, limit)
+        with tempfile.TemporaryDirectory(prefix="gradtape-bench-") as folder:
+            for repetition in range(1 + self.effort.processes):
+                for variant in self.variants_of(row):
+                    for line, cache in ((empty, None), (filled, f"{folder}/{variant.name}")):
+                        if variant.name in line.reasons:
+                            continue
+                        try:
+                            seconds = self.in_new_process(row, variant, cache, clock)
+                        except WorkerError as error:
+                            line.reasons[variant.name] = str(error)
+                            continue
+                        if repetition:  # the first fills the caches, this one's and the system's of files
+                            line.numbers[variant.name] = min(seconds, line.numbers.get(variant.name, np.inf))
+        return [empty, filled]
+
+    def in_new_process(self, row: ModuleType, variant: Variant, cache: str | None, clock) -> float:
+        """`clock` of one process."""
+        with ExitStack() as stack:
+            start = time.perf_counter()
+            worker = self.worker(variant, stack, cache)
+            worker.prepare(name_of(row))
+            (step,) = worker.ask("look", 1)
+            return clock(time.perf_counter() - start, step)
+
+    def peak_memory(self, row: ModuleType) -> list[Line]:
+        """The peak during some steps after the first, above what the process held before the first."""
+        line = Line(row.KEY, row.TITLE, "bytes", row.TARGETS)
+        for variant in self.variants_of(row):
+            with ExitStack() as stack:
+                try:
+                    worker = self.worker(variant, stack)
+                    worker.prepare(name_of(row))
+                    before, _, _ = worker.ask("memory")
+                    worker.ask("look", row.STEPS)
+                    worker.ask("reset_peak")
+                    worker.ask("look", row.STEPS)
+                    _, peak, _ = worker.ask("memory")
+                    line.numbers[variant.name] = peak - before
+                except WorkerError as error:
+                    line.reasons[variant.name] = str(error)
+        return [line]
+
+    def memory_growth(self, row: ModuleType) -> list[Line]:
+        """Resident memory and Python objects after many steps, less those after some."""
+        memory = Line(row.KEY, f"{row.TITLE} memory", "bytes", limit=row.MEMORY_LIMIT, compared=False)
+        objects = Line(row.KEY, f"{row.TITLE} objects", "count", limit=row.OBJECTS_LIMIT, compared=False)
+        some, many = row.STEPS
+        for variant in self.variants_of(row):
+            with ExitStack() as stack:
+                try:
+                    worker = self.worker(variant, stack)
+                    worker.prepare(name_of(row))
+                    worker.ask("run", some)
+                    resident, _, count = worker.ask("memory")
+                    worker.ask("run", many - some)
+                    resident_later, _, count_later = worker.ask("memory")
+                    memory.numbers[variant.name] = resident_later - resident
+                    objects.numbers[variant.name] = count_later - count
+                except WorkerError as error:
+                    memory.reasons[variant.name] = str(error)
+        return [memory, objects]
+
+
+def name_of(row: ModuleType) -> str:
+    """The name of the file of `row`."""
+    return row.__name__.rpartition(".")[2]
+
+
+def deviation(arrays: list[np.ndarray], reference: list[np.ndarray]) -> float:
+    """The largest difference of an element from the reference, as a share of the largest element of its array."""
+    if [array.shape for array in arrays] != [array.shape for array in reference]:
+        return np.inf
+    differences = (
+        np.abs(array - expected).max() / max(np.abs(expected).max(), np.finfo(np.float32).tiny)
+        for array, expected in zip(arrays, reference, strict=True)
+    )
+    return float(max(differences))

@@ -1,0 +1,80 @@
+"""Who takes part: the variants that a row may have a function for, and the Python environment of each peer."""
+
+import importlib.util
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+WORKPLACE = ROOT / ".bench"
+
+# PyTorch's own index has the builds without CUDA, which are a tenth of the size.
+REQUIREMENTS = {
+    "gradtape": [],
+    "jax": [],
+    "tensorflow": ["tensorflow==2.21.0"],
+    "torch": ["torch==2.13.0", "numpy", "--extra-index-url", "https://download.pytorch.org/whl/cpu"],
+}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A column of the table: `function` of a row's file, run in the environment of `peer`."""
+
+    name: str
+    title: str
+    peer: str
+    function: str
+    tuned: bool = False
+
+
+VARIANTS = (
+    Variant("gradtape", "gradtape", "gradtape", "gradtape"),
+    Variant("gradtape_run", "gradtape run", "gradtape", "gradtape", tuned=True),
+    Variant("tensorflow_eager", "TensorFlow eager", "tensorflow", "tensorflow_eager"),
+    Variant("tensorflow_function", "tf.function", "tensorflow", "tensorflow_function"),
+    Variant("torch_eager", "PyTorch eager", "torch", "torch_eager"),
+    Variant("torch_compile", "torch.compile", "torch", "torch_compile"),
+    Variant("jax_jit", "jax.jit", "jax", "jax_jit"),
+)
+TITLES = {variant.name: variant.title for variant in VARIANTS}
+
+
+class PeerUnavailable(Exception):
+    """A peer that cannot be installed here; the message says why."""
+
+
+def python_of(peer: str, given: dict[str, str]) -> str:
+    """The Python that can import `peer`: the one given for it, this one if it can, or that of an environment made here.
+
+    Raises PeerUnavailable where pip cannot install it.
+    """
+    if peer in given:
+        return given[peer]
+    if not REQUIREMENTS[peer] or importlib.util.find_spec(peer):
+        return sys.executable
+    environment = WORKPLACE / peer
+    python, stamp = environment / "bin" / "python", environment / "requirements"
+    wanted = " ".join(REQUIREMENTS[peer])
+    if not stamp.exists() or stamp.read_text() != wanted:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", environment], check=True)
+        command = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--retries", "1"]
+        installed = subprocess.run([*command, *REQUIREMENTS[peer]], stderr=subprocess.PIPE, text=True)
+        if installed.returncode:
+            errors = [line for line in installed.stderr.splitlines() if line.startswith("ERROR")]
+            raise PeerUnavailable("; ".join(errors) or installed.stderr.strip())
+        stamp.write_text(wanted)
+    return str(python)
+
+
+VERSION = """
+import importlib.metadata, sys
+print(importlib.metadata.version(sys.argv[1]))
+"""
+
+
+def version_of(peer: str, python: str) -> str:
+    """The version of `peer` that `python` imports, or "here" for a gradtape that is run from its folder."""
+    found = subprocess.run([python, "-c", VERSION, peer], capture_output=True, text=True)
+    return found.stdout.strip() or "here"

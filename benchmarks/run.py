@@ -1,0 +1,83 @@
+"""Compare gradtape with JAX, PyTorch and TensorFlow: one table, everybody's repetitions interleaved in one call."""
+
+import argparse
+import importlib
+import json
+import platform
+import sys
+from dataclasses import asdict
+from datetime import date
+
+from rich.console import Console
+
+from benchmarks import report
+from benchmarks.measure import FULL, QUICK, Benchmark
+from benchmarks.peers import ROOT, VARIANTS, WORKPLACE, PeerUnavailable, python_of, version_of
+
+ROWS = (
+    "mlp",
+    "sine_chain",
+    "three_heads",
+    "convolution",
+    "process_start",
+    "peak_memory",
+    "new_shapes",
+    "known_shapes",
+    "first_step_mlp",
+    "first_step_three_heads",
+    "memory_growth",
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print the table, and after a whole run write it to docs/benchmarks.md; 1 if a result was wrong."""
+    rows = {module.KEY: module for module in (importlib.import_module(f"benchmarks.rows.{name}") for name in ROWS)}
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("--rows", help=f"some rows only, of {','.join(rows)}")
+    parser.add_argument("--variants", help=f"some columns only, of {','.join(report.TITLES)}")
+    parser.add_argument("--quick", action="store_true", help="few repetitions: to try it, not to quote it")
+    parser.add_argument(
+        "--python", action="append", default=[], metavar="PEER=PATH", help="the Python that has a peer installed"
+    )
+    parsed = parser.parse_args(arguments)
+    keys = choice(parser, parsed.rows, rows)
+    names = choice(parser, parsed.variants, report.TITLES)
+    given = dict(argument.split("=", 1) for argument in parsed.python)
+    console = Console(stderr=True, highlight=False)
+
+    pythons, missing = {}, []
+    for peer in dict.fromkeys(variant.peer for variant in VARIANTS if variant.name in names):
+        try:
+            with console.status(f"{peer}: setting up its environment"):
+                pythons[peer] = python_of(peer, given)
+        except PeerUnavailable as error:
+            missing.append(f"{peer} could not be installed: {error}")
+    variants = [variant for variant in VARIANTS if variant.name in names and variant.peer in pythons]
+    versions = ", ".join(f"{peer} {version_of(peer, python)}" for peer, python in pythons.items())
+    heading = f"{date.today()}, {report.machine()}, Python {platform.python_version()}, {versions}"
+
+    benchmark, lines = Benchmark(variants, pythons, QUICK if parsed.quick else FULL), []
+    for key in keys:
+        with console.status(f"({key}) {rows[key].TITLE}"):
+            lines += benchmark.measure(rows[key])
+
+    report.print_table(lines, heading)
+    for reason in missing:
+        console.print(reason, markup=False)
+    (WORKPLACE / "results.json").write_text(json.dumps([asdict(line) for line in lines], indent=1))
+    if not (parsed.quick or parsed.rows or parsed.variants or missing):
+        report.write_table(ROOT / "docs" / "benchmarks.md", report.markdown(lines, heading))
+    return int(any(reason.startswith("WRONG") for line in lines for reason in line.reasons.values()))
+
+
+def choice(parser: argparse.ArgumentParser, text: str | None, known) -> list[str]:
+    """The names in `text`, separated by commas, all of which are `known`; all known ones without a text."""
+    chosen = list(known) if text is None else text.split(",")
+    for name in chosen:
+        if name not in known:
+            parser.error(f"received {name!r}, expected some of {','.join(known)}")
+    return chosen
+
+
+if __name__ == "__main__":
+    sys.exit(main())

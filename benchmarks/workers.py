@@ -1,0 +1,72 @@
+"""A worker as a process of its own that is asked for one thing at a time."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from benchmarks.peers import ROOT, Variant
+
+
+class WorkerError(Exception):
+    """What a worker answered instead of `ok`."""
+
+
+class WorkerProcess:
+    """A worker (see worker.py) for `variant`, halted by a signal except while it is asked for something.
+
+    `cache` is the folder where it may keep compiled programs for later processes; `log` gets its standard error.
+    """
+
+    def __init__(self, variant: Variant, python: str, cache: Path, log):
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "XDG_CACHE_HOME": str(cache),
+            "TORCHINDUCTOR_CACHE_DIR": str(cache),
+            "CUDA_VISIBLE_DEVICES": "",
+            "JAX_PLATFORMS": "cpu",
+            "TF_CPP_MIN_LOG_LEVEL": "2",
+        }
+        self.variant = variant
+        self.process = subprocess.Popen(
+            [python, "-m", "benchmarks.worker"],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            bufsize=1,
+        )
+
+    def ask(self, *words) -> list[float]:
+        """Send a line, wait for the answer, and return its numbers; raises WorkerError."""
+        self.process.send_signal(signal.SIGCONT)
+        try:
+            print(*words, file=self.process.stdin)
+            answer = self.process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            raise WorkerError(f"the process ended with status {self.process.wait()}")
+        self.process.send_signal(signal.SIGSTOP)
+        verdict, _, rest = answer.strip().partition(" ")
+        if verdict != "ok":
+            raise WorkerError(rest)
+        return [float(number) for number in rest.split()]
+
+    def prepare(self, row: str) -> None:
+        """Build the step of the row in the file `row`."""
+        if self.variant.tuned:
+            self.ask("tune")
+        self.ask("prepare", row, self.variant.function)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()

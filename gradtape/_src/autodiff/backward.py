@@ -1,0 +1,246 @@
+"""The one reverse pass. It serves tapes, calls of Programs, Jacobians: whatever is differentiated is walked here."""
+
+from gradtape._src.core import engine
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.program import CALL, ELEMENT, leaf
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.ops.array import zeros
+from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
+from gradtape._src.ops.math import add_n
+
+
+class Entry:
+    """One recorded op: the node, its input nodes, and a gradient function of its own where it has one."""
+
+    __slots__ = ("inputs", "node", "rule")
+
+    def __init__(self, node, inputs, rule=None):
+        self.node, self.inputs, self.rule = node, inputs, rule
+
+
+class Operation:
+    """What a gradient function sees of the op: `type`, `inputs`, `outputs`, `get_attr(name)`."""
+
+    __slots__ = ("entry", "needed")
+
+    def __init__(self, entry, needed):
+        self.entry, self.needed = entry, needed
+
+    @property
+    def type(self):
+        """The op type's name."""
+        return self.entry.node.op.type
+
+    @property
+    def name(self):
+        """The op's name: its type, in eager code."""
+        return self.entry.node.op.type
+
+    @property
+    def inputs(self):
+        """The input Tensors."""
+        return tuple([handle(n) for n in self.entry.inputs])
+
+    @property
+    def outputs(self):
+        """The output Tensors."""
+        node = self.entry.node
+        if type(node.aval) is tuple:
+            return tuple([EagerTensor(n) for n in engine.elements(node)])
+        return (handle(node),)
+
+    def get_attr(self, name):
+        """The value of an attribute, by its name."""
+        node = self.entry.node
+        try:
+            return node.attrs[node.op.attributes.index(name)]
+        except ValueError:
+            raise ValueError(
+                f"{self.type} has no attribute {name!r}; it has {', '.join(node.op.attributes) or 'none'}."
+            ) from None
+
+
+def handle(node):
+    """A Tensor of a node, which leaves the handle that the user holds in force."""
+    held = node.handle
+    tensor = EagerTensor(node)
+    if held is not None and held() is not None:
+        node.handle = held
+    return tensor
+
+
+def differentiable(node):
+    """Whether a gradient can flow into a node: it is floating or complex (for a tuple: one of its elements is)."""
+    if type(node.aval) is tuple:
+        return any(a.inexact for a in node.aval)
+    return node.aval.inexact
+
+
+def active_nodes(entries, starts):
+    """The nodes that depend on `starts`, each with the position from which its use counts.
+
+    `starts` is a dict from node to such a position; for a node that an entry computes it is the entry's position.
+    """
+    active = dict(starts)
+    for position, entry in enumerate(entries):
+        node = entry.node
+        op = node.op
+        if op.gradient is None and op.reason is not None and entry.rule is None:
+            continue
+        for source in entry.inputs:
+            if active.get(source, position + 1) <= position:
+                if active.get(node, position + 1) > position and differentiable(node):
+                    active[node] = position
+                break
+    return active
+
+
+def reverse(entries, active, cotangents):
+    """Send cotangents (a dict from node to Tensor or IndexedSlices) back through `entries`.
+
+    Only nodes in `active` (from `active_nodes`) take part. Returns the dict with the cotangent of every active node
+    that the targets depend on; entries are visited once, last to first, without recursion.
+    """
+    received = {node: [cotangent] for node, cotangent in cotangents.items()}
+    total = {}
+    for position in range(len(entries) - 1, -1, -1):
+        entry = entries[position]
+        node = entry.node
+        if active.get(node) != position or node not in received:
+            continue
+        cotangent = total[node] = summed(received.pop(node))
+        if node.op is ELEMENT:
+            parts = received.setdefault(entry.inputs[0], [Parts()])[0]
+            parts.setdefault(node.attrs[0], []).append(cotangent)
+            continue
+        needed = tuple([active.get(source, position + 1) <= position for source in entry.inputs])
+        if True not in needed:
+            continue
+        for source, need, result in zip(entry.inputs, needed, apply_rule(entry, needed, cotangent), strict=True):
+            if need and result is not None:
+                if node.op.broadcasting:
+                    result = unbroadcast(result, source.aval.shape)
+                received.setdefault(source, []).append(result)
+    for node, contributions in received.items():
+        total[node] = summed(contributions)
+    return total
+
+
+class Parts(dict):
+    """The cotangent of a node with several outputs: output index → contributions so far."""
+
+
+def apply_rule(entry, needed, cotangent):
+    """The cotangents of an entry's inputs, as a list with one result (or None) for each."""
+    node = entry.node
+    rule = entry.rule or node.op.gradient
+    if rule is None:
+        raise LookupError(f"gradient registry has no entry for: {node.op.type}")
+    operation = Operation(entry, needed)
+    if isinstance(cotangent, Parts):
+        grads = [summed(cotangent[i]) if i in cotangent else None for i in range(len(node.aval))]
+        if node.op is not CALL:
+            grads = [zeros(a.shape, a.type) if d is None else d for d, a in zip(grads, node.aval, strict=True)]
+    else:
+        grads = [cotangent]
+    grads = [d.to_dense() if isinstance(d, IndexedSlices) else d for d in grads]
+    results = rule(operation, *grads)
+    if not isinstance(results, (list, tuple)):
+        results = [results]
+    if len(results) != len(entry.inputs):
+        raise ValueError(
+            f"Num gradients {len(results)} generated for op {node.op.type} do not match num inputs {len(entry.inputs)}: the "
+            "gradient function must return one tensor or None for each input."
+        )
+    if entry.rule is not None or node.op.impure:
+        results = [_checked(node.op, source, result, i) for i, (source, result) in enumerate(zip(entry.inputs, results, strict=True))]
+    return results
+
+
+def _checked(op, source, result, index):
+    """A gradient that a user's function returned, as a Tensor of the input's dtype and shape; else an error that names it."""
+    if result is None or isinstance(result, IndexedSlices):
+        return result
+    if not isinstance(result, Tensor):
+        result = tensor(result, source.aval.type if not hasattr(result, "dtype") else None)
+    if result.node.aval.dtype is not source.aval.dtype and source.aval.inexact:
+        raise ValueError(
+            f"The gradient function of {op.type} returned dtype {result.dtype.name} for input {index}, which has dtype "
+            f"{source.aval.type.name}. Cast the gradient to the input's dtype."
+        )
+    if result.node.aval.shape != source.aval.shape and not op.broadcasting:
+        raise ValueError(
+            f"The gradient function of {op.type} returned shape {result.shape} for input {index}, which has shape "
+            f"{source.aval.tensor_shape}. A gradient has the shape of its input."
+        )
+    return result
+
+
+def summed(contributions):
+    """The sum of what flowed into one node. All IndexedSlices stay IndexedSlices, a mixture becomes dense."""
+    if len(contributions) == 1:
+        return contributions[0]
+    if isinstance(contributions[0], Parts):
+        merged = Parts()
+        for parts in contributions:
+            for index, pieces in parts.items():
+                merged.setdefault(index, []).extend(pieces)
+        return merged
+    if all(isinstance(c, IndexedSlices) for c in contributions):
+        return concatenate_slices(contributions)
+    dense = [c.to_dense() if isinstance(c, IndexedSlices) else c for c in contributions]
+    return dense[0] + dense[1] if len(dense) == 2 else add_n(dense)
+
+
+def vjp_program(program, given, needed):
+    """The Program from `(parameters…, cotangents of the outputs in `given`)` to the cotangents of parameters in `needed`.
+
+    Returns it with a tuple that says for each needed parameter which output holds its cotangent (None: nothing flows).
+    """
+    key = (given, needed)
+    known = program.derived.get(key)
+    if known is not None:
+        return known
+    count = len(program.parameters) - len(program.constants)
+    parameters = [leaf(a, None) for a in program.parameters[:count]]
+    seeds = [leaf(program.aval_of(program.outputs[i]), None) for i in given]
+    with engine.tracing() as trace:
+        outputs = engine.inline(program, parameters)
+        entries = [Entry(node, node.inputs) for node in trace.nodes]
+        active = active_nodes(entries, {parameters[i]: 0 for i in needed})
+        cotangents = {}
+        for index, seed in zip(given, seeds, strict=True):
+            node = outputs[index]
+            if node in active:
+                mine = EagerTensor(seed)
+                cotangents[node] = cotangents[node] + mine if node in cotangents else mine
+        total = reverse(entries, active, cotangents)
+        results, where = [], []
+        for i in needed:
+            found = total.get(parameters[i])
+            if found is None:
+                where.append(None)
+                continue
+            where.append(len(results))
+            results.append((found.to_dense() if isinstance(found, IndexedSlices) else found).node)
+        derived = engine.close(trace, results, [*parameters, *seeds])
+    known = program.derived[key] = derived, tuple(where)
+    return known
+
+
+def _call_gradient(op, *grads):
+    (program,) = op.entry.node.attrs
+    given = tuple([i for i, d in enumerate(grads) if d is not None])
+    needed = tuple([i for i, need in enumerate(op.needed) if need])
+    derived, where = vjp_program(program, given, needed)
+    results = [None] * len(op.needed)
+    if derived.outputs:
+        nodes = engine.call(derived, (*op.entry.inputs, *[grads[i].node for i in given]))
+        for i, place in zip(needed, where, strict=True):
+            if place is not None:
+                results[i] = EagerTensor(nodes[place])
+    return results
+
+
+CALL.gradient = _call_gradient

@@ -1,0 +1,34 @@
+"""The C allocator of this process: keep the memory of a training step for the next one."""
+
+import ctypes
+import sys
+
+# Parameters of glibc's mallopt(3), from <malloc.h>.
+M_TRIM_THRESHOLD = -1
+M_MMAP_THRESHOLD = -3
+M_ARENA_MAX = -8
+
+LARGEST_INT = 2**31 - 1
+# A glibc that bounds the mmap threshold takes half of its largest heap (64 MiB) and refuses more.
+MMAP_THRESHOLDS = (2**30, 2**25)
+
+
+def tune_allocator() -> bool:
+    """Let glibc keep freed memory instead of giving it back to the system; return whether it agreed to.
+
+    By default glibc maps every large array afresh and unmaps it when it is freed, so a step that uses large
+    temporaries pays for their page faults each time it runs. The setting holds for the whole process and keeps its
+    memory at its peak, therefore importing gradtape never changes it: call this before the first op, or start the
+    program with ``gradtape run``. Where the C library is not glibc nothing happens and the result is False.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "gnu_get_libc_version"):
+        return False
+    mallopt = libc.mallopt
+    mallopt.argtypes, mallopt.restype = (ctypes.c_int, ctypes.c_int), ctypes.c_int
+    kept = any(mallopt(M_MMAP_THRESHOLD, threshold) for threshold in MMAP_THRESHOLDS)
+    untrimmed = mallopt(M_TRIM_THRESHOLD, LARGEST_INT)
+    one_arena = mallopt(M_ARENA_MAX, 1)
+    return bool(kept and untrimmed and one_arena)

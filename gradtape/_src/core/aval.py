@@ -1,0 +1,39 @@
+"""What is known of a value without running anything: shape and dtype."""
+
+import math
+
+from gradtape._src.core.dtypes import as_dtype, is_inexact
+from gradtape._src.core.shape import TensorShape
+
+
+class Aval:
+    """Shape and dtype. Interned: equal avals are the same object, so a table of them hashes by identity.
+
+    `shape` is a tuple of ints, `dtype` NumPy's dtype, `type` gradtape's `DType`, `inexact` whether a gradient can flow.
+    """
+
+    __slots__ = ("dtype", "inexact", "ndim", "shape", "size", "tensor_shape", "type")
+
+    def __repr__(self):
+        return f"{self.type.name}{list(self.shape)}"
+
+
+_interned = {}
+
+
+def aval(shape, dtype):
+    """The Aval of `shape` (any sequence of ints) and `dtype` (a NumPy dtype)."""
+    key = (shape, dtype)
+    try:
+        return _interned[key]
+    except (KeyError, TypeError):
+        pass
+    shape = tuple([int(extent) for extent in shape])
+    new = Aval()
+    new.shape, new.ndim, new.size = shape, len(shape), math.prod(shape)
+    new.type = as_dtype(dtype)
+    new.dtype = new.type.numpy
+    new.inexact = is_inexact(new.dtype)
+    new.tensor_shape = TensorShape(shape)
+    new = _interned.setdefault((shape, new.dtype), new)
+    return new

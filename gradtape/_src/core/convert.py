@@ -1,0 +1,302 @@
+"""Python and NumPy values as tensors: which dtype they take, and what cannot be converted."""
+
+import builtins
+
+import numpy as np
+
+from gradtape._src.core import dtypes, engine
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
+
+NUMBERS = (int, float, bool, complex)
+_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3, "O": 4}
+_default = {int: np.dtype(np.int32), float: np.dtype(np.float32), bool: np.dtype(bool), complex: np.dtype(np.complex128)}
+
+
+def node_of(value, dtype=None):
+    """The node of anything that can be a tensor. `dtype` (NumPy's) is what a value without a dtype of its own takes.
+
+    Tensors, variables and NumPy arrays keep their dtype; see `operands` for how operands are matched.
+    """
+    kind = type(value)
+    if kind is EagerTensor:
+        return value.node
+    if kind in _default:
+        return _number(value, dtype)
+    if isinstance(value, Stored):
+        return value.read()
+    if isinstance(value, Tensor):
+        return value.node
+    if isinstance(value, IndexedSlices):
+        return node_of(value.to_dense())
+    return _converted(value, dtype)
+
+
+def _number(value, dtype):
+    if dtype is None:
+        dtype = _default[type(value)]
+        if type(value) is int and not -(2**31) <= value < 2**31:
+            dtype = np.dtype(np.int64)
+    elif _KINDS[dtype.kind] < _KINDS[_default[type(value)].kind] or (type(value) is bool and dtype.kind != "b"):
+        raise TypeError(
+            f"Cannot convert {value!r} to EagerTensor of dtype {dtypes.as_dtype(dtype).name}. Cast the tensor, or give a "
+            f"number that {dtypes.as_dtype(dtype).name} can hold."
+        )
+    try:
+        return engine.number(value, dtype)
+    except OverflowError:
+        raise ValueError(
+            f"Cannot convert {value!r} to a tensor of dtype {dtypes.as_dtype(dtype).name}: it is out of that type's range. "
+            "Give dtype=tf.int64 or tf.float64, or a smaller number."
+        ) from None
+
+
+def _converted(value, dtype=None):
+    """A leaf for a value that is no Tensor: a list, an array of any library, a scalar, a string."""
+    if value is None:
+        raise ValueError("Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor.")
+    convert = getattr(value, "__tf_tensor__", None)
+    if convert is not None:
+        return node_of(convert(dtype))
+    if isinstance(value, (list, tuple)) and _holds_tensor(value):
+        return pack(value, dtype)
+    return engine.constant(to_array(value, dtype))
+
+
+def pack(values, dtype):
+    """The node of a nest of lists that holds tensors; set by the ops that stack."""
+    raise NotImplementedError
+
+
+def _holds_tensor(values):
+    stack = list(values)
+    while stack:
+        item = stack.pop()
+        if isinstance(item, (Tensor, Stored)):
+            return True
+        if isinstance(item, (list, tuple)):
+            stack.extend(item)
+    return False
+
+
+def to_array(value, dtype=None):
+    """`value` as an array that nobody else can change: a JAX array as it is, else the library's own NumPy copy."""
+    if hasattr(value, "__jax_array__") or type(value).__module__.startswith("jaxlib"):
+        array = value if dtype is None or value.dtype == dtype else value.astype(dtype)
+        return array
+    own_type = isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__")
+    if hasattr(value, "detach") and hasattr(value, "requires_grad"):
+        value = value.detach()
+    try:
+        array = np.array(value)
+    except ValueError:
+        raise ValueError(
+            f"Can't convert non-rectangular Python sequence to Tensor: {str(value)[:80]}. All rows must have the same length."
+        ) from None
+    if array.dtype.kind in "US":
+        array = np.array(np.vectorize(_to_bytes, otypes=[object])(array) if array.size else array.astype(object), object)
+    if array.dtype == object:
+        return _object_array(array, value, dtype)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if not own_type and dtype is None:
+        array = _default_type(array, value)
+    if dtype is not None and array.dtype != dtype:
+        array = _cast_constant(array, dtype, value, own_type)
+    dtypes.as_dtype(array.dtype)
+    return array
+
+
+def _to_bytes(item):
+    return item.encode() if isinstance(item, str) else item
+
+
+def _object_array(array, value, dtype):
+    if all(isinstance(item, (str, bytes)) for item in array.ravel()):
+        return np.array(np.vectorize(_to_bytes, otypes=[object])(array) if array.size else array, object)
+    if all(isinstance(item, (int, np.integer)) for item in array.ravel()):
+        raise ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(value)[:80]}")
+    raise ValueError(
+        f"Attempt to convert a value ({str(value)[:80]}) with an unsupported type ({type(value)}) to a Tensor."
+    )
+
+
+def _default_type(array, value):
+    if array.dtype == np.float64:
+        return array.astype(np.float32)
+    if array.dtype == np.int64 and (array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)):
+        return array.astype(np.float32 if array.size == 0 and not isinstance(value, int) else np.int32)
+    return array
+
+
+def _cast_constant(array, dtype, value, own_type):
+    """`array` in `dtype`, if no information of another kind is lost: 1 may become 1.0, 1.5 not 1, nor True 1."""
+    if own_type:
+        return array.astype(dtype)
+    before, after = _KINDS[array.dtype.kind], _KINDS[dtype.kind]
+    if (array.size and before > after) or (array.dtype.kind == "b" and dtype.kind != "b") or after == 4:
+        raise TypeError(
+            f"Cannot convert {str(value)[:80]} to EagerTensor of dtype {dtypes.as_dtype(dtype).name}. Use tf.cast, or give "
+            "values of that type."
+        )
+    if dtype.kind in "iu" and array.size:
+        limits = np.iinfo(dtype)
+        if array.min() < limits.min or array.max() > limits.max:
+            raise ValueError(
+                f"Can't convert Python sequence with out-of-range integer to Tensor: {str(value)[:80]} does not fit "
+                f"{dtypes.as_dtype(dtype).name}."
+            )
+    return array.astype(dtype)
+
+
+def operands(op, values):
+    """The nodes of operands that must have one dtype: the first tensor's; numbers and arrays take it."""
+    dtype = None
+    for value in values:
+        if isinstance(value, (Tensor, Stored)):
+            dtype = value.dtype.numpy
+            break
+    else:
+        for value in values:
+            if isinstance(value, (np.ndarray, np.generic)):
+                dtype = value.dtype
+                break
+        else:
+            if any(type(v) in (float, complex) for v in values) and all(type(v) in NUMBERS for v in values):
+                dtype = _default[complex if any(type(v) is complex for v in values) else float]
+    nodes = []
+    for index, value in enumerate(values):
+        if isinstance(value, (Tensor, Stored)):
+            node = node_of(value)
+            if node.aval.dtype is not dtype:
+                raise mismatch(op, index, dtype, node.aval.dtype)
+        else:
+            node = node_of(value, dtype)
+            if dtype is None:
+                dtype = node.aval.dtype
+        nodes.append(node)
+    return tuple(nodes)
+
+
+_spoken = {"float32": "float", "float64": "double", "float16": "half"}
+
+
+def mismatch(op, index, expected, received):
+    """The error for two tensors of different dtypes."""
+    names = [dtypes.as_dtype(d).name for d in (expected, received)]
+    expected, received = [_spoken.get(name, name) for name in names]
+    return invalid(
+        f"cannot compute {op.type} as input #{index}(zero-based) was expected to be a {expected} tensor but is a {received} "
+        f"tensor [Op:{op.type}] (use tf.cast to bring both to one dtype)"
+    )
+
+
+def tensor(value, dtype=None, hint=None):
+    """`value` as a Tensor. A tensor of another dtype than `dtype` is a ValueError."""
+    wanted = dtypes.as_dtype(dtype).numpy if dtype is not None else None
+    if type(value) is EagerTensor and wanted is None:
+        return value
+    if isinstance(value, (Tensor, Stored)):
+        if wanted is not None and value.dtype.numpy is not wanted:
+            raise ValueError(
+                f"Tensor conversion requested dtype {dtypes.as_dtype(dtype).name} for Tensor with dtype {value.dtype.name}: "
+                f"{value!r}. Use tf.cast."
+            )
+        return EagerTensor(value.read()) if isinstance(value, Stored) else value
+    if isinstance(value, IndexedSlices):
+        return value.to_dense()
+    if wanted is None and hint is not None:
+        try:
+            return tensor(value, hint)
+        except (TypeError, ValueError):
+            pass
+    if wanted is not None and wanted == object:
+        wanted = None
+    node = node_of(value, wanted)
+    return EagerTensor(node)
+
+
+@public
+def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None):
+    """`value` (number, list, array, variable, tensor) as a Tensor of `dtype`, or of the dtype that it suggests.
+
+    A tensor of another dtype is a ValueError; a list that is not rectangular too.
+    """
+    return tensor(value, dtype, dtype_hint)
+
+
+@public
+def constant(value, dtype=None, shape=None, name="Const"):
+    """A constant Tensor: `value` copied, in `dtype` if given (else NumPy's own, float32 and int32 for Python numbers).
+
+    `shape` reshapes the values; a single value fills it. TypeError if the values do not fit the shape.
+    """
+    if isinstance(value, (Tensor, Stored)):
+        result = tensor(value)
+        if dtype is not None and result.dtype != dtypes.as_dtype(dtype):
+            result = tensor(np.asarray(result.numpy()).astype(dtypes.as_dtype(dtype).numpy))
+        if shape is None:
+            return result
+        value, dtype = result.numpy(), result.dtype
+    wanted = dtypes.as_dtype(dtype).numpy if dtype is not None else None
+    if isinstance(value, (list, tuple)) and _holds_tensor(value):
+        return EagerTensor(pack(value, wanted))
+    if wanted is not None and wanted == object:
+        wanted = None
+    array = to_array(value, wanted)
+    if shape is not None:
+        array = _shaped(array, tuple([int(extent) for extent in shape]))
+    return EagerTensor(engine.constant(array))
+
+
+def _shaped(array, shape):
+    size = int(np.prod(shape, dtype=np.int64))
+    if array.size == size:
+        return np.asarray(array).reshape(shape)
+    if array.size == 1:
+        return np.full(shape, np.asarray(array).reshape(()), array.dtype)
+    raise TypeError(
+        f"Eager execution of tf.constant with unsupported shape. Tensor {str(array)[:80]} (converted from the value) has "
+        f"{array.size} elements, but got `shape` {list(shape)} with {size} elements."
+    )
+
+
+def _rebuild(array):
+    return constant(array)
+
+
+Tensor.__reduce__ = lambda self: (_rebuild, (self.numpy(),))
+
+
+@public
+def is_tensor(x):
+    """Whether `x` is a Tensor, Variable or IndexedSlices."""
+    return isinstance(x, (Tensor, Variable, IndexedSlices))
+
+
+def static(value, what, kinds=(builtins.int, np.integer)):
+    """The Python value of an argument that is structure (an axis, a size): a number, or a tensor whose value is taken."""
+    if isinstance(value, kinds) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, (Tensor, Stored)) or isinstance(value, np.ndarray):
+        array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+        if array.ndim == 0 and array.dtype.kind in "iu":
+            return int(array)
+    raise TypeError(f"{what} must be an integer, received {value!r} of type {type(value).__name__}.")
+
+
+def static_list(value, what):
+    """A tuple of ints from a list, a shape, an array or a tensor whose value is taken; an int gives a tuple of one."""
+    if isinstance(value, (Tensor, Stored)):
+        value = value.numpy()
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "iu" and value.size:
+            raise TypeError(f"{what} must be integers, received dtype {value.dtype}.")
+        return tuple([int(v) for v in value.ravel()])
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return (int(value),)
+    try:
+        items = list(value)
+    except TypeError:
+        raise TypeError(f"{what} must be a list of integers, received {value!r}.") from None
+    return tuple([static(item, what) for item in items])

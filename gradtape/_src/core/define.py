@@ -1,0 +1,144 @@
+"""How an op is written: `@op` on its kernel, `@gradient` on its gradient, side by side.
+
+    @op("Tanh", saves="y", infer=same)
+    def tanh(x):
+        \"\"\"Hyperbolic tangent of `x`, element-wise.\"\"\"
+        return jnp.tanh(x)
+
+    @gradient(tanh)
+    def _(op, dy):
+        (y,) = op.outputs
+        return dy * conj(1 - y * y)
+
+What `@op` leaves under the kernel's name is the public function: it takes whatever can be a tensor, and records the op.
+"""
+
+import functools
+import inspect
+
+import numpy as np
+
+from gradtape._src.core import convert, engine
+from gradtape._src.core.errors import cut, invalid
+from gradtape._src.core.op import Op, define
+from gradtape._src.core.tensor import EagerTensor, emit, to_numpy
+
+
+def op(type, *, mixed=False, **declared):
+    """Declare an op by its kernel (JAX arrays in, JAX array or tuple of them out), and return the public function.
+
+    The kernel's positional parameters are tensors (one `*xs` is a list of tensors), the keyword-only ones attributes:
+    hashable structure. `mixed` says that the tensors may have different dtypes; else numbers and arrays take the
+    dtype of the first tensor, and another tensor's dtype is an error. For the other declarations see `Op`.
+    """
+
+    def decorate(kernel):
+        made = define(Op(type, kernel, **declared))
+        parameters = list(inspect.signature(kernel).parameters.values())
+        variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        count = len(made.parameters)
+        defaults = tuple([p.default for p in parameters if p.kind is p.KEYWORD_ONLY])
+        nodes_of = _independent if mixed else convert.operands
+        names = (*made.parameters, *made.attributes)
+
+        @functools.wraps(kernel)
+        def function(*inputs, **named):
+            try:
+                attrs = ()
+                if named or made.attributes or (len(inputs) != count and not variadic):
+                    inputs, attrs = _bind(made, names, count, variadic, defaults, inputs, named)
+                nodes = nodes_of(made, inputs)
+                if made.status is not None:
+                    check(made, nodes, attrs)
+                return emit(made, nodes, attrs)
+            except BaseException as error:
+                cut(error)
+                raise
+
+        del function.__wrapped__
+        public_parameters = [
+            p.replace(kind=p.POSITIONAL_OR_KEYWORD) if p.kind is p.KEYWORD_ONLY and not variadic else p for p in parameters
+        ]
+        kind = inspect.Parameter.KEYWORD_ONLY if variadic else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        public_parameters.append(inspect.Parameter("name", kind, default=None))
+        function.__signature__ = inspect.Signature(public_parameters)
+        function.op = made
+        made.function = function
+        return function
+
+    return decorate
+
+
+def _bind(made, names, count, variadic, defaults, inputs, named):
+    """Sort the arguments of a call into tensors and attribute values."""
+    named.pop("name", None)
+    if variadic:
+        given, attributes = inputs, ()
+    else:
+        given, attributes = list(inputs[:count]), inputs[count:]
+        if len(attributes) > len(made.attributes) + 1:
+            raise TypeError(f"{made.type} takes {len(names)} arguments, received {len(inputs)}.")
+        for parameter in names[len(given) : count]:
+            if parameter not in named:
+                raise TypeError(f"{made.type} is missing the argument {parameter!r}.")
+            given.append(named.pop(parameter))
+    values = list(attributes[: len(made.attributes)])
+    for attribute, default in list(zip(made.attributes, defaults, strict=True))[len(values) :]:
+        value = named.pop(attribute, default)
+        if value is inspect.Parameter.empty:
+            raise TypeError(f"{made.type} is missing the argument {attribute!r}.")
+        values.append(value)
+    if named:
+        raise TypeError(f"{made.type} has no argument {next(iter(named))!r}; it takes {', '.join(names)}.")
+    return given, tuple(values)
+
+
+def _independent(made, values):
+    return tuple([convert.node_of(value) for value in values])
+
+
+def check(made, nodes, attrs):
+    """Raise the op's data-dependent error, if the values deserve it. In a trace of a gradient nothing is checked."""
+    if engine.local.trace.parent is not None:
+        return
+    arrays = [to_numpy(node) for node, name in zip(nodes, made.parameters, strict=False) if name in made.checked]
+    message = made.status(*arrays, **dict(zip(made.attributes, attrs, strict=True)))
+    if message:
+        raise invalid(f"{message} [Op:{made.type}]")
+
+
+def gradient(function):
+    """Give the gradient of an op: a function of `(op, *dy)`, one `dy` per output, that returns one result per input.
+
+    `op.inputs`, `op.outputs` are Tensors, `op.get_attr(name)` an attribute, `op.type` the type name. A result is a
+    Tensor, an IndexedSlices, or None where nothing flows. It is written with the library's own ops, so it is recorded.
+    """
+
+    def decorate(rule):
+        function.op.gradient = rule
+        return rule
+
+    return decorate
+
+
+def not_differentiable(*functions, because):
+    """State why ops (public functions, or type names) have no gradient. The explainer tells it to the user."""
+    from gradtape._src.core.op import ops
+
+    for function in functions:
+        made = ops[function] if isinstance(function, str) else function.op
+        made.reason = because
+
+
+def ran(function, *values, attrs=()):
+    """Run an op whose result's shape depends on values, at once, on NumPy arrays; tapes see it as any other op.
+
+    `function` is the public function of an op whose kernel takes and gives NumPy arrays.
+    """
+    made = function.op
+    nodes = tuple([convert.node_of(v) for v in values])
+    result = made.run([to_numpy(n) for n in nodes], attrs)
+    if isinstance(result, tuple):
+        node = engine.record_ran(made, nodes, attrs, tuple([np.asarray(r) for r in result]))
+        return tuple([EagerTensor(n) for n in engine.elements(node)])
+    return EagerTensor(engine.record_ran(made, nodes, attrs, np.asarray(result)))

@@ -1,0 +1,189 @@
+"""Element types: TensorFlow's `DType` objects over NumPy's (and ml_dtypes') dtypes."""
+
+import builtins
+
+import ml_dtypes
+import numpy as np
+
+
+class DType:
+    """The type of a tensor's elements. Compares equal to its name and to the NumPy dtype that it stands for."""
+
+    __slots__ = ("enum", "name", "numpy")
+
+    def __init__(self, name, numpy_dtype, enum):
+        self.name, self.numpy, self.enum = name, np.dtype(numpy_dtype), enum
+
+    @property
+    def as_numpy_dtype(self):
+        """The NumPy scalar type."""
+        return self.numpy.type
+
+    @property
+    def as_datatype_enum(self):
+        """TensorFlow's number for the type."""
+        return self.enum
+
+    @property
+    def is_floating(self):
+        """Whether it is a real floating-point type."""
+        return is_floating(self.numpy)
+
+    @property
+    def is_complex(self):
+        """Whether it is a complex type."""
+        return self.numpy.kind == "c"
+
+    @property
+    def is_integer(self):
+        """Whether it is an integer type (bool is not)."""
+        return self.numpy.kind in "iu"
+
+    @property
+    def is_unsigned(self):
+        """Whether it is an unsigned integer type."""
+        return self.numpy.kind == "u"
+
+    @property
+    def is_bool(self):
+        """Whether it is bool."""
+        return self.numpy.kind == "b"
+
+    @property
+    def is_numpy_compatible(self):
+        """Whether NumPy can hold it."""
+        return True
+
+    @property
+    def size(self):
+        """Bytes per element."""
+        return self.numpy.itemsize
+
+    @property
+    def min(self):
+        """The least finite value."""
+        return self._limit("min")
+
+    @property
+    def max(self):
+        """The largest finite value."""
+        return self._limit("max")
+
+    def _limit(self, which):
+        if self.is_bool:
+            return which == "max"
+        if self.is_integer:
+            return getattr(np.iinfo(self.numpy), which)
+        if self.is_floating:
+            return getattr(ml_dtypes.finfo(self.numpy), which)
+        raise TypeError(f"Cannot find the {which}imum value of {self!r}.")
+
+    @property
+    def limits(self):
+        """`(min, max)`; for floating types `(0, 1)`, the range of image values."""
+        return (0, 1) if self.is_floating else (self.min, self.max)
+
+    @property
+    def base_dtype(self):
+        """The type itself: gradtape has no reference types."""
+        return self
+
+    @property
+    def real_dtype(self):
+        """The type of the real part of a complex type, else the type itself."""
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+
+    def is_compatible_with(self, other):
+        """Whether a tensor of type `other` can stand where this type is expected."""
+        return self == other
+
+    def __eq__(self, other):
+        if self is other:
+            return True
+        if other is None:
+            return False
+        try:
+            return as_dtype(other) is self
+        except TypeError:
+            return False
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __hash__(self):
+        return self.enum
+
+    def __repr__(self):
+        return f"tf.{self.name}"
+
+    def __str__(self):
+        return f"<dtype: {self.name!r}>"
+
+    def __int__(self):
+        return self.enum
+
+    def __reduce__(self):
+        return as_dtype, (self.name,)
+
+
+float32 = DType("float32", np.float32, 1)
+float64 = double = DType("float64", np.float64, 2)
+int32 = DType("int32", np.int32, 3)
+uint8 = DType("uint8", np.uint8, 4)
+int16 = DType("int16", np.int16, 5)
+int8 = DType("int8", np.int8, 6)
+string = DType("string", np.object_, 7)
+complex64 = DType("complex64", np.complex64, 8)
+int64 = DType("int64", np.int64, 9)
+bool = DType("bool", np.bool_, 10)
+bfloat16 = DType("bfloat16", ml_dtypes.bfloat16, 14)
+uint16 = DType("uint16", np.uint16, 17)
+complex128 = DType("complex128", np.complex128, 18)
+float16 = half = DType("float16", np.float16, 19)
+uint32 = DType("uint32", np.uint32, 22)
+uint64 = DType("uint64", np.uint64, 23)
+float8_e5m2 = DType("float8_e5m2", ml_dtypes.float8_e5m2, 24)
+float8_e4m3fn = DType("float8_e4m3fn", ml_dtypes.float8_e4m3fn, 25)
+
+ALL = (
+    float32, float64, int32, uint8, int16, int8, string, complex64, int64, bool, bfloat16, uint16, complex128,
+    float16, uint32, uint64, float8_e5m2, float8_e4m3fn,
+)  # fmt: skip
+_by_name = {t.name: t for t in ALL} | {"double": float64, "half": float16, "float": float32}
+_by_numpy = {t.numpy: t for t in ALL}
+_by_enum = {t.enum: t for t in ALL}
+_by_python = {builtins.float: float32, builtins.int: int32, builtins.bool: bool, builtins.complex: complex128, str: string, object: string}
+
+
+def as_dtype(value):
+    """`value` as a `DType`: from a DType, a name, a NumPy dtype or scalar type, a Python type or TensorFlow's number."""
+    if type(value) is DType:
+        return value
+    try:
+        if isinstance(value, np.dtype):
+            return _by_numpy[value] if value.kind not in "SU" else string
+        if isinstance(value, str):
+            return _by_name[value]
+        if isinstance(value, type) and value in _by_python:
+            return _by_python[value]
+        if isinstance(value, builtins.int):
+            return _by_enum[value]
+        found = getattr(value, "dtype", None)
+        if isinstance(found, DType):
+            return found
+        return _by_numpy[np.dtype(value).newbyteorder("=")]
+    except (KeyError, TypeError, ValueError):
+        raise TypeError(
+            f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType. "
+            "Give a dtype such as tf.float32, its name, or a NumPy dtype."
+        ) from None
+
+
+def is_floating(numpy_dtype):
+    """Whether a NumPy dtype is real floating point, bfloat16 and the 8-bit types included."""
+    return numpy_dtype.kind == "f" or (numpy_dtype.kind == "V" and numpy_dtype in _by_numpy)
+
+
+def is_inexact(numpy_dtype):
+    """Whether a NumPy dtype is floating or complex: whether it can carry a gradient."""
+    return numpy_dtype.kind in "fc" or is_floating(numpy_dtype)

@@ -1,0 +1,495 @@
+"""The one door that every op goes through, the pending trace of each thread, and when and how it runs.
+
+See `docs/design.md`, "When the pending program runs": the numbers of the rules there are those in the comments here.
+"""
+
+import contextlib
+import sys
+import threading
+from collections import OrderedDict
+
+import jax
+import numpy as np
+
+from gradtape._src.core import journal
+from gradtape._src.core.aval import aval
+from gradtape._src.core.errors import ResourceExhaustedError, internal, invalid
+from gradtape._src.core.program import CALL, ELEMENT, NUMBER, RAN, Node, Program, Trace, leaf, slice_trace
+
+STRIDE = 64  # a loop's trace is cut once so many nodes are pending,
+LIMIT = 4 * STRIDE  # and any trace at this many
+KERNEL_COST = 25  # compiling one kernel costs as much as this many more nodes in a program compiled whole
+SMALL = 50  # residuals of a slice with fewer nodes are recomputed rather than kept
+UNBOUNDED = sys.maxsize
+
+
+class State(threading.local):
+    """What a thread is doing: its pending trace, its open tapes (weakly), the overrides in force, the loop's anchor."""
+
+    def __init__(self):
+        self.trace = Trace(LIMIT)
+        self.tapes = []
+        self.overrides = None
+        self.anchor = None
+        self.seed = None
+
+
+local = State()
+
+
+class Counters:
+    """What the engine did, for `gradtape.config.cache_info()` and the tests of it."""
+
+    def __init__(self):
+        self.reset()
+
+    def reset(self):
+        """Start again from 0."""
+        self.runs = self.hits = self.programs = self.kernels = self.node_by_node = self.plans = 0
+        self.most_pending = 0
+
+
+counters = Counters()
+
+
+class Cache(OrderedDict):
+    """A table of bounded size that forgets what was not used for longest."""
+
+    def __init__(self, bound):
+        super().__init__()
+        self.bound = bound
+        self.lock = threading.Lock()
+
+    def find(self, key):
+        """The value under `key`, which becomes the most recent, or None."""
+        value = self.get(key)
+        if value is not None:
+            with contextlib.suppress(KeyError):
+                self.move_to_end(key)
+        return value
+
+    def keep(self, key, value):
+        """Enter `value` and return it."""
+        with self.lock:
+            self[key] = value
+            while len(self) > self.bound:
+                self.popitem(last=False)
+        return value
+
+
+slices = Cache(2048)  # what is to be run, as recorded → (Program, leaf positions, output nodes)
+programs = Cache(1024)  # fingerprint → Program
+kernels = Cache(4096)  # (op, attributes) → compiled kernel
+built = set()  # (op, attributes, input Avals) of the kernels that XLA has compiled
+eager = False  # whether each op runs at once, by itself
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The door
+
+
+def record(op, inputs, attrs=()):
+    """Append one op to the thread's trace and return its node. `inputs` is a tuple of nodes, `attrs` of structure."""
+    state = local
+    if state.overrides is not None:
+        op = state.overrides(op)
+    trace = state.trace
+    keys = trace.keys
+    count = len(keys)
+    if count >= trace.limit:
+        trace = _cut(state, trace, count)
+        keys = trace.keys
+        count = len(keys)
+    key = [op, attrs]
+    avals = [attrs]
+    for node in inputs:
+        avals.append(node.aval)
+        if node.trace is trace:
+            key.append(node.index)
+        else:
+            reference = trace.leaf_index.get(node)
+            key.append(adopt(trace, node) if reference is None else reference)
+    if count != len(keys):  # inputs were recomputed
+        count = len(keys)
+    result = op.avals.get(tuple(avals))
+    if result is None:
+        result = op.result(tuple(avals[1:]), attrs)
+    frame = sys._getframe(1)
+    while internal[frame.f_code.co_filename]:
+        frame = frame.f_back
+        if frame is None:
+            frame = sys._getframe(1)
+            break
+    node = Node(op, attrs, inputs, result, None, trace, count)
+    trace.nodes.append(node)
+    trace.lines.append((frame.f_code, frame.f_lasti))
+    keys.append(tuple(key))
+    return node
+
+
+def adopt(trace, node):
+    """Enter a node that was not recorded in `trace`, and return its reference: a leaf, or computed again here.
+
+    Computed again is what has no value: it ran but its value did not leave (rule 6), or it pends in another thread.
+    """
+    if trace.parent is not None:  # in an inner trace everything from outside is a leaf
+        _check_scope(trace, node)
+        return trace.add_leaf(node)
+    if node.value is not None:
+        return trace.add_leaf(node)
+    known = trace.leaf_index
+    stack = [node]  # iterative: a chain can be long
+    while stack:
+        current = stack[-1]
+        if current in known:
+            stack.pop()
+            continue
+        _check_scope(trace, current)
+        inputs = current.inputs
+        missing = [i for i in inputs if i.trace is not trace and i.value is None and i not in known]
+        if missing:
+            stack.extend(missing)
+            continue
+        references = []
+        for i in inputs:
+            reference = i.index if i.trace is trace else known.get(i)
+            references.append(trace.add_leaf(i) if reference is None else reference)
+        again = Node(current.op, current.attrs, inputs, current.aval, None, trace, len(trace.keys))
+        again.handle = current.handle
+        trace.nodes.append(again)
+        trace.lines.append(trace.lines[-1] if trace.lines else (adopt.__code__, 0))
+        trace.keys.append((current.op, current.attrs, *references))
+        known[current] = again.index
+        trace.recomputed.append((current, again))
+        stack.pop()
+    return known[node]
+
+
+def _check_scope(trace, node):
+    if node.trace is not None and node.trace.parent is not None and not trace.inside(node.trace):
+        raise TypeError(
+            "A tensor of a function or gradient that was being traced is used outside of it, where it has no value. "
+            "Return it from the function instead of storing it."
+        )
+
+
+def record_ran(op, inputs, attrs, value):
+    """Enter an op that ran already (its result's shape depends on values), so that tapes see it; returns its node."""
+    holder = leaf(_aval_of(value), value)
+    node = record(RAN, (holder, *inputs), (op, attrs))
+    node.op, node.attrs, node.inputs = op, attrs, inputs
+    node.value = value
+    return node
+
+
+def _aval_of(value):
+    return tuple([aval(v.shape, v.dtype) for v in value]) if isinstance(value, tuple) else aval(value.shape, value.dtype)
+
+
+def elements(node):
+    """The nodes of the outputs of a node that has several."""
+    return [record(ELEMENT, (node,), (i,)) for i in range(len(node.aval))]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Leaves
+
+_numbers = {}
+
+
+def number(value, dtype):
+    """A leaf for a Python number in a NumPy dtype. The JAX array is kept from its second use on (rule 5)."""
+    key = (value, dtype)
+    known = _numbers.get(key)
+    if known is not None and (value or str(value)[0] != "-"):  # 0.0 equals -0.0
+        if type(known.value) is np.ndarray:
+            known.value = jax.device_put(known.value)
+        return known
+    new = leaf(aval((), dtype), np.array(value, dtype), NUMBER)
+    if value == value and (value or str(value)[0] != "-"):
+        if len(_numbers) > 4096:
+            _numbers.clear()
+        _numbers[key] = new
+    return new
+
+
+def constant(array):
+    """A leaf that holds a NumPy array (which must be the library's own copy) or a JAX array."""
+    return leaf(aval(array.shape, array.dtype), array)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Running
+
+
+def value(node):
+    """The value of `node`, a JAX or NumPy array; runs what is pending if need be (rule 1)."""
+    if node.value is None:
+        _realize(node)
+    return node.value
+
+
+def _realize(node):
+    state = local
+    trace = state.trace
+    if trace.parent is not None:
+        raise invalid(
+            "The value of a tensor was asked for (numpy(), print, bool, iteration) while a function or gradient is being "
+            "traced, where there are no values. Take the value outside."
+        )
+    if node.trace is not trace:
+        reference = adopt(trace, node)
+        if node.value is not None:
+            return
+        again = trace.nodes[reference]
+        again.handle = _always
+        flush()
+        if node.value is None:
+            node.value = again.value
+        return
+    handle, node.handle = node.handle, _always
+    try:
+        flush()
+    finally:
+        node.handle = handle
+
+
+def _always():
+    return True
+
+
+def flush():
+    """Run the thread's pending trace: values that can still be reached get computed, in one program."""
+    state = local
+    trace = state.trace
+    if not trace.keys:
+        return
+    state.trace = Trace(LIMIT)
+    if state.anchor is not None:
+        state.trace.limit = STRIDE
+    for tape in state.tapes:
+        tape = tape()
+        if tape is not None:
+            tape.moved(trace, state.trace)
+    run(trace)
+
+
+def flush_if_outermost():
+    """Run what is pending unless a function or gradient is being traced."""
+    if local.trace.parent is None:
+        flush()
+
+
+def to_device(array):
+    """A NumPy array as a JAX array. The array must be the library's own: it may be used without a copy."""
+    return jax.device_put(array)
+
+
+def _cut(state, trace, count):
+    """Rule 3: a trace grew long. Find the loop that it is the record of, and cut at the loop's anchor from now on."""
+    if trace.parent is not None:
+        return trace
+    if count >= LIMIT:
+        state.anchor = journal.loop_anchor(trace.lines)
+    else:
+        frame = sys._getframe(2)
+        while internal[frame.f_code.co_filename] and frame.f_back is not None:
+            frame = frame.f_back
+        if (frame.f_code, frame.f_lasti) != state.anchor:
+            return trace
+    flush()
+    return state.trace
+
+
+def run(trace):
+    """Compute what can still be reached of a trace that is no longer being recorded."""
+    nodes = trace.nodes
+    counters.runs += 1
+    if len(nodes) > counters.most_pending:
+        counters.most_pending = len(nodes)
+    live = [n.index for n in nodes if (handle := n.handle) is not None and n.value is None and handle() is not None]
+    if trace.tapes:
+        live = _with_residuals(trace, live)
+    key = (tuple(trace.keys), tuple([n.aval for n in trace.leaves]), tuple(live))
+    found = slices.find(key)
+    if found is None:
+        program, positions = slice_trace(trace, live)
+        fingerprint = (program.keys, program.parameters, program.outputs)
+        program = programs.find(fingerprint) or programs.keep(fingerprint, program)
+        found = slices.keep(key, (program, positions))
+    else:
+        counters.hits += 1
+    program, positions = found
+    if live:
+        leaves = trace.leaves
+        try:
+            values = execute(program, [leaves[p].value for p in positions])
+        except BaseException:
+            _undo(trace)
+            raise
+        for index, computed in zip(live, values, strict=True):
+            nodes[index].value = computed
+        for original, again in trace.recomputed:
+            if again.value is not None and original.value is None:
+                original.value = again.value
+    _retire(trace, live)
+
+
+def _retire(trace, live):
+    """Let go of what is not needed: a node that has a value needs no inputs, so that the past is freed."""
+    nodes = trace.nodes
+    if trace.tapes:
+        trace.inputs = [n.inputs for n in nodes]
+    for index in live:
+        node = nodes[index]
+        node.trace = node.inputs = None
+    for original, _ in trace.recomputed:
+        if original.value is not None:
+            original.inputs = None
+    journal.ran(trace)
+
+
+def _undo(trace):
+    """Rule 10: a run failed. Variables go back to the values they had; the nodes stay as they are and can be run again."""
+    for variable, before in reversed(trace.assigned):
+        variable._restore(before)
+
+
+def _with_residuals(trace, live):
+    """Rule 6: add what the backward pass of an open tape will need."""
+    wanted = set(live)
+    for tape in trace.tapes:
+        tape = tape()
+        if tape is not None:
+            wanted.update(tape.residuals(trace))
+    nodes = trace.nodes
+    return sorted([i for i in wanted if nodes[i].value is None])
+
+
+def execute(program, arguments):
+    """Run a Program on arrays; compiled whole, or at first sight node by node where that is cheaper (rule 7)."""
+    compiled = program.compiled
+    if compiled is None:
+        program.runs += 1
+        if eager or (program.runs == 1 and _new_kernels(program) * KERNEL_COST < program.size):
+            counters.node_by_node += 1
+            return interpret(program, arguments)
+        counters.programs += 1
+        compiled = program.compiled = jax.jit(program.evaluate)
+    try:
+        return compiled(*arguments)
+    except jax.errors.JaxRuntimeError as error:
+        if "RESOURCE_EXHAUSTED" in str(error) or "Out of memory" in str(error):
+            raise ResourceExhaustedError(
+                None, None, f"Out of memory while running a program of {program.size} ops: {error}. No variable was changed."
+            ) from None
+        raise
+
+
+def interpret(program, arguments):
+    """Run a Program node by node, each with its own compiled kernel."""
+    leaves = (*arguments, *program.constants)
+    values = []
+    for op, attrs, *references in program.keys:
+        inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
+        if op is CALL:
+            values.append(interpret(attrs[0], inputs))
+        elif op is ELEMENT:
+            values.append(inputs[0][attrs[0]])
+        else:
+            values.append(_kernel(op, attrs)(*inputs))
+    for index, ((op, attrs, *references), _) in enumerate(zip(program.keys, program.avals, strict=True)):
+        if op is not CALL and op is not ELEMENT:
+            built.add((op, attrs, *[program.aval_of(r) for r in references]))
+    return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs])
+
+
+def _kernel(op, attrs):
+    found = kernels.find((op, attrs))
+    if found is None:
+        counters.kernels += 1
+        found = kernels.keep((op, attrs), jax.jit(lambda *inputs: op.run(inputs, attrs)))
+    return found
+
+
+def _new_kernels(program):
+    """How many kernels running `program` node by node would have to compile."""
+    new, stack = set(), [program]
+    while stack:
+        current = stack.pop()
+        for op, attrs, *references in current.keys:
+            if op is CALL:
+                stack.append(attrs[0])
+            elif op is not ELEMENT:
+                key = (op, attrs, *[current.aval_of(r) for r in references])
+                if key not in built:
+                    new.add(key)
+    return len(new)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Traces inside of traces
+
+
+@contextlib.contextmanager
+def tracing():
+    """Record into a trace of its own, whose leaves are the nodes of the surrounding one; yields that Trace."""
+    outer = local.trace
+    inner = Trace(UNBOUNDED, outer)
+    local.trace = inner
+    tapes, local.tapes = local.tapes, []
+    try:
+        yield inner
+    finally:
+        local.trace = outer
+        local.tapes = tapes
+
+
+def close(trace, outputs, parameters):
+    """The Program of a trace: `outputs` are nodes, `parameters` the nodes that its callers will give values for.
+
+    Leaves that are not parameters must hold values, and become constants of the Program.
+    """
+    references = [trace.reference(node) if node.trace is trace else adopt(trace, node) for node in outputs]
+    position = {}
+    for node in parameters:
+        position.setdefault(node, len(position))
+    constants = []
+    leaf_position = {}
+    for index, node in enumerate(trace.leaves):
+        where = position.get(node)
+        if where is None:
+            where = len(parameters) + len(constants)
+            constants.append(node)
+        leaf_position[-1 - index] = -1 - where
+    wanted = {r for r in references if r >= 0}
+    kept = []
+    for index in range(len(trace.keys) - 1, -1, -1):
+        if index in wanted:
+            kept.append(index)
+            wanted.update([r for r in trace.keys[index][2:] if r >= 0])
+    kept.reverse()
+    renumbered = leaf_position | {index: new for new, index in enumerate(kept)}
+    keys = tuple([(*trace.keys[i][:2], *[renumbered[r] for r in trace.keys[i][2:]]) for i in kept])
+    avals = tuple([trace.nodes[i].aval for i in kept])
+    return Program(
+        keys,
+        avals,
+        tuple([n.aval for n in (*parameters, *constants)]),
+        tuple([renumbered[r] for r in references]),
+        tuple([np.asarray(value(n)) for n in constants]),
+    )
+
+
+def call(program, inputs):
+    """Append a call of `program` on nodes; returns the nodes of its outputs."""
+    return elements(record(CALL, inputs, (program,)))
+
+
+def inline(program, inputs):
+    """Record the ops of `program` one by one, on nodes; returns the nodes of its outputs."""
+    leaves = [*inputs, *[constant(c) for c in program.constants]]
+    nodes = []
+    for op, attrs, *references in program.keys:
+        nodes.append(record(op, tuple([nodes[r] if r >= 0 else leaves[-1 - r] for r in references]), attrs))
+    return [nodes[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]

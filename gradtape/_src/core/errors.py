@@ -1,0 +1,119 @@
+"""TensorFlow's exception classes, and the cutting of library frames from tracebacks."""
+
+import functools
+import os
+
+
+class OpError(Exception):
+    """Base of the errors that an operation raises. Made as TensorFlow's: `OpError(node_def, op, message)`."""
+
+    code = 2
+
+    def __init__(self, node_def, op, message):
+        super().__init__(message)
+        self.node_def, self.op, self.message = node_def, op, message
+
+    @property
+    def error_code(self):
+        """The numeric status code, as in TensorFlow."""
+        return self.code
+
+    def __str__(self):
+        return self.message
+
+
+class InvalidArgumentError(OpError):
+    """An argument whose value, shape or dtype the operation cannot take."""
+
+    code = 3
+
+
+class NotFoundError(OpError):
+    """Something that was asked for by name does not exist."""
+
+    code = 5
+
+
+class ResourceExhaustedError(OpError):
+    """Memory, or another resource, ran out."""
+
+    code = 8
+
+
+class FailedPreconditionError(OpError):
+    """The system is not in a state in which the operation can run."""
+
+    code = 9
+
+
+class OutOfRangeError(OpError):
+    """An iteration went past its end."""
+
+    code = 11
+
+
+class UnimplementedError(OpError):
+    """The operation does not exist for these arguments."""
+
+    code = 12
+
+
+def invalid(message):
+    """An `InvalidArgumentError` with `message`, ready to be raised."""
+    return InvalidArgumentError(None, None, message)
+
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+KEEP_FRAMES = bool(os.environ.get("GRADTAPE_FULL_TRACEBACK"))
+
+
+class _Internal(dict):
+    """File name → whether its frames are the library's own (or a dependency's that it called)."""
+
+    def __missing__(self, filename):
+        inside = filename.startswith(PACKAGE) or any(
+            f"{os.sep}site-packages{os.sep}{name}{os.sep}" in filename for name in ("jax", "jaxlib", "optree", "keras")
+        )
+        self[filename] = inside
+        return inside
+
+
+internal = _Internal()
+
+
+def cut(error):
+    """Take the library's frames out of `error`'s traceback, keep those of user code that the library called.
+
+    Called in an `except` block that ends in a bare `raise`: re-raising adds no entry for the frame that does it,
+    so what the user sees last is a line of their own.
+    """
+    if KEEP_FRAMES:
+        return
+    first = last = None
+    entry = error.__traceback__
+    while entry is not None:
+        following = entry.tb_next
+        if not internal[entry.tb_frame.f_code.co_filename]:
+            if first is None:
+                first = entry
+            else:
+                last.tb_next = entry
+            last = entry
+        entry = following
+    if last is not None:
+        last.tb_next = None
+    error.__traceback__ = first
+
+
+def public(function):
+    """Mark a function of the public interface: an error that leaves it shows the user's frames only."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            cut(error)
+            raise
+
+    return call

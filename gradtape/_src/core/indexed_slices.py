@@ -1,0 +1,60 @@
+"""`IndexedSlices`: some rows of a larger tensor, as gradients of `gather` are."""
+
+from gradtape._src.core.errors import public
+
+
+class IndexedSlices:
+    """`values[i]` is row `indices[i]` of a tensor of shape `dense_shape`; a row that is named twice is the sum.
+
+    `tf.convert_to_tensor(slices)` gives the dense tensor.
+    """
+
+    __slots__ = ("_dense_shape", "_indices", "_values")
+
+    @public
+    def __init__(self, values, indices, dense_shape=None):
+        self._values, self._indices, self._dense_shape = values, indices, dense_shape
+
+    @property
+    def values(self):
+        """The rows, a Tensor of shape [rows, …]."""
+        return self._values
+
+    @property
+    def indices(self):
+        """Where the rows belong, an integer Tensor of shape [rows]."""
+        return self._indices
+
+    @property
+    def dense_shape(self):
+        """The shape of the whole, an integer Tensor, or None."""
+        return self._dense_shape
+
+    @property
+    def shape(self):
+        """The static shape of the whole, a TensorShape."""
+        from gradtape._src.core.shape import TensorShape
+
+        if self._dense_shape is None:
+            return TensorShape([None, *self._values.shape[1:]])
+        return TensorShape(self._dense_shape.numpy())
+
+    @property
+    def dtype(self):
+        """The type of the elements."""
+        return self._values.dtype
+
+    @property
+    def name(self):
+        """IndexedSlices have no name in eager code."""
+        raise AttributeError("IndexedSlices.name is meaningless when eager execution is enabled.")
+
+    def to_dense(self):
+        """The whole tensor; set by the ops that scatter."""
+        raise NotImplementedError
+
+    def __neg__(self):
+        return IndexedSlices(-self._values, self._indices, self._dense_shape)
+
+    def __repr__(self):
+        return f"IndexedSlices(indices={self._indices}, values={self._values}, dense_shape={self._dense_shape})"

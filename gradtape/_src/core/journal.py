@@ -1,0 +1,42 @@
+"""What happened, in small records: for explanations after the fact. Never a frame, a node or a value: code objects only."""
+
+import itertools
+from collections import deque
+
+serial = itertools.count(1)
+ring = deque(maxlen=64)  # the last traces that ran: (serial number, keys, source lines)
+events = deque(maxlen=1024)  # (serial number, what, details…): tapes opened and closed, gradients asked, values that left
+
+
+def ran(trace):
+    """Keep the keys and source lines of a trace that has run."""
+    ring.append((next(serial), trace.keys, trace.lines))
+
+
+def note(what, *details):
+    """Note an event."""
+    events.append((next(serial), what, *details))
+
+
+def loop_anchor(lines):
+    """The source location at which to cut the record of a loop, or None if `lines` shows no period.
+
+    The period is that of the record's tail (the failure function of Knuth, Morris and Pratt 1977, run backwards from
+    the end); the anchor is the rarest location within one period.
+    """
+    tail = lines[::-1]
+    failure = [0] * len(tail)
+    length = 0
+    for i in range(1, len(tail)):
+        while length and tail[i] != tail[length]:
+            length = failure[length - 1]
+        if tail[i] == tail[length]:
+            length += 1
+        failure[i] = length
+        period = i + 1 - length
+        if length >= period and i + 1 >= 2 * period and i + 1 >= len(tail) // 2:
+            counts = {}
+            for location in tail[:period]:
+                counts[location] = counts.get(location, 0) + 1
+            return min(reversed(tail[:period]), key=counts.__getitem__)
+    return None

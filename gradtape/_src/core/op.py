@@ -1,0 +1,139 @@
+"""What an operation is, and the registry of operations and their gradients.
+
+An `Op` is a TensorFlow op type name, a kernel (a function of JAX arrays), a rule for shapes and dtypes, and a gradient.
+The gradient is a function, or a stated reason why there is none.
+"""
+
+import inspect
+import sys
+
+import jax
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.errors import InvalidArgumentError, invalid
+
+
+class Op:
+    """One kind of operation.
+
+    - `type`: TensorFlow's name; what `gradient_override_map` and error messages use.
+    - `kernel(*inputs, **attributes)`: JAX arrays to a JAX array, or to a tuple of them.
+    - `attributes`: names of the kernel's keyword-only parameters; their values are structure, part of the fingerprint.
+    - `infer(*avals, **attributes)`: the result's Aval, or a tuple of Avals. Without it the kernel is traced.
+    - `broadcasting`: the reverse pass sums each gradient to its input's shape, so the rule need not.
+    - `saves`: what the gradient reads: names of inputs, `y` for the output (`y0`, `y1`… if there are several).
+    - `cheap`: recomputing it costs less than keeping its value for the backward pass.
+    - `status(*inputs, **attributes)`: None, or a message about values that the op cannot take; see `checked`.
+    - `checked`: names of the inputs that `status` needs, as NumPy arrays.
+    - `gradient(op, *dy)`: see `gradtape._src.core.define.gradient`; `reason` says why there is none.
+    - `impure`: the gradient is user code, run anew for each gradient call.
+    """
+
+    __slots__ = (
+        "attributes", "avals", "broadcasting", "cheap", "checked", "derived", "function", "gradient", "impure", "infer",
+        "kernel", "parameters", "reason", "saves", "status", "type",
+    )  # fmt: skip
+
+    def __init__(self, type, kernel, *, infer=None, broadcasting=False, saves="", cheap=False, status=None, checked=""):
+        parameters = inspect.signature(kernel).parameters.values()
+        self.type, self.kernel, self.infer, self.broadcasting = type, kernel, infer, broadcasting
+        self.parameters = tuple([p.name for p in parameters if p.kind is not p.KEYWORD_ONLY])
+        self.attributes = tuple([p.name for p in parameters if p.kind is p.KEYWORD_ONLY])
+        self.saves, self.cheap, self.status, self.checked = tuple(saves.split()), cheap, status, tuple(checked.split())
+        self.gradient = self.reason = self.function = None
+        self.impure, self.avals, self.derived = False, {}, {}
+
+    def __repr__(self):
+        return f"<Op {self.type}>"
+
+    def run(self, inputs, attrs):
+        """The kernel's result for JAX arrays `inputs` and the attribute values `attrs`."""
+        return self.kernel(*inputs, **dict(zip(self.attributes, attrs, strict=True)))
+
+    def result(self, inputs, attrs):
+        """The Aval (or tuple of Avals) that the op gives for input Avals; raises what a bad call deserves."""
+        try:
+            if self.infer is not None:
+                result = self.infer(*inputs, **dict(zip(self.attributes, attrs, strict=True)))
+            else:
+                result = self._traced(inputs, attrs)
+        except InvalidArgumentError as error:
+            if f"[Op:{self.type}]" not in error.message:
+                error.message = f"{error.message} [Op:{self.type}]"
+            raise
+        self.avals[(attrs, *inputs)] = result
+        return result
+
+    def _traced(self, inputs, attrs):
+        specs = [jax.ShapeDtypeStruct(i.shape, i.dtype) for i in inputs]
+        try:
+            result = jax.eval_shape(lambda *arrays: self.run(arrays, attrs), *specs)
+        except (TypeError, ValueError, IndexError) as error:
+            received = ", ".join(f"{i.type.name} of shape {list(i.shape)}" for i in inputs)
+            raise invalid(f"{self.type} cannot take {received}: {str(error).splitlines()[0]}") from None
+        if isinstance(result, (tuple, list)):
+            return tuple([aval(r.shape, r.dtype) for r in result])
+        return aval(result.shape, result.dtype)
+
+    def with_gradient(self, name):
+        """The same op, whose gradient is the one registered under `name` (an override in force)."""
+        derived = self.derived.get(name)
+        if derived is None:
+            derived = Op(self.type, self.kernel, infer=self.infer, broadcasting=self.broadcasting, saves=" ".join(self.saves))
+            derived.function, derived.avals = self.function, self.avals
+            derived.gradient, derived.impure = gradient_named(name)
+            derived.saves = (*self.parameters, "y")
+            self.derived[name] = derived
+        return derived
+
+
+ops = {}
+registered = {}
+
+
+def define(op):
+    """Enter `op` into the registry."""
+    if op.type in ops:
+        raise KeyError(f"an op of type {op.type!r} exists already")
+    ops[op.type] = op
+    return op
+
+
+def gradient_named(name):
+    """`(function, is it user code)` for a name given to RegisterGradient, or a built-in op type."""
+    if name in registered:
+        return registered[name][0], True
+    if name in ops:
+        if ops[name].gradient is None and ops[name].reason is None:
+            raise LookupError(f"gradient registry has no entry for: {name}")
+        return ops[name].gradient, ops[name].impure
+    raise LookupError(f"gradient registry has no entry for: {name}")
+
+
+class RegisterGradient:
+    """Decorator that registers a gradient function under a name: an op type's, or one for `gradient_override_map`.
+
+    The function takes `(op, *grads)`: `op.inputs`, `op.outputs`, `op.get_attr(name)`, `op.type`, and one gradient for
+    each output. It returns one Tensor or `None` for each input. A name that is taken is a `KeyError`.
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(self, op_type):
+        if not isinstance(op_type, str):
+            raise TypeError(f"op_type must be a string, not {op_type!r}")
+        self._name = op_type
+
+    def __call__(self, function):
+        op = ops.get(self._name)
+        if self._name in registered or (op is not None and (op.gradient or op.reason)):
+            where = registered.get(self._name, (None, "gradtape itself"))[1]
+            raise KeyError(
+                f"Registering two gradient with name '{self._name}'! (Previous registration was in {where}) "
+                "Choose another name and map the op type to it with gradient_override_map."
+            )
+        frame = sys._getframe(1)
+        registered[self._name] = function, f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        if op is not None:
+            op.gradient, op.impure, op.saves = function, True, (*op.parameters, "y")
+        return function

@@ -1,0 +1,180 @@
+"""The one intermediate form: a `Trace` is being recorded, a `Program` is closed and can be run, called, differentiated.
+
+A *reference* is an int: `i >= 0` is the value of node `i`, `-1 - k` is leaf (of a Program: parameter) `k`.
+A *key* is `(op, attribute values, *references)`: what a node computes, without saying with which values.
+"""
+
+import itertools
+
+from gradtape._src.core.op import Op, define
+
+
+class Node:
+    """A value in a trace. A leaf has a `value`; others have `op` and `inputs` (nodes, never handles).
+
+    `trace` and `index` say where it was recorded, `handle` is a weak reference to the Tensor that a user holds.
+    A node that has run and whose value did not leave the program keeps `op` and `inputs`, and can be computed again.
+    """
+
+    __slots__ = ("attrs", "aval", "handle", "index", "inputs", "op", "trace", "value")
+
+    def __init__(self, op, attrs, inputs, aval, value, trace, index):
+        self.op = op
+        self.attrs = attrs
+        self.inputs = inputs
+        self.aval = aval
+        self.value = value
+        self.trace = trace
+        self.index = index
+        self.handle = None
+
+
+_serial = itertools.count()
+NUMBER = -2  # the `index` of a leaf made of a Python number: each use of it is a parameter of its own
+
+
+def leaf(aval, value, index=-1):
+    """A node that holds a value already."""
+    return Node(None, (), None, aval, value, None, index)
+
+
+class Trace:
+    """What is being recorded: nodes with their keys and source lines, and the leaves that they use.
+
+    `reads` are the variables read under a tape, as `(position, variable, node)`; `gradients` the gradient functions of
+    single nodes (`custom_gradient`); `assigned` the variables assigned, with what they held; `recomputed` the nodes that
+    stand here a second time; `tapes` (weakly) the tapes that record here, for which `inputs` outlive the nodes' own;
+    `parent` the trace that this one is inside of, whose nodes are leaves here.
+    """
+
+    __slots__ = (
+        "__weakref__", "assigned", "gradients", "inputs", "keys", "leaf_index", "leaves", "limit", "lines", "nodes",
+        "parent", "reads", "recomputed", "serial", "tapes",
+    )  # fmt: skip
+
+    def __init__(self, limit, parent=None):
+        self.nodes, self.keys, self.lines, self.leaves, self.leaf_index = [], [], [], [], {}
+        self.reads, self.gradients, self.assigned, self.recomputed, self.tapes = [], {}, [], [], []
+        self.inputs = None
+        self.limit, self.parent, self.serial = limit, parent, next(_serial)
+
+    def reference(self, node):
+        """The reference by which `node` stands in this trace, or None."""
+        index = node.index
+        if 0 <= index < len(self.nodes) and self.nodes[index] is node:
+            return index
+        return self.leaf_index.get(node)
+
+    def node(self, reference):
+        """The node that a reference stands for."""
+        return self.nodes[reference] if reference >= 0 else self.leaves[-1 - reference]
+
+    def add_leaf(self, node):
+        """Enter `node` as a leaf and return its reference."""
+        self.leaves.append(node)
+        reference = -len(self.leaves)
+        if node.index != NUMBER:
+            self.leaf_index[node] = reference
+        return reference
+
+    def inside(self, trace):
+        """Whether this trace is nested in `trace`, at any depth."""
+        while self is not None:
+            if self is trace:
+                return True
+            self = self.parent
+        return False
+
+
+class Program:
+    """A closed computation: keys, the Avals of its parameters and its outputs. Immutable; compared by identity.
+
+    The last parameters are `constants`: values that are part of the program.
+    """
+
+    __slots__ = ("__weakref__", "avals", "compiled", "constants", "derived", "keys", "outputs", "parameters", "runs", "size")
+
+    def __init__(self, keys, avals, parameters, outputs, constants=()):
+        self.keys, self.avals, self.parameters, self.outputs = keys, avals, parameters, outputs
+        self.constants = constants
+        self.size = sum([key[1][0].size if key[0] is CALL else 1 for key in keys])
+        self.compiled, self.runs, self.derived = None, 0, {}
+
+    def evaluate(self, *arguments):
+        """Run the kernels in order on JAX arrays; called by `jax.jit`, and as the kernel of a call node."""
+        leaves = (*arguments, *self.constants)
+        values = []
+        for op, attrs, *references in self.keys:
+            values.append(op.run([values[r] if r >= 0 else leaves[-1 - r] for r in references], attrs))
+        return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in self.outputs])
+
+    def aval_of(self, reference):
+        """The Aval of the value that a reference stands for."""
+        return self.avals[reference] if reference >= 0 else self.parameters[-1 - reference]
+
+    def __str__(self):
+        def name(reference):
+            return f"%{reference}" if reference >= 0 else f"%p{-1 - reference}"
+
+        def typed(avals):
+            return f"({', '.join(map(repr, avals))})" if isinstance(avals, tuple) else repr(avals)
+
+        lines = [f"program({', '.join(f'%p{i}: {p!r}' for i, p in enumerate(self.parameters))})"]
+        for index, ((op, attrs, *references), result) in enumerate(zip(self.keys, self.avals, strict=True)):
+            stated = ", ".join(f"{n}={a!r}" for n, a in zip(op.attributes, attrs, strict=True) if not isinstance(a, Program))
+            operands = ", ".join(map(name, references))
+            lines.append(f"  %{index}: {typed(result)} = {op.type}({operands}{', ' if stated else ''}{stated})")
+        lines.append(f"  return {', '.join(map(name, self.outputs))}")
+        return "\n".join(lines)
+
+
+def slice_trace(trace, outputs):
+    """The Program that computes the nodes `outputs` (indices) of `trace`, and the positions of the leaves it needs."""
+    keys, wanted = trace.keys, set(outputs)
+    kept, leaf_positions = [], set()
+    for index in range(max(outputs, default=-1), -1, -1):
+        if index in wanted:
+            kept.append(index)
+            for reference in keys[index][2:]:
+                if reference >= 0:
+                    wanted.add(reference)
+                else:
+                    leaf_positions.add(-1 - reference)
+    kept.reverse()
+    positions = tuple(sorted(leaf_positions))
+    renumbered = {index: new for new, index in enumerate(kept)}
+    renumbered.update({-1 - position: -1 - new for new, position in enumerate(positions)})
+    sliced = tuple([(*keys[i][:2], *[renumbered[r] for r in keys[i][2:]]) for i in kept])
+    avals = tuple([trace.nodes[i].aval for i in kept])
+    parameters = tuple([trace.leaves[p].aval for p in positions])
+    return Program(sliced, avals, parameters, tuple([renumbered[i] for i in outputs])), positions
+
+
+def verify(program):
+    """Raise AssertionError if a Program is not well formed: references that run forwards, Avals that the ops do not give."""
+    for index, ((op, attrs, *references), stated) in enumerate(zip(program.keys, program.avals, strict=True)):
+        assert all(-len(program.parameters) <= r < index for r in references), f"node {index} refers to what is not there yet"
+        assert len(attrs) == len(op.attributes), f"node {index}: {op.type} has other attributes"
+        given = [program.aval_of(r) for r in references]
+        assert op.result(tuple(given), attrs) == stated, f"node {index}: {op.type} does not give {stated}"
+    assert all(-len(program.parameters) <= r < len(program.keys) for r in program.outputs)
+
+
+def _element(values, *, index):
+    return values[index]
+
+
+def _call(*arguments, program):
+    return program.evaluate(*arguments)
+
+
+def _call_avals(*avals, program):
+    return tuple([program.aval_of(r) for r in program.outputs])
+
+
+# One output of an op that has several: only these are seen outside, so every reference is one int.
+ELEMENT = define(Op("TupleElement", _element, infer=lambda avals, index: avals[index], cheap=True))
+# A Program as an op.
+CALL = define(Op("PartitionedCall", _call, infer=_call_avals))
+# An op that ran at once, because its result's shape depends on values: (its result, its inputs) → its result.
+RAN = define(Op("Ran", lambda value, *inputs, op, attrs: value, infer=lambda value, *inputs, op, attrs: value))

@@ -1,0 +1,174 @@
+"""`TensorShape`: the shape of a tensor, possibly only partly known."""
+
+from gradtape._src.core.errors import public
+
+
+class TensorShape:
+    """The shape of a tensor: a sequence of extents, `None` for an unknown one; `TensorShape(None)` has unknown rank.
+
+    Behaves as a sequence of ints and compares equal to lists and tuples.
+    """
+
+    __slots__ = ("_dims",)
+
+    @public
+    def __init__(self, dims):
+        if dims is None:
+            self._dims = None
+        elif isinstance(dims, TensorShape):
+            self._dims = dims._dims
+        elif isinstance(dims, int):
+            self._dims = (_extent(dims),)
+        else:
+            self._dims = tuple([_extent(dim) for dim in dims])
+
+    @property
+    def rank(self):
+        """The number of axes, or None."""
+        return None if self._dims is None else len(self._dims)
+
+    @property
+    def ndims(self):
+        """The number of axes, or None."""
+        return self.rank
+
+    @property
+    def dims(self):
+        """The extents as a list, or None."""
+        return None if self._dims is None else list(self._dims)
+
+    @public
+    def as_list(self):
+        """The extents as a list; ValueError if the rank is unknown."""
+        return list(self._known())
+
+    def _known(self):
+        if self._dims is None:
+            raise ValueError("as_list() is not defined on an unknown TensorShape.")
+        return self._dims
+
+    @public
+    def num_elements(self):
+        """The number of elements, or None when it is not known."""
+        if not self.is_fully_defined():
+            return None
+        count = 1
+        for extent in self._dims:
+            count *= extent
+        return count
+
+    def is_fully_defined(self):
+        """Whether every extent is known."""
+        return self._dims is not None and None not in self._dims
+
+    @public
+    def assert_is_fully_defined(self):
+        """Raise ValueError unless every extent is known."""
+        if not self.is_fully_defined():
+            raise ValueError(f"Shape {self} is not fully defined.")
+
+    def is_compatible_with(self, other):
+        """Whether a tensor could have both shapes: unknown extents fit everything."""
+        other = TensorShape(other)
+        if self._dims is None or other._dims is None:
+            return True
+        return len(self._dims) == len(other._dims) and all(
+            a is None or b is None or a == b for a, b in zip(self._dims, other._dims, strict=True)
+        )
+
+    @public
+    def assert_is_compatible_with(self, other):
+        """Raise ValueError unless the shapes are compatible."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {TensorShape(other)} are incompatible")
+
+    @public
+    def assert_has_rank(self, rank):
+        """Raise ValueError unless the rank is `rank` or unknown."""
+        if self.rank not in (None, rank):
+            raise ValueError(f"Shape {self} must have rank {rank}")
+
+    @public
+    def with_rank(self, rank):
+        """This shape if it has rank `rank`; ValueError if not."""
+        self.assert_has_rank(rank)
+        return self if self._dims is not None else TensorShape([None] * rank)
+
+    @public
+    def merge_with(self, other):
+        """The shape that has what either knows; ValueError if they contradict each other."""
+        other = TensorShape(other)
+        self.assert_is_compatible_with(other)
+        if self._dims is None or other._dims is None:
+            return other if self._dims is None else self
+        return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims, strict=True)])
+
+    @public
+    def concatenate(self, other):
+        """This shape followed by `other`."""
+        other = TensorShape(other)
+        if self._dims is None or other._dims is None:
+            return TensorShape(None)
+        return TensorShape(self._dims + other._dims)
+
+    def __add__(self, other):
+        return self.concatenate(other)
+
+    def __radd__(self, other):
+        return TensorShape(other).concatenate(self)
+
+    @public
+    def __getitem__(self, index):
+        if self._dims is None:
+            return TensorShape(None) if isinstance(index, slice) else None
+        return TensorShape(self._dims[index]) if isinstance(index, slice) else self._dims[index]
+
+    @public
+    def __iter__(self):
+        if self._dims is None:
+            raise ValueError("Cannot iterate over a shape with unknown rank.")
+        return iter(self._dims)
+
+    @public
+    def __len__(self):
+        if self._dims is None:
+            raise ValueError("Cannot take the length of shape with unknown rank.")
+        return len(self._dims)
+
+    def __bool__(self):
+        return self._dims is not None
+
+    def __eq__(self, other):
+        try:
+            return self._dims == TensorShape(other)._dims
+        except (TypeError, ValueError):
+            return NotImplemented
+
+    def __hash__(self):
+        return hash(self._dims)
+
+    def __str__(self):
+        if self._dims is None:
+            return "<unknown>"
+        return f"({', '.join(map(str, self._dims))}{',' if len(self._dims) == 1 else ''})"
+
+    def __repr__(self):
+        return f"TensorShape({None if self._dims is None else list(self._dims)})"
+
+    def __reduce__(self):
+        return TensorShape, (self.dims,)
+
+
+def _extent(value):
+    if value is None:
+        return None
+    try:
+        extent = value.__index__()
+    except AttributeError:
+        raise TypeError(
+            f"Dimension value must be integer or None or have an __index__ method, got value '{value!r}' with type "
+            f"'{type(value)!r}'"
+        ) from None
+    if extent < 0:
+        raise ValueError(f"Dimension {extent} must be >= 0")
+    return extent

@@ -1,0 +1,250 @@
+"""`Tensor`: the handle that a user holds. It points at a node, which may not have run yet."""
+
+from weakref import ref
+
+import numpy as np
+
+from gradtape._src.core import engine, journal
+from gradtape._src.core.errors import public
+
+
+class Tensor:
+    """An immutable array of one dtype. `isinstance(x, tf.Tensor)` is how to ask for one.
+
+    Arithmetic and indexing operators are NumPy's, with TensorFlow's rules for dtypes: two tensors must have the same
+    dtype; a Python number or NumPy array takes the tensor's.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "node")
+    __array_priority__ = 100
+    # `==` compares elements, so a tensor cannot be a key
+    __hash__ = None
+
+    def __init__(self, node):
+        self.node = node
+        node.handle = ref(self)
+
+    @property
+    def shape(self):
+        """The shape, a `TensorShape`."""
+        return self.node.aval.tensor_shape
+
+    @property
+    def dtype(self):
+        """The type of the elements, a `DType`."""
+        return self.node.aval.type
+
+    @property
+    def ndim(self):
+        """The number of axes."""
+        return self.node.aval.ndim
+
+    @property
+    def device(self):
+        """The name of the device that holds the values, in TensorFlow's form."""
+        platform = _platform(self.node.value)
+        return f"/job:localhost/replica:0/task:0/device:{platform}:0"
+
+    def get_shape(self):
+        """The shape, a `TensorShape`."""
+        return self.shape
+
+    @public
+    def set_shape(self, shape):
+        """Check that the shape is compatible with `shape`; ValueError if not."""
+        if not self.shape.is_compatible_with(shape):
+            raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {shape}.")
+
+    @public
+    def numpy(self):
+        """The value as a NumPy array, or a NumPy scalar for rank 0. Runs what is pending."""
+        array = to_numpy(self.node)
+        journal.note("left", "numpy")
+        return array.copy() if array.ndim else array[()]
+
+    @public
+    def __array__(self, dtype=None, copy=None):
+        array = to_numpy(self.node)
+        journal.note("left", "__array__")
+        if dtype is not None:
+            return array.astype(dtype)
+        return array.copy()
+
+    @public
+    def __bool__(self):
+        array = self._scalar_or("bool")
+        return bool(array)
+
+    def _scalar_or(self, kind):
+        array = to_numpy(self.node)
+        journal.note("left", kind)
+        if array.size != 1 and kind == "bool":
+            raise ValueError(
+                f"The truth value of an array with more than one element is ambiguous: a tensor of shape {self.shape} was "
+                "used as a Python bool. Use tf.reduce_any(x) or tf.reduce_all(x)."
+            )
+        if array.size != 1:
+            raise TypeError(f"only length-1 arrays can be converted to Python scalars: this tensor has shape {self.shape}.")
+        return array.reshape(())[()]
+
+    @public
+    def __float__(self):
+        return float(self._scalar_or("float"))
+
+    @public
+    def __int__(self):
+        return int(self._scalar_or("int"))
+
+    @public
+    def __complex__(self):
+        return complex(self._scalar_or("complex"))
+
+    @public
+    def __index__(self):
+        if self.node.aval.dtype.kind not in "iub" or self.node.aval.shape:
+            raise TypeError(
+                f"only integer scalar tensors can be converted to a Python index, not dtype {self.dtype.name}, shape "
+                f"{self.shape}."
+            )
+        return int(self._scalar_or("index"))
+
+    @public
+    def __len__(self):
+        if not self.node.aval.shape:
+            raise TypeError("Scalar tensor has no `len()`")
+        return self.node.aval.shape[0]
+
+    @public
+    def __iter__(self):
+        if not self.node.aval.shape:
+            raise TypeError("Cannot iterate over a scalar tensor")
+        return iter([self[i] for i in range(self.node.aval.shape[0])])
+
+    def __contains__(self, item):
+        raise TypeError("`in` is not defined for tensors. Use tf.reduce_any(tensor == value).")
+
+    def __repr__(self):
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text(self.node, repr)}>"
+
+    def __str__(self):
+        return f"tf.Tensor({text(self.node, str)}, shape={self.shape}, dtype={self.dtype.name})"
+
+    def __format__(self, spec):
+        if not spec:
+            return str(self) if self.node.aval.shape else str(to_numpy(self.node)[()])
+        return format(to_numpy(self.node)[()], spec)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    @public
+    def ref(self):
+        """A hashable reference to this tensor, for use as a key; `.deref()` gives the tensor."""
+        return Reference(self)
+
+    def experimental_ref(self):
+        """A hashable reference to this tensor."""
+        return Reference(self)
+
+    @public
+    def __dlpack__(self, **options):
+        journal.note("left", "dlpack")
+        return jax_value(self.node).__dlpack__(**options)
+
+    @public
+    def __dlpack_device__(self):
+        return jax_value(self.node).__dlpack_device__()
+
+    @public
+    def __jax_array__(self):
+        journal.note("left", "jax")
+        return jax_value(self.node)
+
+
+class EagerTensor(Tensor):
+    """A tensor that has, or can be given, a value."""
+
+    __slots__ = ()
+    __hash__ = None
+
+
+class Stored:
+    """What holds a tensor and is read for it: a Variable. `read()` gives the node."""
+
+    __slots__ = ()
+
+
+class Reference:
+    """A hashable reference to a tensor or variable, equal to references to the same object."""
+
+    __slots__ = ("_object",)
+
+    def __init__(self, target):
+        self._object = target
+
+    def deref(self):
+        """The tensor or variable."""
+        return self._object
+
+    def __eq__(self, other):
+        return isinstance(other, Reference) and self._object is other._object
+
+    def __hash__(self):
+        return id(self._object)
+
+    def __repr__(self):
+        return f"<Reference wrapping {self._object!r}>"
+
+
+def emit(op, inputs, attrs=()):
+    """Record one op on nodes and return its Tensor, or a tuple of Tensors."""
+    node = engine.record(op, inputs, attrs)
+    if type(node.aval) is tuple:
+        result = tuple([EagerTensor(n) for n in engine.elements(node)])
+    else:
+        result = EagerTensor(node)
+    if engine.eager:
+        engine.flush_if_outermost()
+    return result
+
+
+def to_numpy(node):
+    """The value of a node as a NumPy array, without a copy where there is none to make."""
+    return np.asarray(engine.value(node))
+
+
+def jax_value(node):
+    """The value of a node as a JAX array."""
+    value = engine.value(node)
+    if isinstance(value, np.ndarray):
+        value = node.value = engine.to_device(value)
+    return value
+
+
+def text(node, how):
+    """How a node's value prints."""
+    if node.trace is not None and node.trace.parent is not None:
+        return "<not run yet>"
+    try:
+        array = to_numpy(node)
+    except Exception as error:
+        return f"<{type(error).__name__}: {error}>"
+    if node.aval.dtype == object:
+        return how(array[()]) if not array.ndim else how(array)
+    if not array.ndim:
+        return str(array[()])
+    return how(array)
+
+
+def _platform(value):
+    devices = getattr(value, "devices", None)
+    return next(iter(devices())).platform.upper() if callable(devices) else "CPU"
+
+
+def shape_of(value):
+    """The static shape of a Tensor, Variable or array, as a tuple."""
+    node = getattr(value, "node", None)
+    return node.aval.shape if node is not None else np.shape(value)

@@ -1,0 +1,279 @@
+"""`Variable`: a name, a `trainable` flag and the Tensor that it holds now."""
+
+import itertools
+
+from gradtape._src.core import dtypes, engine
+from gradtape._src.core.aval import Aval
+from gradtape._src.core.convert import node_of
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.op import Op, define
+from gradtape._src.core.program import leaf
+from gradtape._src.core.tensor import EagerTensor, Reference, Stored, text
+
+_uid = itertools.count()
+STATE = "an assignment changes state, and state stops gradients: compute with the tensor itself, or keep the new value in a tensor"
+
+
+def _assigning(type, kernel):
+    op = define(Op(type, kernel, infer=lambda value, *rest: value))
+    op.reason = STATE
+    return op
+
+
+ASSIGN = _assigning("AssignVariableOp", lambda value: value)
+ASSIGN_ADD = _assigning("AssignAddVariableOp", lambda value, delta: value + delta)
+ASSIGN_SUB = _assigning("AssignSubVariableOp", lambda value, delta: value - delta)
+# Reading in so many words (read_value, identity) gives a tensor of its own, apart from the variable.
+READ = define(Op("ReadVariableOp", lambda value: value, infer=lambda value: value, cheap=True))
+READ.gradient = lambda op, dy: dy
+
+
+class Variable(Stored):
+    """A tensor that can change: `assign`, `assign_add`, `assign_sub`. Read anew each time it is used.
+
+    `initial_value` is a tensor, array, number, or a function that makes one; it is evaluated at once. `trainable`
+    variables are watched by a GradientTape when they are read. An assignment does not change what was read before.
+    """
+
+    def __new__(cls, *args, **kwargs):
+        return object.__new__(ResourceVariable if cls is Variable else cls)
+
+    @public
+    def __init__(
+        self, initial_value=None, trainable=None, validate_shape=True, caching_device=None, name=None, variable_def=None,
+        dtype=None, import_scope=None, constraint=None, synchronization=None, aggregation=None, shape=None,
+        experimental_enable_variable_lifting=True,
+    ):  # fmt: skip
+        if initial_value is None:
+            raise ValueError("The `initial_value` arg to `tf.Variable` must be specified: a tensor, array, number or function.")
+        if callable(initial_value):
+            initial_value = initial_value()
+        wanted = dtypes.as_dtype(dtype).numpy if dtype is not None else None
+        node = node_of(initial_value, wanted)
+        if wanted is not None and node.aval.dtype is not wanted:
+            raise ValueError(
+                f"Tensor conversion requested dtype {dtypes.as_dtype(dtype).name} for Tensor with dtype "
+                f"{node.aval.type.name}: use tf.cast."
+            )
+        value = engine.value(node)
+        if node.aval.dtype != object:
+            value = engine.to_device(value)
+        self._tensor = EagerTensor(leaf(node.aval, value))
+        self._name = (name or "Variable") + ":0"
+        self._trainable = True if trainable is None else bool(trainable)
+        self._constraint, self._synchronization, self._aggregation = constraint, synchronization, aggregation
+        self._uid = next(_uid)
+        self._assigned_in = None
+
+    # -- what it is
+
+    @property
+    def name(self):
+        """The name, with TensorFlow's ":0"."""
+        return self._name
+
+    @property
+    def trainable(self):
+        """Whether a tape watches it by itself."""
+        return self._trainable
+
+    @property
+    def constraint(self):
+        """The projection to apply after an update, or None."""
+        return self._constraint
+
+    @property
+    def aval(self) -> Aval:
+        """Shape and dtype."""
+        return self._tensor.node.aval
+
+    @property
+    def shape(self):
+        """The shape, a `TensorShape`."""
+        return self._tensor.node.aval.tensor_shape
+
+    @property
+    def dtype(self):
+        """The type of the elements, a `DType`."""
+        return self._tensor.node.aval.type
+
+    @property
+    def ndim(self):
+        """The number of axes."""
+        return self._tensor.node.aval.ndim
+
+    @property
+    def device(self):
+        """The name of the device that holds the values."""
+        return self._tensor.device
+
+    def get_shape(self):
+        """The shape, a `TensorShape`."""
+        return self.shape
+
+    @public
+    def set_shape(self, shape):
+        """Check that the shape is compatible with `shape`."""
+        self._tensor.set_shape(shape)
+
+    # -- reading
+
+    def read(self):
+        """The node that the variable holds now; noted for the open tapes."""
+        node = self._tensor.node
+        state = engine.local
+        if state.tapes:
+            state.trace.reads.append((len(state.trace.keys), self, node))
+        return node
+
+    @public
+    def read_value(self):
+        """The value now, a Tensor of its own."""
+        node = engine.record(READ, (self.read(),))
+        return EagerTensor(node)
+
+    def value(self):
+        """The value now, a Tensor."""
+        return self.read_value()
+
+    @public
+    def numpy(self):
+        """The value as a NumPy array."""
+        return self._tensor.numpy()
+
+    @public
+    def __array__(self, dtype=None, copy=None):
+        return self._tensor.__array__(dtype)
+
+    def __bool__(self):
+        return bool(self._tensor)
+
+    def __float__(self):
+        return float(self._tensor)
+
+    def __int__(self):
+        return int(self._tensor)
+
+    def __complex__(self):
+        return complex(self._tensor)
+
+    @public
+    def __index__(self):
+        return self._tensor.__index__()
+
+    @public
+    def __len__(self):
+        return len(self._tensor)
+
+    @public
+    def __iter__(self):
+        return iter(self.read_value())
+
+    def __contains__(self, item):
+        raise TypeError("`in` is not defined for variables. Use tf.reduce_any(variable == value).")
+
+    __hash__ = None
+    __array_priority__ = 100
+
+    def ref(self):
+        """A hashable reference to this variable, for use as a key."""
+        return Reference(self)
+
+    def experimental_ref(self):
+        """A hashable reference to this variable."""
+        return Reference(self)
+
+    # -- assigning
+
+    @public
+    def assign(self, value, use_locking=False, name=None, read_value=True):
+        """Give the variable a new value of the same shape and dtype. Returns the variable."""
+        node = self._checked(value, "assign")
+        if node.value is None or node.handle is not None or node.trace is not None or not _is_array_like(value):
+            node = engine.record(ASSIGN, (node,))
+        return self._hold(node)
+
+    @public
+    def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+        """Add `delta` to the value. Returns the variable."""
+        node = self._checked(delta, "assign_add")
+        return self._hold(engine.record(ASSIGN_ADD, (self._tensor.node, node)))
+
+    @public
+    def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+        """Subtract `delta` from the value. Returns the variable."""
+        node = self._checked(delta, "assign_sub")
+        return self._hold(engine.record(ASSIGN_SUB, (self._tensor.node, node)))
+
+    def _checked(self, value, how):
+        mine = self._tensor.node.aval
+        node = node_of(value, mine.dtype)
+        if node.aval is mine:
+            return node
+        if node.aval.dtype is not mine.dtype:
+            raise ValueError(
+                f"Tensor conversion requested dtype {mine.type.name} for Tensor with dtype {node.aval.type.name}: {how} on "
+                f"variable '{self._name}' takes its dtype. Use tf.cast."
+            )
+        if how == "assign":
+            raise ValueError(
+                f"Cannot assign value to variable '{self._name}': Shape mismatch.The variable shape {mine.tensor_shape}, and "
+                f"the assigned value shape {node.aval.tensor_shape} are incompatible."
+            )
+        raise invalid_shapes(self._name, how, mine, node.aval)
+
+    def _hold(self, node):
+        """Swap in the tensor of `node`."""
+        trace = engine.local.trace
+        if self._assigned_in != trace.serial:
+            self._assigned_in = trace.serial
+            trace.assigned.append((self, self._tensor))
+        self._tensor = EagerTensor(node)
+        if engine.eager:
+            engine.flush_if_outermost()
+        return self
+
+    def _restore(self, tensor):
+        """Go back to what was held before a run that failed."""
+        self._tensor = tensor
+        self._assigned_in = None
+
+    # -- printing and copying
+
+    def __repr__(self):
+        return (
+            f"<tf.Variable '{self._name}' shape={self.shape} dtype={self.dtype.name}, "
+            f"numpy={text(self._tensor.node, repr)}>"
+        )
+
+    __str__ = __repr__
+
+    def __format__(self, spec):
+        return format(self._tensor, spec) if spec else str(self)
+
+    def __copy__(self):
+        return self
+
+    @public
+    def __deepcopy__(self, memo):
+        copy = Variable(self._tensor, trainable=self._trainable, name=self._name[:-2])
+        memo[id(self)] = copy
+        return copy
+
+
+class ResourceVariable(Variable):
+    """What `tf.Variable(…)` makes."""
+
+    __hash__ = None
+
+
+def invalid_shapes(name, how, mine, other):
+    """The error for an update whose shape is not the variable's."""
+    return invalid(
+        f"{how} on variable '{name}': shape {mine.tensor_shape} of the variable and shape {other.tensor_shape} of the value "
+        "must be the same. Broadcast the value with tf.broadcast_to."
+    )
+
+
+def _is_array_like(value):
+    return not isinstance(value, (EagerTensor, Variable))

@@ -1,0 +1,1 @@
+"""`gradtape demo`: a small network learns to read handwritten digits."""

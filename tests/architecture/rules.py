@@ -1,0 +1,290 @@
+"""The rules of the house, read off the syntax trees of its files.
+
+Each rule takes a `Source` and yields violations, `path:line: what is wrong, and what to do instead`. `test_imports.py`
+runs them over the package, and over bad samples which they must find.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+
+# A file imports from its own folder and from the floors below it, never upwards and never from a neighbour's folder.
+FLOORS = {
+    "gradtape._src.core": 1,
+    "gradtape._src.ops": 2,
+    "gradtape._src.autodiff": 3,
+    "gradtape._src.control": 4,
+    "gradtape._src.explain": 5,
+    "gradtape._src.profile": 5,
+    "gradtape._src.optimizers": 5,
+    "gradtape._src.data": 5,
+    "gradtape._src.distribute": 5,
+    "gradtape._src.summary": 5,
+    "keras_gradtape": 5,
+    "gradtape._src.compat": 6,
+    "gradtape._src.cli": 6,
+    "gradtape._src.demo": 6,
+    "gradtape": 6,
+}
+TOP = max(FLOORS.values())
+
+# The gradients are this project's own; JAX supplies kernels, the compiler, vmap and sharding.
+JAX_AUTODIFF = frozenset(
+    f"jax.{name}"
+    for name in (
+        "grad value_and_grad vjp jvp linearize linear_transpose jacfwd jacrev jacobian hessian custom_vjp custom_jvp"
+        " custom_gradient custom_derivatives custom_transpose checkpoint remat ad_checkpoint interpreters.ad"
+        " experimental.jet lax.custom_root lax.custom_linear_solve"
+    ).split()
+)
+
+CODE_LOADERS = frozenset("pickle cPickle cloudpickle dill marshal shelve joblib".split())
+CODE_RUNNERS = frozenset(("eval", "exec", "builtins.eval", "builtins.exec"))
+
+# (folder of FLOORS, name): each is allowed for the reason beside it.
+ALLOWED = {
+    ("gradtape._src.cli", "exec"),  # `gradtape run` runs the user's own script
+}
+
+# Where the dtype stands among the positional arguments of a jax.numpy constructor; None: only as a keyword.
+CONSTRUCTORS = {
+    "arange": 3,
+    "array": 1,
+    "asarray": 1,
+    "empty": 1,
+    "eye": 3,
+    "full": 2,
+    "geomspace": 4,
+    "identity": 1,
+    "linspace": 5,
+    "logspace": 5,
+    "ones": 1,
+    "tri": 3,
+    "zeros": 1,
+}
+
+NUMPY_MATHEMATICS = frozenset(name for name in dir(np) if isinstance(getattr(np, name), np.ufunc)) | frozenset(
+    "average cumprod cumsum dot einsum inner mean outer prod std sum tensordot trace var vdot".split()
+)
+
+HOST_SIDE = re.compile(r"# host-side: \S")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A Python file: `path` is relative to the root of the repository."""
+
+    path: str
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, self.path)
+
+    @property
+    def module(self) -> str:
+        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+    @cached_property
+    def imports(self) -> list[tuple[int, str]]:
+        """Every import as (line, dotted name of what is imported), inside functions and by `import_module` too."""
+        found = []
+        for node in ast.walk(self.tree):
+            match node:
+                case ast.Import(names=names):
+                    found += [(node.lineno, name.name) for name in names]
+                case ast.ImportFrom(names=names):
+                    found += [(node.lineno, f"{self.imported_package(node)}.{name.name}") for name in names]
+                case ast.Call(args=[ast.Constant(value=str(name)), *_]) if self.dotted(node.func) in (
+                    "importlib.import_module",
+                    "__import__",
+                ):
+                    found.append((node.lineno, name))
+        return found
+
+    def imported_package(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return str(node.module)
+        package = self.module.split(".") if self.path.endswith("/__init__.py") else self.module.split(".")[:-1]
+        base = package[: len(package) - node.level + 1]
+        return ".".join([*base, node.module] if node.module else base)
+
+    @cached_property
+    def bindings(self) -> dict[str, str]:
+        """What each imported name stands for: `jnp` for `jax.numpy`."""
+        names = {}
+        for node in ast.walk(self.tree):
+            match node:
+                case ast.Import(names=aliases):
+                    for alias in aliases:
+                        root = alias.name.partition(".")[0]
+                        names[alias.asname or root] = alias.name if alias.asname else root
+                case ast.ImportFrom(names=aliases):
+                    for alias in aliases:
+                        names[alias.asname or alias.name] = f"{self.imported_package(node)}.{alias.name}"
+        return names
+
+    def dotted(self, node: ast.AST) -> str | None:
+        """`jnp.linalg.inv` as `jax.numpy.linalg.inv`; None for what is no chain of names."""
+        parts = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return None
+        return ".".join([self.bindings.get(node.id, node.id), *reversed(parts)])
+
+    def mentions(self) -> Iterator[tuple[int, str]]:
+        """Imports, and every chain of names whose first is imported or a builtin: (line, dotted name)."""
+        yield from self.imports
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name | ast.Attribute) and (name := self.dotted(node)):
+                yield node.lineno, name
+
+    def calls(self) -> Iterator[tuple[ast.Call, str]]:
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Call) and (name := self.dotted(node.func)):
+                yield node, name
+
+    def violation(self, line: int, message: str) -> str:
+        return f"{self.path}:{line}: {message}"
+
+
+def sources(*folders: str) -> list[Source]:
+    """The Python files under `folders` of the repository."""
+    paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    return [Source(path.relative_to(ROOT).as_posix(), path.read_text("utf-8")) for path in paths]
+
+
+def folder_of(module: str) -> str | None:
+    """The key of `FLOORS` that `module` belongs to, or None where it has no floor."""
+    parts = module.split(".")
+    if parts[:2] == ["gradtape", "_src"]:
+        folder = ".".join(parts[:3])
+        return folder if folder in FLOORS else None
+    return parts[0] if parts[0] in FLOORS else None
+
+
+def imports_point_downwards(source: Source) -> Iterator[str]:
+    if source.module == "gradtape._src":
+        if source.imports:
+            yield source.violation(source.imports[0][0], "gradtape/_src/__init__.py imports nothing; remove the import")
+        return
+    here = folder_of(source.module)
+    if here is None:
+        yield source.violation(1, "this file has no floor; move it into a folder of FLOORS, or give it a floor there")
+        return
+    for line, name in source.imports:
+        there = folder_of(name)
+        if name.partition(".")[0] not in ("gradtape", "keras_gradtape") or there == here:
+            continue
+        if there is None:
+            yield source.violation(line, f"imports {name}, which has no floor in FLOORS")
+        elif FLOORS[there] > FLOORS[here]:
+            yield source.violation(
+                line, f"floor {FLOORS[here]} ({here}) imports {name} of floor {FLOORS[there]}; move what it needs down"
+            )
+        elif FLOORS[there] == FLOORS[here] < TOP:
+            yield source.violation(
+                line, f"{here} imports {name}, its neighbour on floor {FLOORS[here]}; move what both need down"
+            )
+
+
+def gradients_are_our_own(source: Source) -> Iterator[str]:
+    for line, name in source.mentions():
+        parts = name.split(".")
+        prefixes = {".".join(parts[:size]) for size in range(1, len(parts) + 1)}
+        if any((folder_of(source.module), prefix) not in ALLOWED for prefix in prefixes & JAX_AUTODIFF):
+            yield source.violation(line, f"uses {name}; gradients are rules of this library, never JAX's autodiff")
+
+
+def dependencies_are_used_by_their_public_names(source: Source) -> Iterator[str]:
+    ours = {"gradtape", "keras_gradtape", "__future__"}
+    imported = {name.partition(".")[0] for name in source.bindings.values()}
+    for line, name in source.mentions():
+        root, *rest = name.split(".")
+        if root in ours or root not in imported or root in sys.stdlib_module_names:
+            continue
+        private = [part for part in rest if part.startswith("_") and not part.endswith("__")]
+        if private:
+            yield source.violation(line, f"uses {name}; {private[0]} is private to {root}, use its public API")
+
+
+def no_code_from_data(source: Source) -> Iterator[str]:
+    for line, name in source.imports:
+        if name.partition(".")[0] in CODE_LOADERS:
+            yield source.violation(line, f"imports {name}, which runs code from a file; save arrays and JSON instead")
+    for call, name in source.calls():
+        if name in CODE_RUNNERS and (folder_of(source.module), name) not in ALLOWED:
+            yield source.violation(call.lineno, f"calls {name}; nothing here runs text as code")
+        if any(word.arg == "allow_pickle" for word in call.keywords):
+            yield source.violation(call.lineno, "passes allow_pickle; save arrays without objects instead")
+
+
+def public_modules_only_re_export(source: Source) -> Iterator[str]:
+    if folder_of(source.module) != "gradtape":
+        return
+    for node in source.tree.body:
+        match node:
+            case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
+                continue
+            case ast.Assign(targets=[ast.Name(id="__version__" | "__all__")]):
+                continue
+        yield source.violation(
+            node.lineno, "a public module holds `from gradtape._src.… import X as X` and no logic; move this to _src"
+        )
+
+
+def kernels_state_their_dtypes(source: Source) -> Iterator[str]:
+    """Inside ops/. A line marked `# host-side: <why>` may use NumPy, as its values never enter a kernel."""
+    if folder_of(source.module) != "gradtape._src.ops":
+        return
+    lines = source.text.splitlines()
+    for call, name in source.calls():
+        package, _, function = name.rpartition(".")
+        if package == "jax.numpy" and function in CONSTRUCTORS:
+            dtype_given = len(call.args) > CONSTRUCTORS[function] or any(
+                word.arg in ("dtype", None) for word in call.keywords
+            )
+            if not dtype_given:
+                yield source.violation(
+                    call.lineno, f"jnp.{function} without dtype= takes JAX's default, not the op's; pass dtype="
+                )
+        elif name == "jax.nn.one_hot" and not any(word.arg == "dtype" for word in call.keywords):
+            yield source.violation(call.lineno, "jax.nn.one_hot without dtype= gives JAX's default; pass dtype=")
+        elif package == "numpy" and function in NUMPY_MATHEMATICS and not HOST_SIDE.search(lines[call.lineno - 1]):
+            yield source.violation(
+                call.lineno,
+                f"np.{function} gives a NumPy float64 or int64 that widens a kernel; use jnp or lax on arrays, math on"
+                " Python numbers, or mark the line `# host-side: <why>`",
+            )
+
+
+RULES = (
+    imports_point_downwards,
+    gradients_are_our_own,
+    dependencies_are_used_by_their_public_names,
+    no_code_from_data,
+    public_modules_only_re_export,
+    kernels_state_their_dtypes,
+)
+
+
+def violations(source: Source) -> list[str]:
+    """All that `source` breaks, each once (a chain of attributes is met at each of its links)."""
+    found = {}
+    for rule in RULES:
+        for violation in rule(source):
+            place = (violation.partition(": ")[0], rule)
+            found.setdefault(place, violation)
+    return list(found.values())

@@ -1,0 +1,127 @@
+"""The package keeps the rules of the house, and each rule finds the sample that breaks it."""
+
+import re
+import sys
+import tomllib
+
+import pytest
+
+from tests.architecture.rules import ROOT, Source, sources, violations
+
+PACKAGES = ("gradtape", "keras_gradtape")
+
+
+@pytest.mark.parametrize("source", sources(*PACKAGES), ids=lambda source: source.path)
+def test_file_keeps_the_rules(source):
+    assert not violations(source), "\n" + "\n".join(violations(source))
+
+
+CORE, OPS, TAPE = "gradtape/_src/core/engine.py", "gradtape/_src/ops/math.py", "gradtape/_src/autodiff/tape.py"
+EXPLAIN, CLI, PUBLIC = "gradtape/_src/explain/report.py", "gradtape/_src/cli/run.py", "gradtape/math.py"
+
+BROKEN = [
+    # imports point downwards
+    (CORE, "from gradtape._src.ops import math", "floor 1 .* imports gradtape._src.ops.math of floor 2"),
+    (CORE, "import gradtape", "imports gradtape of floor 6"),
+    (CORE, "from gradtape import math", "imports gradtape.math of floor 6"),
+    (CORE, "def run():\n    from gradtape._src.autodiff.tape import GradientTape", "engine.py:2: .* of floor 3"),
+    (CORE, "from ..ops.math import sin", "imports gradtape._src.ops.math.sin of floor 2"),
+    (CORE, "from .. import ops", "imports gradtape._src.ops of floor 2"),
+    ("gradtape/_src/core/__init__.py", "from ..ops import math", "imports gradtape._src.ops.math of floor 2"),
+    (CORE, "import importlib\nimportlib.import_module('gradtape._src.ops.math')", "engine.py:2: .* of floor 2"),
+    (CORE, "from importlib import import_module as load\nload('gradtape.nn')", "imports gradtape.nn of floor 6"),
+    (OPS, "import gradtape._src.autodiff.tape as tape", "floor 2 .* of floor 3"),
+    (TAPE, "from gradtape._src.control.function import function", "floor 3 .* of floor 4"),
+    (EXPLAIN, "from gradtape._src.profile.flops import count", "its neighbour on floor 5"),
+    (EXPLAIN, "import keras_gradtape", "its neighbour on floor 5"),
+    (EXPLAIN, "from gradtape._src.cli import main", "of floor 6"),
+    (EXPLAIN, "from gradtape._src.attic import junk", "imports gradtape._src.attic.junk, which has no floor"),
+    ("gradtape/_src/attic.py", "x = 1", "this file has no floor"),
+    ("gradtape/_src/__init__.py", "from gradtape._src.core import engine", "imports nothing"),
+    # gradients are our own
+    (OPS, "import jax\njax.grad(f)", "math.py:2: uses jax.grad; gradients are rules of this library"),
+    (OPS, "from jax import vjp", "uses jax.vjp"),
+    (OPS, "import jax as j\nrule = j.custom_vjp", "uses jax.custom_vjp"),
+    (TAPE, "import jax\n@jax.custom_jvp\ndef f(x): return x", "uses jax.custom_jvp"),
+    (TAPE, "import jax\njax.linearize(f, x)", "uses jax.linearize"),
+    (TAPE, "from jax.interpreters import ad", "uses jax.interpreters.ad"),
+    (CLI, "import jax\njax.value_and_grad(f)", "uses jax.value_and_grad"),
+    # dependencies by their public names
+    (CORE, "from jax._src import core", "uses jax._src.core; _src is private to jax"),
+    (CORE, "import jax\njax._src.core", "engine.py:2: uses jax._src"),
+    (CORE, "import jax._src.core", "_src is private to jax"),
+    (CORE, "import numpy as np\nnp._core.umath", "_core is private to numpy"),
+    (CORE, "import optree\noptree._C.flatten(x)", "_C is private to optree"),
+    # no code from data
+    (CORE, "import pickle", "imports pickle, which runs code from a file"),
+    (CORE, "def load():\n    from pickle import loads", "engine.py:2: imports pickle.loads"),
+    (CORE, "eval('1')", "calls eval"),
+    (CORE, "exec('x = 1')", "calls exec"),
+    (CORE, "import builtins\nbuiltins.exec('x = 1')", "calls builtins.exec"),
+    (CLI, "eval('1')", "calls eval"),
+    (CORE, "import numpy as np\nnp.load(path, allow_pickle=True)", "passes allow_pickle"),
+    # public modules hold no logic
+    (PUBLIC, "def sin(x): return x", "holds `from gradtape._src.* and no logic"),
+    ("gradtape/compat/v1.py", "x = 1", "no logic"),
+    ("gradtape/__init__.py", "if True:\n    from gradtape._src.core.tensor import Tensor as Tensor", "no logic"),
+    # kernels state their dtypes
+    (OPS, "import jax.numpy as jnp\njnp.ones((2, 3))", "math.py:2: jnp.ones without dtype="),
+    (OPS, "from jax import numpy as jnp\njnp.zeros(shape)", "jnp.zeros without dtype="),
+    (OPS, "from jax.numpy import arange\narange(0, 10, 2)", "jnp.arange without dtype="),
+    (OPS, "import jax\njax.numpy.asarray(0.5)", "jnp.asarray without dtype="),
+    (OPS, "import jax.numpy as jnp\njnp.full((2,), 1.0)", "jnp.full without dtype="),
+    (OPS, "import jax.numpy as jnp\njnp.linspace(0, 1, 5)", "jnp.linspace without dtype="),
+    (OPS, "import jax.numpy as jnp\njnp.eye(3)", "jnp.eye without dtype="),
+    (OPS, "import jax\njax.nn.one_hot(x, 3)", "one_hot without dtype="),
+    (OPS, "import numpy as np\nnp.sqrt(2.0)", "np.sqrt gives a NumPy float64"),
+    (OPS, "import numpy\nnumpy.prod(x.shape)", "np.prod gives a NumPy"),
+    (OPS, "import numpy as np\nnp.sqrt(2.0)  # host-side:", "np.sqrt gives a NumPy float64"),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "message"), BROKEN)
+def test_a_broken_rule_is_found(path, text, message):
+    with pytest.raises(AssertionError, match=message):
+        test_file_keeps_the_rules(Source(path, text))
+
+
+KEPT = [
+    (OPS, "from gradtape._src.core import dtypes\nfrom gradtape._src.ops import array"),
+    (OPS, "from . import array\nfrom ..core import dtypes"),
+    (EXPLAIN, "from gradtape._src.control.function import function\nfrom gradtape._src.explain import report"),
+    (CLI, "import gradtape as tf\nexec(code, names)"),
+    (PUBLIC, '"""Mathematics."""\n\nfrom gradtape._src.ops.math import sin as sin'),
+    ("gradtape/__init__.py", "from gradtape import math as math, nn as nn\n\n__version__ = '0.1.0'"),
+    ("gradtape/_src/__init__.py", '"""What the public modules re-export."""'),
+    (TAPE, "import jax\njax.vmap(f)\njax.jit(f)\njax.eval_shape(f)\nself.hessian = tape.jacobian\nmodel.eval()"),
+    (CORE, "import jax, sys\nfrom __future__ import annotations\nsys._getframe(1)\nself._value\njax.__version__"),
+    (OPS, "import jax.numpy as jnp\njnp.ones(shape, x.dtype)\njnp.zeros(shape, dtype=x.dtype)\njnp.ones_like(x)"),
+    (OPS, "import jax.numpy as jnp\njnp.full(shape, 0, x.dtype)\njnp.arange(0, n, 1, x.dtype)\njnp.eye(n, **options)"),
+    (OPS, "import numpy as np\nnp.dtype('int32')\nnp.ndarray\nnp.log(rate)  # host-side: chooses the number of terms"),
+    (CORE, "import numpy as np\nimport jax.numpy as jnp\nnp.prod(shape)\njnp.zeros(shape)"),
+]
+
+
+@pytest.mark.parametrize(("path", "text"), KEPT)
+def test_a_kept_rule_is_left_alone(path, text):
+    test_file_keeps_the_rules(Source(path, text))
+
+
+def declared(*extras):
+    """The names of the package's dependencies and of these extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lines = project["dependencies"] + [line for extra in extras for line in project["optional-dependencies"][extra]]
+    return {re.match(r"[\w-]+", line).group() for line in lines} - {"gradtape"}
+
+
+def test_every_import_is_a_declared_dependency():
+    modules = {"pillow": "PIL", "scikit-learn": "sklearn"}
+    available = {modules.get(name, name) for name in declared("demo")} | set(sys.stdlib_module_names)
+    imported = {name.partition(".")[0] for source in sources("gradtape") for _, name in source.imports}
+    assert imported - {"gradtape", "keras_gradtape"} <= available
+
+
+def test_every_dependency_is_justified():
+    page = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
+    justified = set(re.findall(r"^\| `([\w-]+)`", page, re.MULTILINE))
+    assert justified == declared("demo", "test", "lint", "bench")

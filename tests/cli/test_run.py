@@ -1,0 +1,143 @@
+"""`gradtape run script.py` does what `python script.py` does, with `tensorflow` resolved to gradtape."""
+
+import subprocess
+import sys
+
+import pytest
+
+PYTHON = (sys.executable,)
+GRADTAPE_RUN = (sys.executable, "-m", "gradtape._src.cli", "run")
+
+
+def run(command, folder, *arguments):
+    """Run `command` on script.py in `folder`, seen from the folder above it."""
+    script = f"{folder.name}/script.py"
+    return subprocess.run([*command, script, *arguments], cwd=folder.parent, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, pytestconfig):
+    """An empty folder for a script; gradtape is importable from anywhere."""
+    monkeypatch.setenv("PYTHONPATH", str(pytestconfig.rootpath))
+    folder = tmp_path / "scripts"
+    folder.mkdir()
+    return folder
+
+
+SURROUNDINGS = """
+import sys, neighbour
+print(sys.argv, sys.path[0], __file__, __name__, __doc__, __package__, __spec__, type(__loader__), sorted(globals()))
+print(sys.modules["__main__"].__dict__ is globals(), neighbour.__file__)
+"""
+
+CHAINED = """
+def divide(x):
+    try:
+        return 1 / x
+    except ZeroDivisionError:
+        raise ValueError("x was 0")
+print("before", flush=True)
+divide(0)
+"""
+
+OWN_HOOK = """
+import sys, traceback
+def hook(kind, error, trace):
+    print("hook", kind.__name__, [frame.name for frame in traceback.extract_tb(trace)], error.__traceback__ is trace)
+sys.excepthook = hook
+raise LookupError("mine")
+"""
+
+AS_PYTHON = {
+    "surroundings": (SURROUNDINGS, ("--help", "-x", "--", "two words")),
+    "exit code": ("import sys; sys.exit(7)", ()),
+    "exit message": ("raise SystemExit('bye')", ()),
+    "traceback": (CHAINED, ()),
+    "syntax error": ("print('never')\nx = (\n", ()),
+    "interrupt": ("import atexit\natexit.register(print, 'at exit')\nraise KeyboardInterrupt", ()),
+    "own except hook": (OWN_HOOK, ()),
+    "encoding": ("# coding: latin-1\nprint(ascii('\u00e9'))".encode("latin-1"), ()),
+}
+
+
+@pytest.mark.parametrize(("script", "arguments"), AS_PYTHON.values(), ids=AS_PYTHON.keys())
+def test_a_script_runs_as_under_python(folder, script, arguments):
+    (folder / "neighbour.py").touch()
+    (folder / "script.py").write_bytes(script if isinstance(script, bytes) else script.encode())
+    expected, received = run(PYTHON, folder, *arguments), run(GRADTAPE_RUN, folder, *arguments)
+    assert (received.returncode, received.stdout, received.stderr) == (
+        expected.returncode,
+        expected.stdout,
+        expected.stderr,
+    )
+    assert expected.returncode or expected.stdout
+
+
+TENSORFLOW = """
+import tensorflow as tf
+import tensorflow.math
+from tensorflow import nn
+from tensorflow.nn import relu
+import gradtape
+
+assert tf is gradtape and tensorflow.math is gradtape.math and nn is gradtape.nn and relu is gradtape.nn.relu
+assert gradtape.__spec__.name == "gradtape" and gradtape.math.__spec__.name == "gradtape.math"
+
+x = tf.Variable(3.0)
+with tf.GradientTape() as tape:
+    y = x * x
+print(float(tape.gradient(y, x)))
+for name in ("tensorflow.python.framework", "tensorflow.maths", "tensorflow._src.core", "gradtape.python"):
+    try:
+        __import__(name)
+    except ModuleNotFoundError as error:
+        print(f"{error.name}: {error}")
+"""
+
+
+def test_tensorflow_is_gradtape(folder):
+    (folder / "script.py").write_text(TENSORFLOW)
+    # An installed TensorFlow, or what looks like one, is never imported.
+    (folder / "tensorflow.py").write_text("raise AssertionError('this is not gradtape')")
+    result = run(GRADTAPE_RUN, folder)
+    assert result.returncode == 0, result.stderr
+    gradient, python, maths, private, own = result.stdout.splitlines()
+    assert gradient == "6.0"
+    assert python.startswith(
+        "tensorflow.python: gradtape has no module for 'tensorflow.python', which `gradtape run` looked for as "
+        "'gradtape.python'. It has: "
+    )
+    assert maths.endswith("looked for as 'gradtape.maths'. Did you mean 'tensorflow.math'?")
+    assert private.startswith("tensorflow._src: gradtape has no module for 'tensorflow._src'")
+    assert own == "gradtape.python: No module named 'gradtape.python'"
+
+
+def test_an_unknown_name_is_an_attribute_error_at_the_line_of_the_script(folder):
+    (folder / "script.py").write_text("import tensorflow as tf\ntf.sinn(1.0)\n")
+    result = run(GRADTAPE_RUN, folder)
+    assert result.returncode == 1
+    assert "AttributeError: gradtape has no tf.sinn" in result.stderr
+    assert [line.split(", ", 1)[1] for line in result.stderr.splitlines() if line.startswith("  File ")] == [
+        "line 2, in <module>"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "absent.py"], "gradtape run: cannot open 'absent.py': No such file or directory"),
+        (["run", "."], "gradtape run: cannot open '.': Is a directory"),
+        (["run"], "the following arguments are required: script"),
+        ([], "the following arguments are required: COMMAND"),
+        (["demo", "--epochs", "0"], "argument --epochs: received '0', expected an integer of at least 1"),
+        (["demo", "--seed", "-1"], "argument --seed: received '-1', expected an integer of at least 0"),
+        (["demo", "--epochs", "many"], "argument --epochs: received 'many', expected an integer of at least 1"),
+    ],
+)
+def test_a_bad_command_line_says_what_is_wrong(arguments, message, tmp_path, monkeypatch, capsys):
+    from gradtape._src.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert message in capsys.readouterr().err

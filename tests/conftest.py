@@ -1,0 +1,60 @@
+"""What every test can use: the figures printed after a run, and how many random cases to draw."""
+
+import os
+from collections import Counter
+
+# Before JAX is imported: a kernel that would promote two dtypes silently fails instead.
+os.environ.setdefault("JAX_NUMPY_DTYPE_PROMOTION", "strict")
+
+import hypothesis
+import pytest
+
+hypothesis.settings.register_profile("short", derandomize=True, deadline=None, max_examples=50)
+hypothesis.settings.register_profile("long", derandomize=True, deadline=None, max_examples=2_000)
+
+COUNT = "count: "
+
+
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="draw many more random cases, and run the tests marked `long`")
+
+
+def pytest_configure(config):
+    hypothesis.settings.load_profile("long" if config.getoption("--long") else "short")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--long"):
+        config.hook.pytest_deselected(items=[item for item in items if "long" in item.keywords])
+        items[:] = [item for item in items if "long" not in item.keywords]
+
+
+@pytest.fixture(scope="session")
+def fuzz_factor(pytestconfig):
+    """How many times its usual number of seeds a fuzzing test draws: 1, or 20 under `make test-long`."""
+    return 20 if pytestconfig.getoption("--long") else 1
+
+
+@pytest.fixture
+def count(record_property):
+    """Add to a figure that is printed after the run: `count("random programs compared", 250)`.
+
+    Figures of one name are summed over all tests that passed, in all processes.
+    """
+
+    def add(what, number=1):
+        record_property(COUNT + what, int(number))
+
+    return add
+
+
+def pytest_terminal_summary(terminalreporter):
+    totals = Counter()
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties:
+            if name.startswith(COUNT):
+                totals[name.removeprefix(COUNT)] += value
+    if totals:
+        terminalreporter.section("counted")
+        for what, total in sorted(totals.items()):
+            terminalreporter.line(f"{total:>9,} {what}")

@@ -1,0 +1,97 @@
+"""The demo learns, says where the tape broke, draws its picture, and gives the same bits for the same seed."""
+
+import io
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+from rich.console import Console
+
+from gradtape._src.demo import train
+from gradtape._src.demo.picture import COLUMNS, ROWS, draw_digits, heat
+
+
+@pytest.fixture
+def console():
+    return Console(file=io.StringIO(), width=200, highlight=False)
+
+
+def test_a_short_run_shows_every_part(tmp_path, console, monkeypatch):
+    original = train.load_digits
+    monkeypatch.setattr(train, "load_digits", lambda random: (original(random)[0][:320], original(random)[1]))
+    picture = tmp_path / "digits.png"
+    result = train.run_demo(epochs=4, seed=1, out=picture, console=console)
+    said = console.file.getvalue()
+    assert result.accuracy > 0.6
+    assert result.broken == [None] * 8
+    assert f"test accuracy {result.accuracy:.4f}, seed 1, digest of the weights {result.digest[:16]}" in said
+    assert re.search(r"40/40 .*loss 0\.\d{4} .*accuracy [01]\.\d{3} .*\d steps/s", said)
+    assert "Why None: np.asarray took the scores out of the library" in said
+    assert Image.open(picture).format == "PNG"
+
+
+def test_a_full_run_reads_97_of_100_digits_and_is_the_same_twice(tmp_path, pytestconfig):
+    command = [sys.executable, "-m", "gradtape._src.cli", "demo", "--seed", "0", "--out", str(tmp_path / "digits.png")]
+    runs = [
+        subprocess.run(command, cwd=pytestconfig.rootpath, capture_output=True, text=True, check=True, timeout=300)
+        for _ in range(2)
+    ]
+    said = [re.search(r"test accuracy (0\.\d+), seed 0, digest of the weights ([0-9a-f]{16})", run.stdout) for run in runs]
+    assert float(said[0][1]) >= 0.97
+    assert said[0][2] == said[1][2]
+
+
+def test_the_seed_decides_the_weights():
+    def digest(seed):
+        return train.digest_of(train.Network(np.random.default_rng(seed)).variables)
+
+    assert digest(0) == digest(0) != digest(1)
+
+
+def test_saliency_is_the_gradient_of_the_winning_score():
+    network = train.Network(np.random.default_rng(0))
+    images = np.random.default_rng(1).random((2, 8, 8, 1)).astype("float32")
+    predictions, saliency = train.saliency(network, images)
+    scores = network(images).numpy()
+    assert predictions.tolist() == scores.argmax(axis=1).tolist()
+    row, column = np.unravel_index(saliency[0].argmax(), (8, 8, 1))[:2]
+    step = np.zeros_like(images)
+    step[0, row, column] = 1e-2
+    change = (network(images + step).numpy() - network(images - step).numpy())[0, predictions[0]] / 2e-2
+    assert saliency[0, row, column, 0] == pytest.approx(abs(change), rel=2e-2)
+
+
+def test_a_missing_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(ImportError, match=r"The demo needs sklearn: pip install 'gradtape\[demo\]'"):
+        train.load_digits(np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("count", "rows"), [(1, 1), (COLUMNS + 1, 2), (100, ROWS)])
+def test_the_picture_has_a_place_for_each_digit(count, rows):
+    digits = np.zeros((count, 8, 8), "float32")
+    labels = np.arange(count) % 10
+    one_row = draw_digits(digits[:1], labels[:1], labels[:1], digits[:1])
+    sheet = draw_digits(digits, labels, labels, digits)
+    assert sheet.width == one_row.width
+    assert sheet.height - one_row.height == pytest.approx((rows - 1) * one_row.height, abs=rows * 12)
+
+
+def test_mistakes_come_first_and_in_red():
+    digits, labels = np.zeros((2, 8, 8), "float32"), np.array([3, 4])
+    mistaken = draw_digits(digits, labels, np.array([3, 9]), digits)
+    in_order = draw_digits(digits[::-1], labels[::-1], np.array([9, 3]), digits)
+    assert mistaken.tobytes() == in_order.tobytes()
+    reddish = np.asarray(mistaken).astype(int) @ [1, -1, 0] > 100
+    assert reddish[:, : mistaken.width // COLUMNS].any()
+    assert not reddish[:, mistaken.width // COLUMNS :].any()
+
+
+def test_saliency_runs_from_white_to_the_darkest_red():
+    colours = heat(np.linspace(0, 3, 64).reshape(8, 8))
+    assert colours[0, 0].tolist() == [255, 255, 255]
+    assert colours[-1, -1].tolist() == [165, 0, 38]
+    assert heat(np.zeros((8, 8))).tolist() == np.full((8, 8, 3), 255.0).tolist()

@@ -1,0 +1,153 @@
+"""Record TensorFlow's signatures: `python tests/signatures/record.py`, where TensorFlow 2.21 is installed.
+
+Writes `tensorflow.json` beside this file: for every public function, class and method on gradtape's surface the
+parameters in order, each `[name, default]`. The default is `null` where there is none, else its `repr`; `*args` and
+`**kwargs` keep their stars.
+"""
+
+import inspect
+import json
+from pathlib import Path
+
+FILE = Path(__file__).with_name("tensorflow.json")
+
+# Root names that are no alias of a name in one of the families below.
+ROOT = """
+    constant convert_to_tensor is_tensor executing_eagerly get_static_value control_dependencies device init_scope
+    function py_function numpy_function cond case switch_case while_loop map_fn vectorized_map scan foldl foldr print
+    stop_gradient custom_gradient recompute_grad grad_pass_through gradients hessians identity identity_n ensure_shape
+    as_dtype group no_op Assert
+    reshape transpose expand_dims squeeze broadcast_to broadcast_static_shape broadcast_dynamic_shape concat stack
+    unstack split slice strided_slice gather gather_nd boolean_mask scatter_nd tensor_scatter_nd_update
+    tensor_scatter_nd_add tensor_scatter_nd_sub tensor_scatter_nd_min tensor_scatter_nd_max where tile repeat pad
+    reverse reverse_sequence roll range linspace fill zeros ones zeros_like ones_like one_hot meshgrid rank shape
+    shape_n size sort argsort searchsorted unique unique_with_counts dynamic_partition dynamic_stitch sequence_mask
+    batch_to_space space_to_batch_nd bitcast cast saturate_cast complex clip_by_value clip_by_norm
+    clip_by_global_norm truncatediv truncatemod realdiv unravel_index matrix_square_root
+    extract_volume_patches histogram_fixed_width histogram_fixed_width_bins
+"""
+
+# Public names of the families that gradtape leaves out: candidate samplers, sparse decoders, codecs, boxes, audio
+# features, everything built on LinearOperator or on strings.
+OUT_OF_SCOPE = {
+    "nn": """
+        RNNCellDeviceWrapper RNNCellDropoutWrapper RNNCellResidualWrapper all_candidate_sampler collapse_repeated
+        compute_accidental_hits ctc_beam_search_decoder ctc_greedy_decoder fixed_unigram_candidate_sampler
+        fractional_avg_pool fractional_max_pool isotonic_regression learned_unigram_candidate_sampler nce_loss
+        sampled_softmax_loss safe_embedding_lookup_sparse with_space_to_batch
+    """,
+    "random": """
+        all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler
+        log_uniform_candidate_sampler uniform_candidate_sampler
+    """,
+    "image": """
+        adjust_jpeg_quality combined_non_max_suppression decode_and_crop_jpeg decode_bmp decode_gif decode_image
+        decode_jpeg decode_jxl decode_png decode_webp draw_bounding_boxes encode_jpeg encode_png extract_glimpse
+        extract_jpeg_shape generate_bounding_box_proposals is_jpeg non_max_suppression non_max_suppression_overlaps
+        non_max_suppression_padded non_max_suppression_with_scores random_jpeg_quality sample_distorted_bounding_box
+        stateless_random_jpeg_quality stateless_sample_distorted_bounding_box
+    """,
+    "signal": """
+        fftnd ifftnd irfftnd rfftnd mdct inverse_mdct linear_to_mel_weight_matrix mfccs_from_log_mel_spectrograms
+    """,
+    "debugging": """
+        disable_traceback_filtering enable_traceback_filtering is_traceback_filtering_enabled
+        get_log_device_placement set_log_device_placement
+    """,
+}
+
+FAMILIES = ["math", "math.special", "linalg", "nn", "random", "image", "signal", "debugging", "nest"]
+
+CLASSES = {
+    "Variable": """
+        assign assign_add assign_sub read_value value numpy ref get_shape set_shape is_initialized gather_nd sparse_read
+        scatter_update scatter_add scatter_sub scatter_mul scatter_div scatter_max scatter_min batch_scatter_update
+        scatter_nd_update scatter_nd_add scatter_nd_sub scatter_nd_max scatter_nd_min
+    """,
+    "Tensor": "numpy ref get_shape set_shape",
+    "TensorShape": """
+        as_list assert_has_rank assert_is_compatible_with assert_is_fully_defined assert_same_rank concatenate
+        is_compatible_with is_fully_defined merge_with most_specific_compatible_shape num_elements with_rank
+        with_rank_at_least with_rank_at_most
+    """,
+    "TensorSpec": "from_spec from_tensor is_compatible_with",
+    "IndexedSlices": "",
+    "DType": "is_compatible_with",
+    "Module": "",
+    "TensorArray": "close concat gather identity read scatter size split stack unstack write",
+    "GradientTape": "watch gradient jacobian batch_jacobian stop_recording reset watched_variables",
+    "autodiff.ForwardAccumulator": "jvp",
+    "RegisterGradient": "",
+    "name_scope": "",
+    "constant_initializer": "",
+    "ones_initializer": "",
+    "zeros_initializer": "",
+    "random_normal_initializer": "",
+    "random_uniform_initializer": "",
+    "random.Generator": """
+        from_key_counter from_non_deterministic_state from_seed from_state make_seeds binomial normal truncated_normal
+        uniform uniform_full_int reset reset_from_key_counter reset_from_seed skip split
+    """,
+}
+NOT_CONSTRUCTED = {"Tensor", "DType"}  # their constructors are not for users
+
+
+def resolve(module, name):
+    """The object that the dotted `name` is in `module`; raises `AttributeError` where there is none."""
+    for part in name.split("."):
+        module = getattr(module, part)
+    return module
+
+
+def written(default):
+    """`default` as the table writes it: its `repr`, without addresses."""
+    return f"<function {default.__name__}>" if inspect.isfunction(default) else repr(default)
+
+
+def parameters(function):
+    """`[name, default]` for every parameter of `function`, without `self`."""
+    target = function.__init__ if inspect.isclass(function) else function
+    rows = []
+    for parameter in inspect.signature(target).parameters.values():
+        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        rows.append(
+            [stars + parameter.name, None if parameter.default is parameter.empty else written(parameter.default)]
+        )
+    return [row for row in rows if row[0] not in ("self", "cls")]
+
+
+def names(tensorflow):
+    """Every dotted name on the surface, in alphabetical order."""
+    found = set(ROOT.split())
+    aliases = set()
+    for family in FAMILIES:
+        left_out = OUT_OF_SCOPE.get(family, "").split()
+        module = resolve(tensorflow, family)
+        for name in dir(module):
+            if not name.startswith("_") and inspect.isroutine(getattr(module, name)) and name not in left_out:
+                found.add(f"{family}.{name}")
+                aliases.add(name)
+    found |= {name for name in aliases if inspect.isroutine(getattr(tensorflow, name, None))}
+    return sorted(found)
+
+
+def record(tensorflow):
+    """The signatures of every name on the surface, as a dictionary."""
+    table = {name: parameters(resolve(tensorflow, name)) for name in names(tensorflow)}
+    # Some methods only come with the subclass that TensorFlow makes.
+    instances = {"Variable": tensorflow.Variable(1.0), "Tensor": tensorflow.constant(1.0)}
+    for name, methods in CLASSES.items():
+        class_ = resolve(tensorflow, name)
+        if name not in NOT_CONSTRUCTED:
+            table[name] = parameters(class_)
+        for method in methods.split():
+            owner = class_ if hasattr(class_, method) else instances[name]
+            table[f"{name}.{method}"] = parameters(getattr(owner, method))
+    return dict(sorted(table.items()))
+
+
+if __name__ == "__main__":
+    import tensorflow
+
+    rows = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in record(tensorflow).items()]
+    FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n")

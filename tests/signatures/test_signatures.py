@@ -1,0 +1,110 @@
+"""TensorFlow's signatures, name by name: the same parameters in the same order, the same defaults.
+
+`tensorflow.json` was recorded from TensorFlow 2.21 (see `record.py`). gradtape may add parameters behind TensorFlow's.
+"""
+
+import ast
+import inspect
+import json
+from pathlib import Path
+
+import gradtape as tf
+import pytest
+
+FOLDER = Path(__file__).parent
+TENSORFLOW = json.loads((FOLDER / "tensorflow.json").read_text())
+MISSING = FOLDER / "missing.txt"
+NOT_COMPARED = ("<", "[")  # objects without a written form
+
+
+def resolve(name):
+    """The object that gradtape offers under the dotted `name`, or `None`."""
+    found = tf
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def signature(function):
+    """The parameters of `function`, without `self`."""
+    target = function.__init__ if inspect.isclass(function) else function
+    return [row for row in inspect.signature(target).parameters.values() if row.name not in ("self", "cls")]
+
+
+def starred(parameter):
+    return {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "") + parameter.name
+
+
+def same_default(expected, default):
+    """Whether `default` is the value that TensorFlow wrote as `expected`."""
+    try:
+        value = ast.literal_eval(expected)
+    except (ValueError, SyntaxError):
+        return expected.startswith(NOT_COMPARED) or repr(default) == expected
+    if value is None or isinstance(value, bool):
+        return default is value
+    return default == value
+
+
+PRESENT = {name: row for name, row in TENSORFLOW.items() if resolve(name) is not None}
+
+
+def test_missing_names_are_listed():
+    """`missing.txt` is exactly what TensorFlow has on the surface and gradtape does not."""
+    listed = MISSING.read_text().split()
+    missing = [name for name in TENSORFLOW if name not in PRESENT]
+    assert listed == missing, (
+        f"take out of {MISSING.name}: {sorted(set(listed) - set(missing))}; put in: {sorted(set(missing) - set(listed))}"
+    )
+
+
+@pytest.mark.parametrize("name", PRESENT)
+def test_parameters_are_tensorflows(name):
+    expected = [parameter for parameter, _ in PRESENT[name]]
+    received = [starred(parameter) for parameter in signature(resolve(name))]
+    assert received[: len(expected)] == expected
+
+
+@pytest.mark.parametrize("name", PRESENT)
+def test_defaults_are_tensorflows(name):
+    received = {starred(parameter): parameter.default for parameter in signature(resolve(name))}
+    for parameter, expected in PRESENT[name]:
+        if parameter.startswith("*"):
+            continue
+        default = received[parameter]
+        if expected is None:
+            assert default is inspect.Parameter.empty, (
+                f"`{parameter}` has a default, {default!r}, and TensorFlow's has none"
+            )
+        else:
+            assert default is not inspect.Parameter.empty, f"`{parameter}` has no default; TensorFlow's is {expected}"
+            assert same_default(expected, default), (
+                f"`{parameter}` is {default!r} by default; TensorFlow's is {expected}"
+            )
+
+
+@pytest.mark.parametrize("name", PRESENT)
+def test_additions_are_optional(name):
+    """A parameter that TensorFlow does not have needs a default, so that TensorFlow's calls go through."""
+    known = {parameter for parameter, _ in PRESENT[name]}
+    for parameter in signature(resolve(name)):
+        if starred(parameter) not in known and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            assert parameter.default is not inspect.Parameter.empty, f"`{parameter.name}` has no default"
+
+
+@pytest.mark.parametrize(
+    ("expected", "default", "same"),
+    [
+        ("None", None, True),
+        ("None", 0, False),
+        ("False", False, True),
+        ("False", 0, False),
+        ("1e-07", 1e-7, True),
+        ("'SAME'", "VALID", False),
+        ("tf.float32", tf.float32, True),
+        ("tf.float32", tf.float64, False),
+        ("<UnconnectedGradients.NONE: 'none'>", tf.UnconnectedGradients.NONE, True),
+    ],
+)
+def test_same_default_tells_apart(expected, default, same):
+    assert same_default(expected, default) is same

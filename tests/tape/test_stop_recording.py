@@ -1,0 +1,161 @@
+"""`stop_recording` and `reset`."""
+
+import pytest
+
+import gradtape as tf
+from tests.agreement import agree
+
+
+def test_what_runs_in_between_is_a_constant():
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = x * x
+        with tape.stop_recording():
+            z = y * x
+        total = y + z
+    agree(total, 12.0)
+    agree(tape.gradient(total, x), 4.0)
+
+
+def test_values_from_in_between_can_be_targets_of_nothing():
+    x = tf.Variable(2.0)
+    with tf.GradientTape(persistent=True) as tape, tape.stop_recording():
+        y = x * x
+    assert tape.gradient(y, x) is None
+    assert tape.watched_variables() == ()
+
+
+def test_variables_read_only_in_between_are_not_watched():
+    x = tf.Variable(2.0, name="x")
+    y = tf.Variable(3.0, name="y")
+    with tf.GradientTape() as tape:
+        with tape.stop_recording():
+            hidden = y * 2.0
+        z = x * hidden
+    agree(tape.gradient(z, [x, y]), [6.0, None])
+    assert [variable.name for variable in tape.watched_variables()] == ["x:0"]
+
+
+def test_recording_goes_on_with_what_was_watched_before():
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * 2.0
+        with tape.stop_recording():
+            pass
+        z = y * x
+    agree(tape.gradient(z, x), 12.0)
+
+
+def test_several_gaps():
+    x = tf.constant(1.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x
+        for i in range(6):
+            if i % 2:
+                with tape.stop_recording():
+                    hidden = y * 10.0
+                y = y + hidden
+            else:
+                y = y * 2.0
+    agree(y, 8.0 * 11.0**3)
+    agree(tape.gradient(y, x), 8.0)
+
+
+def test_an_outer_tape_goes_on_recording():
+    x = tf.constant(3.0)
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            with inner.stop_recording():
+                y = x * x
+            z = y * x
+    agree(inner.gradient(z, x), 9.0)
+    agree(outer.gradient(z, x), 27.0)
+
+
+def test_an_inner_tape_goes_on_recording():
+    x = tf.constant(3.0)
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with outer.stop_recording(), tf.GradientTape() as inner:
+            inner.watch(x)
+            y = x * x
+        z = y * x
+    agree(inner.gradient(y, x), 6.0)
+    agree(outer.gradient(z, x), 9.0)
+
+
+def test_the_gradient_of_what_was_recorded_so_far():
+    x = tf.constant(3.0)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x * x
+        with tape.stop_recording():
+            dy_dx = tape.gradient(y, x)
+        z = y * dy_dx
+    agree(dy_dx, 6.0)
+    agree(tape.gradient(z, x), 36.0)
+    assert tape.gradient(dy_dx, x) is None
+
+
+def test_an_exception_in_between_ends_the_gap():
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        with pytest.raises(ZeroDivisionError, match="division"), tape.stop_recording():
+            1 / 0  # noqa: B018
+        z = y * x
+    agree(tape.gradient(z, x), 27.0)
+
+
+def test_the_same_program_with_and_without_a_gap():
+    def run(gap):
+        x = tf.constant(3.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            if gap:
+                with tape.stop_recording():
+                    y = x * x
+            else:
+                y = x * x
+            z = y * x
+        return tape.gradient(z, x)
+
+    agree([run(False), run(True), run(False), run(True)], [27.0, 9.0, 27.0, 9.0])
+
+
+def test_reset_forgets_ops_and_watched_tensors():
+    x = tf.constant(3.0)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x * x
+        tape.reset()
+        forgotten = x * y
+        tape.watch(x)
+        z = x * y
+    agree([tape.gradient(target, x) for target in (y, forgotten, z)], [None, None, 9.0])
+
+
+def test_reset_forgets_watched_variables():
+    v = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = v * v
+        tape.reset()
+    assert tape.watched_variables() == ()
+    assert tape.gradient(y, v) is None
+
+
+def test_reset_between_rounds_inside_one_context():
+    v = tf.Variable(1.0)
+    gradients = []
+    with tf.GradientTape(persistent=True) as tape:
+        for _ in range(3):
+            tape.reset()
+            y = v**3
+            gradients.append(tape.gradient(y, v))
+            v.assign_add(1.0)
+    agree(gradients, [3.0, 12.0, 27.0])

@@ -1,0 +1,209 @@
+"""`tf.nest`: structures of lists, tuples, dictionaries and named tuples."""
+
+import collections
+
+import gradtape as tf
+import numpy as np
+import pytest
+
+Point = collections.namedtuple("Point", "x y")
+
+
+@pytest.mark.parametrize(
+    "structure, expected",
+    [
+        (5, [5]),
+        (None, [None]),
+        ("ab", ["ab"]),
+        ([], []),
+        ({}, []),
+        ([1, [2, (3,)], []], [1, 2, 3]),
+        ({"b": 1, "a": [2, (3, 4)], "c": None}, [2, 3, 4, 1, None]),
+        (collections.OrderedDict([("z", 1), ("a", 2)]), [2, 1]),
+        (collections.defaultdict(int, {"b": 1, "a": 2}), [2, 1]),
+        (Point(1, [2]), [1, 2]),
+        (Point([1], Point(2, 3)), [1, 2, 3]),
+        ({1, 2}, [{1, 2}]),
+        (range(3), [0, 1, 2]),
+    ],
+    ids=repr,
+)
+def test_flatten(structure, expected):
+    flat = tf.nest.flatten(structure)
+    assert type(flat) is list
+    assert flat == expected
+
+
+@pytest.mark.parametrize(
+    "leaf", [tf.constant([1.0, 2.0]), tf.Variable([1.0, 2.0]), np.ones(2)], ids=["tensor", "variable", "array"]
+)
+def test_arrays_are_leaves(leaf):
+    assert tf.nest.flatten(leaf)[0] is leaf
+    assert tf.nest.flatten({"x": (leaf,)})[0] is leaf
+    assert not tf.nest.is_nested(leaf)
+
+
+def test_keys_that_cannot_be_sorted():
+    with pytest.raises(TypeError, match="'<' not supported|not sortable"):
+        tf.nest.flatten({"b": 1, 2: 3})
+
+
+def test_composites_are_expanded_on_demand():
+    slices = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]), tf.constant([3]))
+    assert tf.nest.flatten(slices) == [slices]
+    assert len(tf.nest.flatten(slices, expand_composites=True)) == 3
+
+
+class TestMapStructure:
+    @pytest.mark.parametrize(
+        "structure, expected",
+        [
+            (3, 6),
+            ([], []),
+            ([1, (2, 3)], [2, (4, 6)]),
+            ({"b": 1, "a": [2]}, {"b": 2, "a": [4]}),
+            (Point(1, (2,)), Point(2, (4,))),
+        ],
+        ids=repr,
+    )
+    def test_keeps_the_structure(self, structure, expected):
+        result = tf.nest.map_structure(lambda leaf: leaf * 2, structure)
+        assert result == expected
+        assert type(result) is type(expected)
+
+    @pytest.mark.parametrize(
+        "mapping",
+        [
+            {"b": 1, "a": 2},
+            collections.OrderedDict([("z", 1), ("a", 2)]),
+            collections.defaultdict(int, {"b": 1, "a": 2}),
+        ],
+        ids=lambda mapping: type(mapping).__name__,
+    )
+    def test_keeps_the_order_of_keys(self, mapping):
+        result = tf.nest.map_structure(lambda leaf: leaf, mapping)
+        assert list(result.items()) == list(mapping.items())
+        assert type(result) is type(mapping)
+
+    def test_leaves_are_visited_in_the_order_of_sorted_keys(self):
+        seen = []
+        tf.nest.map_structure(seen.append, {"b": 1, "a": [2, 3]})
+        assert seen == [2, 3, 1]
+
+    def test_several_structures(self):
+        result = tf.nest.map_structure(lambda a, b, c: a + b + c, {"x": 1, "y": [2]}, {"x": 10, "y": [20]}, {"y": [200], "x": 100})
+        assert result == {"x": 111, "y": [222]}
+
+    def test_tensors(self):
+        result = tf.nest.map_structure(lambda x, y: x + y, [tf.constant(1.0)], [tf.Variable(2.0)])
+        assert result[0].numpy() == 3.0
+
+    def test_types_may_differ_when_not_checked(self):
+        assert tf.nest.map_structure(lambda a, b: a + b, [1], (2,), check_types=False) == [3]
+
+    @pytest.mark.parametrize(
+        "call, error, message",
+        [
+            (lambda: tf.nest.map_structure(lambda a: a), ValueError, "Must provide at least one structure"),
+            (lambda: tf.nest.map_structure(3, [1]), TypeError, "func must be callable"),
+            (lambda: tf.nest.map_structure(max, [1], [1, 2]), ValueError, "don't have the same nested structure"),
+            (lambda: tf.nest.map_structure(max, [1], 1), ValueError, "don't have the same nested structure"),
+            (lambda: tf.nest.map_structure(max, [1], (1,)), TypeError, "don't have the same nested structure"),
+        ],
+        ids=["none", "not callable", "length", "leaf", "type"],
+    )
+    def test_errors(self, call, error, message):
+        with pytest.raises(error, match=message):
+            call()
+
+
+class TestPack:
+    @pytest.mark.parametrize(
+        "structure, flat, expected",
+        [
+            (0, [7], 7),
+            ([], [], []),
+            ([0, [0]], (1, 2), [1, [2]]),
+            (("a", ["b"]), [1, 2], (1, [2])),
+            ({"b": 0, "a": [0, (0, 0)]}, [1, 2, 3, 4], {"b": 4, "a": [1, (2, 3)]}),
+            (Point(0, 0), [1, 2], Point(1, 2)),
+            ([0, 0], [[1, 2], {"a": 3}], [[1, 2], {"a": 3}]),
+        ],
+        ids=repr,
+    )
+    def test_packs(self, structure, flat, expected):
+        result = tf.nest.pack_sequence_as(structure, flat)
+        assert result == expected
+        assert type(result) is type(expected)
+
+    @pytest.mark.parametrize(
+        "structure, flat, error, message",
+        [
+            ([1, 2], [1], ValueError, "Structure had 2 atoms, but flat_sequence had 1 items"),
+            ([1, 2], [1, 2, 3], ValueError, "Structure had 2 atoms, but flat_sequence had 3 items"),
+            (1, [1, 2], ValueError, "The target structure is of type .*int"),
+            ([1], 5, TypeError, "Attempted to pack value"),
+        ],
+        ids=["too few", "too many", "no structure", "no sequence"],
+    )
+    def test_errors(self, structure, flat, error, message):
+        with pytest.raises(error, match=message):
+            tf.nest.pack_sequence_as(structure, flat)
+
+    def test_is_the_inverse_of_flatten(self):
+        structure = {"b": [1, (2, Point(3, 4))], "a": {"c": 5}, "d": []}
+        assert tf.nest.pack_sequence_as(structure, tf.nest.flatten(structure)) == structure
+
+
+class TestSameStructure:
+    @pytest.mark.parametrize(
+        "left, right",
+        [
+            (1, "a"),
+            ([1, (2,)], ["a", (None,)]),
+            ({"a": 1, "b": 2}, {"b": 3, "a": 4}),
+            (Point(1, 2), Point(3, 4)),
+        ],
+        ids=repr,
+    )
+    def test_same(self, left, right):
+        assert tf.nest.assert_same_structure(left, right) is None
+
+    @pytest.mark.parametrize(
+        "left, right, error",
+        [
+            ([1, 2], [1], ValueError),
+            ([1, [2]], [1, 2], ValueError),
+            (1, [2], ValueError),
+            ({"a": 1}, {"b": 1}, ValueError),
+            ([1], (1,), TypeError),
+        ],
+        ids=repr,
+    )
+    def test_different(self, left, right, error):
+        with pytest.raises(error, match="The two structures don't have the same nested structure"):
+            tf.nest.assert_same_structure(left, right)
+
+    def test_types_are_not_checked_on_demand(self):
+        tf.nest.assert_same_structure([1], (1,), check_types=False)
+
+
+@pytest.mark.parametrize(
+    "value, nested",
+    [
+        ([1], True),
+        ((), True),
+        ({}, True),
+        (Point(1, 2), True),
+        (range(3), True),
+        (1, False),
+        ("ab", False),
+        (b"ab", False),
+        (None, False),
+        ({1}, False),
+        (iter([]), False),
+    ],
+    ids=lambda value: repr(value).partition(" at ")[0],
+)
+def test_is_nested(value, nested):
+    assert tf.nest.is_nested(value) is nested

@@ -1,0 +1,81 @@
+"""The pages are true: each ```python block runs, each ```output block is what was printed, each link leads somewhere.
+
+The blocks of a page run in order in one namespace. An ```output block holds what the python block above it prints.
+"""
+
+import contextlib
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/**/*.md")])
+PAGES += sorted(ROOT.glob("gradtape/**/README.md"))
+
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    text: str
+    line: int
+
+
+def blocks(page: str) -> list[Block]:
+    """The fenced blocks of a Markdown page, each with the line at which its text begins."""
+    return [Block(match[1], match[2], page.count("\n", 0, match.start(2)) + 1) for match in FENCE.finditer(page)]
+
+
+def run_page(page: str, path: str) -> int:
+    """Run the python blocks of `page` and compare what they print; returns how many ran."""
+    names, printed, ran = {"__name__": "__main__"}, "", 0
+    for block in blocks(page):
+        if block.language == "python":
+            code = compile("\n" * (block.line - 1) + block.text, path, "exec")
+            with contextlib.redirect_stdout(io.StringIO()) as stdout:
+                exec(code, names)
+            printed, ran = stdout.getvalue(), ran + 1
+        elif block.language == "output":
+            assert printed.strip() == block.text.strip(), f"{path}:{block.line}: the block above prints:\n{printed}"
+    return ran
+
+
+def broken_links(page: str, folder: Path) -> list[str]:
+    links = LINK.findall(FENCE.sub("", page))
+    return [link for link in links if "://" not in link and not (folder / link).exists()]
+
+
+def page_name(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if "```python" in path.read_text("utf-8")], ids=page_name)
+def test_examples_run(path, count, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    count("examples of the documentation run", run_page(path.read_text("utf-8"), str(path)))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_name)
+def test_links_lead_somewhere(path):
+    assert broken_links(path.read_text("utf-8"), path.parent) == []
+
+
+def test_readme_begins_with_the_two_commands():
+    first = blocks((ROOT / "README.md").read_text("utf-8"))[0]
+    assert first.text.split("\n") == ["make demo", "make test", ""]
+
+
+def test_a_false_page_is_found():
+    page = "# Page\n\n```python\nx = 2\n```\n\nText.\n\n```python\nprint(x + 1)\n```\n\n```output\n3\n```\n"
+    assert run_page(page, "page.md") == 2
+    with pytest.raises(AssertionError, match=r"page\.md:14: the block above prints:\n\s*3"):
+        run_page(page.replace("\n3\n", "\n4\n"), "page.md")
+    with pytest.raises(NameError, match="y") as failure:
+        run_page(page.replace("x + 1", "y"), "page.md")
+    assert failure.traceback[-1].lineno + 1 == 10
+    assert broken_links("[a](no/such.md) [b](https://example.org) [c](#here)", ROOT) == ["no/such.md"]
