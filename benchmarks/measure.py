@@ -45,7 +45,7 @@ class Effort:
     processes: int
 
 
-FULL = Effort(repetitions=15, seconds=0.2, warm_up=1.0, processes=5)
+FULL = Effort(repetitions=15, seconds=0.2, warm_up=1.0, processes=3)
 QUICK = Effort(repetitions=3, seconds=0.05, warm_up=0.2, processes=1)
 
 
@@ -76,7 +76,7 @@ class Benchmark:
         if cache is None:
             cache = stack.enter_context(tempfile.TemporaryDirectory(prefix="gradtape-bench-"))
         WORKPLACE.mkdir(exist_ok=True)
-        log = stack.enter_context(open(WORKPLACE / "workers.log", "a"))
+        log = stack.enter_context((WORKPLACE / "workers.log").open("a"))
         return stack.enter_context(WorkerProcess(variant, self.pythons[variant.peer], Path(cache), log))
 
     def time_per_step(self, row: ModuleType) -> list[Line]:
@@ -213,8 +213,8 @@ def deviation(arrays: list[np.ndarray], reference: list[np.ndarray]) -> float:
     """The largest difference of an element from the reference, as a share of the largest element of its array."""
     if [array.shape for array in arrays] != [array.shape for array in reference]:
         return np.inf
-    differences = (
+    differences = [
         np.abs(array - expected).max() / max(np.abs(expected).max(), np.finfo(np.float32).tiny)
         for array, expected in zip(arrays, reference, strict=True)
-    )
-    return float(max(differences))
+    ]
+    return float(np.max(differences))  # not max(): that can lose a NaN

@@ -58,9 +58,10 @@ def python_of(peer: str, given: dict[str, str]) -> str:
     python, stamp = environment / "bin" / "python", environment / "requirements"
     wanted = " ".join(REQUIREMENTS[peer])
     if not stamp.exists() or stamp.read_text() != wanted:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", environment], check=True)
-        command = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--retries", "1"]
-        installed = subprocess.run([*command, *REQUIREMENTS[peer]], stderr=subprocess.PIPE, text=True)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", environment], check=True)
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python]
+        command = [*pip, "install", "-qq", "--retries", "1", *REQUIREMENTS[peer]]
+        installed = subprocess.run(command, stderr=subprocess.PIPE, text=True)
         if installed.returncode:
             errors = [line for line in installed.stderr.splitlines() if line.startswith("ERROR")]
             raise PeerUnavailable("; ".join(errors) or installed.stderr.strip())

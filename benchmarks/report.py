@@ -79,7 +79,9 @@ def print_table(lines: list[Line], heading: str) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=170)
-    table = Table(title=heading, caption="first: gradtape's number ÷ theirs (below 1, gradtape is ahead); below: theirs")
+    table = Table(
+        title=heading, caption="above: gradtape's number ÷ theirs, so below 1 gradtape is ahead; below: theirs"
+    )
     table.add_column("row")
     names = columns_of(lines)
     for name in names:

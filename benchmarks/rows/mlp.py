@@ -35,7 +35,7 @@ def tensorflow_step(tf, compiled=as_written):
             for weight in weights:
                 values = tf.tanh(tf.matmul(values, weight))
             loss = tf.reduce_mean(values * values)
-        for weight, gradient in zip(weights, tape.gradient(loss, weights)):
+        for weight, gradient in zip(weights, tape.gradient(loss, weights), strict=True):
             weight.assign_sub(RATE * gradient)
         return loss
 
@@ -73,7 +73,7 @@ def torch_step(torch, compiled=as_written):
 
     @compiled
     def update(weights, gradients):
-        for weight, gradient in zip(weights, gradients):
+        for weight, gradient in zip(weights, gradients, strict=True):
             weight.sub_(gradient, alpha=RATE)
 
     def train():
@@ -114,7 +114,7 @@ def jax_jit():
     @jax.jit
     def train(weights):
         loss, gradients = jax.value_and_grad(loss_of)(weights)
-        return loss, [weight - RATE * gradient for weight, gradient in zip(weights, gradients)]
+        return loss, [weight - RATE * gradient for weight, gradient in zip(weights, gradients, strict=True)]
 
     def step():
         nonlocal weights

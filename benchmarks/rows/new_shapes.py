@@ -41,7 +41,7 @@ def tensorflow_step(tf, count=None, compiled=lambda function: function):
             for weight in weights:
                 values = tf.tanh(tf.matmul(values, weight))
             loss = tf.reduce_mean(values * values)
-        for weight, gradient in zip(weights, tape.gradient(loss, weights)):
+        for weight, gradient in zip(weights, tape.gradient(loss, weights), strict=True):
             weight.assign_sub(RATE * gradient)
         return loss
 
@@ -89,7 +89,7 @@ def torch_step(torch, count=None, compiled=lambda function: function):
         loss = loss_of(data[:batch, :length].contiguous(), *weights)
         gradients = torch.autograd.grad(loss, weights)
         with torch.no_grad():
-            for weight, gradient in zip(weights, gradients):
+            for weight, gradient in zip(weights, gradients, strict=True):
                 weight.sub_(gradient, alpha=RATE)
         return loss, weights
 
@@ -126,7 +126,7 @@ def jax_jit(count=None):
     @jax.jit
     def train(weights, x):
         loss, gradients = jax.value_and_grad(loss_of)(weights, x)
-        return loss, [weight - RATE * gradient for weight, gradient in zip(weights, gradients)]
+        return loss, [weight - RATE * gradient for weight, gradient in zip(weights, gradients, strict=True)]
 
     def step():
         nonlocal weights

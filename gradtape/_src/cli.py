@@ -1,6 +1,7 @@
 """The command `gradtape`: its arguments, and how `gradtape run` runs a script written for TensorFlow."""
 
 import argparse
+import builtins
 import difflib
 import importlib
 import importlib.abc
@@ -23,8 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     demo = commands.add_parser("demo", help="train a small network on real handwritten digits")
-    demo.add_argument("--epochs", type=partial(at_least, 1), default=15, help="passes over the training images (default: 15)")
-    demo.add_argument("--seed", type=partial(at_least, 0), default=0, help="of the weights and the batches (default: 0)")
+    demo.add_argument("--epochs", type=positive, default=15, help="passes over the data (default: 15)")
+    demo.add_argument("--seed", type=natural, default=0, help="of the weights and the batches (default: 0)")
     demo.add_argument("--out", type=Path, default=Path("digits.png"), help="the picture (default: digits.png)")
     demo.set_defaults(command=demo_command)
 
@@ -44,10 +45,18 @@ def at_least(least: int, text: str) -> int:
     raise argparse.ArgumentTypeError(f"received {text!r}, expected an integer of at least {least}")
 
 
+natural, positive = partial(at_least, 0), partial(at_least, 1)
+
+
 def demo_command(parsed: argparse.Namespace) -> None:
     """`gradtape demo`."""
     tune_allocator()
-    from gradtape._src.demo.train import run_demo
+    try:
+        from gradtape._src.demo.train import run_demo
+    except ModuleNotFoundError as error:
+        if error.name not in ("PIL", "sklearn"):
+            raise
+        raise SystemExit(f"gradtape demo needs {error.name}: pip install 'gradtape[demo]'") from None
 
     run_demo(parsed.epochs, parsed.seed, parsed.out)
 
@@ -79,9 +88,8 @@ def run_script(path: Path, source: bytes, arguments: Sequence[str]) -> None:
     """
     file = str(path.absolute())
     module = types.ModuleType("__main__")
-    module.__file__ = file
-    module.__loader__ = importlib.machinery.SourceFileLoader("__main__", file)
-    module.__builtins__ = sys.modules["builtins"]
+    loader = importlib.machinery.SourceFileLoader("__main__", file)
+    vars(module).update(__builtins__=builtins, __cached__=None, __file__=file, __loader__=loader)
     sys.modules["__main__"] = module
     sys.argv[:] = [str(path), *arguments]
     if not sys.flags.safe_path:

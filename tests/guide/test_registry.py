@@ -198,7 +198,7 @@ def test_an_override_by_a_name_that_nobody_registered():
 @pytest.mark.parametrize("override", [3, {"Floor": 3}, {3: "PassThrough"}, {"Floor": pass_through}])
 def test_the_map_must_be_of_strings(override):
     with (
-        pytest.raises(TypeError, match="op_type_map must be a dictionary mapping strings to strings"),
+        pytest.raises(TypeError, match=r"op_type_map .* strings"),
         tf.gradient_override_map(override),
     ):
         pass

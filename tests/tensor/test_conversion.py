@@ -5,10 +5,11 @@ import math
 import operator
 import pickle
 
-import gradtape as tf
 import ml_dtypes
 import numpy as np
 import pytest
+
+import gradtape as tf
 
 both = pytest.mark.parametrize("make", [tf.constant, tf.Variable], ids=["tensor", "variable"])
 
@@ -76,7 +77,7 @@ class TestNumbers:
         assert np.arange(5)[index] == 2
 
     def test_a_float_is_no_index(self):
-        with pytest.raises((TypeError, AttributeError), match="index|integer"):
+        with pytest.raises((TypeError, AttributeError), match=r"index|integer"):
             _ = [10, 20][tf.constant(1.0)]
 
     def test_math_functions(self):
@@ -141,7 +142,7 @@ class TestContainer:
         x = tf.constant([1.0, 2.0])
         with pytest.raises(TypeError, match="does not support item assignment"):
             x[0] = 5.0
-        with pytest.raises(TypeError, match="(does not|doesn't) support item deletion"):
+        with pytest.raises(TypeError, match=r"(does not|doesn't) support item deletion"):
             del x[0]
 
     def test_items_of_a_variable_are_not_assigned(self):
@@ -269,14 +270,14 @@ class TestEquality:
 
     def test_nan_is_not_equal(self):
         x = tf.constant(float("nan"))
-        assert not (x == x)
+        assert not (x == x)  # noqa: SIM201
         assert x != x
 
     @both
     def test_dtypes_must_agree(self, make):
         with pytest.raises(
             tf.errors.InvalidArgumentError,
-            match=r"cannot compute Equal as input #1\(zero-based\) was expected to be a float tensor but is a int32 tensor",
+            match=r"cannot compute Equal as input #1\(zero-based\) was expected to be a float tensor but is a int32",
         ):
             _ = make([1.0]) == tf.constant([1])
 
@@ -373,11 +374,15 @@ class TestAttributes:
 
     @pytest.mark.parametrize("name", ["shape", "dtype", "ndim"])
     def test_cannot_be_set(self, name):
-        with pytest.raises(AttributeError, match=f"(can't|has no|read-only|object attribute).*{name}|{name}.*(setter|read-only)"):
+        with pytest.raises(
+            AttributeError, match=f"(can't|has no|read-only|object attribute).*{name}|{name}.*(setter|read-only)"
+        ):
             setattr(tf.constant(1.0), name, None)
 
     def test_eval_names_numpy(self):
-        with pytest.raises(NotImplementedError, match=r"eval is not supported when eager execution is enabled.*numpy\(\)"):
+        with pytest.raises(
+            NotImplementedError, match=r"eval is not supported when eager execution is enabled.*numpy\(\)"
+        ):
             tf.constant(1.0).eval()
 
 

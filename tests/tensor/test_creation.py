@@ -1,9 +1,10 @@
 """What `constant`, `convert_to_tensor` and `Variable` make of Python values and NumPy arrays."""
 
-import gradtape as tf
 import ml_dtypes
 import numpy as np
 import pytest
+
+import gradtape as tf
 
 DTYPES = {
     "bool": np.bool_,
@@ -184,7 +185,7 @@ def test_convert_to_tensor_of_what_is_one(value):
     assert type(tensor).__name__ == "EagerTensor"
     assert tensor.numpy().tolist() == [1.0, 2.0]
     assert tf.convert_to_tensor(value, dtype_hint=tf.float64).dtype == tf.float32
-    with pytest.raises(ValueError, match="float64.*float32"):
+    with pytest.raises(ValueError, match=r"float64.*float32"):
         tf.convert_to_tensor(value, dtype=tf.float64)
 
 
@@ -227,7 +228,7 @@ class TestListsOfTensors:
         assert tensor.numpy().tolist() == expected
 
     def test_dtypes_must_agree(self):
-        with pytest.raises(TypeError, match="Cannot convert 2.0 to EagerTensor of dtype int32"):
+        with pytest.raises(TypeError, match=r"Cannot convert 2.0 to EagerTensor of dtype int32"):
             tf.convert_to_tensor([tf.constant(1), 2.0])
 
 
@@ -333,7 +334,13 @@ class TestWhatNumpyReturnsIsTheUsers:
 
 @pytest.mark.parametrize(
     "value, expected",
-    [("a", b"a"), (b"a", b"a"), ("é", "é".encode()), (["a", "bc"], [b"a", b"bc"]), (np.array(["x", "y"]), [b"x", b"y"])],
+    [
+        ("a", b"a"),
+        (b"a", b"a"),
+        ("é", "é".encode()),
+        (["a", "bc"], [b"a", b"bc"]),
+        (np.array(["x", "y"]), [b"x", b"y"]),
+    ],
     ids=repr,
 )
 def test_strings(value, expected):
@@ -406,7 +413,18 @@ def test_zeros_and_ones_of_every_dtype(dtype):
     "source, target",
     [
         (source, target)
-        for source in ("bool", "int8", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64")
+        for source in (
+            "bool",
+            "int8",
+            "uint8",
+            "int32",
+            "int64",
+            "float16",
+            "bfloat16",
+            "float32",
+            "float64",
+            "complex64",
+        )
         for target in DTYPES
     ],
 )

@@ -3,10 +3,11 @@
 import copy
 import pickle
 
-import gradtape as tf
 import ml_dtypes
 import numpy as np
 import pytest
+
+import gradtape as tf
 
 # name: NumPy's type, size in bytes, kind, smallest, largest
 DTYPES = {
@@ -107,9 +108,9 @@ def test_as_dtype(value, expected):
     assert tf.as_dtype(value) is getattr(tf, expected)
 
 
-@pytest.mark.parametrize("value", ["nope", None, "f4", object(), str], ids=["nope", "None", "f4", "object", "str"])
+@pytest.mark.parametrize("value", ["nope", None, "f4", object()], ids=["nope", "None", "f4", "object"])
 def test_what_is_no_dtype(value):
-    with pytest.raises(TypeError, match="Cannot convert the argument `type_value`: .* to a TensorFlow DType"):
+    with pytest.raises(TypeError, match=r"Cannot convert the argument `type_value`: .* to a TensorFlow DType"):
         tf.as_dtype(value)
 
 

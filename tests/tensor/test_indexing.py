@@ -2,9 +2,10 @@
 
 import random
 
-import gradtape as tf
 import numpy as np
 import pytest
+
+import gradtape as tf
 
 ARRAY = np.arange(24, dtype="float32").reshape(2, 3, 4)
 
@@ -86,7 +87,9 @@ def test_random_expressions(shape, fuzz_factor, count):
         count("random index expressions compared with NumPy")
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "int64", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint8", "int32", "int64", "float16", "float32", "float64", "complex64"]
+)
 def test_every_dtype(dtype):
     array = np.arange(6).reshape(2, 3).astype(dtype)
     result = tf.constant(array)[::-1, 1:]
@@ -113,7 +116,7 @@ class TestTensorsAsIndices:
             lambda a, i: a[:, i : i + 1],
             lambda a, i: a[:, -i:],
             lambda a, i: a[:, ::i],
-            lambda a, i: a[:, :: -i],
+            lambda a, i: a[:, ::-i],
             lambda a, i: a[i, None],
         ],
     )

@@ -2,9 +2,10 @@
 
 import collections
 
-import gradtape as tf
 import numpy as np
 import pytest
+
+import gradtape as tf
 
 Point = collections.namedtuple("Point", "x y")
 
@@ -44,7 +45,7 @@ def test_arrays_are_leaves(leaf):
 
 
 def test_keys_that_cannot_be_sorted():
-    with pytest.raises(TypeError, match="'<' not supported|not sortable"):
+    with pytest.raises(TypeError, match=r"'<' not supported|not sortable"):
         tf.nest.flatten({"b": 1, 2: 3})
 
 
@@ -91,7 +92,9 @@ class TestMapStructure:
         assert seen == [2, 3, 1]
 
     def test_several_structures(self):
-        result = tf.nest.map_structure(lambda a, b, c: a + b + c, {"x": 1, "y": [2]}, {"x": 10, "y": [20]}, {"y": [200], "x": 100})
+        result = tf.nest.map_structure(
+            lambda a, b, c: a + b + c, {"x": 1, "y": [2]}, {"x": 10, "y": [20]}, {"y": [200], "x": 100}
+        )
         assert result == {"x": 111, "y": [222]}
 
     def test_tensors(self):

@@ -2,9 +2,10 @@
 
 import operator
 
-import gradtape as tf
 import numpy as np
 import pytest
+
+import gradtape as tf
 
 FLOATS = ["float16", "float32", "float64"]
 INTS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -96,7 +97,7 @@ class TestTwoTensors:
         match = (
             "must have the same dtype"
             if name == "truediv"
-            else rf"cannot compute \w+ as input #1\(zero-based\) was expected to be a {first} tensor but is a {second} tensor"
+            else rf"cannot compute \w+ as input #1\(zero-based\) was expected to be a {first} tensor but is a {second}"
         )
         with pytest.raises(error, match=match):
             getattr(operator, name)(left, right)
@@ -173,16 +174,16 @@ class TestOtherOperands:
 
     @pytest.mark.parametrize("name", ["add", "sub", "mul", "floordiv", "mod", "pow"])
     def test_a_float_does_not_meet_an_int_tensor_from_the_left(self, name):
-        with pytest.raises(TypeError, match="Cannot convert 1.5 to EagerTensor of dtype int32"):
+        with pytest.raises(TypeError, match=r"Cannot convert 1.5 to EagerTensor of dtype int32"):
             getattr(operator, name)(1.5, tf.constant([1, 2]))
 
     @pytest.mark.better
     def test_adding_a_float_to_an_int_tensor_is_the_same_error(self):
-        with pytest.raises(TypeError, match="Cannot convert 1.5 to EagerTensor of dtype int32"):
+        with pytest.raises(TypeError, match=r"Cannot convert 1.5 to EagerTensor of dtype int32"):
             _ = tf.constant([1, 2]) + 1.5
 
     def test_dividing_an_int_tensor_by_a_float(self):
-        with pytest.raises(TypeError, match="must have the same dtype, got tf.int32 != tf.float32"):
+        with pytest.raises(TypeError, match=r"must have the same dtype, got tf.int32 != tf.float32"):
             _ = tf.constant([1, 2]) / 1.5
 
     @pytest.mark.parametrize("name", ARITHMETIC)
@@ -327,7 +328,9 @@ class TestMatmul:
 
     def test_batches(self):
         left, right = np.arange(24.0).reshape(2, 3, 4), np.arange(8.0).reshape(4, 2)
-        assert (tf.constant(left) @ tf.constant(np.broadcast_to(right, (2, 4, 2)))).numpy().tolist() == (left @ right).tolist()
+        assert (tf.constant(left) @ tf.constant(np.broadcast_to(right, (2, 4, 2)))).numpy().tolist() == (
+            left @ right
+        ).tolist()
         assert (tf.constant(left) @ tf.constant(right[None])).numpy().tolist() == (left @ right).tolist()
         assert (tf.constant(left) @ tf.constant(right)).numpy().tolist() == (left @ right).tolist()
 
@@ -380,7 +383,10 @@ class TestMoreOperators:
     @pytest.mark.parametrize(
         "statement, message",
         [
-            ("v += 1.0", r"`variable \+= value` with `tf.Variable`s is not supported. Use `variable.assign_add\(value\)`"),
+            (
+                "v += 1.0",
+                r"`variable \+= value` with `tf.Variable`s is not supported. Use `variable.assign_add\(value\)`",
+            ),
             ("v -= 1.0", "`variable -= value` with `tf.Variable`s is not supported. Use `variable.assign_sub"),
             ("v *= 2.0", r"`var \*= value` with `tf.Variable`s is not supported. Use `var.assign\(var \* value\)`"),
             ("v /= 2.0", r"`var /= value` with `tf.Variable`s is not supported. Use `var.assign\(var / value\)`"),
@@ -413,5 +419,7 @@ class TestMoreOperators:
     ],
 )
 def test_dtypes_without_the_operation(name, left, right, kind):
-    with pytest.raises(tf.errors.InvalidArgumentError, match=f"Value for attr 'T' of {kind} is not in the list of allowed values"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=f"Value for attr 'T' of {kind} is not in the list of allowed values"
+    ):
         getattr(operator, name)(tf.constant(left), tf.constant(right))

@@ -2,9 +2,10 @@
 
 import sys
 
-import gradtape as tf
 import numpy as np
 import pytest
+
+import gradtape as tf
 
 TENSORS = [
     (lambda: tf.constant(6.0), "6.0, shape=(), dtype=float32", "shape=(), dtype=float32, numpy=6.0"),
@@ -86,12 +87,19 @@ def test_inside_a_list_a_tensor_shows_its_repr():
 VARIABLES = [
     (lambda: tf.Variable(1.0), "'Variable:0' shape=() dtype=float32, numpy=1.0"),
     (lambda: tf.Variable(3, name="step"), "'step:0' shape=() dtype=int32, numpy=3"),
-    (lambda: tf.Variable([1.0], name="b", trainable=False), "'b:0' shape=(1,) dtype=float32, numpy=array([1.], dtype=float32)"),
+    (
+        lambda: tf.Variable([1.0], name="b", trainable=False),
+        "'b:0' shape=(1,) dtype=float32, numpy=array([1.], dtype=float32)",
+    ),
     (
         lambda: tf.Variable(tf.zeros((3, 2)), name="w"),
-        "'w:0' shape=(3, 2) dtype=float32, numpy=\narray([[0., 0.],\n       [0., 0.],\n       [0., 0.]], dtype=float32)",
+        "'w:0' shape=(3, 2) dtype=float32, numpy=\n"
+        "array([[0., 0.],\n       [0., 0.],\n       [0., 0.]], dtype=float32)",
     ),
-    (lambda: tf.Variable([1.0, 2.0], shape=[None]), "'Variable:0' shape=(None,) dtype=float32, numpy=array([1., 2.], dtype=float32)"),
+    (
+        lambda: tf.Variable([1.0, 2.0], shape=[None]),
+        "'Variable:0' shape=(None,) dtype=float32, numpy=array([1., 2.], dtype=float32)",
+    ),
 ]
 
 

@@ -1,8 +1,9 @@
 """`TensorShape` and `TensorSpec`."""
 
-import gradtape as tf
 import numpy as np
 import pytest
+
+import gradtape as tf
 
 Shape = tf.TensorShape
 

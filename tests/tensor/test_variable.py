@@ -1,8 +1,9 @@
 """`Variable`: creation, assignment, scatters, assignment to slices."""
 
-import gradtape as tf
 import numpy as np
 import pytest
+
+import gradtape as tf
 
 
 class TestCreation:
@@ -76,10 +77,18 @@ class TestCreation:
             (lambda: tf.Variable(None), ValueError, "`initial_value` .* must be specified"),
             (lambda: tf.Variable([1, "a"]), ValueError, "mixed types"),
             (lambda: tf.Variable([[1.0], [1.0, 2.0]]), ValueError, "non-rectangular"),
-            (lambda: tf.Variable(tf.constant(1.0), dtype=tf.float64), ValueError, "requested dtype float64 for Tensor with dtype float32"),
+            (
+                lambda: tf.Variable(tf.constant(1.0), dtype=tf.float64),
+                ValueError,
+                "requested dtype float64 for Tensor with dtype float32",
+            ),
             (lambda: tf.Variable(1.5, dtype=tf.int32), TypeError, "Cannot convert 1.5 to EagerTensor of dtype int32"),
             (lambda: tf.Variable(1.0, dtype="nope"), TypeError, "'nope' to a TensorFlow DType"),
-            (lambda: tf.Variable([1.0, 2.0], shape=[3]), ValueError, r"initial value's shape \(\(2,\)\) is not compatible with .* `shape` argument"),
+            (
+                lambda: tf.Variable([1.0, 2.0], shape=[3]),
+                ValueError,
+                r"initial value's shape \(\(2,\)\) is not compatible with .* `shape` argument",
+            ),
             (lambda: tf.Variable(1.0, name=3), ValueError, "name .*must be a string"),
         ],
     )
@@ -163,17 +172,41 @@ class TestAssign:
     @pytest.mark.parametrize(
         "assign, error, message",
         [
-            (lambda v: v.assign(1.0), ValueError, r"Cannot assign value to variable ' w:0': Shape mismatch.*\(3, 2\).*assigned value shape \(\)"),
-            (lambda v: v.assign(tf.zeros([2, 3])), ValueError, r"Shape mismatch.*variable shape \(3, 2\).*value shape \(2, 3\) are incompatible"),
+            (
+                lambda v: v.assign(1.0),
+                ValueError,
+                r"Cannot assign value to variable ' w:0': Shape mismatch.*\(3, 2\).*assigned value shape \(\)",
+            ),
+            (
+                lambda v: v.assign(tf.zeros([2, 3])),
+                ValueError,
+                r"Shape mismatch.*variable shape \(3, 2\).*value shape \(2, 3\) are incompatible",
+            ),
             (lambda v: v.assign(np.zeros([4])), ValueError, r"Shape mismatch.*\(3, 2\).*\(4,\)"),
-            (lambda v: v.assign_add(1.0), (ValueError, tf.errors.InvalidArgumentError), r"[Cc]annot update variable with shape \[3,2\] using a Tensor with shape \[\]"),
-            (lambda v: v.assign_sub(tf.ones([2])), (ValueError, tf.errors.InvalidArgumentError), r"[Cc]annot update variable with shape \[3,2\] using a Tensor with shape \[2\]"),
-            (lambda v: v.assign(tf.zeros([3, 2], tf.float64)), ValueError, "requested dtype float32 for Tensor with dtype float64"),
-            (lambda v: v.assign_add(tf.zeros([3, 2], tf.int32)), ValueError, "requested dtype float32 for Tensor with dtype int32"),
+            (
+                lambda v: v.assign_add(1.0),
+                (ValueError, tf.errors.InvalidArgumentError),
+                r"[Cc]annot update variable with shape \[3,2\] using a Tensor with shape \[\]",
+            ),
+            (
+                lambda v: v.assign_sub(tf.ones([2])),
+                (ValueError, tf.errors.InvalidArgumentError),
+                r"[Cc]annot update variable with shape \[3,2\] using a Tensor with shape \[2\]",
+            ),
+            (
+                lambda v: v.assign(tf.zeros([3, 2], tf.float64)),
+                ValueError,
+                "requested dtype float32 for Tensor with dtype float64",
+            ),
+            (
+                lambda v: v.assign_add(tf.zeros([3, 2], tf.int32)),
+                ValueError,
+                "requested dtype float32 for Tensor with dtype int32",
+            ),
             (lambda v: v.assign("a"), TypeError, "Cannot convert 'a' to EagerTensor of dtype float"),
             (lambda v: v.assign(None), ValueError, "unsupported type"),
         ],
-    )  # fmt: skip
+    )
     def test_errors_leave_the_variable_alone(self, assign, error, message):
         variable = tf.Variable(tf.ones([3, 2]), name="w")
         with pytest.raises(error, match=message):
@@ -181,9 +214,9 @@ class TestAssign:
         assert variable.numpy().tolist() == [[1.0, 1.0]] * 3
 
     def test_a_float_is_not_assigned_to_an_int(self):
-        with pytest.raises(TypeError, match="Cannot convert 2.5 to EagerTensor of dtype int32"):
+        with pytest.raises(TypeError, match=r"Cannot convert 2.5 to EagerTensor of dtype int32"):
             tf.Variable(3).assign(2.5)
-        with pytest.raises(TypeError, match="Cannot convert 2.5 to EagerTensor of dtype int32"):
+        with pytest.raises(TypeError, match=r"Cannot convert 2.5 to EagerTensor of dtype int32"):
             tf.Variable(3).assign_add(2.5)
 
     @pytest.mark.parametrize("name", ["name", "shape", "dtype", "trainable"])
@@ -276,12 +309,28 @@ class TestScatter:
         "scatter, error, message",
         [
             (lambda v: v.scatter_add(tf.ones([1, 4])), TypeError, "`sparse_delta` must be a `tf.IndexedSlices`"),
-            (lambda v: v.scatter_add(slices([[1.0] * 4], [9])), tf.errors.InvalidArgumentError, r"indices\[0\] = 9 is not in \[0, 3\)"),
-            (lambda v: v.scatter_update(slices([[1.0] * 4], [-1])), tf.errors.InvalidArgumentError, r"indices\[0\] = -1 is not in \[0, 3\)"),
-            (lambda v: v.scatter_nd_update([[5, 0]], [1.0]), tf.errors.InvalidArgumentError, r"indices\[0\] = \[5, 0\] does not index into shape \[3,4\]"),
-            (lambda v: v.scatter_nd_add([[0, 0]], [1.0, 2.0]), tf.errors.InvalidArgumentError, r"indices.*must match.*updates"),
+            (
+                lambda v: v.scatter_add(slices([[1.0] * 4], [9])),
+                tf.errors.InvalidArgumentError,
+                r"indices\[0\] = 9 is not in \[0, 3\)",
+            ),
+            (
+                lambda v: v.scatter_update(slices([[1.0] * 4], [-1])),
+                tf.errors.InvalidArgumentError,
+                r"indices\[0\] = -1 is not in \[0, 3\)",
+            ),
+            (
+                lambda v: v.scatter_nd_update([[5, 0]], [1.0]),
+                tf.errors.InvalidArgumentError,
+                r"indices\[0\] = \[5, 0\] does not index into shape \[3,4\]",
+            ),
+            (
+                lambda v: v.scatter_nd_add([[0, 0]], [1.0, 2.0]),
+                tf.errors.InvalidArgumentError,
+                r"indices.*must match.*updates",
+            ),
         ],
-    )  # fmt: skip
+    )
     def test_errors(self, scatter, error, message):
         variable = tf.Variable(MATRIX)
         with pytest.raises(error, match=message):
@@ -335,11 +384,23 @@ class TestAssignToSlices:
     @pytest.mark.parametrize(
         "assign, error, message",
         [
-            (lambda v: v[0:2].assign(tf.ones([3, 4])), (ValueError, tf.errors.InvalidArgumentError), r"shape \[3,4\] into .*shape \[2,4\]"),
-            (lambda v: v[5].assign(tf.ones([4])), tf.errors.InvalidArgumentError, "slice index 5 of dimension 0 out of bounds"),
-            (lambda v: v[0].assign(tf.ones([4], tf.float64)), (TypeError, ValueError, tf.errors.InvalidArgumentError), "float64|double"),
+            (
+                lambda v: v[0:2].assign(tf.ones([3, 4])),
+                (ValueError, tf.errors.InvalidArgumentError),
+                r"shape \[3,4\] into .*shape \[2,4\]",
+            ),
+            (
+                lambda v: v[5].assign(tf.ones([4])),
+                tf.errors.InvalidArgumentError,
+                "slice index 5 of dimension 0 out of bounds",
+            ),
+            (
+                lambda v: v[0].assign(tf.ones([4], tf.float64)),
+                (TypeError, ValueError, tf.errors.InvalidArgumentError),
+                "float64|double",
+            ),
         ],
-    )  # fmt: skip
+    )
     def test_errors(self, assign, error, message):
         variable = tf.Variable(MATRIX)
         with pytest.raises(error, match=message):
@@ -361,7 +422,9 @@ class TestIndexedSlices:
         assert sparse.shape == [3, 2]
 
     def test_is_made_dense(self):
-        sparse = tf.IndexedSlices(tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), tf.constant([2, 0, 2]), tf.constant([3, 2]))
+        sparse = tf.IndexedSlices(
+            tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), tf.constant([2, 0, 2]), tf.constant([3, 2])
+        )
         assert tf.convert_to_tensor(sparse).numpy().tolist() == [[3.0, 4.0], [0.0, 0.0], [6.0, 8.0]]
         assert tf.reduce_sum(sparse).numpy() == 21.0
 
@@ -372,5 +435,5 @@ class TestIndexedSlices:
     def test_without_a_dense_shape(self):
         sparse = tf.IndexedSlices(tf.constant([[1.0]]), tf.constant([0]))
         assert sparse.dense_shape is None
-        with pytest.raises(ValueError, match="IndexedSlices .*without dense_shape"):
+        with pytest.raises(ValueError, match=r"IndexedSlices .*without dense_shape"):
             tf.convert_to_tensor(sparse)

@@ -4,7 +4,7 @@ from gradtape._src.core import engine
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import CALL, ELEMENT, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.ops.array import zeros
 from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
 from gradtape._src.ops.math import add_n
@@ -22,10 +22,10 @@ class Entry:
 class Operation:
     """What a gradient function sees of the op: `type`, `inputs`, `outputs`, `get_attr(name)`."""
 
-    __slots__ = ("entry", "needed")
+    __slots__ = ("_elements", "entry", "needed")
 
-    def __init__(self, entry, needed):
-        self.entry, self.needed = entry, needed
+    def __init__(self, entry, needed, elements):
+        self.entry, self.needed, self._elements = entry, needed, elements
 
     @property
     def type(self):
@@ -46,9 +46,12 @@ class Operation:
     def outputs(self):
         """The output Tensors."""
         node = self.entry.node
-        if type(node.aval) is tuple:
-            return tuple([EagerTensor(n) for n in engine.elements(node)])
-        return (handle(node),)
+        if type(node.aval) is not tuple:
+            return (handle(node),)
+        recorded = self._elements or {}
+        return tuple([
+            handle(recorded[i] if i in recorded else engine.record(ELEMENT, (node,), (i,))) for i in range(len(node.aval))
+        ])
 
     def get_attr(self, name):
         """The value of an attribute, by its name."""
@@ -59,15 +62,6 @@ class Operation:
             raise ValueError(
                 f"{self.type} has no attribute {name!r}; it has {', '.join(node.op.attributes) or 'none'}."
             ) from None
-
-
-def handle(node):
-    """A Tensor of a node, which leaves the handle that the user holds in force."""
-    held = node.handle
-    tensor = EagerTensor(node)
-    if held is not None and held() is not None:
-        node.handle = held
-    return tensor
 
 
 def differentiable(node):
@@ -103,10 +97,12 @@ def reverse(entries, active, cotangents):
     that the targets depend on; entries are visited once, last to first, without recursion.
     """
     received = {node: [cotangent] for node, cotangent in cotangents.items()}
-    total = {}
+    total, elements = {}, {}
     for position in range(len(entries) - 1, -1, -1):
         entry = entries[position]
         node = entry.node
+        if node.op is ELEMENT:
+            elements.setdefault(entry.inputs[0], {})[node.attrs[0]] = node
         if active.get(node) != position or node not in received:
             continue
         cotangent = total[node] = summed(received.pop(node))
@@ -117,7 +113,7 @@ def reverse(entries, active, cotangents):
         needed = tuple([active.get(source, position + 1) <= position for source in entry.inputs])
         if True not in needed:
             continue
-        for source, need, result in zip(entry.inputs, needed, apply_rule(entry, needed, cotangent), strict=True):
+        for source, need, result in zip(entry.inputs, needed, apply_rule(entry, needed, cotangent, elements), strict=True):
             if need and result is not None:
                 if node.op.broadcasting:
                     result = unbroadcast(result, source.aval.shape)
@@ -131,13 +127,13 @@ class Parts(dict):
     """The cotangent of a node with several outputs: output index → contributions so far."""
 
 
-def apply_rule(entry, needed, cotangent):
+def apply_rule(entry, needed, cotangent, elements):
     """The cotangents of an entry's inputs, as a list with one result (or None) for each."""
     node = entry.node
     rule = entry.rule or node.op.gradient
     if rule is None:
         raise LookupError(f"gradient registry has no entry for: {node.op.type}")
-    operation = Operation(entry, needed)
+    operation = Operation(entry, needed, elements.get(node))
     if isinstance(cotangent, Parts):
         grads = [summed(cotangent[i]) if i in cotangent else None for i in range(len(node.aval))]
         if node.op is not CALL:
@@ -154,7 +150,10 @@ def apply_rule(entry, needed, cotangent):
             "gradient function must return one tensor or None for each input."
         )
     if entry.rule is not None or node.op.impure:
-        results = [_checked(node.op, source, result, i) for i, (source, result) in enumerate(zip(entry.inputs, results, strict=True))]
+        results = [
+            _checked(node.op, source, result, i)
+            for i, (source, result) in enumerate(zip(entry.inputs, results, strict=True))
+        ]
     return results
 
 

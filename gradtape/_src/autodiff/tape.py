@@ -1,17 +1,21 @@
 """`GradientTape`: which part of the record is differentiated, with respect to what."""
 
 import enum
+import functools
 import logging
+import math
 from weakref import ref
 
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
+from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.core import engine, journal, nest
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import public
+from gradtape._src.core.errors import cut, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.program import NUMBER, leaf
+from gradtape._src.core.program import ELEMENT, NUMBER, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.ops.array import ones, zeros
 
 logger = logging.getLogger("gradtape")
@@ -26,19 +30,22 @@ class UnconnectedGradients(enum.Enum):
     ZERO = "zero"
 
 
+NONE = UnconnectedGradients.NONE
+
+
 class Segment:
     """A part of a trace that a tape recorded: nodes `start` to `stop` (None: still recording), and its leaves by then."""
 
     __slots__ = ("leaves", "reads", "start", "stop", "trace")
 
     def __init__(self, trace):
-        self.trace, self.start, self.stop = trace, len(trace.keys), None
+        self.trace, self.start, self.stop = trace, len(trace.nodes), None
         self.leaves = self.reads = None
 
     def end(self):
         """Stop here."""
         if self.stop is None:
-            self.stop, self.leaves, self.reads = len(self.trace.keys), len(self.trace.leaves), len(self.trace.reads)
+            self.stop, self.leaves, self.reads = len(self.trace.nodes), len(self.trace.leaves), len(self.trace.reads)
 
 
 class GradientTape:
@@ -72,16 +79,21 @@ class GradientTape:
                 "block first, or make a second tape."
             )
         state = engine.local
-        if not _open_tapes(state) and state.trace.parent is None:
+        if state.trace.parent is None and not any(t() is not None for t in state.tapes):
             engine.flush()  # rule 2: the step before this one is a program of its own
             state.anchor = None
-            state.trace.limit = engine.LIMIT if state.trace.parent is None else state.trace.limit
+            state.trace.limit = engine.LIMIT
+        self.open_quietly()
+        return self
+
+    def open_quietly(self):
+        """Open the tape without running what is pending."""
+        state = engine.local
         self._recording = self._entered = True
         self._used = False
         state.tapes.append(ref(self))
         self._begin(state.trace)
         journal.note("tape opened", id(self))
-        return self
 
     def __exit__(self, kind, value, traceback):
         if self._recording:
@@ -111,9 +123,10 @@ class GradientTape:
         if not self._entered:
             raise AttributeError("watch() needs an open tape: call it inside of `with tf.GradientTape() as tape:`.")
         for item in nest.flatten(tensor):
-            item = getattr(item, "value", item) if _is_keras_variable(item) else item
             if not isinstance(item, (Tensor, Variable)):
-                raise ValueError(f"Passed in object {item!r} of type {type(item)}, not tf.Tensor or tf.Variable or ExtensionType.")
+                raise ValueError(
+                    f"Passed in object {item!r} of type {type(item)}, not tf.Tensor or tf.Variable or ExtensionType."
+                )
             if not _inexact(item.dtype):
                 logger.warning(
                     "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r. Its gradient will be None.",
@@ -121,7 +134,7 @@ class GradientTape:
                 )
                 continue
             segment = self._segments[-1]
-            position = len(segment.trace.keys) if segment.stop is None else segment.stop
+            position = len(segment.trace.nodes) if segment.stop is None else segment.stop
             if isinstance(item, Variable):
                 self._variables.append(item)
                 self._watches.append((len(self._segments) - 1, position, item._tensor.node, item))
@@ -154,28 +167,44 @@ class GradientTape:
         """What variables were read while the tape watched, as `(segment number, position, variable, node)`."""
         result = []
         watched = {id(v) for v in self._variables}
+        automatic = self._watch_accessed
         for number, segment in enumerate(self._segments):
-            reads, stop = segment.trace.reads, segment.stop
-            if not reads:
-                continue
-            last = segment.reads if segment.reads is not None else len(reads)
-            for position, variable, node in reads[:last]:
-                if position < segment.start or (stop is not None and position > stop):
-                    continue
-                if (variable._trainable and self._watch_accessed) or id(variable) in watched:
+            reads = segment.trace.reads
+            stop = len(segment.trace.nodes) if segment.stop is None else segment.stop
+            start = segment.start
+            for position, variable, node in reads if segment.reads is None else reads[: segment.reads]:
+                if start <= position <= stop and ((automatic and variable._trainable) or id(variable) in watched):
                     result.append((number, position, variable, node))
         return result
 
     # -- differentiating
 
-    @public
     def gradient(self, target, sources, output_gradients=None, unconnected_gradients=UnconnectedGradients.NONE):
         """The gradient of (the sum of) `target` with respect to each of `sources`, in the structure of `sources`.
 
         `target`: a tensor, variable, or nest of them. `output_gradients`: what flows into each target (None: ones).
         A source that the target does not depend on gives None, or with `unconnected_gradients="zero"` zeros.
         """
-        unconnected = _unconnected(unconnected_gradients)
+        try:
+            zero = unconnected_gradients is not NONE and _unconnected(unconnected_gradients) is not NONE
+            self._ask()
+            flat_targets, grads_given = self._targets(target, output_gradients)
+            flat_sources, pack = _sources(sources)
+            results = self._differentiate(flat_targets, flat_sources, grads_given)
+            self._answered()
+            journal.note("gradient", id(self), len(flat_targets), len(flat_sources))
+            if zero:
+                pairs = zip(flat_sources, results, strict=True)
+                results = [zeros(s.shape, s.dtype) if r is None else r for s, r in pairs]
+            if engine.eager:
+                engine.flush_if_outermost()
+            return pack(results)
+        except BaseException as error:
+            cut(error)
+            raise
+
+    def _ask(self):
+        """Before gradients are computed: a tape that is not persistent can be asked once, and stops recording."""
         if self._used and not self._persistent:
             raise RuntimeError(
                 "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians). Use "
@@ -185,32 +214,23 @@ class GradientTape:
             if not self._persistent:
                 self._close()
             else:
-                logger.debug("gradient of a persistent tape asked inside its context: the gradient's ops are recorded too")
-        flat_targets, grads_given = self._targets(target, output_gradients)
-        flat_sources, spec = nest.flatten_with_spec(sources)
-        flat_sources = [_as_source(s) for s in flat_sources]
-        for s in flat_sources:
-            if not _inexact(s.dtype):
-                logger.warning(
-                    "The dtype of the source tensor must be floating (e.g. tf.float32) when calling GradientTape.gradient, "
-                    "got %r. Its gradient is None.",
-                    s.dtype,
+                logger.debug(
+                    "gradient of a persistent tape asked inside its context: the gradient's ops are recorded too"
                 )
-        results = self._differentiate(flat_targets, flat_sources, grads_given)
+
+    def _answered(self):
+        """Gradients were computed: a tape that is not persistent lets go of its record."""
         if not self._persistent:
             self._used = True
+            for segment in self._segments:
+                segment.trace.tapes = [t for t in segment.trace.tapes if t() is not self]
             self._segments, self._watches = [], []
-        journal.note("gradient", id(self), len(flat_targets), len(flat_sources))
-        if unconnected is UnconnectedGradients.ZERO:
-            results = [zeros(s.shape, s.dtype) if r is None else r for s, r in zip(flat_sources, results, strict=True)]
-        if engine.eager:
-            engine.flush_if_outermost()
-        return nest.unflatten(spec, results)
 
     def _targets(self, target, output_gradients):
+        if output_gradients is None and type(target) is EagerTensor and target.node.aval.inexact:
+            return [target], [None]
         flat = []
         for t in nest.flatten(target):
-            t = getattr(t, "value", t) if _is_keras_variable(t) else t
             if isinstance(t, IndexedSlices):
                 t = t.to_dense()
             if not isinstance(t, (Tensor, Variable)):
@@ -224,13 +244,17 @@ class GradientTape:
             flat.append(t)
         given = [None] * len(flat) if output_gradients is None else nest.flatten(output_gradients)
         if len(given) != len(flat):
-            raise ValueError(f"output_gradients has {len(given)} entries for {len(flat)} targets: give one for each, or None.")
+            raise ValueError(
+                f"output_gradients has {len(given)} entries for {len(flat)} targets: give one for each, or None."
+            )
         checked = []
         for t, d in zip(flat, given, strict=True):
             if d is not None:
                 d = tensor(d, t.dtype if not is_tensor(d) else None)
                 if d.shape != t.shape:
-                    raise ValueError(f"output_gradients of shape {d.shape} for a target of shape {t.shape}: they must agree.")
+                    raise ValueError(
+                        f"output_gradients of shape {d.shape} for a target of shape {t.shape}: they must agree."
+                    )
             checked.append(d)
         return flat, checked
 
@@ -252,17 +276,19 @@ class GradientTape:
         for segment in self._segments:
             trace = segment.trace
             offsets.append(len(entries) - segment.start)
-            stop = len(trace.keys) if segment.stop is None else segment.stop
+            stop = len(trace.nodes) if segment.stop is None else segment.stop
             inputs = trace.inputs
             for index in range(segment.start, stop):
                 node = trace.nodes[index]
-                entries.append(Entry(node, node.inputs if inputs is None else inputs[index], trace.gradients.get(index)))
+                entries.append(
+                    Entry(node, node.inputs if inputs is None else inputs[index], trace.gradients.get(index))
+                )
         return entries, offsets
 
-    def _starts(self, offsets):
+    def _starts(self, offsets, reads):
         """The watched nodes, each with the position in the entries from which its use counts."""
         starts = {}
-        for number, position, _, node in self._reads():
+        for number, position, _, node in reads:
             at = position + offsets[number]
             starts[node] = min(at, starts.get(node, at))
         for number, position, node, _ in self._watches:
@@ -270,39 +296,40 @@ class GradientTape:
             starts[node] = min(at, starts.get(node, at))
         return starts
 
-    def _source_nodes(self, source):
-        """The nodes that stand for a source: of a variable, all that were read."""
-        if not isinstance(source, Variable):
-            return [source.node]
-        nodes = [node for _, _, variable, node in self._reads() if variable is source]
-        nodes += [node for _, _, node, variable in self._watches if variable is source]
-        return list(dict.fromkeys(nodes))
+    def _sources(self, sources, reads):
+        """The nodes that stand for each source: of a variable, all that were read."""
+        read = {}
+        for _, _, variable, node in reads:
+            read.setdefault(id(variable), {})[node] = None
+        for _, _, node, variable in self._watches:
+            if variable is not None:
+                read.setdefault(id(variable), {})[node] = None
+        return [tuple(read.get(id(s), ())) if isinstance(s, Variable) else (s.node,) for s in sources]
 
     def _walk(self, targets, sources, given):
         """Differentiate by walking the record; the gradient's ops are recorded where the thread records."""
         entries, offsets = self._entries()
-        on_tape = active_nodes(entries, self._starts(offsets))
-        wanted = [[n for n in self._source_nodes(s) if n in on_tape] for s in sources]
+        reads = self._reads()
+        on_tape = active_nodes(entries, self._starts(offsets, reads))
+        wanted = [[n for n in nodes if n in on_tape] for nodes in self._sources(sources, reads)]
         active = active_nodes(entries, {n: on_tape[n] for nodes in wanted for n in nodes})
         cotangents = {}
         for target, d in zip(targets, given, strict=True):
-            for node in self._target_nodes(target):
-                if node in active:
-                    d = ones(target.shape, target.dtype) if d is None else d
-                    cotangents[node] = cotangents[node] + d if node in cotangents else d
+            node = self._target_node(target)
+            if node in active:
+                d = ones(target.shape, target.dtype) if d is None else d
+                cotangents[node] = cotangents[node] + d if node in cotangents else d
         if not cotangents:
             return [None] * len(sources)
         total = reverse(entries, active, cotangents)
         return [_sum_of([total[n] for n in nodes if n in total]) for nodes in wanted]
 
-    def _target_nodes(self, target):
-        if not isinstance(target, Variable):
-            return [target.node]
-        return [target._tensor.node]
+    def _target_node(self, target):
+        return target._tensor.node if isinstance(target, Variable) else target.node
 
     # -- plans (rule 8)
 
-    def _plan_key(self, targets, sources, given):
+    def _plan_key(self, targets, sources, given, dense=False):
         """What determines the gradient Program, if it can be planned: one segment, no user code."""
         if len(self._segments) != 1:
             return None
@@ -310,25 +337,44 @@ class GradientTape:
         trace = segment.trace
         if trace.gradients:
             return None
-        stop = len(trace.keys) if segment.stop is None else segment.stop
+        stop = len(trace.nodes) if segment.stop is None else segment.stop
         leaves = len(trace.leaves) if segment.leaves is None else segment.leaves
-        reference = trace.reference
-        watched = [(p, reference(n)) for _, p, _, n in self._reads()]
-        watched += [(p, reference(n)) for _, p, n, _ in self._watches]
-        wanted = [tuple([reference(n) for n in self._source_nodes(s)]) for s in sources]
-        asked = [reference(n) for t in targets for n in self._target_nodes(t)]
+        reference, known = trace.reference, trace.leaf_index
+        watched, read = [], {}
+        for _, position, variable, node in self._reads():
+            place = known.get(node)
+            if place is None:
+                place = reference(node)
+            watched.append(position)
+            watched.append(place)
+            of_variable = read.get(id(variable))
+            if of_variable is None:
+                read[id(variable)] = [place]
+            elif place not in of_variable:
+                of_variable.append(place)
+        for _, position, node, variable in self._watches:
+            place = reference(node)
+            watched.append(position)
+            watched.append(place)
+            if variable is not None and place not in read.setdefault(id(variable), []):
+                read[id(variable)].append(place)
+        asked = tuple([reference(self._target_node(t)) for t in targets])
+        if None in asked:
+            return None
+        wanted = [tuple(read.get(id(s), ())) if isinstance(s, Variable) else reference(s.node) for s in sources]
         return (
-            tuple(trace.keys[:stop]),
+            tuple([n.key for n in trace.nodes[:stop]]),
             segment.start,
             tuple([n.aval for n in trace.leaves[:leaves]]),
             tuple(watched),
             tuple(wanted),
-            tuple(asked),
+            asked,
             tuple([d is not None for d in given]),
+            dense,
         )
 
-    def _make_plan(self, targets, sources, given):
-        """Differentiate once, into a Program of its own."""
+    def _make_plan(self, targets, sources, given, dense=False):
+        """Differentiate once, into a Program of its own; `dense`: no IndexedSlices in the results."""
         segment = self._segments[0]
         trace = segment.trace
         entries, _ = self._entries()
@@ -340,6 +386,8 @@ class GradientTape:
             flat = []
             layout = []
             for result in results:
+                if dense and isinstance(result, IndexedSlices):
+                    result = result.to_dense()
                 if result is None:
                     layout.append(None)
                 elif isinstance(result, IndexedSlices):
@@ -353,7 +401,9 @@ class GradientTape:
             for node in flat:
                 if node.trace is not inner and node not in inner.leaf_index:
                     engine.adopt(inner, node)
-            forward = [n for n in inner.leaves if n not in known and trace.reference(n) is not None and n.index != NUMBER]
+            forward = [
+                n for n in inner.leaves if n not in known and trace.reference(n) is not None and n.index != NUMBER
+            ]
             program = engine.close(inner, flat, [*given_nodes, *forward])
         return Plan(program, tuple([trace.reference(n) for n in forward]), layout)
 
@@ -364,13 +414,17 @@ class GradientTape:
         if self._used or not self._segments:
             return ()
         entries, offsets = self._entries()
-        active = active_nodes(entries, self._starts(offsets))
+        active = active_nodes(entries, self._starts(offsets, self._reads()))
         wanted = set()
         nodes = trace.nodes
         stack = []
+        elements = {}
+        for entry in entries:
+            if entry.node.op is ELEMENT:
+                elements.setdefault(entry.inputs[0], {})[entry.node.attrs[0]] = entry.node
         for position, entry in enumerate(entries):
             if active.get(entry.node) == position:
-                stack += saved(entry)
+                stack += saved(entry, elements.get(entry.node))
         while stack:
             node = stack.pop()
             index = node.index
@@ -380,25 +434,75 @@ class GradientTape:
                 stack += node.inputs
             else:
                 wanted.add(index)
-        return wanted if len(trace.keys) > engine.SMALL or wanted_bytes(nodes, wanted) > 1 << 16 else ()
+        return wanted if len(trace.nodes) > engine.SMALL or wanted_bytes(nodes, wanted) > 1 << 16 else ()
 
     # -- Jacobians
 
     @public
     def jacobian(self, target, sources, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None,
                  experimental_use_pfor=True):  # fmt: skip
-        """The Jacobian of `target` with respect to each of `sources`: shape target.shape + source.shape."""
-        from gradtape._src.autodiff.jacobian import jacobian
+        """The Jacobian of `target` (one tensor) with respect to each of `sources`: shape target.shape + source.shape.
 
-        return jacobian(self, target, sources, unconnected_gradients)
+        All rows are one vectorised call. A source that `target` does not depend on gives None, or zeros with "zero".
+        """
+        unconnected = _unconnected(unconnected_gradients)
+        flat_sources, pack = _sources(sources)
+        (target,), _ = self._targets(target, None)
+        count = target.node.aval.size if isinstance(target, Tensor) else target.aval.size
+        extents = tuple(target.shape)
+        seeds = reshape(eye(count, dtype=target.dtype), (count, *extents))
+        rows = self._rows(target, flat_sources, seeds)
+        results = []
+        for source, row in zip(flat_sources, rows, strict=True):
+            shape = (*extents, *source.shape)
+            if row is None:
+                results.append(zeros(shape, source.dtype) if unconnected is not NONE else None)
+            else:
+                results.append(reshape(row, shape))
+        return pack(results)
 
     @public
     def batch_jacobian(self, target, source, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None,
                        experimental_use_pfor=True):  # fmt: skip
-        """The Jacobian of each row of `target` with respect to the same row of `source`."""
-        from gradtape._src.autodiff.jacobian import batch_jacobian
+        """The Jacobian of each row of `target` with respect to the same row of `source`: [batch, …target, …source].
 
-        return batch_jacobian(self, target, source, unconnected_gradients)
+        Row i of `target` must depend on row i of `source` only. An unconnected target gives zeros.
+        """
+        _unconnected(unconnected_gradients)
+        source = _as_source(source)
+        (target,), _ = self._targets(target, None)
+        if target.ndim < 1 or source.ndim < 1 or target.shape[0] != source.shape[0]:
+            raise ValueError(
+                "Need first dimension of target shape (%s) and source shape (%s) to match: batch_jacobian is one Jacobian "
+                "per row." % (target.shape, source.shape)
+            )
+        batch, *rest = target.shape
+        count = math.prod(rest)
+        seeds = reshape(eye(count, dtype=target.dtype), (count, 1, *rest))
+        (rows,) = self._rows(target, [source], broadcast_to(seeds, (count, batch, *rest)))
+        shape = (batch, *rest, *source.shape[1:])
+        if rows is None:
+            return zeros(shape, source.dtype)
+        axes = (1, 0, *range(2, source.ndim + 1))
+        return reshape(transpose(rows, axes), shape)
+
+    def _rows(self, target, sources, seeds):
+        """The gradients of `target` for each of `seeds` (stacked output gradients), stacked; used by the Jacobians."""
+        self._ask()
+        key = self._plan_key([target], sources, [seeds], dense=True)
+        plan = None
+        if key is not None:
+            plan = plans.find(key)
+            if plan is None:
+                one = EagerTensor(leaf(aval(tuple(seeds.shape[1:]), seeds.dtype.numpy), None))
+                plan = plans.keep(key, self._make_plan([target], sources, [one], dense=True))
+        if plan is None or plan is UNPLANNED:
+            rows = [self._walk([target], sources, [seed]) for seed in unstack(seeds)]
+            results = [None if any(r is None for r in column) else stack(column) for column in zip(*rows, strict=True)]
+        else:
+            results = plan.apply(self._segments[0].trace, [seeds], vectorized=True)
+        self._answered()
+        return results
 
 
 class Plan:
@@ -409,14 +513,18 @@ class Plan:
     def __init__(self, program, references, layout):
         self.program, self.references, self.layout = program, references, layout
 
-    def apply(self, trace, given):
-        """Append one call node; returns the gradients."""
+    def apply(self, trace, given, vectorized=False):
+        """Append one call node; returns the gradients. `vectorized`: for output gradients that are stacked."""
         if not self.program.outputs:
             return [None] * len(self.layout)
         nodes, leaves = trace.nodes, trace.leaves
         inputs = [d.node for d in given if d is not None]
         inputs += [nodes[r] if r >= 0 else leaves[-1 - r] for r in self.references]
-        outputs = engine.call(self.program, tuple(inputs))
+        if vectorized:
+            shared = len(self.references)
+            outputs = call_vectorized(self.program, inputs, [True] * (len(inputs) - shared) + [False] * shared)
+        else:
+            outputs = engine.call(self.program, tuple(inputs))
         results = []
         for place in self.layout:
             if place is None:
@@ -436,7 +544,9 @@ class _Paused:
 
     def __init__(self, tape):
         if not tape._recording:
-            raise RuntimeError("Trying to stop recording a tape which is not recording. Call stop_recording() inside its context.")
+            raise RuntimeError(
+                "Trying to stop recording a tape which is not recording. Call stop_recording() inside its context."
+            )
         self._tape = tape
 
     def __enter__(self):
@@ -454,29 +564,28 @@ class _Paused:
         tape._begin(state.trace)
 
 
-def saved(entry):
-    """The nodes that an entry's gradient reads."""
+def saved(entry, elements):
+    """The nodes that an entry's gradient reads; `elements` are those of its outputs, if it has several."""
     node = entry.node
     op = node.op
+    outputs = [node] if elements is None else list(elements.values())
     if entry.rule is not None or op.impure:
-        return [*entry.inputs, node]
+        return [*entry.inputs, *outputs]
     result = []
     for name in op.saves:
-        if name == "y" or (name[0] == "y" and name[1:].isdigit()):
-            result.append(node)
-        else:
+        if name in op.parameters:
             index = op.parameters.index(name)
-            result += entry.inputs[index:] if index == len(op.parameters) - 1 else [entry.inputs[index]]
+            result += entry.inputs[index:] if op.variadic and index == len(op.parameters) - 1 else [entry.inputs[index]]
+        elif name in ("y", "z"):
+            result += outputs
+        elif elements is not None and int(name[1:]) in elements:
+            result.append(elements[int(name[1:])])
     return result
 
 
 def wanted_bytes(nodes, wanted):
     """How many bytes the values of some nodes take."""
     return sum(nodes[i].aval.size * nodes[i].aval.dtype.itemsize for i in wanted if type(nodes[i].aval) is not tuple)
-
-
-def _open_tapes(state):
-    return any(t() is not None for t in state.tapes)
 
 
 def _sum_of(parts):
@@ -487,17 +596,41 @@ def _inexact(dtype):
     return dtype.is_floating or dtype.is_complex
 
 
-def _is_keras_variable(item):
-    return hasattr(item, "_direct_assign") and hasattr(item, "value")
+_SIMPLE = {EagerTensor, ResourceVariable}
+
+
+def _sources(sources):
+    """The sources as a list of tensors and variables, and the function that packs results in their structure."""
+    kind = type(sources)
+    if kind in _SIMPLE:
+        flat, pack = [sources], _first
+    elif (kind is list or kind is tuple) and all([type(s) in _SIMPLE for s in sources]):
+        flat, pack = sources, kind
+    else:
+        flat, spec = nest.flatten_with_spec(sources)
+        flat = [_as_source(s) for s in flat]
+        pack = functools.partial(nest.unflatten, spec)
+    for s in flat:
+        if not (s._tensor if isinstance(s, Variable) else s).node.aval.inexact:
+            logger.warning(
+                "The dtype of the source tensor must be floating (e.g. tf.float32) when calling GradientTape.gradient, "
+                "got %r. Its gradient is None.",
+                s.dtype,
+            )
+    return flat, pack
+
+
+def _first(results):
+    return results[0]
 
 
 def _as_source(source):
-    if _is_keras_variable(source):
-        source = source.value
     if isinstance(source, IndexedSlices):
         return source.values
     if not isinstance(source, (Tensor, Variable)):
-        raise TypeError(f"The source {source!r} of type {type(source).__name__} is no tensor or variable, so nothing was recorded of it.")
+        raise TypeError(
+            f"The source {source!r} of type {type(source).__name__} is no tensor or variable, so nothing was recorded of it."
+        )
     return source
 
 
@@ -508,4 +641,3 @@ def _unconnected(value):
         raise ValueError(
             f"Unknown value for unconnected_gradients: {value!r}. Give tf.UnconnectedGradients.NONE or .ZERO ('none', 'zero')."
         ) from None
-

@@ -2,7 +2,9 @@
 
 import math
 
-from gradtape._src.core.dtypes import as_dtype, is_inexact
+import numpy as np
+
+from gradtape._src.core.dtypes import DType, as_dtype, is_inexact
 from gradtape._src.core.shape import TensorShape
 
 
@@ -13,6 +15,13 @@ class Aval:
     """
 
     __slots__ = ("dtype", "inexact", "ndim", "shape", "size", "tensor_shape", "type")
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    type: DType
+    ndim: int
+    size: int
+    inexact: bool
+    tensor_shape: TensorShape
 
     def __repr__(self):
         return f"{self.type.name}{list(self.shape)}"

@@ -11,7 +11,12 @@ from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 
 NUMBERS = (int, float, bool, complex)
 _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3, "O": 4}
-_default = {int: np.dtype(np.int32), float: np.dtype(np.float32), bool: np.dtype(bool), complex: np.dtype(np.complex128)}
+_default = {
+    int: np.dtype(np.int32),
+    float: np.dtype(np.float32),
+    bool: np.dtype(bool),
+    complex: np.dtype(np.complex128),
+}
 
 
 def node_of(value, dtype=None):
@@ -95,7 +100,9 @@ def to_array(value, dtype=None):
             f"Can't convert non-rectangular Python sequence to Tensor: {str(value)[:80]}. All rows must have the same length."
         ) from None
     if array.dtype.kind in "US":
-        array = np.array(np.vectorize(_to_bytes, otypes=[object])(array) if array.size else array.astype(object), object)
+        array = np.array(
+            np.vectorize(_to_bytes, otypes=[object])(array) if array.size else array.astype(object), object
+        )
     if array.dtype == object:
         return _object_array(array, value, dtype)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -151,6 +158,23 @@ def _cast_constant(array, dtype, value, own_type):
 
 def operands(op, values):
     """The nodes of operands that must have one dtype: the first tensor's; numbers and arrays take it."""
+    if len(values) == 2:  # what most calls are, without detours
+        x, y = values
+        if type(x) is EagerTensor:
+            first = x.node
+            kind = type(y)
+            if kind is EagerTensor:
+                second = y.node
+                if first.aval.dtype is second.aval.dtype:
+                    return first, second
+            elif kind is float and first.aval.inexact:
+                return first, engine.number(y, first.aval.dtype)
+            elif isinstance(y, Stored):
+                second = y.read()
+                if first.aval.dtype is second.aval.dtype:
+                    return first, second
+    elif len(values) == 1 and type(values[0]) is EagerTensor:
+        return (values[0].node,)
     dtype = None
     for value in values:
         if isinstance(value, (Tensor, Stored)):
@@ -178,13 +202,13 @@ def operands(op, values):
     return tuple(nodes)
 
 
-_spoken = {"float32": "float", "float64": "double", "float16": "half"}
+SPOKEN = {"float32": "float", "float64": "double", "float16": "half"}
 
 
 def mismatch(op, index, expected, received):
     """The error for two tensors of different dtypes."""
     names = [dtypes.as_dtype(d).name for d in (expected, received)]
-    expected, received = [_spoken.get(name, name) for name in names]
+    expected, received = [SPOKEN.get(name, name) for name in names]
     return invalid(
         f"cannot compute {op.type} as input #{index}(zero-based) was expected to be a {expected} tensor but is a {received} "
         f"tensor [Op:{op.type}] (use tf.cast to bring both to one dtype)"
@@ -202,7 +226,7 @@ def tensor(value, dtype=None, hint=None):
                 f"Tensor conversion requested dtype {dtypes.as_dtype(dtype).name} for Tensor with dtype {value.dtype.name}: "
                 f"{value!r}. Use tf.cast."
             )
-        return EagerTensor(value.read()) if isinstance(value, Stored) else value
+        return value.read_value() if isinstance(value, Stored) else value
     if isinstance(value, IndexedSlices):
         return value.to_dense()
     if wanted is None and hint is not None:
@@ -271,7 +295,7 @@ Tensor.__reduce__ = lambda self: (_rebuild, (self.numpy(),))
 @public
 def is_tensor(x):
     """Whether `x` is a Tensor, Variable or IndexedSlices."""
-    return isinstance(x, (Tensor, Variable, IndexedSlices))
+    return isinstance(x, (Tensor, Stored, IndexedSlices))
 
 
 def static(value, what, kinds=(builtins.int, np.integer)):

@@ -22,6 +22,7 @@ from gradtape._src.core import convert, engine
 from gradtape._src.core.errors import cut, invalid
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.tensor import EagerTensor, emit, to_numpy
+from gradtape._src.core.variable import ResourceVariable
 
 
 def op(type, *, mixed=False, **declared):
@@ -38,14 +39,21 @@ def op(type, *, mixed=False, **declared):
         variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         count = len(made.parameters)
         defaults = tuple([p.default for p in parameters if p.kind is p.KEYWORD_ONLY])
+        standard = None if inspect.Parameter.empty in defaults else defaults
+        made.defaults = standard
+        plain = count == 1 and standard is not None and made.status is None
         nodes_of = _independent if mixed else convert.operands
         names = (*made.parameters, *made.attributes)
 
         @functools.wraps(kernel)
         def function(*inputs, **named):
             try:
-                attrs = ()
-                if named or made.attributes or (len(inputs) != count and not variadic):
+                if plain and not named and len(inputs) == 1:  # what most calls are, without detours
+                    x = inputs[0]
+                    if x.__class__ is EagerTensor:
+                        return emit(made, (x.node,), standard)
+                attrs = standard
+                if named or attrs is None or (len(inputs) != count and not variadic):
                     inputs, attrs = _bind(made, names, count, variadic, defaults, inputs, named)
                 nodes = nodes_of(made, inputs)
                 if made.status is not None:
@@ -57,7 +65,8 @@ def op(type, *, mixed=False, **declared):
 
         del function.__wrapped__
         public_parameters = [
-            p.replace(kind=p.POSITIONAL_OR_KEYWORD) if p.kind is p.KEYWORD_ONLY and not variadic else p for p in parameters
+            p.replace(kind=p.POSITIONAL_OR_KEYWORD) if p.kind is p.KEYWORD_ONLY and not variadic else p
+            for p in parameters
         ]
         kind = inspect.Parameter.KEYWORD_ONLY if variadic else inspect.Parameter.POSITIONAL_OR_KEYWORD
         public_parameters.append(inspect.Parameter("name", kind, default=None))
@@ -67,6 +76,39 @@ def op(type, *, mixed=False, **declared):
         return function
 
     return decorate
+
+
+def binary_operator(function):
+    """`(forward, reflected)`: a Python operator and its reflected form, for a public function of two tensors.
+
+    They are the same as calling the function; forward is the way that most arithmetic takes, so it goes without detours.
+    """
+    made = function.op
+
+    def forward(self, other):
+        try:
+            if self.__class__ is EagerTensor:
+                x = self.node
+                kind = other.__class__
+                if kind is EagerTensor:
+                    y = other.node
+                elif kind is float and x.aval.inexact:
+                    y = engine.number(other, x.aval.dtype)
+                elif kind is ResourceVariable:
+                    y = other.read()
+                else:
+                    return function(self, other)
+                if x.aval.dtype is y.aval.dtype and made.status is None:
+                    return emit(made, (x, y), made.defaults)
+        except BaseException as error:
+            cut(error)
+            raise
+        return function(self, other)
+
+    def reflected(self, other):
+        return function(other, self)
+
+    return forward, reflected
 
 
 def _bind(made, names, count, variadic, defaults, inputs, named):
@@ -101,8 +143,11 @@ def check(made, nodes, attrs):
     """Raise the op's data-dependent error, if the values deserve it. In a trace of a gradient nothing is checked."""
     if engine.local.trace.parent is not None:
         return
+    attributes = dict(zip(made.attributes, attrs, strict=True))
+    if made.when is not None and not made.when(*[node.aval for node in nodes], **attributes):
+        return
     arrays = [to_numpy(node) for node, name in zip(nodes, made.parameters, strict=False) if name in made.checked]
-    message = made.status(*arrays, **dict(zip(made.attributes, attrs, strict=True)))
+    message = made.status(*arrays, **attributes)
     if message:
         raise invalid(f"{message} [Op:{made.type}]")
 

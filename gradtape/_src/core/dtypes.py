@@ -50,6 +50,16 @@ class DType:
         return self.numpy.kind == "b"
 
     @property
+    def is_numeric(self):
+        """Whether it holds numbers: any type but bool and string."""
+        return self.is_floating or self.is_integer or self.is_complex
+
+    @property
+    def is_quantized(self):
+        """Whether it is a quantized type: gradtape has none."""
+        return False
+
+    @property
     def is_numpy_compatible(self):
         """Whether NumPy can hold it."""
         return True
@@ -76,7 +86,7 @@ class DType:
             return getattr(np.iinfo(self.numpy), which)
         if self.is_floating:
             return getattr(ml_dtypes.finfo(self.numpy), which)
-        raise TypeError(f"Cannot find the {which}imum value of {self!r}.")
+        raise TypeError(f"Cannot find {which}imum value of {self!r}: only integer and floating types have limits.")
 
     @property
     def limits(self):
@@ -152,7 +162,14 @@ ALL = (
 _by_name = {t.name: t for t in ALL} | {"double": float64, "half": float16, "float": float32}
 _by_numpy = {t.numpy: t for t in ALL}
 _by_enum = {t.enum: t for t in ALL}
-_by_python = {builtins.float: float32, builtins.int: int32, builtins.bool: bool, builtins.complex: complex128, str: string, object: string}
+_by_python = {
+    builtins.float: float32,
+    builtins.int: int32,
+    builtins.bool: bool,
+    builtins.complex: complex128,
+    str: string,
+    object: string,
+}
 
 
 def as_dtype(value):
@@ -161,7 +178,7 @@ def as_dtype(value):
         return value
     try:
         if isinstance(value, np.dtype):
-            return _by_numpy[value] if value.kind not in "SU" else string
+            return _by_numpy[value.newbyteorder("=")] if value.kind not in "SU" else string
         if isinstance(value, str):
             return _by_name[value]
         if isinstance(value, type) and value in _by_python:
@@ -171,12 +188,14 @@ def as_dtype(value):
         found = getattr(value, "dtype", None)
         if isinstance(found, DType):
             return found
-        return _by_numpy[np.dtype(value).newbyteorder("=")]
+        if value is not None:  # which NumPy takes for float64
+            return _by_numpy[np.dtype(value).newbyteorder("=")]
     except (KeyError, TypeError, ValueError):
-        raise TypeError(
-            f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType. "
-            "Give a dtype such as tf.float32, its name, or a NumPy dtype."
-        ) from None
+        pass
+    raise TypeError(
+        f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType. "
+        "Give a dtype such as tf.float32, its name, or a NumPy dtype."
+    )
 
 
 def is_floating(numpy_dtype):

@@ -4,6 +4,7 @@ See `docs/design.md`, "When the pending program runs": the numbers of the rules 
 """
 
 import contextlib
+import os
 import sys
 import threading
 from collections import OrderedDict
@@ -11,10 +12,10 @@ from collections import OrderedDict
 import jax
 import numpy as np
 
-from gradtape._src.core import journal
+from gradtape._src.core import journal, runtime
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import ResourceExhaustedError, internal, invalid
-from gradtape._src.core.program import CALL, ELEMENT, NUMBER, RAN, Node, Program, Trace, leaf, slice_trace
+from gradtape._src.core.program import CALL, ELEMENT, NUMBER, RAN, USED, Node, Program, Trace, leaf, slice_trace
 
 STRIDE = 64  # a loop's trace is cut once so many nodes are pending,
 LIMIT = 4 * STRIDE  # and any trace at this many
@@ -24,17 +25,26 @@ UNBOUNDED = sys.maxsize
 
 
 class State(threading.local):
-    """What a thread is doing: its pending trace, its open tapes (weakly), the overrides in force, the loop's anchor."""
+    """What a thread is doing: its pending trace, its open tapes (weakly), the anchor of its loop."""
 
     def __init__(self):
-        self.trace = Trace(LIMIT)
+        self.trace = Trace(LIMIT if not forked else 0)
         self.tapes = []
-        self.overrides = None
         self.anchor = None
-        self.seed = None
 
 
+forked = False  # whether this process is a fork of one that used the library
 local = State()
+
+
+def _after_fork():
+    """JAX's threads do not exist in a forked process: the next op there raises instead of waiting for ever."""
+    global forked
+    forked = True
+    local.trace = Trace(0)
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 class Counters:
@@ -52,11 +62,15 @@ class Counters:
 counters = Counters()
 
 
+caches = []
+
+
 class Cache(OrderedDict):
     """A table of bounded size that forgets what was not used for longest."""
 
     def __init__(self, bound):
         super().__init__()
+        caches.append(self)
         self.bound = bound
         self.lock = threading.Lock()
 
@@ -90,40 +104,80 @@ eager = False  # whether each op runs at once, by itself
 
 def record(op, inputs, attrs=()):
     """Append one op to the thread's trace and return its node. `inputs` is a tuple of nodes, `attrs` of structure."""
-    state = local
-    if state.overrides is not None:
-        op = state.overrides(op)
-    trace = state.trace
-    keys = trace.keys
-    count = len(keys)
-    if count >= trace.limit:
-        trace = _cut(state, trace, count)
-        keys = trace.keys
-        count = len(keys)
-    key = [op, attrs]
-    avals = [attrs]
-    for node in inputs:
-        avals.append(node.aval)
-        if node.trace is trace:
-            key.append(node.index)
+    trace = local.trace
+    if trace.overrides is not None:
+        op = trace.overrides(op)
+    if len(trace.nodes) >= trace.limit:
+        trace = _cut(trace)
+    known = trace.leaf_index
+    if len(inputs) == 2:
+        x, y = inputs
+        if x.trace is trace:
+            first = x.index
+        elif x.index == NUMBER:
+            trace.leaves.append(x)
+            first = -len(trace.leaves)
         else:
-            reference = trace.leaf_index.get(node)
-            key.append(adopt(trace, node) if reference is None else reference)
-    if count != len(keys):  # inputs were recomputed
-        count = len(keys)
-    result = op.avals.get(tuple(avals))
+            first = known.get(x)
+            if first is None:
+                if x.value is None or trace.parent is not None:
+                    first = adopt(trace, x)
+                else:
+                    trace.leaves.append(x)
+                    first = known[x] = -len(trace.leaves)
+        if y.trace is trace:
+            second = y.index
+        elif y.index == NUMBER:
+            trace.leaves.append(y)
+            second = -len(trace.leaves)
+        else:
+            second = known.get(y)
+            if second is None:
+                if y.value is None or trace.parent is not None:
+                    second = adopt(trace, y)
+                else:
+                    trace.leaves.append(y)
+                    second = known[y] = -len(trace.leaves)
+        key = (op, attrs, first, second)
+        result = op.avals.get((attrs, x.aval, y.aval))
+    elif len(inputs) == 1:
+        (x,) = inputs
+        if x.trace is trace:
+            first = x.index
+        elif x.index == NUMBER:
+            trace.leaves.append(x)
+            first = -len(trace.leaves)
+        else:
+            first = known.get(x)
+            if first is None:
+                if x.value is None or trace.parent is not None:
+                    first = adopt(trace, x)
+                else:
+                    trace.leaves.append(x)
+                    first = known[x] = -len(trace.leaves)
+        key = (op, attrs, first)
+        result = op.avals.get((attrs, x.aval))
+    else:
+        references, avals = [], [attrs]
+        for x in inputs:
+            avals.append(x.aval)
+            if x.trace is trace:
+                references.append(x.index)
+            else:
+                first = known.get(x)
+                references.append(adopt(trace, x) if first is None else first)
+        key = (op, attrs, *references)
+        result = op.avals.get(tuple(avals))
     if result is None:
-        result = op.result(tuple(avals[1:]), attrs)
-    frame = sys._getframe(1)
+        result = op.result(tuple([x.aval for x in inputs]), attrs)
+    frame = sys._getframe(2)
     while internal[frame.f_code.co_filename]:
-        frame = frame.f_back
-        if frame is None:
-            frame = sys._getframe(1)
+        if frame.f_back is None:
             break
-    node = Node(op, attrs, inputs, result, None, trace, count)
-    trace.nodes.append(node)
-    trace.lines.append((frame.f_code, frame.f_lasti))
-    keys.append(tuple(key))
+        frame = frame.f_back
+    nodes = trace.nodes
+    node = Node(key, inputs, result, trace, len(nodes), frame.f_code, frame.f_lasti)
+    nodes.append(node)  # the one change to the trace, so that an interrupt finds it whole
     return node
 
 
@@ -154,11 +208,10 @@ def adopt(trace, node):
         for i in inputs:
             reference = i.index if i.trace is trace else known.get(i)
             references.append(trace.add_leaf(i) if reference is None else reference)
-        again = Node(current.op, current.attrs, inputs, current.aval, None, trace, len(trace.keys))
+        key = (*current.key[:2], *references)
+        again = Node(key, inputs, current.aval, trace, len(trace.nodes), current.code, current.offset)
         again.handle = current.handle
         trace.nodes.append(again)
-        trace.lines.append(trace.lines[-1] if trace.lines else (adopt.__code__, 0))
-        trace.keys.append((current.op, current.attrs, *references))
         known[current] = again.index
         trace.recomputed.append((current, again))
         stack.pop()
@@ -175,21 +228,41 @@ def _check_scope(trace, node):
 
 def record_ran(op, inputs, attrs, value):
     """Enter an op that ran already (its result's shape depends on values), so that tapes see it; returns its node."""
+    if local.trace.overrides is not None:
+        op = local.trace.overrides(op)
     holder = leaf(_aval_of(value), value)
     node = record(RAN, (holder, *inputs), (op, attrs))
-    node.op, node.attrs, node.inputs = op, attrs, inputs
-    node.value = value
+    node.inputs, node.value = inputs, value
     return node
 
 
 def _aval_of(value):
-    return tuple([aval(v.shape, v.dtype) for v in value]) if isinstance(value, tuple) else aval(value.shape, value.dtype)
+    return (
+        tuple([aval(v.shape, v.dtype) for v in value]) if isinstance(value, tuple) else aval(value.shape, value.dtype)
+    )
 
 
 def elements(node):
-    """The nodes of the outputs of a node that has several."""
-    return [record(ELEMENT, (node,), (i,)) for i in range(len(node.aval))]
+    """The nodes of the outputs of a node that has several, which was recorded last."""
+    trace = node.trace
+    index, inputs, code, offset, first = node.index, (node,), node.code, node.offset, len(trace.nodes)
+    result = [
+        Node((ELEMENT, _INDEX[i], index), inputs, aval_, trace, first + i, code, offset)
+        for i, aval_ in enumerate(node.aval)
+    ]
+    trace.nodes.extend(result)
+    return result
 
+
+class _Index(dict):
+    """i → (i,), the attributes of an element."""
+
+    def __missing__(self, i):
+        self[i] = attrs = (i,)
+        return attrs
+
+
+_INDEX = _Index()
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Leaves
@@ -199,7 +272,7 @@ _numbers = {}
 
 def number(value, dtype):
     """A leaf for a Python number in a NumPy dtype. The JAX array is kept from its second use on (rule 5)."""
-    key = (value, dtype)
+    key = (value, dtype.num)
     known = _numbers.get(key)
     if known is not None and (value or str(value)[0] != "-"):  # 0.0 equals -0.0
         if type(known.value) is np.ndarray:
@@ -262,11 +335,9 @@ def flush():
     """Run the thread's pending trace: values that can still be reached get computed, in one program."""
     state = local
     trace = state.trace
-    if not trace.keys:
+    if not trace.nodes:
         return
-    state.trace = Trace(LIMIT)
-    if state.anchor is not None:
-        state.trace.limit = STRIDE
+    state.trace = Trace(LIMIT if state.anchor is None else STRIDE, overrides=trace.overrides)
     for tape in state.tapes:
         tape = tape()
         if tape is not None:
@@ -285,14 +356,18 @@ def to_device(array):
     return jax.device_put(array)
 
 
-def _cut(state, trace, count):
+def _cut(trace):
     """Rule 3: a trace grew long. Find the loop that it is the record of, and cut at the loop's anchor from now on."""
-    if trace.parent is not None:
-        return trace
-    if count >= LIMIT:
-        state.anchor = journal.loop_anchor(trace.lines)
+    if forked:
+        raise RuntimeError(
+            "gradtape does not work in a forked process: XLA's threads were left behind in the parent. Start processes with "
+            "multiprocessing.set_start_method('spawn')."
+        )
+    state = local
+    if len(trace.nodes) >= LIMIT:
+        state.anchor = journal.loop_anchor([(n.code, n.offset) for n in trace.nodes])
     else:
-        frame = sys._getframe(2)
+        frame = sys._getframe(3)
         while internal[frame.f_code.co_filename] and frame.f_back is not None:
             frame = frame.f_back
         if (frame.f_code, frame.f_lasti) != state.anchor:
@@ -310,20 +385,21 @@ def run(trace):
     live = [n.index for n in nodes if (handle := n.handle) is not None and n.value is None and handle() is not None]
     if trace.tapes:
         live = _with_residuals(trace, live)
-    key = (tuple(trace.keys), tuple([n.aval for n in trace.leaves]), tuple(live))
+    keys = tuple([n.key for n in nodes])
+    key = (keys, tuple([n.aval for n in trace.leaves]), tuple(live))
     found = slices.find(key)
     if found is None:
         program, positions = slice_trace(trace, live)
         fingerprint = (program.keys, program.parameters, program.outputs)
         program = programs.find(fingerprint) or programs.keep(fingerprint, program)
-        found = slices.keep(key, (program, positions))
+        found = slices.keep(key, (program, positions, keys))
     else:
         counters.hits += 1
-    program, positions = found
+    program, positions, keys = found  # the keys as first seen: the journal holds on to them, and not to these
     if live:
         leaves = trace.leaves
         try:
-            values = execute(program, [leaves[p].value for p in positions])
+            values = execute(program, [_argument(leaves[p]) for p in positions])
         except BaseException:
             _undo(trace)
             raise
@@ -332,10 +408,21 @@ def run(trace):
         for original, again in trace.recomputed:
             if again.value is not None and original.value is None:
                 original.value = again.value
-    _retire(trace, live)
+    _retire(trace, live, keys)
 
 
-def _retire(trace, live):
+def _argument(node):
+    """The value of a leaf; a NumPy array that comes a second time is given to the device for good."""
+    value = node.value
+    if type(value) is np.ndarray:
+        if node.index == USED:
+            value = node.value = jax.device_put(value)
+        elif node.index != NUMBER:
+            node.index = USED
+    return value
+
+
+def _retire(trace, live, keys):
     """Let go of what is not needed: a node that has a value needs no inputs, so that the past is freed."""
     nodes = trace.nodes
     if trace.tapes:
@@ -346,7 +433,7 @@ def _retire(trace, live):
     for original, _ in trace.recomputed:
         if original.value is not None:
             original.inputs = None
-    journal.ran(trace)
+    journal.ran(keys, [n.code for n in nodes], [n.offset for n in nodes])
 
 
 def _undo(trace):
@@ -375,13 +462,16 @@ def execute(program, arguments):
             counters.node_by_node += 1
             return interpret(program, arguments)
         counters.programs += 1
+        runtime.prune_cache()
         compiled = program.compiled = jax.jit(program.evaluate)
     try:
         return compiled(*arguments)
     except jax.errors.JaxRuntimeError as error:
         if "RESOURCE_EXHAUSTED" in str(error) or "Out of memory" in str(error):
             raise ResourceExhaustedError(
-                None, None, f"Out of memory while running a program of {program.size} ops: {error}. No variable was changed."
+                None,
+                None,
+                f"Out of memory while running a program of {program.size} ops: {error}. No variable was changed.",
             ) from None
         raise
 
@@ -435,7 +525,7 @@ def _new_kernels(program):
 def tracing():
     """Record into a trace of its own, whose leaves are the nodes of the surrounding one; yields that Trace."""
     outer = local.trace
-    inner = Trace(UNBOUNDED, outer)
+    inner = Trace(UNBOUNDED, outer, outer.overrides)
     local.trace = inner
     tapes, local.tapes = local.tapes, []
     try:
@@ -464,16 +554,17 @@ def close(trace, outputs, parameters):
         leaf_position[-1 - index] = -1 - where
     wanted = {r for r in references if r >= 0}
     kept = []
-    for index in range(len(trace.keys) - 1, -1, -1):
+    keys = [n.key for n in trace.nodes]
+    for index in range(len(keys) - 1, -1, -1):
         if index in wanted:
             kept.append(index)
-            wanted.update([r for r in trace.keys[index][2:] if r >= 0])
+            wanted.update([r for r in keys[index][2:] if r >= 0])
     kept.reverse()
     renumbered = leaf_position | {index: new for new, index in enumerate(kept)}
-    keys = tuple([(*trace.keys[i][:2], *[renumbered[r] for r in trace.keys[i][2:]]) for i in kept])
+    sliced = tuple([(*keys[i][:2], *[renumbered[r] for r in keys[i][2:]]) for i in kept])
     avals = tuple([trace.nodes[i].aval for i in kept])
     return Program(
-        keys,
+        sliced,
         avals,
         tuple([n.aval for n in (*parameters, *constants)]),
         tuple([renumbered[r] for r in references]),

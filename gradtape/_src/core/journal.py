@@ -4,13 +4,15 @@ import itertools
 from collections import deque
 
 serial = itertools.count(1)
-ring = deque(maxlen=64)  # the last traces that ran: (serial number, keys, source lines)
-events = deque(maxlen=1024)  # (serial number, what, details…): tapes opened and closed, gradients asked, values that left
+ring = deque(maxlen=64)  # the last traces that ran: (serial number, keys, code objects, instruction offsets)
+events = deque(
+    maxlen=1024
+)  # (serial number, what, details…): tapes opened and closed, gradients asked, values that left
 
 
-def ran(trace):
-    """Keep the keys and source lines of a trace that has run."""
-    ring.append((next(serial), trace.keys, trace.lines))
+def ran(keys, codes, offsets):
+    """Keep what a trace computed that has run, and at which instructions of which code."""
+    ring.append((next(serial), keys, codes, offsets))
 
 
 def note(what, *details):

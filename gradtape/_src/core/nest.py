@@ -7,20 +7,12 @@ import optree
 from gradtape._src.core.errors import public
 
 NAMESPACE = "gradtape"
-_seen_dataclasses = set()
-
-
-def _leaf(value):
-    kind = type(value)
-    if kind not in _seen_dataclasses and dataclasses.is_dataclass(value) and not isinstance(value, type):
-        _register(kind)
-    return False
+_known = set()  # types that were seen as leaves, or are registered
 
 
 def _register(kind):
     """Teach optree a dataclass the first time that one is seen."""
     names = [field.name for field in dataclasses.fields(kind)]
-    _seen_dataclasses.add(kind)
 
     def make(_, children):
         new = object.__new__(kind)
@@ -35,7 +27,14 @@ def _register(kind):
 
 def flatten_with_spec(structure):
     """`(leaves, spec)`; `None` is a leaf, dicts go by sorted key."""
-    leaves, spec = optree.tree_flatten(structure, is_leaf=_leaf, none_is_leaf=True, namespace=NAMESPACE)
+    leaves, spec = optree.tree_flatten(structure, none_is_leaf=True, namespace=NAMESPACE)
+    for item in leaves:
+        kind = type(item)
+        if kind not in _known:
+            _known.add(kind)
+            if dataclasses.is_dataclass(kind):
+                _register(kind)
+                return flatten_with_spec(structure)
     return leaves, spec
 
 
@@ -47,8 +46,8 @@ def unflatten(spec, leaves):
 @public
 def is_nested(structure):
     """Whether `structure` is a container (list, tuple, dict, namedtuple, dataclass) rather than a leaf."""
-    _leaf(structure)
-    return not optree.tree_is_leaf(structure, none_is_leaf=True, namespace=NAMESPACE)
+    _, spec = flatten_with_spec(structure)
+    return not spec.is_leaf()
 
 
 @public

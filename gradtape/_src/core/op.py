@@ -21,26 +21,32 @@ class Op:
     - `attributes`: names of the kernel's keyword-only parameters; their values are structure, part of the fingerprint.
     - `infer(*avals, **attributes)`: the result's Aval, or a tuple of Avals. Without it the kernel is traced.
     - `broadcasting`: the reverse pass sums each gradient to its input's shape, so the rule need not.
-    - `saves`: what the gradient reads: names of inputs, `y` for the output (`y0`, `y1`… if there are several).
+    - `saves`: what the gradient reads: names of inputs, `y` for the output (`y0`, `y1`… if there are several;
+      `z` where an input is called y).
     - `cheap`: recomputing it costs less than keeping its value for the backward pass.
+    - `defaults`: the values of the attributes when none is given, or None if one must be.
     - `status(*inputs, **attributes)`: None, or a message about values that the op cannot take; see `checked`.
     - `checked`: names of the inputs that `status` needs, as NumPy arrays.
+    - `when(*avals, **attributes)`: whether `status` has anything to say about inputs of such Avals; without it, always.
     - `gradient(op, *dy)`: see `gradtape._src.core.define.gradient`; `reason` says why there is none.
     - `impure`: the gradient is user code, run anew for each gradient call.
     """
 
     __slots__ = (
-        "attributes", "avals", "broadcasting", "cheap", "checked", "derived", "function", "gradient", "impure", "infer",
-        "kernel", "parameters", "reason", "saves", "status", "type",
+        "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "function", "gradient", "impure", "infer",
+        "kernel", "parameters", "reason", "saves", "status", "type", "variadic", "when",
     )  # fmt: skip
 
-    def __init__(self, type, kernel, *, infer=None, broadcasting=False, saves="", cheap=False, status=None, checked=""):
+    def __init__(self, type, kernel, *, infer=None, broadcasting=False, saves="", cheap=False, status=None, checked="",
+                 when=None):  # fmt: skip
         parameters = inspect.signature(kernel).parameters.values()
         self.type, self.kernel, self.infer, self.broadcasting = type, kernel, infer, broadcasting
         self.parameters = tuple([p.name for p in parameters if p.kind is not p.KEYWORD_ONLY])
         self.attributes = tuple([p.name for p in parameters if p.kind is p.KEYWORD_ONLY])
+        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         self.saves, self.cheap, self.status, self.checked = tuple(saves.split()), cheap, status, tuple(checked.split())
-        self.gradient = self.reason = self.function = None
+        self.when = when
+        self.gradient = self.reason = self.function = self.defaults = None
         self.impure, self.avals, self.derived = False, {}, {}
 
     def __repr__(self):
@@ -79,7 +85,9 @@ class Op:
         """The same op, whose gradient is the one registered under `name` (an override in force)."""
         derived = self.derived.get(name)
         if derived is None:
-            derived = Op(self.type, self.kernel, infer=self.infer, broadcasting=self.broadcasting, saves=" ".join(self.saves))
+            derived = Op(
+                self.type, self.kernel, infer=self.infer, broadcasting=self.broadcasting, saves=" ".join(self.saves)
+            )
             derived.function, derived.avals = self.function, self.avals
             derived.gradient, derived.impure = gradient_named(name)
             derived.saves = (*self.parameters, "y")

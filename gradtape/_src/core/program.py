@@ -10,53 +10,71 @@ from gradtape._src.core.op import Op, define
 
 
 class Node:
-    """A value in a trace. A leaf has a `value`; others have `op` and `inputs` (nodes, never handles).
+    """A value in a trace. A leaf has a `value`; others have a `key` and `inputs` (nodes, never handles).
 
-    `trace` and `index` say where it was recorded, `handle` is a weak reference to the Tensor that a user holds.
-    A node that has run and whose value did not leave the program keeps `op` and `inputs`, and can be computed again.
+    `trace` and `index` say where it was recorded, `code` and `offset` at which instruction of the user's code, `handle`
+    is a weak reference to the Tensor that a user holds. A node that has run and whose value did not leave the program
+    keeps `key` and `inputs`, and can be computed again.
     """
 
-    __slots__ = ("attrs", "aval", "handle", "index", "inputs", "op", "trace", "value")
+    __slots__ = ("aval", "code", "handle", "index", "inputs", "key", "offset", "trace", "value")
 
-    def __init__(self, op, attrs, inputs, aval, value, trace, index):
-        self.op = op
-        self.attrs = attrs
+    def __init__(self, key, inputs, aval, trace, index, code, offset):
+        self.key = key
         self.inputs = inputs
         self.aval = aval
-        self.value = value
         self.trace = trace
         self.index = index
-        self.handle = None
+        self.code = code
+        self.offset = offset
+        self.value = self.handle = None
+
+    @property
+    def op(self):
+        """The Op, of a leaf None."""
+        key = self.key
+        return key[0] if key[0] is not RAN else key[1][0]
+
+    @property
+    def attrs(self):
+        """The values of the op's attributes."""
+        key = self.key
+        return key[1] if key[0] is not RAN else key[1][1]
 
 
 _serial = itertools.count()
+LEAF_KEY = (None, ())
 NUMBER = -2  # the `index` of a leaf made of a Python number: each use of it is a parameter of its own
+USED = -3  # the `index` of a leaf whose NumPy array was an argument once
 
 
 def leaf(aval, value, index=-1):
     """A node that holds a value already."""
-    return Node(None, (), None, aval, value, None, index)
+    node = Node(LEAF_KEY, None, aval, None, index, None, 0)
+    node.value = value
+    return node
 
 
 class Trace:
-    """What is being recorded: nodes with their keys and source lines, and the leaves that they use.
+    """What is being recorded: nodes, and the leaves that they use.
 
     `reads` are the variables read under a tape, as `(position, variable, node)`; `gradients` the gradient functions of
     single nodes (`custom_gradient`); `assigned` the variables assigned, with what they held; `recomputed` the nodes that
     stand here a second time; `tapes` (weakly) the tapes that record here, for which `inputs` outlive the nodes' own;
-    `parent` the trace that this one is inside of, whose nodes are leaves here.
+    `overrides` maps an op to the one with the gradient that is in force; `parent` is the trace that this one is inside
+    of, whose nodes are leaves here; at `limit` nodes the engine looks for a place to cut.
     """
 
     __slots__ = (
-        "__weakref__", "assigned", "gradients", "inputs", "keys", "leaf_index", "leaves", "limit", "lines", "nodes",
-        "parent", "reads", "recomputed", "serial", "tapes",
+        "__weakref__", "assigned", "gradients", "inputs", "leaf_index", "leaves", "limit", "nodes", "overrides", "parent",
+        "reads", "recomputed", "serial", "tapes",
     )  # fmt: skip
 
-    def __init__(self, limit, parent=None):
-        self.nodes, self.keys, self.lines, self.leaves, self.leaf_index = [], [], [], [], {}
+    def __init__(self, limit, parent=None, overrides=None):
+        self.nodes, self.leaves, self.leaf_index = [], [], {}
         self.reads, self.gradients, self.assigned, self.recomputed, self.tapes = [], {}, [], [], []
         self.inputs = None
-        self.limit, self.parent, self.serial = limit, parent, next(_serial)
+        self.limit, self.parent, self.overrides, self.serial = limit, parent, overrides, next(_serial)
 
     def reference(self, node):
         """The reference by which `node` stands in this trace, or None."""
@@ -92,12 +110,23 @@ class Program:
     The last parameters are `constants`: values that are part of the program.
     """
 
-    __slots__ = ("__weakref__", "avals", "compiled", "constants", "derived", "keys", "outputs", "parameters", "runs", "size")
+    __slots__ = (
+        "__weakref__",
+        "avals",
+        "compiled",
+        "constants",
+        "derived",
+        "keys",
+        "outputs",
+        "parameters",
+        "runs",
+        "size",
+    )
 
     def __init__(self, keys, avals, parameters, outputs, constants=()):
         self.keys, self.avals, self.parameters, self.outputs = keys, avals, parameters, outputs
         self.constants = constants
-        self.size = sum([key[1][0].size if key[0] is CALL else 1 for key in keys])
+        self.size = sum([key[1][0].size if key[1] and type(key[1][0]) is Program else 1 for key in keys])
         self.compiled, self.runs, self.derived = None, 0, {}
 
     def evaluate(self, *arguments):
@@ -121,7 +150,9 @@ class Program:
 
         lines = [f"program({', '.join(f'%p{i}: {p!r}' for i, p in enumerate(self.parameters))})"]
         for index, ((op, attrs, *references), result) in enumerate(zip(self.keys, self.avals, strict=True)):
-            stated = ", ".join(f"{n}={a!r}" for n, a in zip(op.attributes, attrs, strict=True) if not isinstance(a, Program))
+            stated = ", ".join(
+                f"{n}={a!r}" for n, a in zip(op.attributes, attrs, strict=True) if not isinstance(a, Program)
+            )
             operands = ", ".join(map(name, references))
             lines.append(f"  %{index}: {typed(result)} = {op.type}({operands}{', ' if stated else ''}{stated})")
         lines.append(f"  return {', '.join(map(name, self.outputs))}")
@@ -130,7 +161,7 @@ class Program:
 
 def slice_trace(trace, outputs):
     """The Program that computes the nodes `outputs` (indices) of `trace`, and the positions of the leaves it needs."""
-    keys, wanted = trace.keys, set(outputs)
+    keys, wanted = [n.key for n in trace.nodes], set(outputs)
     kept, leaf_positions = [], set()
     for index in range(max(outputs, default=-1), -1, -1):
         if index in wanted:
@@ -153,7 +184,9 @@ def slice_trace(trace, outputs):
 def verify(program):
     """Raise AssertionError if a Program is not well formed: references that run forwards, Avals that the ops do not give."""
     for index, ((op, attrs, *references), stated) in enumerate(zip(program.keys, program.avals, strict=True)):
-        assert all(-len(program.parameters) <= r < index for r in references), f"node {index} refers to what is not there yet"
+        assert all(-len(program.parameters) <= r < index for r in references), (
+            f"node {index} refers to what is not there yet"
+        )
         assert len(attrs) == len(op.attributes), f"node {index}: {op.type} has other attributes"
         given = [program.aval_of(r) for r in references]
         assert op.result(tuple(given), attrs) == stated, f"node {index}: {op.type} does not give {stated}"

@@ -95,10 +95,39 @@ class TensorShape:
         return self if self._dims is not None else TensorShape([None] * rank)
 
     @public
+    def with_rank_at_least(self, rank):
+        """This shape if it has `rank` axes or more; ValueError if not."""
+        if self._dims is not None and len(self._dims) < rank:
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    @public
+    def with_rank_at_most(self, rank):
+        """This shape if it has `rank` axes or fewer; ValueError if not."""
+        if self._dims is not None and len(self._dims) > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
+        return self
+
+    @public
+    def assert_same_rank(self, other):
+        """Raise ValueError unless the ranks are equal, or one is unknown."""
+        other = TensorShape(other)
+        if None not in (self.rank, other.rank) and self.rank != other.rank:
+            raise ValueError(f"Shapes {self} and {other} must have the same rank")
+
+    def most_specific_compatible_shape(self, other):
+        """The shape that both are compatible with, unknown only where they differ."""
+        other = TensorShape(other)
+        if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
+            return TensorShape(None)
+        return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims, strict=True)])
+
+    @public
     def merge_with(self, other):
         """The shape that has what either knows; ValueError if they contradict each other."""
         other = TensorShape(other)
-        self.assert_is_compatible_with(other)
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {other} are not compatible")
         if self._dims is None or other._dims is None:
             return other if self._dims is None else self
         return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims, strict=True)])
@@ -120,8 +149,15 @@ class TensorShape:
     @public
     def __getitem__(self, index):
         if self._dims is None:
-            return TensorShape(None) if isinstance(index, slice) else None
+            return self._unknown_part(index) if isinstance(index, slice) else None
         return TensorShape(self._dims[index]) if isinstance(index, slice) else self._dims[index]
+
+    def _unknown_part(self, index):
+        """A slice of a shape of unknown rank: as many unknown extents as its bounds tell, if they do."""
+        start, stop = index.start or 0, index.stop
+        if index.step is not None or stop is None or start < 0 or stop < 0:
+            return TensorShape(None)
+        return TensorShape([None] * max(stop - start, 0))
 
     @public
     def __iter__(self):

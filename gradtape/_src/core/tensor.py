@@ -84,7 +84,9 @@ class Tensor:
                 "used as a Python bool. Use tf.reduce_any(x) or tf.reduce_all(x)."
             )
         if array.size != 1:
-            raise TypeError(f"only length-1 arrays can be converted to Python scalars: this tensor has shape {self.shape}.")
+            raise TypeError(
+                f"only length-1 arrays can be converted to Python scalars: this tensor has shape {self.shape}."
+            )
         return array.reshape(())[()]
 
     @public
@@ -197,6 +199,16 @@ class Reference:
 
     def __repr__(self):
         return f"<Reference wrapping {self._object!r}>"
+
+
+def handle(node):
+    """The Tensor of a node: the one that a user holds, if there is one, so that it stays the node's only one."""
+    held = node.handle
+    if held is not None:
+        tensor = held()
+        if tensor is not None and tensor.node is node:
+            return tensor
+    return EagerTensor(node)
 
 
 def emit(op, inputs, attrs=()):

@@ -5,7 +5,7 @@ import itertools
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import node_of
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import cut, invalid, public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor, Reference, Stored, text
@@ -45,7 +45,9 @@ class Variable(Stored):
         experimental_enable_variable_lifting=True,
     ):  # fmt: skip
         if initial_value is None:
-            raise ValueError("The `initial_value` arg to `tf.Variable` must be specified: a tensor, array, number or function.")
+            raise ValueError(
+                "The `initial_value` arg to `tf.Variable` must be specified: a tensor, array, number or function."
+            )
         if callable(initial_value):
             initial_value = initial_value()
         wanted = dtypes.as_dtype(dtype).numpy if dtype is not None else None
@@ -123,7 +125,7 @@ class Variable(Stored):
         node = self._tensor.node
         state = engine.local
         if state.tapes:
-            state.trace.reads.append((len(state.trace.keys), self, node))
+            state.trace.reads.append((len(state.trace.nodes), self, node))
         return node
 
     @public
@@ -193,21 +195,29 @@ class Variable(Stored):
             node = engine.record(ASSIGN, (node,))
         return self._hold(node)
 
-    @public
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
         """Add `delta` to the value. Returns the variable."""
-        node = self._checked(delta, "assign_add")
-        return self._hold(engine.record(ASSIGN_ADD, (self._tensor.node, node)))
+        return self._update(ASSIGN_ADD, delta, "assign_add")
 
-    @public
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
         """Subtract `delta` from the value. Returns the variable."""
-        node = self._checked(delta, "assign_sub")
-        return self._hold(engine.record(ASSIGN_SUB, (self._tensor.node, node)))
+        return self._update(ASSIGN_SUB, delta, "assign_sub")
+
+    def _update(self, op, delta, how):
+        try:
+            mine = self._tensor.node
+            if delta.__class__ is EagerTensor and delta.node.aval is mine.aval:
+                node = delta.node
+            else:
+                node = self._checked(delta, how)
+            return self._hold(engine.record(op, (mine, node)))
+        except BaseException as error:
+            cut(error)
+            raise
 
     def _checked(self, value, how):
         mine = self._tensor.node.aval
-        node = node_of(value, mine.dtype)
+        node = value.node if type(value) is EagerTensor else node_of(value, mine.dtype)
         if node.aval is mine:
             return node
         if node.aval.dtype is not mine.dtype:

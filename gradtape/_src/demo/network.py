@@ -42,7 +42,7 @@ class Network:
 
 
 class Momentum:
-    """Gradient descent with momentum: ``velocity ← momentum·velocity + gradient; variable ← variable − rate·velocity``."""
+    """Gradient descent: `velocity ← momentum·velocity + gradient`, `variable ← variable − rate·velocity`."""
 
     def __init__(self, variables, momentum: float = 0.9):
         self.variables, self.momentum = variables, momentum

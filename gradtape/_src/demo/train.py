@@ -9,6 +9,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.syntax import Syntax
+from sklearn import datasets
 
 import gradtape as tf
 from gradtape._src.demo.network import Momentum, Network
@@ -45,11 +46,6 @@ class Result:
 
 def load_digits(random: np.random.Generator) -> tuple[Digits, Digits]:
     """The 1,797 digits that scikit-learn ships, shuffled and split into training and test sets."""
-    try:
-        from sklearn import datasets
-    except ImportError as error:
-        raise ImportError(f"The demo needs {error.name}: pip install 'gradtape[demo]'") from error
-
     data = datasets.load_digits()
     digits = Digits((data.images[..., np.newaxis] / 16).astype("float32"), data.target.astype("int64"))
     order = random.permutation(len(digits))

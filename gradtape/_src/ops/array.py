@@ -1,26 +1,179 @@
-"""Making and reshaping arrays."""
+"""Identities, the shape of a tensor, and changes of shape that move no element: reshape, transpose, broadcast."""
+
 import math
+
 import jax.numpy as jnp
 import numpy as np
+
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.aval import aval
-from gradtape._src.core.define import gradient, op
+from gradtape._src.core.convert import static, static_list, tensor
+from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.ops.shapes import broadcast_shapes, same
 
 
-@op("BroadcastTo", infer=lambda input, shape: aval(shape, input.dtype), cheap=True)
+def plain(shape):
+    """A shape as error messages write it: `[2,3]`."""
+    return f"[{','.join(['?' if extent is None else str(extent) for extent in shape])}]"
+
+
+def extents(shape, what="shape"):
+    """A shape argument (ints, a TensorShape, an array, a tensor) as a tuple of ints that are not negative."""
+    shape = static_list(shape, what)
+    for extent in shape:
+        if extent < 0:
+            raise invalid(f"Dimension {extent} must be >= 0: {what} is {plain(shape)}, and an extent cannot be negative.")
+    return shape
+
+
+def host_constant(array):
+    """A Tensor that holds a NumPy array of the library's own."""
+    return EagerTensor(engine.constant(array))
+
+
+def broadcast_source(dy, axes):
+    """What `dy` is a broadcast of, with as many axes as `dy` has, if it is constant along `axes`; else None.
+
+    A rule that keeps a broadcast as one sends a small tensor on, not a large one that is the same everywhere.
+    """
+    node = dy.node
+    if node.op is not _broadcast_to.op or node.inputs is None:
+        return None
+    (source,) = node.inputs
+    shape = (1,) * (node.aval.ndim - source.aval.ndim) + source.aval.shape
+    if any(shape[axis] != 1 for axis in axes):
+        return None
+    return _reshape(EagerTensor(source), shape=shape)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Identities
+
+
+@op("Identity", infer=same, cheap=True)
+def _identity(input):
+    return input
+
+
+@gradient(_identity)
+def _(op, dy):
+    return dy
+
+
+@public
+def identity(input, name=None):
+    """A new Tensor of the value of `input`, through which gradients pass. A variable is read."""
+    if isinstance(input, IndexedSlices):
+        return IndexedSlices(identity(input.values), identity(input.indices), input.dense_shape)
+    x = tensor(input)
+    return host_constant(engine.value(x.node)) if x.dtype == dtypes.string else _identity(x)
+
+
+@op("IdentityN", infer=lambda *input: input, cheap=True, mixed=True)
+def _identity_n(*input):
+    return input
+
+
+@gradient(_identity_n)
+def _(op, *dy):
+    return dy
+
+
+@public
+def identity_n(input, name=None):
+    """A list of new Tensors with the values of the list `input`: one op, so that one gradient can be given to all."""
+    return list(_identity_n(*input))
+
+
+@op("StopGradient", infer=same, cheap=True)
+def stop_gradient(input):
+    """`input`, as a constant: no gradient passes."""
+    return input
+
+
+not_differentiable(stop_gradient, because="stop_gradient was asked to treat its input as a constant")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Broadcast. Its gradient, the sum over the broadcast axes, stands in `gradients.py`.
+
+
+def _broadcast_aval(input, shape):
+    if len(input.shape) > len(shape):
+        raise invalid(
+            f"Rank of input ({input.ndim}) must be no greater than rank of output shape ({len(shape)}): {plain(input.shape)} "
+            f"cannot be broadcast to {plain(shape)}. Give every axis an extent."
+        )
+    for have, want in zip(reversed(input.shape), reversed(shape), strict=False):
+        if have not in (1, want):
+            raise invalid(
+                f"Incompatible shapes: {plain(input.shape)} vs. {plain(shape)}: an axis can be broadcast only if its extent "
+                "is 1. Axes are matched from the last one; expand_dims puts one in."
+            )
+    return aval(shape, input.dtype)
+
+
+@op("BroadcastTo", infer=_broadcast_aval, cheap=True)
 def _broadcast_to(input, *, shape):
     return jnp.broadcast_to(input, shape)
 
 
-@gradient(_broadcast_to)
-def _(op, dy):
-    from gradtape._src.ops.gradients import unbroadcast
-    return unbroadcast(dy, tuple(op.inputs[0].shape))
+@public
+def broadcast_to(input, shape, name=None):
+    """`input` repeated along axes of extent 1, and along new axes in front, to `shape`."""
+    return _broadcast_to(tensor(input), shape=extents(shape))
 
 
-@op("Reshape", infer=lambda tensor, shape: aval(shape, tensor.dtype), cheap=True)
+@public
+def broadcast_static_shape(shape_x, shape_y):
+    """The TensorShape that two shapes broadcast to, as far as it is known; ValueError if they do not."""
+    first, second = TensorShape(shape_x), TensorShape(shape_y)
+    if first.rank is None or second.rank is None:
+        return TensorShape(None)
+    rank = max(first.rank, second.rank)
+    result = []
+    for m, n in zip(*[(1,) * (rank - s.rank) + tuple(s.dims) for s in (first, second)], strict=True):
+        if m == 1 or n == 1:
+            result.append(n if m == 1 else m)
+        elif m is None or n is None:
+            result.append(n if m is None else m)
+        elif m == n:
+            result.append(m)
+        else:
+            raise ValueError(
+                f"Incompatible shapes for broadcasting: {first} and {second}: {m} and {n} are neither equal nor 1. Axes are "
+                "matched from the last one."
+            )
+    return TensorShape(result)
+
+
+@public
+def broadcast_dynamic_shape(shape_x, shape_y):
+    """The shape, an integer Tensor, that two shapes (integer vectors) broadcast to."""
+    first, second = tensor(shape_x), tensor(shape_y, tensor(shape_x).dtype)
+    shape = broadcast_shapes(static_list(first, "shape_x"), static_list(second, "shape_y"))
+    return host_constant(np.array(shape, first.dtype.numpy))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Reshape
+
+
+def _reshape_aval(tensor, shape):
+    result = aval(shape, tensor.dtype)
+    if result.size != tensor.size:
+        raise invalid(
+            f"Input to reshape is a tensor with {tensor.size} values, but the requested shape has {result.size}: "
+            f"{plain(tensor.shape)} cannot be reshaped to {plain(shape)}. One extent may be -1, which stands for what is left."
+        )
+    return result
+
+
+@op("Reshape", infer=_reshape_aval, cheap=True)
 def _reshape(tensor, *, shape):
     return jnp.reshape(tensor, shape)
 
@@ -30,15 +183,239 @@ def _(op, dy):
     return _reshape(dy, shape=tuple(op.inputs[0].shape))
 
 
+def _resolve(shape, size):
+    """`shape` with the extent -1 replaced by what `size` elements leave for it."""
+    unknown = [axis for axis, extent in enumerate(shape) if extent < 0]
+    for axis in unknown:
+        if shape[axis] != -1:
+            raise invalid(f"Size {axis} must be non-negative, not {shape[axis]}: the requested shape is {plain(shape)}.")
+    if len(unknown) > 1:
+        raise invalid(
+            f"Only one input size may be -1, not both {unknown[0]} and {unknown[1]}: the requested shape is {plain(shape)}."
+        )
+    if not unknown:
+        return shape
+    known = math.prod([extent for extent in shape if extent >= 0])
+    if (size % known if known else size) != 0:
+        raise invalid(
+            f"Input to reshape is a tensor with {size} values, but the requested shape requires a multiple of {known}: "
+            f"{plain(shape)} has no whole number in the place of -1."
+        )
+    return tuple([(size // known if known else 0) if extent == -1 else extent for extent in shape])
+
+
+@public
+def reshape(tensor, shape, name=None):
+    """The elements of `tensor`, in row-major order, in another shape; one extent may be -1: what is left."""
+    x = _as_tensor(tensor)
+    wanted = static_list(shape, "shape")
+    if -1 in wanted or min(wanted, default=0) < 0:
+        wanted = _resolve(wanted, x.node.aval.size)
+    return _reshape(x, shape=wanted)
+
+
+_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
+
+
+def _expanded(input, axis):
+    if not -input.ndim - 1 <= axis <= input.ndim:
+        raise invalid(
+            f"Tried to expand dim index {axis} for tensor with {input.ndim} dimensions: axis must be in "
+            f"[{-input.ndim - 1}, {input.ndim}]."
+        )
+    axis %= input.ndim + 1
+    return aval((*input.shape[:axis], 1, *input.shape[axis:]), input.dtype)
+
+
+@op("ExpandDims", infer=_expanded, cheap=True)
+def _expand_dims(input, *, axis):
+    return jnp.expand_dims(input, axis)
+
+
+@gradient(_expand_dims)
+def _(op, dy):
+    return _reshape(dy, shape=tuple(op.inputs[0].shape))
+
+
+@public
+def expand_dims(input, axis, name=None):
+    """`input` with a new axis of extent 1 in the place `axis` of the result's shape."""
+    if axis is None:
+        raise ValueError("expand_dims needs an axis, received None: give the place of the new axis, 0 for the front.")
+    axes = static_list(axis, "axis")
+    if len(axes) != 1:
+        raise invalid(f"'dim' must be a tensor with a single value: received axis={axis!r}. Call expand_dims once for each axis.")
+    return _expand_dims(tensor(input), axis=axes[0])
+
+
+def _squeezed(input, axis):
+    dropped = set()
+    for a in axis or [a for a, extent in enumerate(input.shape) if extent == 1]:
+        if not -input.ndim <= a < input.ndim:
+            raise invalid(
+                f"Tried to squeeze dim index {a} for tensor with {input.ndim} dimensions: axis must be in "
+                f"[{-input.ndim}, {input.ndim - 1}]."
+            )
+        if input.shape[a] != 1:
+            raise invalid(
+                f"Can not squeeze dim[{a % input.ndim}], expected a dimension of 1, got {input.shape[a]}: the shape is "
+                f"{plain(input.shape)}."
+            )
+        dropped.add(a % input.ndim)
+    return aval(tuple([extent for a, extent in enumerate(input.shape) if a not in dropped]), input.dtype)
+
+
+@op("Squeeze", infer=_squeezed, cheap=True)
+def _squeeze(input, *, axis):
+    return jnp.squeeze(input, tuple(sorted({a % input.ndim for a in axis})) if axis else None)
+
+
+@gradient(_squeeze)
+def _(op, dy):
+    return _reshape(dy, shape=tuple(op.inputs[0].shape))
+
+
+@public
+def squeeze(input, axis=None, name=None):
+    """`input` without its axes of extent 1, or without those in `axis`, which must have extent 1."""
+    return _squeeze(tensor(input), axis=() if axis is None else static_list(axis, "axis"))
+
+
+def _ensured(x, shape):
+    expected = TensorShape(shape)
+    if not x.tensor_shape.is_compatible_with(expected):
+        raise invalid(
+            f"Shape of tensor {plain(x.shape)} is not compatible with expected shape {plain(expected.dims)}. The extents must "
+            "agree wherever the expected shape has one."
+        )
+    return x
+
+
+@op("EnsureShape", infer=_ensured, cheap=True)
+def _ensure_shape(x, *, shape):
+    return x
+
+
+@gradient(_ensure_shape)
+def _(op, dy):
+    return dy
+
+
+@public
+def ensure_shape(x, shape, name=None):
+    """`x`, whose shape must be compatible with `shape` (None for an extent that may be anything)."""
+    dims = TensorShape(shape).dims
+    return _ensure_shape(tensor(x), shape=None if dims is None else tuple(dims))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Transpose
+
+
+def _transposed(x, perm):
+    if len(perm) != x.ndim:
+        raise invalid(
+            f"transpose expects a vector of size {x.ndim}. But input(1) is a vector of size {len(perm)}: perm {list(perm)} must "
+            f"name each axis of shape {plain(x.shape)} once."
+        )
+    for axis in perm:
+        if not 0 <= axis < x.ndim:
+            raise invalid(f"{axis} is out of range [0 .. {x.ndim}): perm {list(perm)} must name each axis once.")
+    for axis in range(x.ndim):
+        if axis not in perm:
+            raise invalid(f"{axis} is missing from {{{','.join(map(str, perm))}}}: perm must name each axis once.")
+    return aval(tuple([x.shape[axis] for axis in perm]), x.dtype)
+
+
+@op("Transpose", infer=_transposed, cheap=True)
+def _transpose(x, *, perm):
+    return jnp.transpose(x, perm)
+
+
+@gradient(_transpose)
+def _(op, dy):
+    return _transposed_cotangent(dy, inverse(op.get_attr("perm")))
+
+
+@op("ConjugateTranspose", infer=_transposed, cheap=True)
+def _conjugate_transpose(x, *, perm):
+    return jnp.conj(jnp.transpose(x, perm))
+
+
+@gradient(_conjugate_transpose)
+def _(op, dy):
+    return _conjugate_transpose(dy, perm=inverse(op.get_attr("perm")))
+
+
+def inverse(perm):
+    """The permutation that undoes `perm`."""
+    return tuple(sorted(range(len(perm)), key=perm.__getitem__))
+
+
+def _transposed_cotangent(dy, perm):
+    source = broadcast_source(dy, ())
+    if source is None:
+        return _transpose(dy, perm=perm)
+    return _broadcast_to(_transpose(source, perm=perm), shape=tuple([dy.shape[axis] for axis in perm]))
+
+
+@public
+def transpose(a, perm=None, conjugate=False, name="transpose"):
+    """`a` with its axes in the order `perm` (reversed by default), conjugated if `conjugate` and `a` is complex."""
+    x = tensor(a)
+    rank = x.ndim
+    perm = tuple(range(rank - 1, -1, -1)) if perm is None else static_list(perm, "perm")
+    perm = tuple([axis + rank if -rank <= axis < 0 else axis for axis in perm])
+    return (_conjugate_transpose if conjugate and x.dtype.is_complex else _transpose)(x, perm=perm)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Shapes as tensors. Shapes are always known, so these are constants.
+
+
+@public
+def shape(input, out_type=None, name=None):
+    """The shape of `input`, an integer vector of type `out_type` (int32)."""
+    if isinstance(input, IndexedSlices):
+        return tensor(input.dense_shape)
+    return host_constant(np.array(tensor(input).node.aval.shape, dtypes.as_dtype(out_type or dtypes.int32).numpy))
+
+
+@public
+def shape_n(input, out_type=dtypes.int32, name=None):
+    """The shapes of a list of tensors, as a list."""
+    return [shape(x, out_type) for x in input]
+
+
+@public
+def size(input, out_type=None, name=None):
+    """The number of elements of `input`, an integer scalar of type `out_type` (int32)."""
+    return host_constant(np.array(tensor(input).node.aval.size, dtypes.as_dtype(out_type or dtypes.int32).numpy))
+
+
+@public
+def rank(input, name=None):
+    """The number of axes of `input`, an int32 scalar."""
+    return host_constant(np.array(tensor(input).ndim, np.int32))
+
+
 def filled(shape, value, dtype):
-    node = engine.number(value, dtypes.as_dtype(dtype).numpy)
-    scalar = EagerTensor(node)
-    return _broadcast_to(scalar, shape=tuple(shape)) if len(tuple(shape)) else scalar
+    """A Tensor of `shape`, each element the Python number `value`: a broadcast, so nothing is stored until it is needed."""
+    dtype = dtypes.as_dtype(dtype).numpy
+    if dtype == object:
+        return host_constant(np.full(shape, b"", object))
+    if not shape:
+        return host_constant(np.array(value, dtype))
+    return _broadcast_to(EagerTensor(engine.number(value, dtype)), shape=shape)
 
 
-def zeros(shape, dtype=dtypes.float32, name=None):
-    return filled(shape, 0, dtype)
+@public
+def zeros(shape, dtype=dtypes.float32, name=None, layout=None):
+    """A Tensor of `shape` filled with 0 (False, an empty string)."""
+    return filled(extents(shape), 0, dtype)
 
 
-def ones(shape, dtype=dtypes.float32, name=None):
-    return filled(shape, 1, dtype)
+@public
+def ones(shape, dtype=dtypes.float32, name=None, layout=None):
+    """A Tensor of `shape` filled with 1 (True)."""
+    return filled(extents(shape), 1, dtype)

@@ -1,6 +1,15 @@
 """What the reverse pass does to cotangents: sums over broadcast axes, and IndexedSlices."""
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import static_list, tensor
+from gradtape._src.core.define import gradient
+from gradtape._src.core.errors import public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.ops.array import _broadcast_to, _reshape
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.gather import scatter_rows
+from gradtape._src.ops.joining import concat
 from gradtape._src.ops.reduction import _sum
-from gradtape._src.ops.array import _reshape
 
 
 def unbroadcast(dy, shape):
@@ -10,8 +19,37 @@ def unbroadcast(dy, shape):
         return dy
     extra = len(have) - len(shape)
     axes = tuple([a for a in range(len(have)) if a < extra or (shape[a - extra] == 1 and have[a] != 1)])
-    return _reshape(_sum(dy, axis=axes, keepdims=False), shape=shape)
+    total = _sum(dy, axis=axes, keepdims=False)
+    return total if total.node.aval.shape == shape else _reshape(total, shape=shape)
+
+
+@gradient(_broadcast_to)
+def _(op, dy):
+    return unbroadcast(dy, op.inputs[0].node.aval.shape)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# IndexedSlices
+
+
+@public
+def to_dense(slices):
+    """The whole tensor that IndexedSlices stand for: rows that are named twice are added, others are 0."""
+    if slices.dense_shape is None:
+        raise ValueError(
+            f"Tensor conversion requested for IndexedSlices without dense_shape: {slices!r}. Give dense_shape, the shape of "
+            "the whole, when making them."
+        )
+    shape = static_list(slices.dense_shape, "dense_shape")
+    return scatter_rows(tensor(slices.values), tensor(slices.indices), shape)
+
+
+IndexedSlices.to_dense = to_dense
 
 
 def concatenate_slices(parts):
-    raise NotImplementedError
+    """The sum of several IndexedSlices of one whole: all their rows, one behind the other."""
+    values, indices = [tensor(part.values) for part in parts], [tensor(part.indices) for part in parts]
+    if any(i.dtype is not indices[0].dtype for i in indices):
+        indices = [cast(i, dtypes.int64) for i in indices]
+    return IndexedSlices(concat(values, 0), concat(indices, 0), parts[0].dense_shape)

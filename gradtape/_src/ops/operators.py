@@ -1,35 +1,138 @@
-"""Python's operators on tensors and variables."""
-from gradtape._src.core.tensor import Tensor, EagerTensor, emit
+"""Python's operators on tensors and variables.
+
+Dtypes are TensorFlow's: two tensors must have one dtype, anything else takes the tensor's. `==` and `!=` of what cannot
+be broadcast, or of `None`, are a plain False and True.
+"""
+
+import functools
+
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.define import binary_operator
+from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops import math, matmul
+from gradtape._src.ops import arithmetic, compare, elementary
+from gradtape._src.ops.matmul import matmul
+from gradtape._src.ops.rounding import round as rounded
 
 
-def _binary(function):
-    op = function.op
+def _pair(function):
+    """A function of two tensors as an operator and its reflected form."""
+    return lambda self, other: function(self, other), lambda self, other: function(other, self)
+
+
+def _division():
+    """`/`: most of it is between floats, where it is one op."""
+    between_floats, reflected = binary_operator(arithmetic.truediv)
 
     def forward(self, other):
-        if type(other) is EagerTensor and type(self) is EagerTensor:
-            x, y = self.node, other.node
-            if x.aval.dtype is y.aval.dtype:
-                try:
-                    return emit(op, (x, y))
-                except BaseException as error:
-                    cut(error)
-                    raise
-        return function(self, other)
-
-    def reflected(self, other):
-        return function(other, self)
+        return (between_floats if self.dtype.numpy.kind == "f" else arithmetic.truediv)(self, other)
 
     return forward, reflected
 
-from gradtape._src.core.errors import cut
+
+def _logic(on_bools, on_integers):
+    """`&`, `|` and `^`: logical between bools, else on bits."""
+
+    def function(x, y):
+        dtype = x.dtype if is_tensor(x) else y.dtype
+        return (on_bools if dtype.is_bool else on_integers)(x, y)
+
+    return _pair(public(function))
+
+
+OPERATORS = {
+    "add": binary_operator(arithmetic.add),
+    "sub": binary_operator(arithmetic.subtract),
+    "mul": binary_operator(arithmetic.multiply),
+    "truediv": _division(),
+    "floordiv": _pair(arithmetic.floordiv),
+    "mod": _pair(arithmetic.floormod),
+    "divmod": _pair(lambda x, y: (arithmetic.floordiv(x, y), arithmetic.floormod(x, y))),
+    "pow": _pair(elementary.pow),
+    "matmul": _pair(matmul),
+    "and": _logic(compare.logical_and, compare.bitwise_and),
+    "or": _logic(compare.logical_or, compare.bitwise_or),
+    "xor": _logic(compare.logical_xor, compare.bitwise_xor),
+    "lshift": _pair(compare.left_shift),
+    "rshift": _pair(compare.right_shift),
+}
+COMPARISONS = {
+    "lt": binary_operator(compare.less),
+    "le": binary_operator(compare.less_equal),
+    "gt": binary_operator(compare.greater),
+    "ge": binary_operator(compare.greater_equal),
+}
+
+
+def _yielding(operator, reflected):
+    """`operator`, which leaves an operand that it cannot convert, of a library with operators, to that one's own."""
+
+    @functools.wraps(operator)
+    def call(self, other):
+        try:
+            return operator(self, other)
+        except (TypeError, ValueError):
+            kind = type(other)
+            if kind.__module__ in ("builtins", "numpy") or is_tensor(other) or not hasattr(kind, reflected):
+                raise
+        return NotImplemented
+
+    return call
+
+
+def _equal(self, other):
+    """Element by element; False, without elements, if the shapes cannot be broadcast or `other` is None."""
+    return False if other is None else compare.equal_or_false(self, other)
+
+
+def _not_equal(self, other):
+    """Element by element; True, without elements, if the shapes cannot be broadcast or `other` is None."""
+    return True if other is None else compare.not_equal_or_true(self, other)
+
+
+@public
+def _invert(self):
+    return (compare.logical_not if self.dtype.is_bool else compare.invert)(self)
+
+
+@public
+def _round(self, digits=None):
+    if digits is None:
+        return rounded(self)
+    scale = 10.0**digits
+    return rounded(self * scale) / scale
+
 
 for kind in (Tensor, Variable):
-    for name, function in (("add", math.add), ("sub", math.subtract), ("mul", math.multiply), ("matmul", matmul.matmul)):
-        forward, reflected = _binary(function)
-        setattr(kind, f"__{name}__", forward)
+    for name, (forward, reflected) in OPERATORS.items():
+        setattr(kind, f"__{name}__", _yielding(forward, f"__r{name}__"))
         setattr(kind, f"__r{name}__", reflected)
-    kind.__neg__ = lambda self: math.negative(self)
-    kind.__truediv__ = lambda self, other: math.multiply(self, 1.0/other)
-    kind.__gt__ = lambda self, other: math.greater(self, other)
+    for name, (forward, _) in COMPARISONS.items():
+        setattr(kind, f"__{name}__", forward)
+    kind.__eq__ = _equal
+    kind.__ne__ = _not_equal
+    kind.__neg__ = lambda self: arithmetic.negative(self)
+    kind.__pos__ = tensor
+    kind.__abs__ = lambda self: arithmetic.abs(self)
+    kind.__invert__ = _invert
+    kind.__round__ = _round
+
+
+def _no_update(symbol, update):
+    """`variable += x` would make a tensor of the variable's name, and end the training of that variable unseen."""
+
+    def refuse(self, other):
+        raise RuntimeError(
+            f"`{update[0]} {symbol}= value` with `tf.Variable`s is not supported. Use `{update[1]}` to modify the variable, "
+            f"or `out = {update[0]} {symbol} value` if you need to get a new output Tensor."
+        )
+
+    return public(refuse)
+
+
+Variable.__iadd__ = _no_update("+", ("variable", "variable.assign_add(value)"))
+Variable.__isub__ = _no_update("-", ("variable", "variable.assign_sub(value)"))
+Variable.__imul__ = _no_update("*", ("var", "var.assign(var * value)"))
+Variable.__itruediv__ = _no_update("/", ("var", "var.assign(var / value)"))
+Variable.__ipow__ = _no_update("**", ("var", "var.assign(var ** value)"))

@@ -3,9 +3,43 @@
 import numpy as np
 
 from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import SPOKEN
 from gradtape._src.core.errors import invalid
 
 BOOL = np.dtype(bool)
+
+# Names of dtypes, for `only`.
+FLOATING = ("bfloat16", "float16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTEGER = SIGNED + UNSIGNED
+REAL = FLOATING + INTEGER
+NUMERIC = REAL + COMPLEX
+
+
+def spoken(name):
+    """The name of a dtype as TensorFlow's messages have it: float, double, half."""
+    return SPOKEN.get(name, name)
+
+
+def only(allowed, rule):
+    """The aval rule `rule` for inputs whose dtype is named in `allowed`; InvalidArgumentError for others."""
+
+    def infer(*inputs, **attributes):
+        require(inputs[0], allowed)
+        return rule(*inputs, **attributes)
+
+    return infer
+
+
+def require(x, allowed, attribute="T"):
+    """InvalidArgumentError unless the dtype of the Aval `x` is named in `allowed`."""
+    if x.type.name not in allowed:
+        raise invalid(
+            f"Value for attr '{attribute}' of {spoken(x.type.name)} is not in the list of allowed values: "
+            f"{', '.join(map(spoken, allowed))}. Bring it to one of these with tf.cast."
+        )
 
 
 def same(x, *others, **attributes):
@@ -17,16 +51,13 @@ def broadcast_shapes(a, b):
     """The shape that two shapes broadcast to (tuples); InvalidArgumentError if they do not."""
     if a == b:
         return a
-    if len(a) < len(b):
-        a = (1,) * (len(b) - len(a)) + a
-    elif len(b) < len(a):
-        b = (1,) * (len(a) - len(b)) + b
+    rank = max(len(a), len(b))
     shape = []
-    for m, n in zip(a, b, strict=True):
+    for m, n in zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True):
         if m != n and m != 1 and n != 1:
             raise invalid(
-                f"Incompatible shapes: {_plain(a)} vs. {_plain(b)}: extents must be equal or 1, counted from the last axis. "
-                "Reshape, transpose or expand_dims one side."
+                f"Incompatible shapes: {_plain(a)} vs. {_plain(b)}: extents must be equal or 1, counted from the last "
+                "axis. Reshape, transpose or expand_dims one side."
             )
         shape.append(n if m == 1 else m)
     return tuple(shape)
@@ -36,9 +67,12 @@ def _plain(shape):
     return f"[{','.join(map(str, shape))}]"
 
 
-def broadcast(x, y, **attributes):
-    """Two inputs broadcast against each other, the dtype stays."""
-    return x if x is y else aval(broadcast_shapes(x.shape, y.shape), x.dtype)
+def broadcast(x, *others, **attributes):
+    """All inputs broadcast against each other, the dtype stays."""
+    shape = x.shape
+    for y in others:
+        shape = broadcast_shapes(shape, y.shape)
+    return aval(shape, x.dtype)
 
 
 def compare(x, y, **attributes):
@@ -65,7 +99,11 @@ def axes_of(axis, rank, what="axis"):
             )
         result.append(a % rank)
     if len(set(result)) != len(result):
-        raise invalid(f"Invalid reduction arguments: {what} {list(axes)} contains a duplicate: each axis may be named once.")
+        twice = next(a for i, a in enumerate(result) if a in result[:i])
+        raise invalid(
+            f"Invalid reduction arguments: Axes contains duplicate dimension: {twice}, received {what} {list(axes)}. Name each "
+            "axis once."
+        )
     return tuple(sorted(result))
 
 

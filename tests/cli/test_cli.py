@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from gradtape._src import cli
+
 PYTHON = (sys.executable,)
 GRADTAPE_RUN = (sys.executable, "-m", "gradtape._src.cli", "run")
 
@@ -12,7 +14,8 @@ GRADTAPE_RUN = (sys.executable, "-m", "gradtape._src.cli", "run")
 def run(command, folder, *arguments):
     """Run `command` on script.py in `folder`, seen from the folder above it."""
     script = f"{folder.name}/script.py"
-    return subprocess.run([*command, script, *arguments], cwd=folder.parent, capture_output=True, text=True, timeout=120)
+    command = [*command, script, *arguments]
+    return subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, timeout=120)
 
 
 @pytest.fixture
@@ -122,6 +125,17 @@ def test_an_unknown_name_is_an_attribute_error_at_the_line_of_the_script(folder)
     ]
 
 
+@pytest.mark.parametrize("package", ["sklearn", "PIL"])
+def test_the_demo_names_the_extra_that_it_needs(package, monkeypatch, capsys):
+    for name in list(sys.modules):
+        if name.startswith("gradtape._src.demo."):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(cli, "tune_allocator", lambda: None)
+    with pytest.raises(SystemExit, match=rf"gradtape demo needs {package}: pip install 'gradtape\[demo\]'"):
+        cli.main(["demo"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -135,9 +149,7 @@ def test_an_unknown_name_is_an_attribute_error_at_the_line_of_the_script(folder)
     ],
 )
 def test_a_bad_command_line_says_what_is_wrong(arguments, message, tmp_path, monkeypatch, capsys):
-    from gradtape._src.cli import main
-
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match="2"):
-        main(arguments)
+        cli.main(arguments)
     assert message in capsys.readouterr().err

@@ -1,0 +1,196 @@
+"""Gradients of the user's own: `custom_gradient`, overrides of registered ones, and what is built on them."""
+
+import functools
+import inspect
+
+import jax
+
+from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.core import convert, engine, nest
+from gradtape._src.core.errors import public
+from gradtape._src.core.op import Op, define, gradient_named
+from gradtape._src.core.tensor import EagerTensor
+
+# The results of a function with a gradient of its own: (results…, arguments…) → results. The gradient function is the
+# trace's, by node, so that the fingerprint of a step does not change with each new closure.
+CUSTOM = define(Op("CustomGradient", lambda *values, count: values[:count], infer=lambda *avals, count: avals[:count]))
+CUSTOM.reason = "custom_gradient gave it a gradient function for one tape only"
+
+
+class Watcher:
+    """Notes the variables that are read while it is open."""
+
+    def __enter__(self):
+        self._tape = GradientTape(watch_accessed_variables=True)
+        self._tape.open_quietly()
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        self.variables = self._tape.watched_variables()
+        self._tape.__exit__(None, None, None)
+
+
+@public
+def custom_gradient(f=None):
+    """Decorator for a function that gives its result and its gradient: `f(*args) → (result, grad_fn)`.
+
+    `grad_fn(*dy)` gets one gradient for each result and returns one for each argument. If `f` uses variables, `grad_fn`
+    needs a keyword `variables`, and returns `(gradients of the arguments, gradients of the variables)`.
+
+    >>> @tf.custom_gradient
+    ... def clip_gradient(x):
+    ...     return tf.identity(x), lambda dy: tf.clip_by_value(dy, -1.0, 1.0)
+    """
+    if f is None:
+        return custom_gradient
+
+    @functools.wraps(f)
+    def call(*args, **kwargs):
+        with Watcher() as watcher:
+            result, grad_fn = f(*args, **kwargs)
+        arguments = nest.flatten(args) + nest.flatten(kwargs)
+        variables = [v for v in watcher.variables if all(v is not a for a in arguments)]
+        if variables and not _accepts_variables(grad_fn):
+            raise TypeError(
+                "@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses variables: "
+                f"{variables}. Write `def grad(dy, variables=None): … return gradients, variable_gradients`."
+            )
+        flat, spec = nest.flatten_with_spec(result)
+        results = [convert.node_of(r) for r in flat]
+        inputs = [convert.node_of(a) for a in arguments] + [v.read() for v in variables]
+        node = engine.record(CUSTOM, (*results, *inputs), (len(results),))
+        rule = _rule(grad_fn, len(results), len(arguments), variables)
+        node.trace.gradients[node.index] = rule
+        return nest.unflatten(spec, [EagerTensor(n) for n in engine.elements(node)])
+
+    return public(call)
+
+
+def _accepts_variables(grad_fn):
+    spec = inspect.getfullargspec(grad_fn)
+    return "variables" in spec.args or "variables" in spec.kwonlyargs or spec.varkw is not None
+
+
+def _rule(grad_fn, results, arguments, variables):
+    """The gradient function of the recorded node: nothing for the results, the user's gradients for the rest."""
+
+    def rule(op, *grads):
+        if variables:
+            input_grads, variable_grads = grad_fn(*grads, variables=variables)
+            variable_grads = list(variable_grads)
+            if len(variable_grads) != len(variables):
+                raise ValueError(
+                    f"Must return gradient for each variable from @custom_gradient grad_fn: {len(variables)} expected, "
+                    f"{len(variable_grads)} returned."
+                )
+        else:
+            input_grads, variable_grads = grad_fn(*grads), []
+        flat = nest.flatten(input_grads)
+        if len(flat) != arguments:
+            raise ValueError(
+                f"custom_gradient function expected to return {arguments} gradients, but returned {len(flat)} instead."
+            )
+        return [None] * results + flat + variable_grads
+
+    return rule
+
+
+@public
+def grad_pass_through(f):
+    """`f` with the gradient of the identity: a straight-through estimator. Result and argument have one shape."""
+
+    @custom_gradient
+    def pass_through(*args, **kwargs):
+        def grad(*dy, variables=None):
+            return (dy, [None] * len(variables)) if variables is not None else dy
+
+        return f(*args, **kwargs), grad
+
+    return functools.wraps(f)(pass_through)
+
+
+def _barrier(*values):
+    return tuple(jax.lax.optimization_barrier(values))
+
+
+BARRIER = define(Op("OptimizationBarrier", _barrier, infer=lambda *avals: avals))
+BARRIER.gradient = lambda op, *grads: list(grads)
+
+
+@public
+def recompute_grad(f):
+    """`f`, whose intermediate values are not kept for the backward pass but computed again there (checkpointing).
+
+    Trades time for memory: Chen et al., "Training Deep Nets with Sublinear Memory Cost" (2016), section 3.
+    """
+
+    @custom_gradient
+    def checkpointed(*args, **kwargs):
+        result = f(*args, **kwargs)
+
+        def grad(*dy, variables=None):
+            arguments, spec = nest.flatten_with_spec(args)
+            nodes = [convert.node_of(a) for a in arguments]
+            # the barrier keeps XLA from finding the forward pass again and keeping its values after all
+            held = engine.elements(engine.record(BARRIER, (*nodes, *[d.node for d in dy])))
+            tensors = [EagerTensor(n) for n in held]
+            again, dy = tensors[: len(nodes)], tensors[len(nodes) :]
+            with GradientTape(watch_accessed_variables=False) as tape:
+                for tensor in again:
+                    if tensor.node.aval.inexact:
+                        tape.watch(tensor)
+                for variable in variables or ():
+                    tape.watch(variable)
+                recomputed = f(*nest.unflatten(spec, again), **kwargs)
+            sources = [*again, *(variables or ())]
+            targets = nest.flatten(recomputed)
+            grads = tape.gradient(targets, sources, output_gradients=dy) if sources else []
+            extra = [None] * len(nest.flatten(kwargs))
+            mine = grads[: len(again)] + extra
+            return (mine, grads[len(again) :]) if variables is not None else mine
+
+        return result, grad
+
+    return functools.wraps(f)(checkpointed)
+
+
+class gradient_override_map:  # noqa: N801  (TensorFlow's name)
+    """Context in which ops of some types get other gradients: `{"Floor": "MyFloor"}`; the forward pass is unchanged.
+
+    The names are those given to `RegisterGradient`, or built-in op types. It holds for ops that are run in the context,
+    in this thread, whichever tape differentiates them. Contexts nest; the innermost wins.
+    """
+
+    @public
+    def __init__(self, op_type_map):
+        if not isinstance(op_type_map, dict):
+            raise TypeError(f"op_type_map must be a dictionary mapping strings to strings, received {op_type_map!r}.")
+        for op_type, name in op_type_map.items():
+            if not (isinstance(op_type, str) and isinstance(name, str)):
+                raise TypeError(
+                    f"op_type_map maps op type names to gradient names, both strings; received {op_type!r}: {name!r}."
+                )
+            gradient_named(name)
+        self._map = dict(op_type_map)
+
+    def __enter__(self):
+        trace = engine.local.trace
+        self._outer = trace.overrides
+        trace.overrides = Overrides(self._map if self._outer is None else self._outer.names | self._map)
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        engine.local.trace.overrides = self._outer
+
+
+class Overrides:
+    """Op → the op with the gradient that is in force."""
+
+    __slots__ = ("names",)
+
+    def __init__(self, names):
+        self.names = names
+
+    def __call__(self, op):
+        name = self.names.get(op.type)
+        return op if name is None else op.with_gradient(name)

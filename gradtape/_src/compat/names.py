@@ -1,0 +1,17 @@
+"""The error for a public name that gradtape does not have."""
+
+import difflib
+import sys
+
+
+def missing(module):
+    """A module's `__getattr__`: AttributeError that says so, and names what is near."""
+
+    def __getattr__(name):
+        public = [n for n in dir(sys.modules[module]) if not n.startswith("_")]
+        prefix = module.replace("gradtape", "tf", 1)
+        near = difflib.get_close_matches(name, public, n=1)
+        hint = f" Did you mean {prefix}.{near[0]}?" if near else ""
+        raise AttributeError(f"gradtape has no {prefix}.{name}.{hint}")
+
+    return __getattr__

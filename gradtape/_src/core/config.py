@@ -1,0 +1,72 @@
+"""gradtape's switches and counters, the public `gradtape.config`."""
+
+import jax
+
+from gradtape._src.core import engine
+from gradtape._src.core.errors import public
+
+
+@public
+def run_eagerly(run=True):
+    """Run each op at once, by itself, instead of recording it; for debugging. Results agree to rounding, not to the bit."""
+    if run:
+        engine.flush_if_outermost()
+    engine.eager = bool(run)
+
+
+def functions_run_eagerly():
+    """Whether ops run at once, each by itself."""
+    return engine.eager
+
+
+@public
+def cache_info():
+    """What the engine did in this process so far, as a dict.
+
+    `runs` programs were run, of which `hits` were found as recorded; `programs` and `kernels` were compiled (whole
+    programs, single ops); `node_by_node` runs went op by op; `plans` gradients were planned; `most_pending` nodes were
+    pending at the most; `programs_held` compiled programs are kept, of at most `programs_bound`.
+    """
+    counted = dict(vars(engine.counters))
+    return counted | {"programs_held": len(engine.programs), "programs_bound": engine.programs.bound}
+
+
+@public
+def clear_cache():
+    """Forget all compiled programs and gradient plans of this process, and set the counters back to 0."""
+    engine.flush_if_outermost()
+    for cache in engine.caches:
+        cache.clear()
+    engine.built.clear()
+    engine.counters.reset()
+
+
+class PhysicalDevice:
+    """A device that JAX found: `name` and `device_type`."""
+
+    def __init__(self, name, device_type):
+        self.name, self.device_type = name, device_type
+
+    def __repr__(self):
+        return f"PhysicalDevice(name={self.name!r}, device_type={self.device_type!r})"
+
+    def __eq__(self, other):
+        return isinstance(other, PhysicalDevice) and (self.name, self.device_type) == (other.name, other.device_type)
+
+    def __hash__(self):
+        return hash((self.name, self.device_type))
+
+
+@public
+def list_physical_devices(device_type=None):
+    """The devices that computations can run on, as a list of PhysicalDevice; of one type ("CPU", "GPU") if given."""
+    devices = jax.devices()
+    if all(d.platform != "cpu" for d in devices):
+        devices = [*jax.devices("cpu"), *devices]
+    found = []
+    for device in devices:
+        kind = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}.get(
+            device.platform, device.platform
+        )
+        found.append(PhysicalDevice(f"/physical_device:{kind}:{device.id}", kind))
+    return [d for d in found if device_type is None or d.device_type == device_type]

@@ -1,0 +1,53 @@
+"""How JAX is set up for the library: 64-bit types, and compiled programs kept on disk between processes."""
+
+import os
+import threading
+from pathlib import Path
+
+import jax
+
+CACHE_BYTES = 1 << 30  # the folder is cut back to this size, oldest programs first
+
+
+def cache_folder():
+    """Where compiled programs are kept: `GRADTAPE_CACHE_DIR` (empty: nowhere), else the user's cache folder."""
+    given = os.environ.get("GRADTAPE_CACHE_DIR")
+    if given is not None:
+        return Path(given) if given else None
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "gradtape" / "xla"
+
+
+def configure():
+    """Switch on 64-bit types, and the cache of compiled programs unless the user has set JAX's own."""
+    jax.config.update("jax_enable_x64", True)
+    folder = cache_folder()
+    if folder is not None and jax.config.jax_compilation_cache_dir is None:
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+
+
+_pruned = threading.Event()
+
+
+def prune_cache():
+    """Remove the oldest compiled programs from the cache folder once it is too large; once for each process."""
+    if _pruned.is_set():
+        return
+    _pruned.set()
+    folder = cache_folder()
+    if folder is None or not folder.is_dir():
+        return
+    try:
+        files = [(entry.stat(), entry.path) for entry in os.scandir(folder) if entry.is_file()]
+        size = sum(stat.st_size for stat, _ in files)
+        for stat, path in sorted(files, key=lambda item: item[0].st_mtime):
+            if size <= CACHE_BYTES:
+                break
+            os.unlink(path)
+            size -= stat.st_size
+    except OSError:  # another process removes the same files, or the folder may not be written
+        return
+
+
+configure()

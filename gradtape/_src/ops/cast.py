@@ -1,0 +1,133 @@
+"""Changes of dtype."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import UnimplementedError, invalid, public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.tensor import emit
+from gradtape._src.ops.complex import complex, imag, real
+from gradtape._src.ops.shapes import NUMERIC, require, spoken
+
+
+def _cast_aval(x, DstT):
+    if dtypes.string in (x.type, DstT):
+        raise UnimplementedError(
+            None, None, f"Cast {spoken(x.type.name)} to {spoken(DstT.name)} is not supported: gradtape has no string ops"
+        )
+    return aval(x.shape, DstT.numpy)
+
+
+@op("Cast", infer=_cast_aval, cheap=True)
+def _cast(x, *, DstT):
+    if jnp.issubdtype(x.dtype, jnp.complexfloating) and not DstT.is_complex and not DstT.is_bool:
+        x = jnp.real(x)
+    if DstT.is_bool:
+        return x != 0
+    if DstT.is_integer and jnp.issubdtype(x.dtype, jnp.floating):
+        return _truncated(x, DstT.numpy)
+    return x.astype(DstT.numpy)
+
+
+def _truncated(x, dtype):
+    """Floats as integers, as processors do it: fractions are cut off, small types wrap, NaN is the least integer."""
+    via = jnp.int32 if dtype.itemsize < 4 or dtype == jnp.int32 else jnp.int64
+    bits = 8 * jnp.dtype(via).itemsize - 1
+    if x.dtype.itemsize == 2:
+        x = x.astype(jnp.float32)
+    fits = (x >= -(2.0**bits)) & (x < 2.0**bits)
+    result = jnp.where(fits, x.astype(via), jnp.array(-(2**bits), via)).astype(dtype)
+    return jnp.where(x >= 2.0**63, x.astype(dtype), result) if dtype == jnp.uint64 else result
+
+
+@gradient(_cast)
+def _(op, dy):
+    x = op.inputs[0]
+    return _cast(dy, DstT=x.dtype) if x.node.aval.inexact else None
+
+
+@public
+def cast(x, dtype, name=None):
+    """`x` with elements of `dtype`: as integers floats lose their fraction, as reals complex numbers their imaginary part.
+
+    IndexedSlices stay slices. A gradient goes through if both types are floating or complex.
+    """
+    dtype = dtypes.as_dtype(dtype)
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(cast(x.values, dtype), x.indices, x.dense_shape)
+    x = tensor(x)
+    return x if x.dtype is dtype else _cast(x, DstT=dtype)
+
+
+@public
+def saturate_cast(value, dtype, name=None):
+    """`cast`, but values that `dtype` cannot hold become the nearest that it can. Complex: each part by itself."""
+    from gradtape._src.ops.arithmetic import maximum, minimum
+
+    def saturated(x, to):
+        least, most = _common_limits(x.dtype, to)
+        return cast(maximum(minimum(x, most), least), to)
+
+    value, dtype = tensor(value), dtypes.as_dtype(dtype)
+    if value.dtype.is_complex and dtype.is_complex:
+        return complex(saturated(real(value), dtype.real_dtype), saturated(imag(value), dtype.real_dtype))
+    return cast(saturated(real(value), dtype.real_dtype), dtype)
+
+
+def _common_limits(source, target):
+    """The least and the greatest number of `source` that `target` can hold, as NumPy scalars of `source`."""
+    limits = []
+    for mine, other, pick in ((source.min, target.min, max), (source.max, target.max, min)):
+        number = source.as_numpy_dtype(pick(mine, other, key=float))
+        if pick(int(number), int(other)) != int(number) and int(number) != int(mine):  # rounded to outside of `target`
+            number = np.nextafter(number, source.as_numpy_dtype(0))  # host-side: a limit, made once
+        limits.append(number)
+    return limits
+
+
+def _bitcast_aval(input, type):
+    require(input, NUMERIC)
+    require(aval((), type.numpy), NUMERIC, "type")
+    have, want, shape = input.type.size, type.size, input.shape
+    if have < want:
+        if not shape or shape[-1] * have != want:
+            raise invalid(
+                f"Cannot bitcast from {input.type.name} to {type.name}: the last axis must hold {want // have} elements to "
+                f"make one of {type.name}, received shape {list(shape)}."
+            )
+        shape = shape[:-1]
+    elif have > want:
+        shape = (*shape, have // want)
+    return aval(shape, type.numpy)
+
+
+# TensorFlow has no gradient for it either: LookupError.
+@op("Bitcast", infer=_bitcast_aval)
+def _bitcast(input, *, type):
+    if jnp.issubdtype(input.dtype, jnp.complexfloating):
+        parts = jnp.stack([jnp.real(input), jnp.imag(input)], axis=-1)
+        input = lax.bitcast_convert_type(parts, jnp.uint8).reshape(*input.shape, input.dtype.itemsize)
+        if type.size == 1:
+            return input.astype(type.numpy)
+        if type.size < input.shape[-1]:
+            input = input.reshape(*input.shape[:-1], -1, type.size)
+    if not type.is_complex:
+        return lax.bitcast_convert_type(input, type.numpy)
+    size = type.size // 2
+    as_bytes = lax.bitcast_convert_type(input, jnp.uint8).reshape(*_bitcast_shape(input, type), 2, size)
+    parts = lax.bitcast_convert_type(as_bytes, type.real_dtype.numpy)
+    return lax.complex(parts[..., 0], parts[..., 1])
+
+
+@public
+def bitcast(input, type, name=None):
+    """The bits of `input` as elements of `type`. Smaller elements get an axis of their own at the end, larger ones take it.
+
+    InvalidArgumentError if the last axis has not the extent that makes one larger element.
+    """
+    return _bitcast(tensor(input), type=dtypes.as_dtype(type))

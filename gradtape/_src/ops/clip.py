@@ -1,0 +1,82 @@
+"""Values and norms kept within bounds."""
+
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.ops.arithmetic import add_n, masked, maximum, minimum, sqrt
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.compare import greater, logical_not
+from gradtape._src.ops.reduction import reduce_sum
+
+
+def _values(t):
+    return tensor(t.values if isinstance(t, IndexedSlices) else t)
+
+
+def _like(t, values):
+    """`values` as what `t` is: a tensor, or slices."""
+    return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
+
+
+@public
+def clip_by_value(t, clip_value_min, clip_value_max, name=None):
+    """`t` with every element below `clip_value_min` or above `clip_value_max` replaced by that bound.
+
+    The bounds broadcast to the shape of `t`; a ValueError if they would make it larger. IndexedSlices stay slices. At a
+    bound the gradient goes to `t`, beyond it to the bound.
+    """
+    values = _values(t)
+    clipped = maximum(minimum(values, clip_value_max), clip_value_min)
+    if clipped.shape != values.shape:
+        raise ValueError(
+            f"Shapes {values.shape} and {clipped.shape} are incompatible: the bounds must broadcast to the shape of t."
+        )
+    return _like(t, clipped)
+
+
+@public
+def clip_by_norm(t, clip_norm, axes=None, name=None):
+    """`t · clip_norm / norm` where the L2 norm over `axes` (all) is above `clip_norm`, else `t`. Float.
+
+    `clip_norm` is a scalar, and counts as 0 if negative. IndexedSlices stay slices.
+    """
+    values = _values(t)
+    if is_tensor(clip_norm):
+        clip_norm = cast(maximum(clip_norm, 0), values.dtype)
+    else:
+        clip_norm = max(clip_norm, 0)
+    squares = reduce_sum(values * values, axes, keepdims=True)
+    positive = greater(squares, 0)
+    # the square root is kept away from 0, where its gradient is infinite
+    norm = masked(sqrt(masked(squares, positive) + cast(logical_not(positive), squares.dtype)), positive)
+    scaled = values * clip_norm
+    if scaled.shape != values.shape:
+        raise ValueError(f"Shapes {values.shape} and {scaled.shape} are incompatible: clip_norm must be a scalar.")
+    return _like(t, scaled / maximum(norm, clip_norm))
+
+
+def _listed(t_list):
+    if not isinstance(t_list, (list, tuple)):
+        raise TypeError(f"`t_list` should be a sequence of tensors. Received {type(t_list)}.")
+    return [None if t is None else _values(t) for t in t_list]
+
+
+@public
+def global_norm(t_list, name=None):
+    """The L2 norm of all elements of a list of tensors and IndexedSlices, a scalar; `None` counts as nothing."""
+    squares = [reduce_sum(values * values) for values in _listed(t_list) if values is not None]
+    return sqrt(add_n(squares)) if squares else tensor(0.0)
+
+
+@public
+def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
+    """A list of tensors scaled together, so that their global norm is at most `clip_norm`; and the norm they had.
+
+    `use_norm` is that norm, if it is known. If it is infinite or NaN every element becomes NaN. `None`s stay; IndexedSlices
+    stay slices.
+    """
+    values = _listed(t_list)
+    norm = global_norm(t_list) if use_norm is None else tensor(use_norm)
+    scale = clip_norm * minimum(1.0 / norm, tensor(1.0, norm.dtype) / clip_norm) + (norm - norm)
+    clipped = [None if v is None else _like(t, v * cast(scale, v.dtype)) for t, v in zip(t_list, values, strict=True)]
+    return clipped, norm

@@ -1,0 +1,199 @@
+"""Comparisons, logic, tests of floats, and operations on bits."""
+
+import jax.numpy as jnp
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.define import not_differentiable, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.ops.shapes import BOOL, FLOATING, INTEGER, REAL, broadcast, compare, only, predicate, same, spoken
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Comparisons
+
+
+def _equality(x, y, incompatible_shape_error):
+    if not incompatible_shape_error and not _compatible(x.shape, y.shape):
+        return aval((), BOOL)
+    return compare(x, y)
+
+
+def _compatible(a, b):
+    return all(m == n or 1 in (m, n) for m, n in zip(reversed(a), reversed(b), strict=False))
+
+
+@op("Equal", infer=_equality, broadcasting=True)
+def _equal(x, y, *, incompatible_shape_error=True):
+    return x == y if _compatible(x.shape, y.shape) else jnp.zeros((), bool)
+
+
+@op("NotEqual", infer=_equality, broadcasting=True)
+def _not_equal(x, y, *, incompatible_shape_error=True):
+    return x != y if _compatible(x.shape, y.shape) else jnp.ones((), bool)
+
+
+@public
+def equal(x, y, name=None):
+    """`x == y`, element-wise, with broadcasting. Any dtype but string."""
+    return _equal(x, y)
+
+
+@public
+def not_equal(x, y, name=None):
+    """`x != y`, element-wise, with broadcasting. Any dtype but string."""
+    return _not_equal(x, y)
+
+
+def equal_or_false(x, y):
+    """`x == y`; a scalar False if the shapes cannot be broadcast."""
+    return _equal(x, y, incompatible_shape_error=False)
+
+
+def not_equal_or_true(x, y):
+    """`x != y`; a scalar True if the shapes cannot be broadcast."""
+    return _not_equal(x, y, incompatible_shape_error=False)
+
+
+@op("Less", infer=only(REAL, compare), broadcasting=True)
+def less(x, y):
+    """`x < y`, element-wise, with broadcasting. Real dtypes."""
+    return x < y
+
+
+@op("LessEqual", infer=only(REAL, compare), broadcasting=True)
+def less_equal(x, y):
+    """`x <= y`, element-wise, with broadcasting. Real dtypes."""
+    return x <= y
+
+
+@op("Greater", infer=only(REAL, compare), broadcasting=True)
+def greater(x, y):
+    """`x > y`, element-wise, with broadcasting. Real dtypes."""
+    return x > y
+
+
+@op("GreaterEqual", infer=only(REAL, compare), broadcasting=True)
+def greater_equal(x, y):
+    """`x >= y`, element-wise, with broadcasting. Real dtypes."""
+    return x >= y
+
+
+not_differentiable(
+    _equal, _not_equal, less, less_equal, greater, greater_equal,
+    because="a comparison gives a bool: its derivative is 0 wherever it exists",
+)  # fmt: skip
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tests of floats
+
+
+@op("IsNan", infer=only(FLOATING, predicate))
+def is_nan(x):
+    """Whether each element is NaN. Float."""
+    return jnp.isnan(x)
+
+
+@op("IsInf", infer=only(FLOATING, predicate))
+def is_inf(x):
+    """Whether each element is infinite. Float."""
+    return jnp.isinf(x)
+
+
+@op("IsFinite", infer=only(FLOATING, predicate))
+def is_finite(x):
+    """Whether each element is neither infinite nor NaN. Float."""
+    return jnp.isfinite(x)
+
+
+not_differentiable(is_nan, is_inf, is_finite, because="the result is a bool")
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Logic
+
+
+def _truth(type, rule):
+    """The aval rule `rule` for inputs that must be bool."""
+
+    def infer(x, *others):
+        if x.dtype is not BOOL:
+            raise invalid(
+                f"cannot compute {type} as input #0(zero-based) was expected to be a bool tensor but is a "
+                f"{spoken(x.type.name)} tensor (compare it with something, or use tf.cast)"
+            )
+        return rule(x, *others)
+
+    return infer
+
+
+@op("LogicalAnd", infer=_truth("LogicalAnd", broadcast), broadcasting=True)
+def logical_and(x, y):
+    """`x and y`, element-wise, with broadcasting. bool."""
+    return x & y
+
+
+@op("LogicalOr", infer=_truth("LogicalOr", broadcast), broadcasting=True)
+def logical_or(x, y):
+    """`x or y`, element-wise, with broadcasting. bool."""
+    return x | y
+
+
+@op("LogicalNot", infer=_truth("LogicalNot", same))
+def logical_not(x):
+    """`not x`, element-wise. bool."""
+    return ~x
+
+
+@public
+def logical_xor(x, y, name="LogicalXor"):
+    """Whether one of `x` and `y` holds and not the other, element-wise, with broadcasting. bool."""
+    return logical_and(logical_or(x, y), logical_not(logical_and(x, y)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bits
+
+
+@op("BitwiseAnd", infer=only(INTEGER, broadcast), broadcasting=True)
+def bitwise_and(x, y):
+    """The bits that are set in both `x` and `y`, element-wise, with broadcasting. Integer dtypes."""
+    return x & y
+
+
+@op("BitwiseOr", infer=only(INTEGER, broadcast), broadcasting=True)
+def bitwise_or(x, y):
+    """The bits that are set in `x` or in `y`, element-wise, with broadcasting. Integer dtypes."""
+    return x | y
+
+
+@op("BitwiseXor", infer=only(INTEGER, broadcast), broadcasting=True)
+def bitwise_xor(x, y):
+    """The bits that are set in one of `x` and `y` only, element-wise, with broadcasting. Integer dtypes."""
+    return x ^ y
+
+
+@op("Invert", infer=only(INTEGER, same))
+def invert(x):
+    """Every bit flipped, element-wise. Integer dtypes."""
+    return ~x
+
+
+def _distance(x, y):
+    """How far to shift `x`: `y` cut to [0, bits of x), as a processor's result beyond is anything."""
+    return jnp.clip(y, 0, 8 * x.dtype.itemsize - 1)
+
+
+@op("LeftShift", infer=only(INTEGER, broadcast), broadcasting=True)
+def left_shift(x, y):
+    """The bits of `x` moved up by `y` places (cut to what the type has), element-wise, with broadcasting. Integer dtypes."""
+    return jnp.left_shift(x, _distance(x, y))
+
+
+@op("RightShift", infer=only(INTEGER, broadcast), broadcasting=True)
+def right_shift(x, y):
+    """The bits of `x` moved down by `y` places (cut to what the type has), the sign kept, element-wise, with broadcasting."""
+    return jnp.right_shift(x, _distance(x, y))
+
+
+not_differentiable(
+    logical_and, logical_or, logical_not, bitwise_and, bitwise_or, bitwise_xor, invert, left_shift, right_shift,
+    because="it works on bools or integers, which have no gradient",
+)  # fmt: skip

@@ -1,0 +1,355 @@
+"""NumPy-style indexing of tensors and variables, `slice` and `strided_slice`.
+
+An index expression becomes a *window*: for each axis where it begins, its size and the stride in it. Where it begins is
+an operand, everything else structure, so `x[i]` and `x[i : i + 32]` are one compiled program for all `i`.
+"""
+
+import functools
+import numbers
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import dtypes, engine
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import node_of, static_list, tensor
+from gradtape._src.core.define import gradient, not_differentiable, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, emit, to_numpy
+from gradtape._src.core.variable import STATE, Variable
+from gradtape._src.ops.array import host_constant, plain
+from gradtape._src.ops.joining import unstack
+from gradtape._src.ops.select import boolean_mask
+
+newaxis = None
+INDEX = np.dtype(np.int32)
+WRONG_INDEX = (
+    "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are valid indices, "
+    "got {!r}. Use tf.gather to index with a vector, tf.boolean_mask or a bool tensor to select by a mask."
+)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Kernels on windows
+
+
+def _starts(begin, axes, rank):
+    """The window's beginning on every axis, for `lax`: 0 where the window is the whole axis."""
+    starts = [jnp.zeros((), INDEX)] * rank
+    for axis, start in zip(axes, begin, strict=True):
+        starts[axis] = start.astype(INDEX)
+    return starts
+
+
+def _counts(sizes, strides):
+    """How many elements a window has on each axis."""
+    return tuple([-(-size // abs(stride)) for size, stride in zip(sizes, strides, strict=True)])
+
+
+def _downwards(strides):
+    return tuple([axis for axis, stride in enumerate(strides) if stride < 0])
+
+
+def _take(x, begin, axes, sizes, strides):
+    if axes:
+        x = lax.dynamic_slice(x, _starts(begin, axes, x.ndim), sizes)
+    elif sizes != x.shape:
+        x = lax.slice(x, (0,) * x.ndim, sizes)
+    x = lax.rev(x, _downwards(strides))
+    return lax.slice(x, (0,) * x.ndim, sizes, tuple([abs(stride) for stride in strides]))
+
+
+def _spread(x, strides, fill):
+    """The reverse of taking every stride-th element: `fill` stands between them."""
+    x = lax.pad(x, fill, tuple([(0, 0, abs(stride) - 1) for stride in strides]))
+    return lax.rev(x, _downwards(strides))
+
+
+@op("StridedSlice", saves="begin", infer=lambda input, *begin, axes, sizes, strides, shape: aval(shape, input.dtype))
+def _strided_slice(input, *begin, axes, sizes, strides, shape):
+    return lax.reshape(_take(input, begin, axes, sizes, strides), shape)
+
+
+@gradient(_strided_slice)
+def _(op, dy):
+    axes, sizes, strides, _ = op.entry.node.attrs
+    return _window_gradient(op, dy, axes, sizes, strides)
+
+
+def _window_gradient(op, dy, axes, sizes, strides):
+    input, *begin = op.entry.inputs
+    dx = emit(_strided_slice_gradient.op, (dy.node, *begin), (axes, sizes, strides, input.aval.shape))
+    return [dx, *[None] * len(begin)]
+
+
+@op("StridedSliceGrad", saves="begin", infer=lambda dy, *begin, axes, sizes, strides, shape: aval(shape, dy.dtype))
+def _strided_slice_gradient(dy, *begin, axes, sizes, strides, shape):
+    x = _spread(lax.reshape(dy, _counts(sizes, strides)), strides, jnp.zeros((), dy.dtype))
+    if sizes == shape:
+        return x
+    return lax.dynamic_update_slice(jnp.zeros(shape, dy.dtype), x, _starts(begin, axes, len(shape)))
+
+
+@gradient(_strided_slice_gradient)
+def _(op, ddx):
+    axes, sizes, strides, _ = op.entry.node.attrs
+    dy, *begin = op.entry.inputs
+    result = emit(_strided_slice.op, (ddx.node, *begin), (axes, sizes, strides, dy.aval.shape))
+    return [result, *[None] * len(begin)]
+
+
+@op("Slice", saves="begin", infer=lambda input, *begin, axes, size: aval(size, input.dtype))
+def _slice(input, *begin, axes, size):
+    return _take(input, begin, axes, size, (1,) * input.ndim)
+
+
+@gradient(_slice)
+def _(op, dy):
+    axes, size = op.entry.node.attrs
+    return _window_gradient(op, dy, axes, size, (1,) * len(size))
+
+
+def _assigned(value, update, *begin, axes, sizes, strides, shape):
+    try:
+        fits = np.broadcast_shapes(update.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise invalid(
+            f"Cannot assign a value of shape {plain(update.shape)} into a slice of shape {plain(shape)}: give a value that "
+            "can be broadcast to the slice."
+        )
+    return value
+
+
+@op("ResourceStridedSliceAssign", infer=_assigned)
+def _assign(value, update, *begin, axes, sizes, strides, shape):
+    counts = _counts(sizes, strides)
+    update = _spread(lax.reshape(jnp.broadcast_to(update, shape), counts), strides, jnp.zeros((), value.dtype))
+    starts = _starts(begin, axes, value.ndim)
+    if counts != sizes:
+        named = _spread(jnp.ones(counts, bool), strides, jnp.zeros((), bool))
+        update = jnp.where(named, update, lax.dynamic_slice(value, starts, sizes))
+    return lax.dynamic_update_slice(value, update, starts)
+
+
+not_differentiable(_assign, because=STATE)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Index expressions
+
+
+def _integer(index):
+    """An index as an int, or as a node where a function is being traced and the tensor has no value yet."""
+    if isinstance(index, numbers.Integral):
+        return int(index)
+    if isinstance(index, (Tensor, Stored)):
+        if index.dtype.is_integer and not index.shape.rank:
+            node = index.node if isinstance(index, Tensor) else index.read()
+            if node.value is None and engine.local.trace.parent is not None:
+                return node
+            return int(to_numpy(node))
+    elif isinstance(index, np.ndarray) and index.dtype.kind in "iu" and not index.ndim:
+        return int(index)
+    raise TypeError(WRONG_INDEX.format(index))
+
+
+def _bound(value):
+    return None if value is None else _integer(value)
+
+
+def window(shape, index):
+    """What an index expression (a tuple) takes from `shape`: `(axes, sizes, strides, result's shape, begins)`.
+
+    `axes` are those on which the window is not the whole axis, `begins` where it begins there: ints, or nodes.
+    """
+    rank = len(shape)
+    consumed = sum([1 for item in index if item is not None and item is not Ellipsis])
+    ellipses = sum([1 for item in index if item is Ellipsis])
+    if ellipses > 1:
+        raise invalid("Multiple ellipses in slice spec not allowed: one `...` stands for all axes that are not named.")
+    if consumed > rank:
+        if not rank:
+            raise invalid("Attempting to slice scalar input: a scalar has no axes; only x[...] and x[None] can be taken.")
+        raise invalid(f"Index out of range using input dim {rank}; input has only {rank} dims: {consumed} indices were given.")
+    axes, sizes, strides, begins, result = [], [], [], [], []
+    axis = 0
+    for item in index if ellipses else (*index, Ellipsis):
+        if item is None:
+            result.append(1)
+            continue
+        if item is Ellipsis:
+            for _ in range(rank - consumed):
+                sizes.append(shape[axis])
+                strides.append(1)
+                result.append(shape[axis])
+                axis += 1
+            continue
+        extent = shape[axis]
+        if isinstance(item, slice):
+            start, count, stride = _range(item, extent, axis)
+            size = (count - 1) * abs(stride) + 1 if count else 0
+            result.append(count)
+            if stride < 0:
+                start -= size - 1
+        else:
+            start, size, stride = _place(_integer(item), extent, axis), 1, 1
+        if size != extent and size:
+            axes.append(axis)
+            begins.append(start)
+        sizes.append(size)
+        strides.append(stride)
+        axis += 1
+    return tuple(axes), tuple(sizes), tuple(strides), tuple(result), begins
+
+
+def _range(item, extent, axis):
+    """`(start, count, stride)` of a slice of an axis."""
+    stride = 1 if item.step is None else _integer(item.step)
+    if stride == 0:
+        raise invalid(f"strides[{axis}] must be non-zero: {item} names no elements.")
+    start, stop, stride = slice(_bound(item.start), _bound(item.stop), stride).indices(extent)
+    count = len(range(start, stop, stride))
+    return start, count, stride if count > 1 else 1
+
+
+def _place(index, extent, axis):
+    if type(index) is not int:
+        return index
+    place = index + extent if index < 0 else index
+    if not 0 <= place < extent:
+        raise invalid(f"slice index {place} of dimension {axis} out of bounds: the axis has {extent} elements.")
+    return place
+
+
+def _nodes(begins):
+    return tuple([engine.number(begin, INDEX) if type(begin) is int else begin for begin in begins])
+
+
+def _take_window(node, index):
+    """The Tensor that an index expression (a tuple) takes from a node."""
+    axes, sizes, strides, shape, begins = window(node.aval.shape, index)
+    if node.aval.dtype == object:  # strings: on the host
+        taken = to_numpy(node)
+        for axis, begin in zip(axes, begins, strict=True):
+            taken = taken.take(np.arange(begin, begin + sizes[axis]), axis)
+        return host_constant(taken[tuple([slice(None, None, stride) for stride in strides])].reshape(shape))
+    return emit(_strided_slice.op, (node, *_nodes(begins)), (axes, sizes, strides, shape))
+
+
+def _is_mask(index):
+    if isinstance(index, (Tensor, Stored)):
+        return index.dtype == dtypes.bool
+    return isinstance(index, (bool, np.bool_)) or (isinstance(index, np.ndarray) and index.dtype == bool)
+
+
+def _as_tuple(index):
+    if type(index) is tuple:
+        return index
+    return tuple(index) if isinstance(index, list) else (index,)
+
+
+@public
+def getitem(self, index):
+    """`self[index]`: ints, slices, `...`, `None`, scalar integer tensors, or one boolean mask, as NumPy has them."""
+    if _is_mask(index):
+        return boolean_mask(self, index)
+    return _take_window(self.node if isinstance(self, Tensor) else self.read(), _as_tuple(index))
+
+
+@public
+def getitem_of_variable(self, index):
+    """`variable[index]`: a Tensor; `variable[index].assign(value)` assigns to these elements."""
+    result = getitem(self, index)
+    if not _is_mask(index):
+        result.assign = functools.partial(assign_window, self, index)
+    return result
+
+
+@public
+def assign_window(variable, index, value, name=None):
+    """Give the elements of `variable` that `index` names a new value, which may broadcast. Returns the variable."""
+    node = variable._tensor.node
+    axes, sizes, strides, shape, begins = window(node.aval.shape, _as_tuple(index))
+    update = node_of(value, node.aval.dtype)
+    if update.aval.dtype is not node.aval.dtype:
+        raise ValueError(
+            f"Cannot assign a value of dtype {update.aval.type.name} to a slice of variable '{variable.name}', which has dtype "
+            f"{node.aval.type.name}. Use tf.cast."
+        )
+    return variable._hold(engine.record(_assign.op, (node, update, *_nodes(begins)), (axes, sizes, strides, shape)))
+
+
+Tensor.__getitem__ = getitem
+Variable.__getitem__ = getitem_of_variable
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# As functions
+
+
+@public
+def slice_(input_, begin, size, name=None):
+    """The part of `input_` that starts at `begin` and has the extents `size` (-1: to the end of the axis)."""
+    x = tensor(input_)
+    shape = x.node.aval.shape
+    size = static_list(size, "size")
+    if isinstance(begin, Tensor) and begin.node.value is None and engine.local.trace.parent is not None:
+        begins = [b.node for b in unstack(begin)]
+    else:
+        begins = list(static_list(begin, "begin"))
+    if len(begins) != x.ndim or len(size) != x.ndim:
+        raise invalid(
+            f"Expected begin and size arguments to be 1-D tensors of size {x.ndim}, but got shapes [{len(begins)}] and "
+            f"[{len(size)}] instead: give one entry for each axis of {plain(shape)}."
+        )
+    sizes = []
+    for axis, (start, count, extent) in enumerate(zip(begins, size, shape, strict=True)):
+        if type(start) is int:
+            if not 0 <= start <= extent:
+                raise invalid(f"Expected begin[{axis}] in [0, {extent}], but got {start}")
+            count = extent - start if count == -1 else count
+            if not 0 <= count <= extent - start:
+                raise invalid(f"Expected size[{axis}] in [0, {extent - start}], but got {count}")
+        elif not 0 <= count <= extent:
+            raise invalid(f"Expected size[{axis}] in [0, {extent}], but got {count}: where begin is not known, size must be.")
+        sizes.append(count)
+    axes = tuple([axis for axis, count in enumerate(sizes) if count and count != shape[axis]])
+    return emit(_slice.op, (x.node, *_nodes([begins[axis] for axis in axes])), (axes, tuple(sizes)))
+
+
+@public
+def strided_slice(
+    input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0,
+    var=None, name=None,
+):  # fmt: skip
+    """`input_[begin[0] : end[0] : strides[0], …]`; what indexing syntax is made of.
+
+    Bit i of a mask says of entry i: `begin_mask`, `end_mask`: there is no such bound; `ellipsis_mask`: it is `...`;
+    `new_axis_mask`: it is a new axis; `shrink_axis_mask`: it is the index `begin[i]`.
+    """
+    begin, end = static_list(begin, "begin"), static_list(end, "end")
+    strides = (1,) * len(begin) if strides is None else static_list(strides, "strides")
+    if not len(begin) == len(end) == len(strides):
+        raise ValueError(
+            f"begin, end and strides must have one entry for each index, received {len(begin)}, {len(end)} and {len(strides)}."
+        )
+    index = []
+    for i, (start, stop, stride) in enumerate(zip(begin, end, strides, strict=True)):
+        bit = 1 << i
+        if ellipsis_mask & bit:
+            index.append(Ellipsis)
+        elif new_axis_mask & bit:
+            index.append(None)
+        elif shrink_axis_mask & bit:
+            if stride <= 0:
+                raise invalid("only stride 1 allowed on non-range indexing.")
+            index.append(start)
+        else:
+            index.append(slice(None if begin_mask & bit else start, None if end_mask & bit else stop, stride))
+    result = _take_window(tensor(input_).node, tuple(index))
+    if var is not None:
+        result.assign = functools.partial(assign_window, var, tuple(index))
+    return result

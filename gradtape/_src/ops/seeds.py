@@ -1,0 +1,110 @@
+"""Seeds of random ops: the global seed, the op's own, and how often it was drawn.
+
+A seed is int64[2]: which stream of numbers, and the how-manieth draw from it. It is a leaf of the program, so that every
+step of a training loop is the same program, and computing a draw again gives the same numbers.
+
+The global seed is the process's, as TensorFlow's is; threads that draw at the same time share its count, so their numbers
+depend on their order. For numbers that do not, use a `Generator` or the stateless functions in each thread.
+"""
+
+import contextlib
+import hashlib
+import os
+import threading
+
+import numpy as np
+
+from gradtape._src.core import engine
+from gradtape._src.core.aval import aval
+from gradtape._src.core.errors import public
+from gradtape._src.core.program import leaf
+from gradtape._src.core.tensor import EagerTensor
+
+DEFAULT = 87654321  # the global seed of an op that has a seed of its own, where none was set
+SEED = aval((2,), np.dtype(np.int64))
+
+
+class Stream:
+    """Seeds one after the other, the same ones for the same `origin` (anything that prints the same everywhere)."""
+
+    def __init__(self, *origin):
+        digest = hashlib.blake2b(repr(origin).encode(), digest_size=8).digest()
+        self.base, self.count = int.from_bytes(digest, "little", signed=True), 0
+
+    def draw(self):
+        """The next seed."""
+        with _lock:
+            self.count += 1
+            return np.array([self.base, self.count], np.int64)
+
+
+class Global:
+    """The global seed, and the streams that it has begun."""
+
+    def __init__(self, seed=None):
+        self.seed, self.streams = seed, {}
+
+    def stream(self, kind, dtype, seed):
+        """The stream of an op of type `kind` with its own `seed` or None. Ops without one share a stream."""
+        key = None if seed is None else (kind, dtype, seed)
+        with _lock:
+            found = self.streams.get(key)
+            if found is None:
+                found = self.streams[key] = Stream(*self.origin(kind, seed))
+            return found
+
+    def origin(self, kind, seed, position=None):
+        """Where the numbers of an op come from; `position` is its place in a function."""
+        if seed is not None:
+            return (DEFAULT if self.seed is None else self.seed, kind, plain(seed))
+        return (os.urandom(16) if self.seed is None else self.seed, position)
+
+
+class Drawing(threading.local):
+    """What a thread that traces a function has met of draws, as `(leaf, stream)`; None outside of a function."""
+
+    draws = None
+
+
+_lock = threading.RLock()
+_global = Global()
+_drawing = Drawing()
+
+
+def plain(seed):
+    """A seed that prints the same whatever type of integer it is."""
+    return int(seed) if isinstance(seed, np.integer) else seed
+
+
+@public
+def set_seed(seed):
+    """Set the global seed: what random ops give from here on depends on it, on their own seeds and on how often they ran.
+
+    An op with its own seed has a count of its own, ops without one share one; this starts them all again. None: ops
+    without a seed of their own give other numbers each time the program runs.
+    """
+    global _global
+    _global = Global(plain(seed))
+
+
+def draw(kind, dtype, seed):
+    """The seed of one draw for an op of type `kind`, a Tensor."""
+    draws = _drawing.draws
+    if draws is None:
+        return EagerTensor(engine.constant(_global.stream(kind, dtype, seed).draw()))
+    node = leaf(SEED, None)
+    draws.append((node, Stream(*_global.origin(kind, seed, len(draws)))))
+    return EagerTensor(node)
+
+
+@contextlib.contextmanager
+def drawn_by_caller():
+    """For tracing a function: yields a list, to which each random op in its body adds `(leaf, stream)`.
+
+    The leaf is int64[2] without a value, to be made a parameter; each call of the function gives it `stream.draw()`.
+    """
+    outer, _drawing.draws = _drawing.draws, []
+    try:
+        yield _drawing.draws
+    finally:
+        _drawing.draws = outer

@@ -1,0 +1,224 @@
+"""How a window moves over the spatial axes of images: sizes, strides, padding. Convolutions and pools share it."""
+
+import itertools
+import math
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import lax
+
+from gradtape._src.core.convert import static_list
+from gradtape._src.core.errors import invalid
+from gradtape._src.ops.array import plain, reshape
+
+CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
+CHANNELS_FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+MOST_VIEWS = 64  # a window with more cells is not unrolled into a view for each
+
+
+class Sweep(NamedTuple):
+    """A window's way along one axis: `out` stops, `stride` cells apart, over `size` cells with `low` cells of padding before.
+
+    The window has `extent` cells, `dilation` apart; they span `reach` cells of the axis.
+    """
+
+    axis: int
+    size: int
+    extent: int
+    stride: int
+    dilation: int
+    low: int
+    out: int
+
+    @property
+    def reach(self):
+        """The cells from the window's first to its last."""
+        return (self.extent - 1) * self.dilation + 1
+
+    @property
+    def span(self):
+        """The cells from the first stop's first cell to the last stop's first cell, both included."""
+        return max(0, (self.out - 1) * self.stride + 1)
+
+    @property
+    def padding(self):
+        """(cells before, cells after) with which the windows exactly cover the axis; after can be negative."""
+        return self.low, self.span + self.reach - 1 - self.low - self.size
+
+    @property
+    def tiles(self):
+        """Whether the windows lie side by side and cover each cell once."""
+        return self.dilation == 1 and self.extent == self.stride and self.size == self.out * self.stride and not self.low
+
+
+def spatial_axes(data_format):
+    """The axes of an image that a window moves over, and its axis of channels, for a format such as `NHWC`."""
+    channel = data_format.index("C")
+    return tuple([axis for axis in range(1, len(data_format)) if axis != channel]), channel
+
+
+def sweeps(shape, extents, strides, dilations, padding, explicit_paddings, data_format):
+    """A Sweep for each spatial axis of images of `shape`; InvalidArgumentError where the window does not fit.
+
+    `extents` are those of the window along the spatial axes; the other arguments have an entry for every axis.
+    """
+    result = []
+    for axis, extent in zip(spatial_axes(data_format)[0], extents, strict=True):
+        size, stride, dilation = shape[axis], strides[axis], dilations[axis]
+        reach = (extent - 1) * dilation + 1
+        if padding == "SAME":
+            out = -(-size // stride)
+            low = max(0, (out - 1) * stride + reach - size) // 2
+        else:
+            low, high = explicit_paddings[2 * axis : 2 * axis + 2] if padding == "EXPLICIT" else (0, 0)
+            room = size + low + high - reach + stride
+            out = room // stride
+            if room <= -stride:
+                raise invalid(
+                    f"Computed output size would be negative: {-(-room // stride)} [input_size: {size + low + high}, "
+                    f"effective_filter_size: {reach}, stride: {stride}]. The window is larger than axis {axis} of {plain(shape)}: "
+                    "use padding='SAME', or a smaller window."
+                )
+            out = max(0, out)
+        result.append(Sweep(axis, size, extent, stride, dilation, low, out))
+    return tuple(result)
+
+
+def swept(shape, ways, channel, channels):
+    """The shape of what a window leaves of `shape`: its stops along each axis, and `channels`."""
+    result = list(shape)
+    result[channel] = channels
+    for way in ways:
+        result[way.axis] = way.out
+    return tuple(result)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arrays
+
+
+def padded(x, ways, fill):
+    """`x` with the padding that the windows reach into, and without the cells that they do not reach."""
+    paddings = [(0, 0, 0)] * x.ndim
+    for way in ways:
+        paddings[way.axis] = (*way.padding, 0)
+    return x if all(p == (0, 0, 0) for p in paddings) else lax.pad(x, jnp.asarray(fill, x.dtype), paddings)
+
+
+def views(x, ways, fill):
+    """For each cell of the window, in row-major order, what it meets at all its stops: strided views of `x`, padded."""
+    x = padded(x, ways, fill)
+    for cell in itertools.product(*[range(way.extent) for way in ways]):
+        start, stop, stride = [0] * x.ndim, list(x.shape), [1] * x.ndim
+        for way, i in zip(ways, cell, strict=True):
+            start[way.axis] = i * way.dilation
+            stop[way.axis] = i * way.dilation + way.span
+            stride[way.axis] = way.stride
+        yield lax.slice(x, start, stop, stride)
+
+
+def unviewed(pieces, ways, shape):
+    """The transpose of `views`: each piece added to the cells of an array of `shape` that its view shows."""
+    if all(way.tiles for way in ways):
+        return _interleaved(list(pieces), ways, shape)
+    total = None
+    for piece, cell in zip(pieces, itertools.product(*[range(way.extent) for way in ways]), strict=True):
+        paddings = [(0, 0, 0)] * len(shape)
+        for way, i in zip(ways, cell, strict=True):
+            before = i * way.dilation - way.low
+            paddings[way.axis] = before, way.size - before - way.span, way.stride - 1
+        spread = lax.pad(piece, jnp.zeros((), piece.dtype), paddings)
+        total = spread if total is None else total + spread
+    return total
+
+
+def _interleaved(pieces, ways, shape):
+    for way in reversed(ways):
+        pieces = [
+            jnp.stack(pieces[i : i + way.extent], way.axis + 1).reshape(
+                *pieces[i].shape[: way.axis], way.size, *pieces[i].shape[way.axis + 1 :]
+            )
+            for i in range(0, len(pieces), way.extent)
+        ]
+    return pieces[0].reshape(shape)
+
+
+def cells(ways):
+    """The number of cells of the window."""
+    return math.prod([way.extent for way in ways])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arguments, as users give them
+
+
+def sequence(value, count, data_format, name):
+    """An argument with 1 entry, one for each of `count` spatial axes, or one for every axis, as the latter."""
+    values = (1,) if value is None else static_list(value, name)
+    if len(values) == count + 2:
+        return values
+    if len(values) == 1:
+        values *= count
+    elif len(values) != count:
+        raise ValueError(
+            f"{name} should be of length 1, {count} or {count + 2}. Received: {name}={list(values)} of length {len(values)}"
+        )
+    return (1, 1, *values) if data_format.startswith("NC") else (1, *values, 1)
+
+
+def paddings(padding, length):
+    """The `padding` argument, a name or a list of pairs, as (name, numbers)."""
+    if isinstance(padding, str):
+        if padding == "EXPLICIT":
+            raise ValueError(
+                "'EXPLICIT' is not a valid value for `padding`. To use explicit padding, `padding` must be a list."
+            )
+        return padding, ()
+    if not isinstance(padding, (list, tuple)):
+        raise TypeError(f"Expected string for argument 'padding' not {padding!r}: give 'SAME', 'VALID', or a list of pairs.")
+    numbers = []
+    for index, pair in enumerate(padding):
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            have = f"of size {len(pair)}" if isinstance(pair, (list, tuple)) else f"of type {type(pair)}"
+            raise ValueError(
+                "When `padding` is a list, each element of `padding` must be a list/tuple of size 2. Received: "
+                f"padding={padding} with element at index {index} {have}"
+            )
+        numbers.extend(static_list(pair, "padding"))
+    if len(padding) != length:
+        raise ValueError(
+            f"When padding is a list, it must be of size {length}. Received: padding={padding} of size {len(padding)}"
+        )
+    return "EXPLICIT", tuple(numbers)
+
+
+def one_of(value, allowed, attribute):
+    """InvalidArgumentError unless the attribute's value is among those allowed."""
+    if value not in allowed:
+        names = ", ".join([f'"{name}"' for name in allowed])
+        raise invalid(f'Value for attr \'{attribute}\' of "{value}" is not in the list of allowed values: {names}.')
+
+
+def check_paddings(padding, explicit_paddings, data_format):
+    """InvalidArgumentError unless the padding is one that a window over spatial axes can have."""
+    one_of(padding, ("SAME", "VALID", "EXPLICIT"), "padding")
+    if padding != "EXPLICIT":
+        return
+    if any(cells < 0 for cells in explicit_paddings):
+        raise invalid(f"All elements of explicit_paddings must be nonnegative: received {list(explicit_paddings)}.")
+    moved = spatial_axes(data_format)[0]
+    if any(explicit_paddings[2 * a] or explicit_paddings[2 * a + 1] for a in range(len(data_format)) if a not in moved):
+        raise invalid(
+            "Nonzero explicit padding in the batch or depth dimensions is not supported: received "
+            f"{list(explicit_paddings)} for {data_format}. Pad with tf.pad first."
+        )
+
+
+def over_batches(x, rank, function):
+    """`function` of images whose several axes of batches are made one, for it takes `rank` axes."""
+    shape = x.node.aval.shape
+    if len(shape) <= rank:
+        return function(x)
+    kept = len(shape) - rank + 1
+    result = function(reshape(x, (math.prod(shape[:kept]), *shape[kept:])))
+    return reshape(result, shape[:kept] + result.node.aval.shape[1:])

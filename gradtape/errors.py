@@ -1,0 +1,11 @@
+"""The exceptions that ops raise: `tf.errors`."""
+
+from gradtape._src.core.errors import (
+    FailedPreconditionError as FailedPreconditionError,
+    InvalidArgumentError as InvalidArgumentError,
+    NotFoundError as NotFoundError,
+    OpError as OpError,
+    OutOfRangeError as OutOfRangeError,
+    ResourceExhaustedError as ResourceExhaustedError,
+    UnimplementedError as UnimplementedError,
+)

@@ -1,0 +1,65 @@
+"""Random programs give the same values and gradients recorded, op by op, and on JAX."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import gradtape as tf
+from tests.fuzz.programs import draw
+
+PROGRAMS, CHUNK = 2_000, 50
+
+
+def on_gradtape(program, seed):
+    """Value, gradients, and (for every fourth seed) the gradients of the gradients' sum of squares."""
+    random = np.random.default_rng(seed)
+    inputs = [tf.Variable(x) if random.integers(2) else tf.constant(x) for x in program.inputs]
+    persistent, look = bool(random.integers(2)), random.integers(4) == 0
+    second = seed % 4 == 0
+    with tf.GradientTape() as outer:
+        if second:
+            outer.watch(inputs)
+        with tf.GradientTape(persistent=persistent) as tape:
+            tape.watch(inputs)
+            value, values = program.run(inputs, 0)
+            if look:  # a value that is read before the gradient is asked for
+                values[len(inputs)].numpy()
+        grads = tape.gradient(value, inputs, unconnected_gradients="zero")
+        if second:
+            squares = tf.add_n([tf.reduce_sum(tf.square(tf.convert_to_tensor(g))) for g in grads])
+    again = outer.gradient(squares, inputs, unconnected_gradients="zero") if second else []
+    return [value.numpy(), *[np.asarray(tf.convert_to_tensor(g)) for g in [*grads, *again]]]
+
+
+def on_jax(program, seed):
+    def value(inputs):
+        return program.run(inputs, 1)[0]
+
+    def squares(inputs):
+        return sum(jnp.sum(g * g) for g in jax.grad(value)(inputs))
+
+    inputs = [jnp.asarray(x) for x in program.inputs]
+    result, grads = jax.value_and_grad(value)(inputs)
+    again = jax.grad(squares)(inputs) if seed % 4 == 0 else []
+    return [np.asarray(r) for r in (result, *grads, *again)]
+
+
+@pytest.mark.parametrize("chunk", range(PROGRAMS // CHUNK))
+def test_recorded_eager_and_jax_agree(chunk, fuzz_factor, count):
+    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK * (fuzz_factor if chunk == 0 else 1)):
+        program = draw(seed)
+        recorded = on_gradtape(program, seed)
+        tf.config.run_eagerly(True)
+        try:
+            eager = on_gradtape(program, seed)
+        finally:
+            tf.config.run_eagerly(False)
+        expected = on_jax(program, seed)
+        for name, got in (("recorded", recorded), ("eager", eager)):
+            assert len(got) == len(expected)
+            for index, (a, b) in enumerate(zip(got, expected, strict=True)):
+                np.testing.assert_allclose(
+                    a, b, rtol=1e-7, atol=1e-9, err_msg=f"seed {seed}, {name}, result {index}:\n{program}"
+                )
+        count("random programs compared (recorded, op by op, JAX)")

@@ -1,0 +1,24 @@
+"""All rows of the op test table, by family: the files `rows_<family>.py` of this folder."""
+
+import importlib
+from pathlib import Path
+
+FAMILIES = tuple(sorted(path.stem.removeprefix("rows_") for path in Path(__file__).parent.glob("rows_*.py")))
+
+
+def load():
+    """`({"family-name": Row}, {family: the exception that its import raised})`."""
+    rows, broken = {}, {}
+    for family in FAMILIES:
+        try:
+            module = importlib.import_module(f"tests.ops.rows_{family}")
+        except Exception as error:  # so that the other families' tests still run; a test of its own fails
+            broken[family] = error
+            continue
+        for row in module.ROWS:
+            assert f"{family}-{row.name}" not in rows, f"two rows of {family} are called {row.name}"
+            rows[f"{family}-{row.name}"] = row
+    return rows, broken
+
+
+ROWS, BROKEN = load()

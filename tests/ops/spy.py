@@ -1,0 +1,66 @@
+"""What a call recorded, and what gradient rules read: the ops by themselves, without running anything."""
+
+import contextlib
+from unittest import mock
+
+from gradtape._src.autodiff.backward import Entry, Operation
+from gradtape._src.core import engine
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.program import CALL, ELEMENT, RAN, leaf
+from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.ops.array import zeros
+
+
+@contextlib.contextmanager
+def recorded():
+    """Yields a list of `(op, attrs, input avals, aval)`, one for every op recorded meanwhile but tuple elements."""
+    seen = []
+    record, record_ran = engine.record, engine.record_ran
+
+    def spy(op, inputs, attrs=()):
+        node = record(op, inputs, attrs)
+        if op not in (CALL, ELEMENT, RAN):
+            seen.append((op, attrs, tuple([n.aval for n in inputs]), node.aval))
+        return node
+
+    def spy_ran(op, inputs, attrs, value):
+        node = record_ran(op, inputs, attrs, value)
+        seen.append((op, attrs, tuple([n.aval for n in inputs]), node.aval))
+        return node
+
+    with mock.patch.object(engine, "record", spy), mock.patch.object(engine, "record_ran", spy_ran):
+        yield seen
+
+
+def reads(op, attrs, avals, result):
+    """The names, as in `saves`, of what the op's gradient rule reads when each input that can have one needs one."""
+    inputs = tuple([leaf(a, None) for a in avals])
+    with engine.tracing():
+        node = engine.record(op, inputs, attrs)
+        cotangents = [EagerTensor(leaf(a, None)) if a.inexact else zeros(a.shape, a.type) for a in several(result)]
+        results = op.gradient(Operation(Entry(node, inputs), tuple([a.inexact for a in avals])), *cotangents)
+        pending = [_dense(dx).node for dx in several(results) if dx is not None]
+    names, seen = set(), set()
+    while pending:
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        if current is node:
+            names.add("z" if "y" in op.parameters else "y")
+        elif current.op is ELEMENT and current.inputs[0] is node:
+            names.add(f"y{current.attrs[0]}")
+        elif current in inputs:
+            names.add(op.parameters[min(inputs.index(current), len(op.parameters) - 1)])  # the last may be variadic
+        else:
+            pending += current.inputs or ()
+    return names
+
+
+def several(result):
+    """A result as a tuple: one value, or several."""
+    return tuple(result) if isinstance(result, list | tuple) else (result,)
+
+
+def _dense(dx):
+    return dx.to_dense() if isinstance(dx, IndexedSlices) else dx

@@ -1,0 +1,89 @@
+"""Every op has a gradient, a reason, or none in TensorFlow either; it has a row; and it saves no more than is read."""
+
+from unittest import mock
+
+import jax.numpy as jnp
+import pytest
+
+import gradtape as tf
+from gradtape._src.core.op import ops
+from tests.ops import test_table
+from tests.ops.rows import ROWS
+from tests.ops.spy import reads, recorded, several
+from tests.ops.table import Row, real
+
+# TensorFlow has no gradient for these either: asking for one is a LookupError there and here.
+WITHOUT_GRADIENT = frozenset("".split())
+
+# The reverse pass looks through these by itself.
+STRUCTURE = frozenset(["Ran", "TupleElement"])
+
+every_op = pytest.mark.parametrize("op_type", sorted(ops.keys() - STRUCTURE))
+in_the_table = pytest.mark.parametrize(
+    "op_type", sorted(name for name, op in ops.items() if op.kernel.__module__.startswith("gradtape._src.ops"))
+)
+
+
+@every_op
+def test_gradient_or_reason(op_type, count):
+    op = ops[op_type]
+    if op_type in WITHOUT_GRADIENT:
+        assert op.gradient is None, f"{op_type} has a gradient now: take it out of WITHOUT_GRADIENT"
+        assert op.reason is None, f"{op_type} has a reason: without a gradient in TensorFlow it should be a LookupError"
+        count("op types that TensorFlow has no gradient for")
+    elif op.gradient is None:
+        assert op.reason, f"{op_type} has neither a gradient nor a reason: give it `@gradient` or `not_differentiable`"
+        count("op types with a reason why there is no gradient")
+    else:
+        assert op.reason is None, f"{op_type} has both a gradient and a reason why there is none"
+        count("op types with a gradient")
+
+
+def test_ops_without_gradient_exist():
+    assert sorted(WITHOUT_GRADIENT - ops.keys()) == []
+
+
+@in_the_table
+def test_row(op_type):
+    covering = [name for name, row in ROWS.items() if op_type in row.ops]
+    assert covering, f"no row of the op test table has {op_type} among its ops"
+
+
+@in_the_table
+def test_what_is_saved_is_read(op_type):
+    """Over all rows of an op, its gradient reads exactly what `saves` names: nothing is kept for nothing."""
+    op = ops[op_type]
+    if op.gradient is None or op.impure:
+        assert op.saves == () or op.impure
+        return
+    read = set()
+    for row in ROWS.values():
+        if op_type in row.ops:
+            with recorded() as seen:
+                row.call(*[tf.constant(array) for array in row.args])
+            for recorded_op, attrs, avals, result in seen:
+                if recorded_op is op and any(a.inexact for a in several(result)):
+                    read |= reads(op, attrs, avals, result)
+    assert read == set(op.saves)
+
+
+class TestTheTableFindsMistakes:
+    """A gradient that is 0.1 % off, of the wrong shape or dtype, or missing, fails the row."""
+
+    @pytest.mark.parametrize(
+        "wrong, size",
+        [
+            (lambda op, dy: dy * 1.001 * (1 - op.outputs[0] * op.outputs[0]), 5),
+            (lambda op, dy: None, 6),
+            (lambda op, dy: dy * (1 - op.outputs[0].numpy() ** 2), 7),
+        ],
+        ids=["0.1 % off", "missing", "no second order"],
+    )
+    @pytest.mark.parametrize("oracle", [True, False])
+    def test_gradient(self, wrong, size, oracle):
+        row = Row("tanh", tf.tanh, (real(size + 10 * oracle),), jnp.tanh, oracle=oracle)
+        with (
+            mock.patch.object(tf.tanh.op, "gradient", wrong),
+            pytest.raises(AssertionError, match="order"),
+        ):
+            test_table.test_gradient(row, lambda what: None)

@@ -1,0 +1,339 @@
+"""Every row of the op test table: values, dtypes, gradients of first and second order, edges, errors, what is saved."""
+
+import contextlib
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+
+import gradtape as tf
+from gradtape._src.core import engine
+from gradtape._src.core.op import ops
+from tests.ops.rows import BROKEN, FAMILIES, ROWS
+from tests.ops.spy import reads, recorded, several
+from tests.ops.table import generator
+
+STEP = 1e-3
+TOLERANCE = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-5, "complex64": 1e-5}
+COMPLEX = {"float32": "complex64", "float64": "complex128"}
+REAL = {"complex64": "float32", "complex128": "float64"}
+
+
+def rows(condition=lambda row: True):
+    """Parametrize over the rows for which `condition` holds."""
+    return pytest.mark.parametrize("row", [pytest.param(row, id=name) for name, row in ROWS.items() if condition(row)])
+
+
+def reference(row, *arrays):
+    """The reference's results, as NumPy arrays."""
+    with jax.numpy_dtype_promotion("standard"), np.errstate(all="ignore"):
+        return [np.asarray(value) for value in several(row.reference(*arrays))]
+
+
+def close(received, expected, tolerance, what=""):
+    assert received.shape == expected.shape, f"{what} has shape {received.shape}, not {expected.shape}"
+    wide = "complex128" if "c" in (received.dtype.kind, expected.dtype.kind) else "float64"
+    if received.dtype.kind in "biu" and expected.dtype.kind in "biu":
+        np.testing.assert_array_equal(received, expected, err_msg=what)
+    else:
+        np.testing.assert_allclose(
+            received.astype(wide), expected.astype(wide), rtol=tolerance, atol=tolerance, err_msg=what
+        )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Values and dtypes
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_rows_can_be_imported(family):
+    if family in BROKEN:
+        raise BROKEN[family]
+
+
+@pytest.mark.parametrize(
+    "row, dtype", [pytest.param(row, dtype, id=f"{name}-{dtype}") for name, row in ROWS.items() for dtype in row.dtypes]
+)
+def test_forward(row, dtype, count):
+    arrays = row.arguments(dtype)
+    results = several(row.call(*[tf.constant(array) for array in arrays]))
+    expected = reference(row, *[full_precision(array) for array in arrays])
+    assert len(results) == len(expected)
+    names = several(row.result(dtype)) if row.result else [dtype_of(value, dtype) for value in expected]
+    tolerance = max(TOLERANCE.get(dtype, 0.0), row.tolerance * 1e-3)
+    for result, value, name in zip(results, expected, names, strict=True):
+        assert result.dtype.name == name
+        computed = result.numpy()
+        assert computed.dtype == result.dtype.as_numpy_dtype
+        assert result.shape == computed.shape
+        close(np.asarray(computed), value, tolerance)
+    count("op table: forward values compared")
+
+
+def full_precision(array):
+    """float64 or complex128 in place of a narrower type."""
+    if array.dtype.kind == "c":
+        return array.astype("complex128")
+    return array.astype("float64") if array.dtype.kind == "f" or array.dtype == ml_dtypes.bfloat16 else array
+
+
+def dtype_of(value, dtype):
+    """The name of the dtype of the result, in `dtype`, whose reference at full precision is `value`."""
+    real_part = REAL.get(dtype, dtype)
+    if value.dtype == np.float64 and (real_part.startswith("float") or real_part == "bfloat16"):
+        return real_part
+    return COMPLEX.get(real_part, "complex128") if value.dtype == np.complex128 else value.dtype.name
+
+
+@rows(lambda row: row.special)
+def test_special(row, count):
+    for arguments, value, *gradient in row.special:
+        tensors = [tf.constant(a) for a in (arguments if isinstance(arguments, tuple) else (arguments,))]
+        with tf.GradientTape() as tape:
+            tape.watch([x for x in tensors if inexact(x)])
+            results = several(row.call(*tensors))
+        for result, number in zip(results, several(value) if isinstance(value, tuple) else (value,), strict=True):
+            close(np.asarray(result.numpy()), np.asarray(number), special_tolerance(result), str(arguments))
+        if gradient:
+            expected = gradient[0] if isinstance(arguments, tuple) else (gradient[0],)
+            floating = [result for result in results if inexact(result)]
+            received = tape.gradient(floating, tensors)
+            for dx, number in zip(received, expected, strict=True):
+                assert (dx is None) == (number is None), f"gradient at {arguments}: {dx}, not {number}"
+                if dx is not None:
+                    dx = tf.convert_to_tensor(dx)
+                    close(dx.numpy(), np.asarray(number), special_tolerance(dx), f"gradient at {arguments}")
+        count("op table: special values")
+
+
+def special_tolerance(result):
+    """How far a result may be from a literal: that many digits should be written."""
+    return TOLERANCE[result.dtype.name] if result.dtype.size == 2 else 2e-6
+
+
+@rows(lambda row: row.errors)
+def test_errors(row, count):
+    for function, error, match in row.errors:
+        with pytest.raises(error, match=match):
+            function()
+        count("op table: errors")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Gradients
+
+
+def inexact(x):
+    return x.dtype.is_floating or x.dtype.is_complex
+
+
+def random_like(array, what):
+    """Random numbers of `array`'s shape and dtype, of size around 1."""
+    random = generator(what, array.shape, 0)
+    numbers = random.uniform(0.3, 1.0, array.shape) * random.choice([-1.0, 1.0], array.shape)
+    if array.dtype.kind == "c":
+        numbers = numbers + 1j * random.uniform(-1.0, 1.0, array.shape)
+    return numbers.astype(array.dtype)
+
+
+def inner(xs, ys):
+    """Σ Re(conj(x)·y) over lists of arrays: by how much a direction changes what has this gradient (None: 0)."""
+    return sum(float(np.sum((np.conj(x) * y).real)) for x, y in zip(xs, ys, strict=True) if x is not None)
+
+
+class Differentiated:
+    """A row as a function of its float arguments `x` and of a cotangent `c` for each float result."""
+
+    def __init__(self, row):
+        self.row = row
+        self.positions = row.differentiated
+        self.x = [row.args[i] for i in self.positions]
+        floating = [r for r in several(row.call(*[tf.constant(a) for a in row.args])) if inexact(r)]
+        assert floating, f"{row.name}: no result is floating; say order=0"
+        self.c = [random_like(r.numpy(), f"cotangent {i}") for i, r in enumerate(floating)]
+        self.u = [random_like(x, f"projection {i}") for i, x in enumerate(self.x)]
+
+    def call(self, x):
+        """The float results for float arguments `x` (tensors)."""
+        arguments = list(self.row.args)
+        for position, value in zip(self.positions, x, strict=True):
+            arguments[position] = value
+        tensors = [a if isinstance(a, tf.Tensor) else tf.constant(a) for a in arguments]
+        return [r for r in several(self.row.call(*tensors)) if inexact(r)]
+
+    def gradient(self, x, c):
+        """`(results, gradients)`, a gradient for each of `x`, dense or None."""
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = self.call(x)
+        gradients = tape.gradient(y, x, output_gradients=c)
+        return y, [None if dx is None else tf.convert_to_tensor(dx) for dx in gradients]
+
+    def scalars(self, x, c):
+        """`⟨c, y(x)⟩` and `⟨u, gradient(x, c)⟩` for arrays `x` and `c`: what first and second order differentiate."""
+        y, gradients = self.gradient([tf.constant(a) for a in x], [tf.constant(a) for a in c])
+        arrays = [None if dx is None else dx.numpy() for dx in gradients]
+        return inner([value.numpy() for value in y], c), inner(arrays, self.u)
+
+    def second(self):
+        """The gradients of `⟨u, gradient(x, c)⟩` to x and to c, and `gradient(x, c)`: arrays (None: nothing flows)."""
+        x, c = [tf.constant(a) for a in self.x], [tf.constant(a) for a in self.c]
+        with tf.GradientTape() as tape:
+            tape.watch([x, c])
+            _, gradients = self.gradient(x, c)
+        received = [(dx, u) for dx, u in zip(gradients, self.u, strict=True) if dx is not None]
+        to_x, to_c = tape.gradient(
+            [dx for dx, _ in received], [x, c], output_gradients=[tf.constant(u) for _, u in received]
+        )
+        return arrays_of(to_x), arrays_of(to_c), arrays_of(gradients)
+
+
+def arrays_of(tensors):
+    return [None if t is None else np.asarray(tf.convert_to_tensor(t)) for t in tensors]
+
+
+def slope(function, step=STEP):
+    """The derivative at 0 of a function of one number that gives several, to fourth order in the step."""
+    near, far = [np.subtract(function(h), function(-h)) for h in (step, 2 * step)]
+    return (8 * near - far) / (12 * step)
+
+
+@rows(lambda row: row.order >= 1 and row.differentiated)
+def test_gradient(row, count):
+    """Against the numeric derivative in a random direction, and against JAX's."""
+    it = Differentiated(row)
+    second_order = row.order >= 2
+    if second_order:
+        to_x, to_c, first = it.second()
+    else:
+        _, gradients = it.gradient([tf.constant(a) for a in it.x], [tf.constant(a) for a in it.c])
+        first = arrays_of(gradients)
+    for x, dx in zip(it.x, first, strict=True):
+        assert dx is None or (dx.shape, dx.dtype) == (x.shape, x.dtype), f"gradient is {dx.dtype}{dx.shape}"
+    v = [random_like(x, f"direction {i}") for i, x in enumerate(it.x)]
+    w = [random_like(c, f"second direction {i}") for i, c in enumerate(it.c)]
+
+    along_x = slope(lambda h: it.scalars([x + h * d for x, d in zip(it.x, v, strict=True)], it.c))
+    numbers(inner(first, v), along_x[0], row.tolerance, "first order")
+    if second_order:
+        numbers(inner(to_x, v), along_x[1], row.tolerance * 10, "second order")
+        along_c = it.scalars(it.x, w)[1]  # the gradient is linear in c
+        numbers(inner(to_c, w), along_c, row.tolerance, "second order, to the incoming gradient")
+    if row.oracle:
+        compare_with_jax(it, first, (to_x, to_c) if second_order else None)
+    count("op table: gradients of first order")
+    if second_order:
+        count("op table: gradients of second order")
+
+
+def numbers(received, expected, tolerance, what):
+    assert abs(received - expected) <= tolerance * (1 + abs(expected)), f"{what}: {received}, numerically {expected}"
+
+
+def compare_with_jax(it, first, second):
+    """Gradients against those of the reference by JAX, whose complex gradients are the conjugates of TensorFlow's."""
+
+    def conj(arrays):
+        return [jnp.conj(a) for a in arrays]
+
+    def call(x):
+        arguments = list(it.row.args)
+        for position, value in zip(it.positions, x, strict=True):
+            arguments[position] = value
+        results = several(it.row.reference(*arguments))
+        return [r for r in results if jnp.issubdtype(r.dtype, jnp.inexact)]
+
+    def gradient(x, c):
+        return conj(jax.vjp(call, x)[1](conj(c))[0])
+
+    def both(x, c):
+        if second is None:
+            return gradient(x, c), None
+        dx, pull = jax.vjp(gradient, x, c)
+        return dx, [conj(part) for part in pull(conj(it.u))]
+
+    with jax.numpy_dtype_promotion("standard"):
+        expected, expected_second = jax.jit(both)(it.x, it.c)
+    tolerance = it.row.tolerance * 1e-3
+    pairs = [("first order", first, expected)]
+    if second is not None:
+        pairs += [("second order", second[0], expected_second[0])]
+        pairs += [("second order, to the incoming gradient", second[1], expected_second[1])]
+    for what, received, numbers_ in pairs:
+        for dx, number in zip(received, numbers_, strict=True):
+            number = np.asarray(number)
+            close(np.zeros_like(number) if dx is None else dx, number, tolerance, f"{what}, against JAX")
+
+
+@rows(lambda row: row.order <= 0 and row.differentiated)
+def test_no_gradient(row):
+    tensors = [tf.constant(array) for array in row.args]
+    sources = [tensors[i] for i in row.differentiated]
+    with tf.GradientTape() as tape:
+        tape.watch(sources)
+        results = several(row.call(*tensors))
+    if row.order == 0:
+        assert tape.gradient(results, sources) == [None] * len(sources)
+    else:
+        with pytest.raises(LookupError, match="gradient registry has no entry for: "):
+            tape.gradient(results, sources)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The engine's view of it
+
+
+@contextlib.contextmanager
+def run_one_by_one():
+    engine.flush()
+    engine.eager = True
+    try:
+        yield
+    finally:
+        engine.eager = False
+
+
+@rows()
+def test_ops_one_by_one_give_the_same(row):
+    """Recorded ops, run together, agree with each op run at once."""
+
+    def run():
+        tensors = [tf.constant(array) for array in row.args]
+        sources = [tensors[i] for i in row.differentiated] if row.order >= 1 else []
+        with tf.GradientTape() as tape:
+            tape.watch(sources)
+            results = several(row.call(*tensors))
+        gradients = tape.gradient([r for r in results if inexact(r)], sources) if sources else []
+        return arrays_of(results), arrays_of(gradients)
+
+    together = run()
+    with run_one_by_one():
+        alone = run()
+    for received, expected in zip([*alone[0], *alone[1]], [*together[0], *together[1]], strict=True):
+        assert (received is None) == (expected is None)
+        if received is not None:
+            assert received.dtype == expected.dtype
+            close(received, expected, 1e-9)
+
+
+@rows()
+def test_ops_are_what_they_declare(row, count):
+    """The covered op types occur; aval rules give what tracing the kernel gives; gradients read what is saved."""
+    with recorded() as seen:
+        tensors = [tf.constant(array) for array in row.args]
+        row.call(*tensors)
+    missing = set(row.ops) - {op.type for op, *_ in seen}
+    assert not missing, f"the call records no {', '.join(sorted(missing))}"
+    for op, attrs, avals, result in dict.fromkeys(seen):
+        assert op is ops[op.type]
+        if op.infer is not None:
+            traced = op._traced(avals, attrs)
+            op.avals.pop((attrs, *avals), None)
+            stated = op.result(avals, attrs)
+            assert stated == traced, f"{op.type} on {avals}: the rule says {stated}, the kernel gives {traced}"
+            count("op table: shape rules compared with the kernel")
+        if op.gradient is not None and any(a.inexact for a in several(result)):
+            read = reads(op, attrs, avals, result)
+            assert read <= set(op.saves), f"the gradient of {op.type} reads {sorted(read)}, it saves {op.saves}"
