@@ -43,6 +43,78 @@ from gradtape._src.core.shape import TensorShape as TensorShape
 from gradtape._src.core.tensor import Tensor as Tensor
 from gradtape._src.core.variable import Variable as Variable
 
+# Arrays: making, shaping, joining, indexing
+from gradtape._src.ops.array import (
+    broadcast_dynamic_shape as broadcast_dynamic_shape,
+    broadcast_static_shape as broadcast_static_shape,
+    broadcast_to as broadcast_to,
+    ensure_shape as ensure_shape,
+    expand_dims as expand_dims,
+    identity as identity,
+    identity_n as identity_n,
+    ones as ones,
+    rank as rank,
+    reshape as reshape,
+    shape as shape,
+    shape_n as shape_n,
+    size as size,
+    squeeze as squeeze,
+    stop_gradient as stop_gradient,
+    transpose as transpose,
+    zeros as zeros,
+)
+from gradtape._src.ops.creation import (
+    eye as eye,
+    fill as fill,
+    linspace as linspace,
+    meshgrid as meshgrid,
+    one_hot as one_hot,
+    ones_like as ones_like,
+    range_ as range,
+    sequence_mask as sequence_mask,
+    unravel_index as unravel_index,
+    zeros_like as zeros_like,
+)
+from gradtape._src.ops.gather import gather as gather
+from gradtape._src.ops.indexing import newaxis as newaxis, slice_ as slice, strided_slice as strided_slice
+from gradtape._src.ops.joining import (
+    concat as concat,
+    parallel_stack as parallel_stack,
+    split as split,
+    stack as stack,
+    unstack as unstack,
+)
+from gradtape._src.ops.points import (
+    gather_nd as gather_nd,
+    scatter_nd as scatter_nd,
+    tensor_scatter_nd_add as tensor_scatter_nd_add,
+    tensor_scatter_nd_max as tensor_scatter_nd_max,
+    tensor_scatter_nd_min as tensor_scatter_nd_min,
+    tensor_scatter_nd_sub as tensor_scatter_nd_sub,
+    tensor_scatter_nd_update as tensor_scatter_nd_update,
+)
+from gradtape._src.ops.rearrange import (
+    batch_to_space as batch_to_space,
+    pad as pad,
+    repeat as repeat,
+    required_space_to_batch_paddings as required_space_to_batch_paddings,
+    reverse as reverse,
+    reverse_sequence as reverse_sequence,
+    roll as roll,
+    space_to_batch as space_to_batch,
+    space_to_batch_nd as space_to_batch_nd,
+    tile as tile,
+)
+from gradtape._src.ops import scatter as _scatter
+from gradtape._src.ops.select import (
+    boolean_mask as boolean_mask,
+    dynamic_partition as dynamic_partition,
+    dynamic_stitch as dynamic_stitch,
+    unique as unique,
+    unique_with_counts as unique_with_counts,
+    where as where,
+)
+
 # Element-wise mathematics
 from gradtape._src.ops.math import sin as sin, tanh as tanh
 

@@ -2,6 +2,7 @@
 
 import builtins
 
+import jax
 import numpy as np
 
 from gradtape._src.core import dtypes, engine
@@ -43,17 +44,17 @@ def _number(value, dtype):
         dtype = _default[type(value)]
         if type(value) is int and not -(2**31) <= value < 2**31:
             dtype = np.dtype(np.int64)
-    elif _KINDS[dtype.kind] < _KINDS[_default[type(value)].kind] or (type(value) is bool and dtype.kind != "b"):
+    elif _KINDS[dtype.kind] < _KINDS[_default[type(value)].kind]:
         raise TypeError(
-            f"Cannot convert {value!r} to EagerTensor of dtype {dtypes.as_dtype(dtype).name}. Cast the tensor, or give a "
-            f"number that {dtypes.as_dtype(dtype).name} can hold."
+            f"Cannot convert {value!r} to EagerTensor of dtype {spoken_name(dtype)}. Cast the tensor, or give a number "
+            f"that {dtypes.as_dtype(dtype).name} can hold."
         )
     try:
         return engine.number(value, dtype)
     except OverflowError:
         raise ValueError(
-            f"Cannot convert {value!r} to a tensor of dtype {dtypes.as_dtype(dtype).name}: it is out of that type's range. "
-            "Give dtype=tf.int64 or tf.float64, or a smaller number."
+            f"Can't convert Python sequence with out-of-range integer to Tensor: {value!r} does not fit "
+            f"{dtypes.as_dtype(dtype).name}. Give dtype=tf.int64 or tf.float64, or a smaller number."
         ) from None
 
 
@@ -86,74 +87,147 @@ def _holds_tensor(values):
 
 
 def to_array(value, dtype=None):
-    """`value` as an array that nobody else can change: a JAX array as it is, else the library's own NumPy copy."""
-    if hasattr(value, "__jax_array__") or type(value).__module__.startswith("jaxlib"):
-        array = value if dtype is None or value.dtype == dtype else value.astype(dtype)
-        return array
-    own_type = isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__")
-    if hasattr(value, "detach") and hasattr(value, "requires_grad"):
+    """`value` as an array that nobody else can change: a JAX array as it is, else the library's own NumPy copy.
+
+    `dtype` (NumPy's) is what it takes: NumPy arrays are cast, Python values must be able to take it.
+    """
+    if isinstance(value, jax.Array):
+        return value if dtype is None or value.dtype == dtype else value.astype(dtype)
+    if hasattr(value, "detach") and hasattr(value, "requires_grad"):  # PyTorch's arrays refuse otherwise
         value = value.detach()
+    if not isinstance(value, (list, tuple)) and hasattr(value, "__array__"):
+        return _own(np.array(value), dtype)
+    kinds = _kinds(value)
     try:
         array = np.array(value)
     except ValueError:
-        raise ValueError(
-            f"Can't convert non-rectangular Python sequence to Tensor: {str(value)[:80]}. All rows must have the same length."
-        ) from None
+        raise _no_tensor(value, kinds) from None
+    if array.dtype == object or array.dtype.kind in "USMm":
+        if kinds and all(issubclass(k, (str, bytes)) for k in kinds):
+            return _strings(array, dtype)
+        if array.dtype != object or dtype is None or not all(issubclass(k, int) for k in kinds):
+            raise _no_tensor(value, kinds)
+    if dtype is None:
+        _check_mixture(kinds)
+        return _default_type(array, kinds)
+    return _fitted(array, dtype, value)
+
+
+def _own(array, dtype):
+    """A NumPy array of the user's, copied already: native byte order, in `dtype` if one is asked for."""
     if array.dtype.kind in "US":
-        array = np.array(
-            np.vectorize(_to_bytes, otypes=[object])(array) if array.size else array.astype(object), object
-        )
+        return _strings(array, dtype)
     if array.dtype == object:
-        return _object_array(array, value, dtype)
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if not own_type and dtype is None:
-        array = _default_type(array, value)
-    if dtype is not None and array.dtype != dtype:
-        array = _cast_constant(array, dtype, value, own_type)
-    dtypes.as_dtype(array.dtype)
-    return array
+        if all(isinstance(item, (str, bytes)) for item in array.ravel()):
+            return _strings(array, dtype)
+        kind = type(array.ravel()[0]).__name__ if array.size else "object"
+        raise ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported object type {kind}).")
+    if array.dtype.newbyteorder("=") not in dtypes.BY_NUMPY:
+        raise ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported numpy type: {array.dtype}).")
+    if dtype is None:
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype.kind == "c" and dtype.kind != "c":
+        array = array.real
+    with np.errstate(all="ignore"):
+        return array.astype(dtype, copy=False)
 
 
-def _to_bytes(item):
-    return item.encode() if isinstance(item, str) else item
+def _strings(array, dtype):
+    if dtype is not None and dtype != object:
+        raise TypeError(
+            f"Cannot convert {array.ravel()[0].item()!r} to EagerTensor of dtype {spoken_name(dtype)}: a string is no number."
+        )
+    result = np.empty(array.size, object)
+    result[:] = [item.encode() if isinstance(item, str) else item for item in array.ravel().tolist()]
+    return result.reshape(array.shape)
 
 
-def _object_array(array, value, dtype):
-    if all(isinstance(item, (str, bytes)) for item in array.ravel()):
-        return np.array(np.vectorize(_to_bytes, otypes=[object])(array) if array.size else array, object)
-    if all(isinstance(item, (int, np.integer)) for item in array.ravel()):
-        raise ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(value)[:80]}")
-    raise ValueError(
-        f"Attempt to convert a value ({str(value)[:80]}) with an unsupported type ({type(value)}) to a Tensor."
+def _kinds(value):
+    """The types of the leaves of a nest of lists, in order of their first appearance: a dict used as a set."""
+    kinds = {}
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        if kind is list or kind is tuple:
+            stack.extend(reversed(item))
+        else:
+            kinds[item.dtype.type if kind is np.ndarray else kind] = None
+    return kinds
+
+
+def _check_mixture(kinds):
+    """TensorFlow's rule: no bools among numbers, and a complex number only where the first one is complex."""
+    letters = [np.dtype(k).kind for k in kinds if issubclass(k, (*NUMBERS, np.generic))]
+    if ("b" in letters and len(set(letters)) > 1) or ("c" in letters and letters[0] != "c"):
+        raise ValueError("Can't convert Python sequence with mixed types to Tensor. Give dtype=, or values of one type.")
+
+
+def _no_tensor(value, kinds):
+    """The error for a value that cannot be a tensor."""
+    strange = [k for k in kinds if not issubclass(k, (*NUMBERS, np.generic, str, bytes))]
+    if strange:
+        item = None if strange[0] is type(None) else value
+        return ValueError(
+            f"Attempt to convert a value ({str(item)[:80]}) with an unsupported type ({strange[0]}) to a Tensor."
+        )
+    if len({issubclass(k, (str, bytes)) for k in kinds}) > 1:
+        return ValueError("Can't convert Python sequence with mixed types to Tensor. Give values of one type.")
+    if any(issubclass(k, (np.datetime64, np.timedelta64)) for k in kinds):
+        return ValueError("Failed to convert a NumPy array to a Tensor (Unsupported numpy type: datetime64).")
+    if _is_rectangular(value):
+        return ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(value)[:80]}.")
+    return ValueError(
+        f"Can't convert non-rectangular Python sequence to Tensor: {str(value)[:80]}. All rows must have the same length."
     )
 
 
-def _default_type(array, value):
-    if array.dtype == np.float64:
-        return array.astype(np.float32)
-    if array.dtype == np.int64 and (array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)):
-        return array.astype(np.float32 if array.size == 0 and not isinstance(value, int) else np.int32)
+def _is_rectangular(value):
+    if not isinstance(value, (list, tuple)):
+        return True
+    nested = [isinstance(item, (list, tuple)) for item in value]
+    if any(nested):
+        return all(nested) and len({len(item) for item in value}) == 1 and all(map(_is_rectangular, value))
+    return True
+
+
+def _default_type(array, kinds):
+    """What Python numbers become: float32 and int32 (int64 where they need it). A NumPy float that comes first stays."""
+    first = next(iter(kinds), float)
+    if array.dtype.kind == "f":
+        return array.astype(np.dtype(first) if issubclass(first, np.floating) else np.float32)
+    if array.dtype == np.uint64:
+        raise ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(array)[:80]}.")
+    if array.dtype.kind in "iu" and (array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)):
+        return array.astype(np.int32)
     return array
 
 
-def _cast_constant(array, dtype, value, own_type):
-    """`array` in `dtype`, if no information of another kind is lost: 1 may become 1.0, 1.5 not 1, nor True 1."""
-    if own_type:
-        return array.astype(dtype)
-    before, after = _KINDS[array.dtype.kind], _KINDS[dtype.kind]
-    if (array.size and before > after) or (array.dtype.kind == "b" and dtype.kind != "b") or after == 4:
+def _fitted(array, dtype, value):
+    """Python values in `dtype`, if nothing is lost: 1 may become 1.0, but 1.5 not 1, and no number a bool."""
+    if array.size and array.dtype != object and _KINDS[array.dtype.kind] > _KINDS[dtype.kind]:
         raise TypeError(
-            f"Cannot convert {str(value)[:80]} to EagerTensor of dtype {dtypes.as_dtype(dtype).name}. Use tf.cast, or give "
-            "values of that type."
+            f"Cannot convert {str(value)[:80]} to EagerTensor of dtype {spoken_name(dtype)}. Use tf.cast, or give values of "
+            "that type."
         )
     if dtype.kind in "iu" and array.size:
         limits = np.iinfo(dtype)
         if array.min() < limits.min or array.max() > limits.max:
             raise ValueError(
                 f"Can't convert Python sequence with out-of-range integer to Tensor: {str(value)[:80]} does not fit "
-                f"{dtypes.as_dtype(dtype).name}."
+                f"{dtype.name}, which holds {limits.min} to {limits.max}."
             )
-    return array.astype(dtype)
+    with np.errstate(all="ignore"):
+        return array.astype(dtype, copy=False)
+
+
+SPOKEN = {"float32": "float", "float64": "double", "float16": "half"}
+
+
+def spoken_name(dtype):
+    """The name by which TensorFlow's messages call a dtype."""
+    name = dtypes.as_dtype(dtype).name
+    return SPOKEN.get(name, name)
 
 
 def operands(op, values):
@@ -202,13 +276,9 @@ def operands(op, values):
     return tuple(nodes)
 
 
-SPOKEN = {"float32": "float", "float64": "double", "float16": "half"}
-
-
 def mismatch(op, index, expected, received):
     """The error for two tensors of different dtypes."""
-    names = [dtypes.as_dtype(d).name for d in (expected, received)]
-    expected, received = [SPOKEN.get(name, name) for name in names]
+    expected, received = spoken_name(expected), spoken_name(received)
     return invalid(
         f"cannot compute {op.type} as input #{index}(zero-based) was expected to be a {expected} tensor but is a {received} "
         f"tensor [Op:{op.type}] (use tf.cast to bring both to one dtype)"
@@ -258,7 +328,9 @@ def constant(value, dtype=None, shape=None, name="Const"):
     if isinstance(value, (Tensor, Stored)):
         result = tensor(value)
         if dtype is not None and result.dtype != dtypes.as_dtype(dtype):
-            result = tensor(np.asarray(result.numpy()).astype(dtypes.as_dtype(dtype).numpy))
+            raise TypeError(
+                f"Expected tensor {result} with dtype {dtypes.as_dtype(dtype)!r}, but got dtype {result.dtype!r}. Use tf.cast."
+            )
         if shape is None:
             return result
         value, dtype = result.numpy(), result.dtype
@@ -281,7 +353,7 @@ def _shaped(array, shape):
         return np.full(shape, np.asarray(array).reshape(()), array.dtype)
     raise TypeError(
         f"Eager execution of tf.constant with unsupported shape. Tensor {str(array)[:80]} (converted from the value) has "
-        f"{array.size} elements, but got `shape` {list(shape)} with {size} elements."
+        f"{array.size} elements, but got `shape` {shape} with {size} elements)."
     )
 
 

@@ -160,7 +160,7 @@ ALL = (
     float16, uint32, uint64, float8_e5m2, float8_e4m3fn,
 )  # fmt: skip
 _by_name = {t.name: t for t in ALL} | {"double": float64, "half": float16, "float": float32}
-_by_numpy = {t.numpy: t for t in ALL}
+BY_NUMPY = {t.numpy: t for t in ALL}
 _by_enum = {t.enum: t for t in ALL}
 _by_python = {
     builtins.float: float32,
@@ -178,7 +178,7 @@ def as_dtype(value):
         return value
     try:
         if isinstance(value, np.dtype):
-            return _by_numpy[value.newbyteorder("=")] if value.kind not in "SU" else string
+            return BY_NUMPY[value.newbyteorder("=")] if value.kind not in "SU" else string
         if isinstance(value, str):
             return _by_name[value]
         if isinstance(value, type) and value in _by_python:
@@ -189,7 +189,7 @@ def as_dtype(value):
         if isinstance(found, DType):
             return found
         if value is not None:  # which NumPy takes for float64
-            return _by_numpy[np.dtype(value).newbyteorder("=")]
+            return BY_NUMPY[np.dtype(value).newbyteorder("=")]
     except (KeyError, TypeError, ValueError):
         pass
     raise TypeError(
@@ -200,7 +200,7 @@ def as_dtype(value):
 
 def is_floating(numpy_dtype):
     """Whether a NumPy dtype is real floating point, bfloat16 and the 8-bit types included."""
-    return numpy_dtype.kind == "f" or (numpy_dtype.kind == "V" and numpy_dtype in _by_numpy)
+    return numpy_dtype.kind == "f" or (numpy_dtype.kind == "V" and numpy_dtype in BY_NUMPY)
 
 
 def is_inexact(numpy_dtype):

@@ -7,7 +7,7 @@ import numpy as np
 
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, static_list, tensor
+from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -26,7 +26,9 @@ def extents(shape, what="shape"):
     shape = static_list(shape, what)
     for extent in shape:
         if extent < 0:
-            raise invalid(f"Dimension {extent} must be >= 0: {what} is {plain(shape)}, and an extent cannot be negative.")
+            raise invalid(
+                f"Dimension {extent} must be >= 0: {what} is {plain(shape)}, and an extent cannot be negative."
+            )
     return shape
 
 
@@ -105,14 +107,14 @@ not_differentiable(stop_gradient, because="stop_gradient was asked to treat its 
 def _broadcast_aval(input, shape):
     if len(input.shape) > len(shape):
         raise invalid(
-            f"Rank of input ({input.ndim}) must be no greater than rank of output shape ({len(shape)}): {plain(input.shape)} "
-            f"cannot be broadcast to {plain(shape)}. Give every axis an extent."
+            f"Rank of input ({input.ndim}) must be no greater than rank of output shape ({len(shape)}): "
+            f"{plain(input.shape)} cannot be broadcast to {plain(shape)}. Give every axis an extent."
         )
     for have, want in zip(reversed(input.shape), reversed(shape), strict=False):
         if have not in (1, want):
             raise invalid(
-                f"Incompatible shapes: {plain(input.shape)} vs. {plain(shape)}: an axis can be broadcast only if its extent "
-                "is 1. Axes are matched from the last one; expand_dims puts one in."
+                f"Incompatible shapes: {plain(input.shape)} vs. {plain(shape)}: an axis can be broadcast only if its "
+                f"extent is 1. Axes are matched from the last one; expand_dims puts one in."
             )
     return aval(shape, input.dtype)
 
@@ -145,8 +147,8 @@ def broadcast_static_shape(shape_x, shape_y):
             result.append(m)
         else:
             raise ValueError(
-                f"Incompatible shapes for broadcasting: {first} and {second}: {m} and {n} are neither equal nor 1. Axes are "
-                "matched from the last one."
+                f"Incompatible shapes for broadcasting: {first} and {second}: {m} and {n} are neither equal nor 1. "
+                f"Axes are matched from the last one."
             )
     return TensorShape(result)
 
@@ -168,7 +170,8 @@ def _reshape_aval(tensor, shape):
     if result.size != tensor.size:
         raise invalid(
             f"Input to reshape is a tensor with {tensor.size} values, but the requested shape has {result.size}: "
-            f"{plain(tensor.shape)} cannot be reshaped to {plain(shape)}. One extent may be -1, which stands for what is left."
+            f"{plain(tensor.shape)} cannot be reshaped to {plain(shape)}. One extent may be -1, which stands for what "
+            f"is left."
         )
     return result
 
@@ -188,10 +191,13 @@ def _resolve(shape, size):
     unknown = [axis for axis, extent in enumerate(shape) if extent < 0]
     for axis in unknown:
         if shape[axis] != -1:
-            raise invalid(f"Size {axis} must be non-negative, not {shape[axis]}: the requested shape is {plain(shape)}.")
+            raise invalid(
+                f"Size {axis} must be non-negative, not {shape[axis]}: the requested shape is {plain(shape)}."
+            )
     if len(unknown) > 1:
         raise invalid(
-            f"Only one input size may be -1, not both {unknown[0]} and {unknown[1]}: the requested shape is {plain(shape)}."
+            f"Only one input size may be -1, not both {unknown[0]} and {unknown[1]}: the requested shape is "
+            f"{plain(shape)}."
         )
     if not unknown:
         return shape
@@ -244,7 +250,9 @@ def expand_dims(input, axis, name=None):
         raise ValueError("expand_dims needs an axis, received None: give the place of the new axis, 0 for the front.")
     axes = static_list(axis, "axis")
     if len(axes) != 1:
-        raise invalid(f"'dim' must be a tensor with a single value: received axis={axis!r}. Call expand_dims once for each axis.")
+        raise invalid(
+            f"'dim' must be a tensor with a single value: received axis={axis!r}. Call expand_dims once for each axis."
+        )
     return _expand_dims(tensor(input), axis=axes[0])
 
 
@@ -285,8 +293,8 @@ def _ensured(x, shape):
     expected = TensorShape(shape)
     if not x.tensor_shape.is_compatible_with(expected):
         raise invalid(
-            f"Shape of tensor {plain(x.shape)} is not compatible with expected shape {plain(expected.dims)}. The extents must "
-            "agree wherever the expected shape has one."
+            f"Shape of tensor {plain(x.shape)} is not compatible with expected shape {plain(expected.dims)}. The "
+            f"extents must agree wherever the expected shape has one."
         )
     return x
 
@@ -315,8 +323,8 @@ def ensure_shape(x, shape, name=None):
 def _transposed(x, perm):
     if len(perm) != x.ndim:
         raise invalid(
-            f"transpose expects a vector of size {x.ndim}. But input(1) is a vector of size {len(perm)}: perm {list(perm)} must "
-            f"name each axis of shape {plain(x.shape)} once."
+            f"transpose expects a vector of size {x.ndim}. But input(1) is a vector of size {len(perm)}: perm "
+            f"{list(perm)} must name each axis of shape {plain(x.shape)} once."
         )
     for axis in perm:
         if not 0 <= axis < x.ndim:

@@ -19,8 +19,8 @@ def require_indices(indices):
     """InvalidArgumentError unless the Aval `indices` has a dtype that indices can have."""
     if indices.dtype not in INDICES:
         raise invalid(
-            f"Value for attr 'Tindices' of {indices.type.name} is not in the list of allowed values: int16, int32, int64. Cast "
-            "the indices, or give an empty list of them a dtype."
+            f"Value for attr 'Tindices' of {indices.type.name} is not in the list of allowed values: int16, int32, "
+            f"int64. Cast the indices, or give an empty list of them a dtype."
         )
 
 
@@ -86,7 +86,12 @@ def _(op, dy):
     return IndexedSlices(dy, indices, host_constant(np.array(shape, np.int32))), None
 
 
-@op("GatherV2Grad", infer=lambda dy, indices, axis, batch_dims, shape: aval(shape, dy.dtype), saves="indices", mixed=True)
+@op(
+    "GatherV2Grad",
+    infer=lambda dy, indices, axis, batch_dims, shape: aval(shape, dy.dtype),
+    saves="indices",
+    mixed=True,
+)
 def _gather_gradient(dy, indices, *, axis, batch_dims, shape):
     result = jnp.zeros(shape, dy.dtype)
     if 0 in dy.shape:
@@ -130,13 +135,15 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
         axis += rank
     if not batch_dims <= axis < rank:
         raise invalid(
-            f"Shape must be at least rank {max(axis, batch_dims) + 1} but is rank {rank}: gather along axis {axis} with "
-            f"batch_dims={batch_dims} from shape {plain(shape)}, where axis must be in [batch_dims, rank). [Op:GatherV2]"
+            f"Shape must be at least rank {max(axis, batch_dims) + 1} but is rank {rank}: gather along axis {axis} "
+            f"with batch_dims={batch_dims} from shape {plain(shape)}, where axis must be in [batch_dims, rank). "
+            f"[Op:GatherV2]"
         )
     for a, (m, n) in enumerate(zip(shape[:batch_dims], indices.aval.shape, strict=False)):
         if m != n:
             raise invalid(
-                f"params.shape[{a}]: {m} should be equal to indices.shape[{a}]: {n}, as batch_dims={batch_dims}. [Op:GatherV2]"
+                f"params.shape[{a}]: {m} should be equal to indices.shape[{a}]: {n}, as batch_dims={batch_dims}. "
+                f"[Op:GatherV2]"
             )
     attrs = (axis, batch_dims, shape[axis])
     check(_gather.op, (node, indices), attrs)

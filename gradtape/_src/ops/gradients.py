@@ -37,8 +37,8 @@ def to_dense(slices):
     """The whole tensor that IndexedSlices stand for: rows that are named twice are added, others are 0."""
     if slices.dense_shape is None:
         raise ValueError(
-            f"Tensor conversion requested for IndexedSlices without dense_shape: {slices!r}. Give dense_shape, the shape of "
-            "the whole, when making them."
+            f"Tensor conversion requested for IndexedSlices without dense_shape: {slices!r}. Give dense_shape, the "
+            f"shape of the whole, when making them."
         )
     shape = static_list(slices.dense_shape, "dense_shape")
     return scatter_rows(tensor(slices.values), tensor(slices.indices), shape)

@@ -16,7 +16,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import node_of, static_list, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, emit, to_numpy
+from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
 from gradtape._src.core.variable import STATE, Variable
 from gradtape._src.ops.array import host_constant, plain
 from gradtape._src.ops.joining import unstack
@@ -25,8 +25,9 @@ from gradtape._src.ops.select import boolean_mask
 newaxis = None
 INDEX = np.dtype(np.int32)
 WRONG_INDEX = (
-    "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are valid indices, "
-    "got {!r}. Use tf.gather to index with a vector, tf.boolean_mask or a bool tensor to select by a mask."
+    "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
+    "valid indices, got {!r}. Use tf.gather to index with a vector, tf.boolean_mask or a bool tensor to select by a "
+    "mask."
 )
 
 
@@ -117,8 +118,8 @@ def _assigned(value, update, *begin, axes, sizes, strides, shape):
         fits = False
     if not fits:
         raise invalid(
-            f"Cannot assign a value of shape {plain(update.shape)} into a slice of shape {plain(shape)}: give a value that "
-            "can be broadcast to the slice."
+            f"Cannot assign a value of shape {plain(update.shape)} into a slice of shape {plain(shape)}: give a value "
+            f"that can be broadcast to the slice."
         )
     return value
 
@@ -172,8 +173,12 @@ def window(shape, index):
         raise invalid("Multiple ellipses in slice spec not allowed: one `...` stands for all axes that are not named.")
     if consumed > rank:
         if not rank:
-            raise invalid("Attempting to slice scalar input: a scalar has no axes; only x[...] and x[None] can be taken.")
-        raise invalid(f"Index out of range using input dim {rank}; input has only {rank} dims: {consumed} indices were given.")
+            raise invalid(
+                "Attempting to slice scalar input: a scalar has no axes; only x[...] and x[None] can be taken."
+            )
+        raise invalid(
+            f"Index out of range using input dim {rank}; input has only {rank} dims: {consumed} indices were given."
+        )
     axes, sizes, strides, begins, result = [], [], [], [], []
     axis = 0
     for item in index if ellipses else (*index, Ellipsis):
@@ -276,8 +281,8 @@ def assign_window(variable, index, value, name=None):
     update = node_of(value, node.aval.dtype)
     if update.aval.dtype is not node.aval.dtype:
         raise ValueError(
-            f"Cannot assign a value of dtype {update.aval.type.name} to a slice of variable '{variable.name}', which has dtype "
-            f"{node.aval.type.name}. Use tf.cast."
+            f"Cannot assign a value of dtype {update.aval.type.name} to a slice of variable '{variable.name}', which "
+            f"has dtype {node.aval.type.name}. Use tf.cast."
         )
     return variable._hold(engine.record(_assign.op, (node, update, *_nodes(begins)), (axes, sizes, strides, shape)))
 
@@ -314,7 +319,9 @@ def slice_(input_, begin, size, name=None):
             if not 0 <= count <= extent - start:
                 raise invalid(f"Expected size[{axis}] in [0, {extent - start}], but got {count}")
         elif not 0 <= count <= extent:
-            raise invalid(f"Expected size[{axis}] in [0, {extent}], but got {count}: where begin is not known, size must be.")
+            raise invalid(
+                f"Expected size[{axis}] in [0, {extent}], but got {count}: where begin is not known, size must be."
+            )
         sizes.append(count)
     axes = tuple([axis for axis, count in enumerate(sizes) if count and count != shape[axis]])
     return emit(_slice.op, (x.node, *_nodes([begins[axis] for axis in axes])), (axes, tuple(sizes)))
@@ -334,7 +341,8 @@ def strided_slice(
     strides = (1,) * len(begin) if strides is None else static_list(strides, "strides")
     if not len(begin) == len(end) == len(strides):
         raise ValueError(
-            f"begin, end and strides must have one entry for each index, received {len(begin)}, {len(end)} and {len(strides)}."
+            f"begin, end and strides must have one entry for each index, received {len(begin)}, {len(end)} and "
+            f"{len(strides)}."
         )
     index = []
     for i, (start, stop, stride) in enumerate(zip(begin, end, strides, strict=True)):

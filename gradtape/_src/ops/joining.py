@@ -84,7 +84,9 @@ def concat(values, axis, name="concat"):
 
 def _check_axis(axis, rank):
     if not -rank <= axis < rank:
-        raise invalid(f"-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {axis}: axis names no axis of value.")
+        raise invalid(
+            f"-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {axis}: axis names no axis of value."
+        )
 
 
 def _equal_parts(value, num_split, axis):
@@ -95,8 +97,8 @@ def _equal_parts(value, num_split, axis):
         raise invalid(f"Value for attr 'num_split' of {num_split} must be at least minimum 1: the number of parts.")
     if extent % num_split:
         raise invalid(
-            f"Number of ways to split should evenly divide the split dimension, but got split_dim {axis} (size = {extent}) "
-            f"and num_split {num_split}. Give a list of sizes for parts that differ."
+            f"Number of ways to split should evenly divide the split dimension, but got split_dim {axis} (size = "
+            f"{extent}) and num_split {num_split}. Give a list of sizes for parts that differ."
         )
     return (aval((*value.shape[:axis], extent // num_split, *value.shape[axis + 1 :]), value.dtype),) * num_split
 
@@ -137,8 +139,9 @@ def _resolve_sizes(sizes, extent):
     known = sum([size for size in sizes if size != -1])
     if known > extent or (not unknown and known != extent):
         raise invalid(
-            "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than the "
-            f"size of the input along split_dim if not fully specified.  Got: {known}, of {extent}: the sizes are {list(sizes)}."
+            "Determined shape must either match input shape along split_dim exactly if fully specified, or be less "
+            f"than the size of the input along split_dim if not fully specified.  Got: {known}, of {extent}: the sizes "
+            f"are {list(sizes)}."
         )
     return tuple([extent - known if size == -1 else size for size in sizes])
 
@@ -157,8 +160,8 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     sizes = static_list(num_or_size_splits, "num_or_size_splits")
     if num is not None and num != len(sizes):
         raise invalid(
-            f"size of the split_tensor must be 1-D and have the same elements as outputs got 1 -D and {len(sizes)} elements, "
-            f"where num={num}."
+            f"size of the split_tensor must be 1-D and have the same elements as outputs got 1 -D and {len(sizes)} "
+            f"elements, where num={num}."
         )
     _check_axis(axis, x.ndim)
     axis %= x.ndim
@@ -216,7 +219,9 @@ def stack(values, axis=0, name="stack"):
         if axis == 0 or not values:
             return whole
         values = unstack(whole)
-    _check_stack_axis(axis, np.ndim(values[0]) + 1 if not isinstance(values[0], (Tensor, Stored)) else values[0].ndim + 1)
+    _check_stack_axis(
+        axis, np.ndim(values[0]) + 1 if not isinstance(values[0], (Tensor, Stored)) else values[0].ndim + 1
+    )
     return _pack(*values, axis=axis)
 
 

@@ -55,8 +55,8 @@ def _require_points(indices, shape, batch_dims):
     depth, rank = indices.shape[-1], len(shape) - batch_dims
     if depth > rank:
         raise invalid(
-            f"index innermost dimension length must be <= params rank; saw: {depth} vs. {rank}: the last axis of indices, of "
-            f"shape {plain(indices.shape)}, holds the coordinates into shape {plain(shape)}."
+            f"index innermost dimension length must be <= params rank; saw: {depth} vs. {rank}: the last axis of "
+            f"indices, of shape {plain(indices.shape)}, holds the coordinates into shape {plain(shape)}."
         )
 
 
@@ -75,7 +75,8 @@ def _points_of(params, indices, batch_dims, shape, ignore):
     _require_points(indices, shape, batch_dims)
     if indices.shape[:batch_dims] != shape[:batch_dims]:
         raise invalid(
-            f"batch_dims={batch_dims} axes of indices {plain(indices.shape)} and params {plain(shape)} must have equal extents."
+            f"batch_dims={batch_dims} axes of indices {plain(indices.shape)} and params {plain(shape)} must have equal "
+            f"extents."
         )
     return aval((*indices.shape[:-1], *shape[batch_dims + indices.shape[-1] :]), params.dtype)
 
@@ -143,8 +144,8 @@ def _require_updates(indices, updates, shape, batch_dims=0):
     outer, depth = indices.shape[:-1], indices.shape[-1]
     if updates.shape[: len(outer)] != outer:
         raise invalid(
-            f"Dimensions [0,{len(outer)}) of indices[shape={plain(indices.shape)}] must match dimensions [0,{len(outer)}) of "
-            f"updates[shape={plain(updates.shape)}]"
+            f"Dimensions [0,{len(outer)}) of indices[shape={plain(indices.shape)}] must match dimensions "
+            f"[0,{len(outer)}) of updates[shape={plain(updates.shape)}]"
         )
     if updates.shape[len(outer) :] != shape[batch_dims + depth :]:
         raise invalid(
@@ -190,7 +191,9 @@ def _scattered(indices, updates, shape, batch_dims=0, ignore=False):
 @public
 def scatter_nd(indices, updates, shape, bad_indices_policy="", name=None):
     """A tensor of `shape`, 0 but for `updates` at the points `indices`; those at the same point are added."""
-    return _checked(_scatter_nd.op, (node_of(indices), node_of(updates)), (extents(shape), 0, _policy(bad_indices_policy)))
+    return _checked(
+        _scatter_nd.op, (node_of(indices), node_of(updates)), (extents(shape), 0, _policy(bad_indices_policy))
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------

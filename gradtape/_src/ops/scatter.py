@@ -84,8 +84,8 @@ def _update(variable, function, indices, updates, attrs):
 def _update_rows(variable, function, sparse_delta):
     if not isinstance(sparse_delta, IndexedSlices):
         raise TypeError(
-            f"Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {sparse_delta!r}. Say which rows are meant: "
-            "tf.IndexedSlices(values, indices)."
+            f"Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {sparse_delta!r}. Say which rows are "
+            f"meant: tf.IndexedSlices(values, indices)."
         )
     shape = variable._tensor.node.aval.shape
     if not shape:
@@ -145,7 +145,9 @@ def batch_scatter_update(self, sparse_delta, use_locking=False, name=None):
     indices = tensor(sparse_delta.indices)
     batch = np.indices(indices.shape[:-1], indices.dtype.as_numpy_dtype)
     leading = np.broadcast_to(np.moveaxis(batch, 0, -1)[..., None, :], (*indices.shape, indices.ndim - 1))
-    return scatter_nd_update(self, concat([host_constant(leading.copy()), expand_dims(indices, -1)], -1), sparse_delta.values)
+    return scatter_nd_update(
+        self, concat([host_constant(leading.copy()), expand_dims(indices, -1)], -1), sparse_delta.values
+    )
 
 
 @public
@@ -194,6 +196,10 @@ Variable.scatter_update, Variable.scatter_add, Variable.scatter_sub = scatter_up
 Variable.scatter_mul, Variable.scatter_div = scatter_mul, scatter_div
 Variable.scatter_max, Variable.scatter_min = scatter_max, scatter_min
 Variable.batch_scatter_update = batch_scatter_update
-Variable.scatter_nd_update, Variable.scatter_nd_add, Variable.scatter_nd_sub = scatter_nd_update, scatter_nd_add, scatter_nd_sub
+Variable.scatter_nd_update, Variable.scatter_nd_add, Variable.scatter_nd_sub = (
+    scatter_nd_update,
+    scatter_nd_add,
+    scatter_nd_sub,
+)
 Variable.scatter_nd_max, Variable.scatter_nd_min = scatter_nd_max, scatter_nd_min
 Variable.sparse_read, Variable.gather_nd = sparse_read, variable_gather_nd

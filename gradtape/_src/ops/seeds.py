@@ -44,9 +44,9 @@ class Global:
     def __init__(self, seed=None):
         self.seed, self.streams = seed, {}
 
-    def stream(self, kind, dtype, seed):
-        """The stream of an op of type `kind` with its own `seed` or None. Ops without one share a stream."""
-        key = None if seed is None else (kind, dtype, seed)
+    def stream(self, kind, seed):
+        """The stream of ops of type `kind` with their own `seed`; with None, the one that all ops without a seed share."""
+        key = None if seed is None else (kind, seed)
         with _lock:
             found = self.streams.get(key)
             if found is None:
@@ -87,11 +87,11 @@ def set_seed(seed):
     _global = Global(plain(seed))
 
 
-def draw(kind, dtype, seed):
-    """The seed of one draw for an op of type `kind`, a Tensor."""
+def draw(kind, seed):
+    """The seed for one run of an op of type `kind` whose own seed is `seed` (or None), a Tensor."""
     draws = _drawing.draws
     if draws is None:
-        return EagerTensor(engine.constant(_global.stream(kind, dtype, seed).draw()))
+        return EagerTensor(engine.constant(_global.stream(kind, seed).draw()))
     node = leaf(SEED, None)
     draws.append((node, Stream(*_global.origin(kind, seed, len(draws)))))
     return EagerTensor(node)

@@ -36,8 +36,8 @@ def _selected(condition, t, e):
         shape = broadcast_shapes(condition.shape, broadcast_shapes(t.shape, e.shape))
     except InvalidArgumentError:
         raise invalid(
-            f"condition {plain(condition.shape)}, then {plain(t.shape)}, and else {plain(e.shape)} must be broadcastable: "
-            "extents must be equal or 1, counted from the last axis."
+            f"condition {plain(condition.shape)}, then {plain(t.shape)}, and else {plain(e.shape)} must be "
+            f"broadcastable: extents must be equal or 1, counted from the last axis."
         ) from None
     return aval(shape, t.dtype)
 
@@ -166,7 +166,9 @@ def _list_diff(x, y, *, out_idx):
 def _vector(x, what):
     x = tensor(x)
     if x.ndim != 1:
-        raise invalid(f"{what} expects a 1D vector, received shape {plain(x.shape)}: flatten it with tf.reshape(x, [-1]).")
+        raise invalid(
+            f"{what} expects a 1D vector, received shape {plain(x.shape)}: flatten it with tf.reshape(x, [-1])."
+        )
     return x
 
 

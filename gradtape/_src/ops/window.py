@@ -57,7 +57,7 @@ def spatial_axes(data_format):
     return tuple([axis for axis in range(1, len(data_format)) if axis != channel]), channel
 
 
-def sweeps(shape, extents, strides, dilations, padding, explicit_paddings, data_format):
+def sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dilations):
     """A Sweep for each spatial axis of images of `shape`; InvalidArgumentError where the window does not fit.
 
     `extents` are those of the window along the spatial axes; the other arguments have an entry for every axis.
@@ -97,7 +97,7 @@ def swept(shape, ways, channel, channels):
 # Arrays
 
 
-def padded(x, ways, fill):
+def padded(x, ways, fill=0):
     """`x` with the padding that the windows reach into, and without the cells that they do not reach."""
     paddings = [(0, 0, 0)] * x.ndim
     for way in ways:
@@ -105,7 +105,7 @@ def padded(x, ways, fill):
     return x if all(p == (0, 0, 0) for p in paddings) else lax.pad(x, jnp.asarray(fill, x.dtype), paddings)
 
 
-def views(x, ways, fill):
+def views(x, ways, fill=0):
     """For each cell of the window, in row-major order, what it meets at all its stops: strided views of `x`, padded."""
     x = padded(x, ways, fill)
     for cell in itertools.product(*[range(way.extent) for way in ways]):

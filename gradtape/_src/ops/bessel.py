@@ -1,0 +1,313 @@
+"""Bessel functions of orders 0 and 1.
+
+All but I are computed in float64 whatever the dtype, to about 1e-14:
+
+- J and Y, |x| ≤ 25: the integral Jₙ(x) = 1/π ∫₀^π cos(nθ − x sin θ) dθ by the trapezoidal rule, which is exact up to
+  some J of order 2N − n for N intervals, and Neumann's series
+  Y₀(x) = 2/π (log(x/2) + γ) J₀(x) − 4/π Σₖ (−1)ᵏ J₂ₖ(x) / k, whose terms are such integrals at the same points.
+- J and Y, |x| > 25: Hankel's asymptotic series.
+- K, x < 2: the power series.
+- K, x ≥ 2: eˣ Kₙ(x) = ∫₀^∞ exp(−u²) cosh(nt) · 2/√(2x + u²) du with u = √(2x) sinh(t/2), by the trapezoidal rule.
+
+The formulas: NIST Digital Library of Mathematical Functions, sections 10.8, 10.9, 10.17, 10.31 and 10.32.
+"""
+
+import math
+
+import jax.numpy as jnp
+from jax import lax
+
+from gradtape._src.core.define import gradient, op
+from gradtape._src.ops.arithmetic import masked, reciprocal, sign
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.compare import equal, not_equal
+from gradtape._src.ops.shapes import FLOATING, only, same
+
+_FLOAT = only(FLOATING, same)
+_EULER = 0.5772156649015329
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Kernels
+
+_INTERVALS = 64
+_HALF = _INTERVALS // 2
+_ANGLES = [math.pi * i / _INTERVALS for i in range(_HALF + 1)]  # the integrands are even about π/2
+_SINES = [math.sin(angle) for angle in _ANGLES]
+_WEIGHTS = [(1 if i in (0, _HALF) else 2) / _INTERVALS for i in range(_HALF + 1)]
+_NEUMANN = [
+    weight * sum([(-1) ** k * math.cos(2 * k * angle) / k for k in range(1, _HALF)])
+    for weight, angle in zip(_WEIGHTS, _ANGLES, strict=True)
+]
+_HANKEL_FROM = 25.0
+
+
+def _hankel_coefficients(order, count=20):
+    """aₖ(n) = Π (4n² − (2i − 1)²) / (k! 8ᵏ)."""
+    coefficients = [1.0]
+    for k in range(1, count):
+        coefficients.append(coefficients[-1] * (4 * order * order - (2 * k - 1) ** 2) / (8 * k))
+    return coefficients
+
+
+_HANKEL = [_hankel_coefficients(order) for order in (0, 1)]
+_STEP = 0.3
+_NODES = [(_STEP * i, _STEP * math.exp(-((_STEP * i) ** 2)) * (0.5 if i == 0 else 1.0)) for i in range(24)]
+
+
+def _in_float64(kernel, x):
+    return kernel(x.astype(jnp.float64)).astype(x.dtype)
+
+
+def _near(x, order):
+    """Jₙ and Yₙ for 0 < x ≤ 25."""
+    log_x = (2.0 / math.pi) * (jnp.log(x / 2) + _EULER)
+    j0 = j1 = rest0 = rest1 = 0.0
+    for sine, weight, neumann in zip(_SINES, _WEIGHTS, _NEUMANN, strict=True):
+        cosine = jnp.cos(x * sine)
+        j0, rest0 = j0 + weight * cosine, rest0 + neumann * cosine
+        if order:
+            sine_term = sine * jnp.sin(x * sine)
+            j1, rest1 = j1 + weight * sine_term, rest1 + neumann * sine_term
+    if order:
+        return j1, log_x * j1 - (4.0 / math.pi) * rest1 - (2.0 / math.pi) * j0 / x
+    return j0, log_x * j0 - (4.0 / math.pi) * rest0
+
+
+def _far(x, order):
+    """Jₙ and Yₙ for x > 25."""
+    series = [0.0, 0.0]
+    for k in reversed(range(len(_HANKEL[order]))):
+        series[k % 2] = (-1) ** (k // 2) * _HANKEL[order][k] + series[k % 2] / (x * x)
+    even, odd = series[0], series[1] / x
+    cosine, sine = jnp.cos(x), jnp.sin(x)
+    if order:
+        cosine, sine = sine - cosine, -(sine + cosine)
+    else:
+        cosine, sine = cosine + sine, sine - cosine
+    size = lax.rsqrt(math.pi * x)
+    return size * (even * cosine - odd * sine), size * (even * sine + odd * cosine)
+
+
+def _oscillating(order, kind):
+    """The kernel of J (kind 0) or Y (kind 1), for x ≥ 0."""
+
+    def kernel(x):
+        near = x <= _HANKEL_FROM
+        one = jnp.ones((), x.dtype)
+        return jnp.where(near, _near(jnp.where(near, x, one), order)[kind], _far(jnp.where(near, 100 * one, x), order)[kind])
+
+    return kernel
+
+
+def _i(x):
+    """I₀ and I₁."""
+    grown = jnp.exp(jnp.abs(x))
+    return lax.bessel_i0e(x) * grown, lax.bessel_i1e(x) * grown
+
+
+def _small_k(x, order):
+    """Kₙ for 0 < x < 2."""
+    square, term, harmonic = x * x / 4, 1.0, 0.0
+    rest0 = rest1 = 0.0
+    for k in range(1, 16):
+        term, harmonic = term * square / (k * k), harmonic + 1 / k
+        rest0, rest1 = rest0 + term * harmonic, rest1 + k * term * harmonic
+    i0, i1 = _i(x)
+    log_x = jnp.log(x / 2) + _EULER
+    return i0 / x + log_x * i1 - rest1 * 2 / x if order else rest0 - log_x * i0
+
+
+def _large_k(x, order):
+    """eˣ Kₙ for x ≥ 2."""
+    total = 0.0
+    for u, weight in _NODES:
+        term = 2 * weight * lax.rsqrt(2 * x + u * u)
+        total = total + (term * (1 + u * u / x) if order else term)
+    return total
+
+
+def _decaying(order, scaled):
+    """The kernel of Kₙ, or of eˣ Kₙ: ∞ for x ≤ 0."""
+
+    def kernel(x):
+        small, two = x < 2, jnp.array(2, x.dtype)
+        below, above = jnp.where(small, x, two / 2), jnp.where(small, two, x)
+        result = jnp.where(
+            small,
+            _small_k(below, order) * (jnp.exp(below) if scaled else 1.0),
+            _large_k(above, order) * (1.0 if scaled else jnp.exp(-above)),
+        )
+        return jnp.where(x <= 0, jnp.inf, result)
+
+    return kernel
+
+
+def _by_x(x, y):
+    """`y / x`, and 0 where `x` is 0."""
+    return masked(y / (x + cast(equal(x, 0), x.dtype)), not_equal(x, 0))
+
+
+def _half_at_zero(x, slope):
+    """`slope`, and 1/2 where `x` is 0."""
+    return masked(slope, not_equal(x, 0)) + 0.5 * cast(equal(x, 0), x.dtype)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# First kind
+
+
+@op("BesselJ0", infer=_FLOAT, saves="x")
+def bessel_j0(x):
+    """Bessel function of the first kind J₀(x), element-wise. Float."""
+    return _in_float64(lambda x: _oscillating(0, 0)(jnp.abs(x)), x)
+
+
+@gradient(bessel_j0)
+def _(op, dy):
+    return -dy * bessel_j1(op.inputs[0])
+
+
+@op("BesselJ1", infer=_FLOAT, saves="x y")
+def bessel_j1(x):
+    """Bessel function of the first kind J₁(x), element-wise. Float."""
+    return _in_float64(lambda x: jnp.sign(x) * _oscillating(1, 0)(jnp.abs(x)), x)
+
+
+@gradient(bessel_j1)
+def _(op, dy):
+    (x,), (y,) = op.inputs, op.outputs
+    return dy * _half_at_zero(x, bessel_j0(x) - _by_x(x, y))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Second kind
+
+
+def _second_kind(order, x):
+    positive = x > 0
+    result = _oscillating(order, 1)(jnp.where(positive, x, jnp.ones((), x.dtype)))
+    return jnp.where(positive, result, jnp.where(jnp.isnan(x), x, -jnp.inf))
+
+
+@op("BesselY0", infer=_FLOAT, saves="x")
+def bessel_y0(x):
+    """Bessel function of the second kind Y₀(x), element-wise: -∞ for x ≤ 0. Float."""
+    return _in_float64(lambda x: _second_kind(0, x), x)
+
+
+@gradient(bessel_y0)
+def _(op, dy):
+    return -dy * bessel_y1(op.inputs[0])
+
+
+@op("BesselY1", infer=_FLOAT, saves="x y")
+def bessel_y1(x):
+    """Bessel function of the second kind Y₁(x), element-wise: -∞ for x ≤ 0. Float."""
+    return _in_float64(lambda x: _second_kind(1, x), x)
+
+
+@gradient(bessel_y1)
+def _(op, dy):
+    (x,), (y,) = op.inputs, op.outputs
+    return dy * (bessel_y0(x) - y / x)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Modified, first kind
+
+
+@op("BesselI0", infer=_FLOAT, saves="x")
+def bessel_i0(x):
+    """Modified Bessel function of the first kind I₀(x), element-wise. Float."""
+    return _i(x)[0]
+
+
+@gradient(bessel_i0)
+def _(op, dy):
+    return dy * bessel_i1(op.inputs[0])
+
+
+@op("BesselI0e", infer=_FLOAT, saves="x y")
+def bessel_i0e(x):
+    """exp(−|x|) I₀(x), element-wise. Float."""
+    return lax.bessel_i0e(x)
+
+
+@gradient(bessel_i0e)
+def _(op, dy):
+    (x,), (y,) = op.inputs, op.outputs
+    return dy * (bessel_i1e(x) - sign(x) * y)
+
+
+@op("BesselI1", infer=_FLOAT, saves="x y")
+def bessel_i1(x):
+    """Modified Bessel function of the first kind I₁(x), element-wise. Float."""
+    return _i(x)[1]
+
+
+@gradient(bessel_i1)
+def _(op, dy):
+    (x,), (y,) = op.inputs, op.outputs
+    return dy * _half_at_zero(x, bessel_i0(x) - _by_x(x, y))
+
+
+@op("BesselI1e", infer=_FLOAT, saves="x y")
+def bessel_i1e(x):
+    """exp(−|x|) I₁(x), element-wise. Float."""
+    return lax.bessel_i1e(x)
+
+
+@gradient(bessel_i1e)
+def _(op, dy):
+    (x,), (y,) = op.inputs, op.outputs
+    return dy * _half_at_zero(x, bessel_i0e(x) - y * sign(x) - _by_x(x, y))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Modified, second kind
+
+
+@op("BesselK0", infer=_FLOAT, saves="x")
+def bessel_k0(x):
+    """Modified Bessel function of the second kind K₀(x), element-wise: ∞ for x ≤ 0. Float."""
+    return _in_float64(_decaying(0, scaled=False), x)
+
+
+@gradient(bessel_k0)
+def _(op, dy):
+    return -dy * bessel_k1(op.inputs[0])
+
+
+@op("BesselK0e", infer=_FLOAT, saves="x y")
+def bessel_k0e(x):
+    """eˣ K₀(x), element-wise: ∞ for x ≤ 0. Float."""
+    return _in_float64(_decaying(0, scaled=True), x)
+
+
+@gradient(bessel_k0e)
+def _(op, dy):
+    return dy * (op.outputs[0] - bessel_k1e(op.inputs[0]))
+
+
+@op("BesselK1", infer=_FLOAT, saves="x y")
+def bessel_k1(x):
+    """Modified Bessel function of the second kind K₁(x), element-wise: ∞ for x ≤ 0. Float."""
+    return _in_float64(_decaying(1, scaled=False), x)
+
+
+@gradient(bessel_k1)
+def _(op, dy):
+    (x,), (y,) = op.inputs, op.outputs
+    return dy * (-bessel_k0(x) - y / x)
+
+
+@op("BesselK1e", infer=_FLOAT, saves="x y")
+def bessel_k1e(x):
+    """eˣ K₁(x), element-wise: ∞ for x ≤ 0. Float."""
+    return _in_float64(_decaying(1, scaled=True), x)
+
+
+@gradient(bessel_k1e)
+def _(op, dy):
+    (x,), (y,) = op.inputs, op.outputs
+    return dy * (y * (1.0 - reciprocal(x)) - bessel_k0e(x))

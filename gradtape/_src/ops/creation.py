@@ -1,0 +1,302 @@
+"""Tensors made from a shape, bounds or indices: fill, eye, range, linspace, one_hot, masks, grids."""
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import static, static_list, tensor
+from gradtape._src.core.define import gradient, not_differentiable, op, ran
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Stored, Tensor, to_numpy
+from gradtape._src.ops.array import (
+    _broadcast_to,
+    _reshape,
+    broadcast_to,
+    expand_dims,
+    extents,
+    filled,
+    host_constant,
+    plain,
+)
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.joining import concat
+from gradtape._src.ops.reduction import reduce_sum
+from gradtape._src.ops.shapes import broadcast_shapes
+
+
+def _like(input, value, dtype):
+    x = tensor(input)
+    return filled(x.node.aval.shape, value, x.dtype if dtype is None else dtype)
+
+
+@public
+def zeros_like(input, dtype=None, name=None, layout=None):
+    """Zeros in the shape of `input`, and in its dtype unless another is given."""
+    return _like(input, 0, dtype)
+
+
+@public
+def ones_like(input, dtype=None, name=None, layout=None):
+    """Ones in the shape of `input`, and in its dtype unless another is given."""
+    return _like(input, 1, dtype)
+
+
+def _filled_aval(value, dims):
+    if value.ndim:
+        raise invalid(
+            f"value must represent a scalar, got shape {plain(value.shape)}: tf.broadcast_to repeats more than one."
+        )
+    return aval(dims, value.dtype)
+
+
+@op("Fill", infer=_filled_aval, cheap=True)
+def _fill(value, *, dims):
+    return jnp.broadcast_to(value, dims)
+
+
+@gradient(_fill)
+def _(op, dy):
+    return reduce_sum(dy)
+
+
+@public
+def fill(dims, value, name=None, layout=None):
+    """A tensor of shape `dims`, each element the scalar `value`."""
+    return _fill(tensor(value), dims=extents(dims, "dims"))
+
+
+@op("Eye", infer=lambda rows, columns, dtype: aval((rows, columns), dtype), cheap=True)
+def _eye(*, rows, columns, dtype):
+    return jnp.eye(rows, columns, dtype=dtype)
+
+
+not_differentiable(_eye, because="it has no inputs")
+
+
+@public
+def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
+    """The identity matrix of `num_rows` rows (and `num_columns` columns), repeated over `batch_shape`."""
+    rows = static(num_rows, "num_rows")
+    columns = rows if num_columns is None else static(num_columns, "num_columns")
+    extents((rows, columns), "the shape of eye")
+    matrix = _eye(rows=rows, columns=columns, dtype=dtypes.as_dtype(dtype).numpy)
+    return (
+        matrix if batch_shape is None else broadcast_to(matrix, (*extents(batch_shape, "batch_shape"), rows, columns))
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sequences of numbers
+
+_RANGES = (dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+
+
+@op("Range")
+def _range(start, limit, delta, *, dtype):
+    count = _count(start[()], limit[()], delta[()], dtype)
+    if dtype.kind in "iu":
+        return start + np.arange(count, dtype=dtype) * delta
+    return (float(start) + np.arange(count) * float(delta)).astype(dtype)
+
+
+not_differentiable(_range, because="range gives as many numbers as its bounds say: their number jumps")
+
+
+def _count(start, limit, delta, dtype):
+    """How many numbers there are from `start` to before `limit`, `delta` apart."""
+    if dtype.kind in "iu":
+        return len(range(int(start), int(limit), int(delta)))
+    return max(math.ceil((float(limit) - float(start)) / float(delta)), 0)
+
+
+@public
+def range_(start, limit=None, delta=1, dtype=None, name="range"):
+    """The numbers from `start` up to, but without, `limit`, `delta` apart. `range(limit)` starts at 0.
+
+    int32, int64 or floating: `dtype`, or the widest of the arguments' types. InvalidArgumentError if `limit` lies on the
+    wrong side of `start`. Values of tensors are taken, as they say how many numbers there are.
+    """
+    if limit is None:
+        start, limit = 0, start
+    if dtype is not None:
+        dtype = dtypes.as_dtype(dtype)
+    bounds = [x if isinstance(x, (Tensor, Stored)) else tensor(x, dtype) for x in (start, limit, delta)]
+    for what, bound in zip(("start", "limit", "delta"), bounds, strict=True):
+        if bound.ndim:
+            raise invalid(f"{what} must be a scalar, not shape {plain(bound.shape)} [Op:Range]")
+        if bound.dtype not in _RANGES:
+            raise TypeError(
+                f"range takes int32, int64 and floating-point numbers, received {what} of dtype {bound.dtype.name}."
+            )
+    dtype = dtype or max([bound.dtype for bound in bounds], key=_RANGES.index)
+    start, limit, delta = [cast(bound, dtype) for bound in bounds]
+    values = [to_numpy(x.node)[()] for x in (start, limit, delta)]
+    if values[2] == 0:
+        raise invalid(f"Requires delta != 0: {values[2]} [Op:Range]")
+    if (values[0] > values[1]) if values[2] > 0 else (values[0] < values[1]):
+        sign, relation = (">", "<=") if values[2] > 0 else ("<", ">=")
+        raise invalid(f"Requires start {relation} limit when delta {sign} 0: {values[0]}/{values[1]} [Op:Range]")
+    if any(isinstance(bound, (Tensor, Stored)) for bound in bounds):
+        return ran(_range, start, limit, delta, attrs=(dtype.numpy,))
+    return host_constant(_range.op.kernel(*values, dtype=dtype.numpy))
+
+
+@public
+def linspace(start, stop, num, name=None, axis=0):
+    """`num` evenly spaced numbers from `start` to `stop`, both included, along a new axis `axis`.
+
+    `start` and `stop` may be tensors, which are broadcast. Integers give float64. InvalidArgumentError if `num` < 0.
+    """
+    first = tensor(start)
+    last = tensor(stop, first.dtype) if not isinstance(stop, (Tensor, Stored)) else tensor(stop)
+    if first.dtype.is_integer:
+        first, last = cast(first, dtypes.float64), cast(last, dtypes.float64)
+    count = static(num, "num")
+    if count < 0:
+        raise invalid(f"linspace needs num >= 0, received {count}.")
+    shape = broadcast_shapes(first.node.aval.shape, last.node.aval.shape)
+    first, last = [expand_dims(broadcast_to(x, shape), axis) for x in (first, last)]
+    axis = static(axis, "axis") % first.ndim
+    if count == 0:
+        return filled((*shape[:axis], 0, *shape[axis:]), 0, first.dtype)
+    if count == 1:
+        return first
+    steps = np.arange(1, count - 1).astype(first.dtype.as_numpy_dtype)
+    steps = steps.reshape([-1 if a == axis else 1 for a in range(first.ndim)])
+    return concat([first, first + (last - first) / (count - 1) * steps, last], axis)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# From indices
+
+_CLASSES = (dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64)
+
+
+def _one_hot_aval(indices, on_value, off_value, depth, axis):
+    if indices.type not in _CLASSES:
+        raise invalid(
+            f"Value for attr 'TI' of {indices.type.name} is not in the list of allowed values: uint8, int8, int32, "
+            f"int64. Cast the indices."
+        )
+    if depth < 0:
+        raise invalid(f"depth must be non-negative, got: {depth}")
+    if not -1 <= axis <= indices.ndim:
+        raise invalid(f"Expected axis to be -1 or between [0, {indices.ndim + 1}).  But received: {axis}")
+    axis = indices.ndim if axis == -1 else axis
+    return aval((*indices.shape[:axis], depth, *indices.shape[axis:]), on_value.dtype)
+
+
+@op("OneHot", infer=_one_hot_aval, mixed=True)
+def _one_hot(indices, on_value, off_value, *, depth, axis):
+    axis = indices.ndim if axis == -1 else axis
+    indices = jnp.expand_dims(indices.astype(jnp.int64), axis)
+    shape = (*indices.shape[:axis], depth, *indices.shape[axis + 1 :])
+    return jnp.where(lax.broadcasted_iota(jnp.int64, shape, axis) == indices, on_value, off_value)
+
+
+not_differentiable(
+    _one_hot, because="its inputs are class numbers: TensorFlow gives on_value and off_value none either"
+)
+
+
+@public
+def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+    """For each class number in `indices` a vector of `depth`: `on_value` (1) at that place, `off_value` (0) elsewhere.
+
+    The vectors lie along `axis` (the last). A number outside of [0, depth) gives `off_value` everywhere.
+    """
+    dtype = None if dtype is None else dtypes.as_dtype(dtype)
+    on, off = [None if value is None else tensor(value, hint=dtype) for value in (on_value, off_value)]
+    for what, value in (("on_value", on), ("off_value", off)):
+        if value is not None and dtype is not None and value.dtype is not dtype:
+            raise TypeError(f"dtype {value.dtype!r} of {what} does not match dtype parameter {dtype!r}")
+    if on is not None and off is not None and on.dtype is not off.dtype:
+        raise TypeError(f"dtype {on.dtype!r} of on_value does not match dtype {off.dtype!r} of off_value")
+    if dtype is None:
+        dtype = next((value.dtype for value in (on, off) if value is not None), dtypes.float32)
+    on = tensor(1, dtype) if on is None else on
+    off = tensor(0, dtype) if off is None else off
+    axis = -1 if axis is None else static(axis, "axis")
+    return _one_hot(tensor(indices), on, off, depth=static(depth, "depth"), axis=axis)
+
+
+@op("SequenceMask", infer=lambda lengths, maxlen, dtype: aval((*lengths.shape, maxlen), dtype))
+def _sequence_mask(lengths, *, maxlen, dtype):
+    lengths = lengths[..., None]
+    shape = (*lengths.shape[:-1], maxlen)
+    return (lax.broadcasted_iota(lengths.dtype, shape, len(shape) - 1) < lengths).astype(dtype)
+
+
+not_differentiable(_sequence_mask, because="a mask is piecewise constant")
+
+
+@public
+def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
+    """For each of `lengths` a row of `maxlen` (the greatest length): true (1) for as many places, then false (0)."""
+    lengths = tensor(lengths)
+    if maxlen is None:
+        longest = math.ceil(to_numpy(lengths.node).max(initial=0))
+    else:
+        given = tensor(maxlen)
+        if given.ndim:
+            raise ValueError(
+                f"Argument `maxlen` must be scalar for sequence_mask, received `maxlen` = {given.numpy()} with shape "
+                f"'{given.shape}' instead"
+            )
+        longest = static(given, "maxlen")
+    return _sequence_mask(lengths, maxlen=longest, dtype=dtypes.as_dtype(dtype).numpy)
+
+
+@public
+def meshgrid(*args, **kwargs):
+    """Coordinates on a grid: for vectors x, y, … a list of tensors, each with an axis for every vector.
+
+    `indexing="xy"` (Cartesian) lets the first two axes change places, `indexing="ij"` (matrix) does not.
+    """
+    indexing = kwargs.pop("indexing", "xy")
+    kwargs.pop("name", None)
+    if kwargs:
+        raise TypeError(f"'{next(iter(kwargs))}' is an invalid keyword argument for this function")
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"Argument `indexing` parameter must be either 'xy' or 'ij', got '{indexing}'")
+    vectors = [tensor(x) for x in args]
+    places = list(range(len(vectors)))
+    if indexing == "xy" and len(vectors) > 1:
+        places[:2] = 1, 0
+    sizes = [x.node.aval.size for x in vectors]
+    shape = tuple([sizes[place] for place in places])
+    columns = [tuple([size if axis == place else 1 for axis in places]) for place, size in enumerate(sizes)]
+    return [_broadcast_to(_reshape(x, shape=column), shape=shape) for x, column in zip(vectors, columns, strict=True)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Places in a shape
+
+
+def _outside_dims(indices, dims):
+    if indices.size and indices.max() >= math.prod(dims):
+        return f"index is out of bound as with dims: {indices.max()} is not below {math.prod(dims)}, the size of {plain(dims)}"
+    return None
+
+
+@op("UnravelIndex", infer=lambda indices, dims: aval((len(dims), *indices.shape), indices.dtype), status=_outside_dims,
+    checked="indices")  # fmt: skip
+def _unravel_index(indices, *, dims):
+    coordinates = []
+    for extent in reversed(dims[1:]):
+        coordinates.append(lax.rem(indices, jnp.array(extent, indices.dtype)))
+        indices = lax.div(indices, jnp.array(extent, indices.dtype))
+    return jnp.stack([indices, *reversed(coordinates)])
+
+
+not_differentiable(_unravel_index, because="its inputs and results are integers: places, not values")
+
+
+@public
+def unravel_index(indices, dims, name=None):
+    """The coordinates, in an array of shape `dims`, of the elements with the numbers `indices`: shape [rank, …]."""
+    return _unravel_index(tensor(indices), dims=static_list(dims, "dims"))

@@ -1,0 +1,85 @@
+"""Dropout: some elements become 0, the others grow, so that the mean stays."""
+
+import numbers
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.ops import seeds
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.compare import greater_equal
+from gradtape._src.ops.random import Own, static_shape, stateless_seed, uniform_numbers
+from gradtape._src.ops.select import where
+
+
+def _dropped(x, rate, noise_shape, uniform):
+    """`x` with the elements set to 0 where `uniform(shape, dtype)` is below `rate`, the others divided by 1 − rate."""
+    is_number = isinstance(rate, numbers.Real)
+    if is_number and not 0 <= rate < 1:
+        raise ValueError(f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}")
+    x = tensor(x)
+    if not x.dtype.is_floating:
+        raise ValueError(
+            f"`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype={x.dtype}. Use tf.cast."
+        )
+    if is_number:
+        scaled = x * (1 / (1 - float(rate)))
+    elif not is_tensor(rate):
+        raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
+    else:
+        rate = tensor(rate)
+        if rate.ndim:
+            raise ValueError(f"Shape {rate.shape} must have rank 0: `rate` is one number for all elements.")
+        if rate.dtype != x.dtype:
+            raise ValueError(
+                "`x.dtype` must be compatible with `rate.dtype`. "
+                f"Received: x.dtype={x.dtype} and rate.dtype={rate.dtype}. Use tf.cast."
+            )
+        scaled = x / (1 - rate)
+    # A 16-bit number could not say whether it is below 0.001
+    noise = uniform(_noise_shape(x, noise_shape), dtypes.float32 if x.dtype.size < 4 else x.dtype)
+    return where(greater_equal(noise, cast(rate, noise.dtype) if is_tensor(rate) else float(rate)), scaled, 0.0)
+
+
+def _noise_shape(x, noise_shape):
+    if noise_shape is None:
+        return tuple(x.shape)
+    if not is_tensor(noise_shape):
+        dims = TensorShape(noise_shape).dims
+        if len(dims) == x.ndim:
+            return tuple([n if extent is None else extent for n, extent in zip(x.shape, dims, strict=True)])
+    return static_shape(noise_shape)
+
+
+@public
+def dropout(x, rate, noise_shape=None, seed=None, name=None):
+    """`x` with elements set to 0, each with probability `rate`, and the others divided by 1 − rate.
+
+    `noise_shape` broadcasts with `x` (None in it: the extent of `x`): where its extent is 1, elements stay or go together.
+    `rate` is a number in [0, 1) or a scalar tensor of the floating dtype of `x`. See `tf.random.set_seed` for `seed`.
+    """
+    if isinstance(rate, numbers.Real) and rate == 0 and tensor(x).dtype.is_floating:
+        seeds.draw(uniform_numbers.stateful.op.type, seed)  # what is drawn next does not depend on the rate
+        return tensor(x)
+    return _dropped(x, rate, noise_shape, lambda shape, dtype: _noise(Own(seed), shape, dtype))
+
+
+@public
+def stateless_dropout(x, rate, seed, rng_alg=None, noise_shape=None, name=None):
+    """As `dropout`: the same elements for the same `seed` of two integers."""
+    if isinstance(rate, numbers.Real) and rate == 0 and tensor(x).dtype.is_floating:
+        return tensor(x)
+    return _dropped(x, rate, noise_shape, lambda shape, dtype: _noise(stateless_seed(seed), shape, dtype))
+
+
+def _noise(source, shape, dtype):
+    return uniform_numbers(source, shape=shape, dtype=dtype.numpy)
+
+
+@public
+def general_dropout(x, rate, uniform_sampler, noise_shape=None, name=None):
+    """As `dropout`, with uniform numbers in [0, 1) from `uniform_sampler(shape=…, dtype=…)`."""
+    if isinstance(rate, numbers.Real) and rate == 0 and tensor(x).dtype.is_floating:
+        return tensor(x)
+    return _dropped(x, rate, noise_shape, lambda shape, dtype: uniform_sampler(shape=shape, dtype=dtype))

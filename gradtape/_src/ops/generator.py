@@ -1,0 +1,227 @@
+"""`tf.random.Generator`: random numbers whose state is a variable."""
+
+import enum
+import os
+
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.variable import Variable
+from gradtape._src.ops.array import host_constant
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.distributions import draw_binomial
+from gradtape._src.ops.joining import concat
+from gradtape._src.ops.random import BITS, INDEX, _any_integers, _key, _normal, _truncated_normal, draw_normal
+from gradtape._src.ops.random import draw_uniform, static_shape
+from gradtape._src.ops.shapes import FLOATING
+
+
+class Algorithm(enum.Enum):
+    """The form of a generator's state: three words (a counter of two, and a key), two words, or the default, three.
+
+    The names are TensorFlow's; the numbers are those of Threefry for all of them.
+    """
+
+    PHILOX = 1
+    THREEFRY = 2
+    AUTO_SELECT = 3
+
+
+WORDS = {Algorithm.PHILOX: 3, Algorithm.THREEFRY: 2}
+PER_NUMBER = 256  # what TensorFlow adds to the counter for each number
+
+
+def _algorithm(alg):
+    """The argument `alg` as an Algorithm other than AUTO_SELECT."""
+    if isinstance(alg, Algorithm):
+        found = alg
+    elif isinstance(alg, str):
+        found = Algorithm.__members__.get(alg.upper())
+    else:
+        number = 3 if alg is None else int(tensor(alg).numpy())
+        found = Algorithm(number) if number in (1, 2, 3) else None
+    if found is None:
+        raise ValueError(
+            f"Argument `alg` got unsupported value {alg}. Supported values are philox for the Philox algorithm, threefry for "
+            "the ThreeFry algorithm, and auto_select for auto-selection."
+        )
+    return Algorithm.PHILOX if found is Algorithm.AUTO_SELECT else found
+
+
+@public
+def create_rng_state(seed, alg):
+    """The state of a generator that begins with `seed` (an integer, or a few): a vector of int64, to give to from_state."""
+    words = WORDS[_algorithm(alg)]
+    if isinstance(seed, (int, np.integer)):
+        array = np.array([(int(seed) >> 64 * i) & (2**64 - 1) for i in range(words)], np.uint64).astype(np.int64)
+    else:
+        given = np.asarray(cast(tensor(seed), dtypes.int64)).ravel()
+        if given.size > words:
+            raise ValueError(f"A seed may have at most {words} integers for this algorithm, received {given.size}.")
+        array = np.concatenate([np.zeros(words - given.size, np.int64), given])
+    return host_constant(array)
+
+
+class Generator:
+    """A source of random numbers with a state of its own, a variable: the same numbers from the same state.
+
+    Made by `Generator.from_seed(1)`, `from_non_deterministic_state()`, `from_state(state, alg)`, or as a copy of another.
+    What is drawn advances the state; draws from one state are the same on every device and in every thread.
+    """
+
+    @public
+    def __init__(self, copy_from=None, state=None, alg=None):
+        if copy_from is not None:
+            if state is not None or alg is not None:
+                raise ValueError("Give either copy_from, or state and alg.")
+            state, alg = copy_from.state, copy_from.algorithm
+        elif state is None or alg is None:
+            raise ValueError("A Generator needs a state and an alg. Call tf.random.Generator.from_seed(seed) to make one.")
+        algorithm = _algorithm(alg)
+        state = cast(tensor(state), dtypes.int64)
+        if state.shape != (WORDS[algorithm],):
+            raise ValueError(
+                f"Shapes {state.shape} and [{WORDS[algorithm]}] are incompatible: the state of {algorithm.name.lower()} has "
+                f"{WORDS[algorithm]} words."
+            )
+        self._alg = algorithm.value
+        self._state = Variable(state, dtype=dtypes.int64, name="StateVar", trainable=False)
+
+    # -- making
+
+    @classmethod
+    @public
+    def from_state(cls, state, alg):
+        """A generator that goes on from `state`."""
+        return cls(state=state, alg=alg)
+
+    @classmethod
+    @public
+    def from_seed(cls, seed, alg=None):
+        """A generator that begins with `seed`, an integer or a few of them."""
+        return cls(state=create_rng_state(seed, _algorithm(alg)), alg=alg)
+
+    @classmethod
+    @public
+    def from_non_deterministic_state(cls, alg=None):
+        """A generator whose state comes from the operating system: other numbers each time."""
+        words = WORDS[_algorithm(alg)]
+        return cls(state=np.frombuffer(os.urandom(8 * words), np.int64).copy(), alg=alg)
+
+    @classmethod
+    @public
+    def from_key_counter(cls, key, counter, alg):
+        """A generator with this key and counter: an integer, and a vector of two (for threefry, of one)."""
+        counter = cast(tensor(counter), dtypes.int64)
+        words = WORDS[_algorithm(alg)] - 1
+        if counter.shape != (words,):
+            raise ValueError(f"Shapes {counter.shape} and [{words}] are incompatible: the counter has {words} words.")
+        return cls(state=concat([counter, cast(tensor([key]), dtypes.int64)], 0), alg=alg)
+
+    # -- the state
+
+    @property
+    def state(self):
+        """The state, a Variable of int64."""
+        return self._state
+
+    @property
+    def algorithm(self):
+        """The number of the algorithm, see `tf.random.Algorithm`."""
+        return self._alg
+
+    @property
+    def key(self):
+        """The key, the last word of the state: what does not change."""
+        return self._state[-1]
+
+    @public
+    def reset(self, state):
+        """Go on from `state`."""
+        self._state.assign(cast(tensor(state), dtypes.int64))
+
+    @public
+    def reset_from_seed(self, seed):
+        """Begin again with `seed`."""
+        self.reset(create_rng_state(seed, self._alg))
+
+    @public
+    def reset_from_key_counter(self, key, counter):
+        """Go on from this key and counter."""
+        self.reset(Generator.from_key_counter(key, counter, self._alg).state)
+
+    @public
+    def skip(self, delta):
+        """Advance as if `delta` numbers had been drawn. Gives the state before, as a Tensor."""
+        before = self._state.read_value()
+        step = cast(tensor(delta), dtypes.int64) * PER_NUMBER
+        self._state.assign_add(concat([step[None], tensor([0] * (WORDS[Algorithm(self._alg)] - 1), dtypes.int64)], 0))
+        return before
+
+    def _draw(self, shape):
+        """The seed of a draw of numbers of `shape`."""
+        return self.skip(int(np.prod(static_shape(shape))))  # host-side: a count of elements
+
+    def __deepcopy__(self, memo):
+        memo[id(self)] = copy = Generator(copy_from=self)
+        return copy
+
+    # -- drawing
+
+    @public
+    def normal(self, shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
+        """Normally distributed numbers. `mean` and `stddev` broadcast with `shape`, and gradients flow to them."""
+        return draw_normal(_normal, self._draw(shape), shape, mean, stddev, dtype)
+
+    @public
+    def truncated_normal(self, shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
+        """Normally distributed numbers, drawn again where they are more than two `stddev` from `mean`."""
+        return draw_normal(_truncated_normal, self._draw(shape), shape, mean, stddev, dtype)
+
+    @public
+    def uniform(self, shape, minval=0, maxval=None, dtype=dtypes.float32, name=None):
+        """Numbers uniform in [minval, maxval), where None stands for 1; integers need both, or None for both."""
+        return draw_uniform(self._draw(shape), shape, minval, maxval, dtype, FLOATING + INDEX)
+
+    @public
+    def uniform_full_int(self, shape, dtype=dtypes.uint64, name=None):
+        """Integers that take all values of `dtype` (int32, int64, uint32, uint64) alike."""
+        return _any_integers(_key(self._draw(shape)), shape=static_shape(shape), dtype=dtypes.as_dtype(dtype).numpy)
+
+    @public
+    def binomial(self, shape, counts, probs, dtype=dtypes.int32, name=None):
+        """How many of `counts` trials succeed, each with probability `probs`. `shape` is the shape of the result."""
+        return draw_binomial(self._draw(shape), shape, counts, probs, dtype)
+
+    @public
+    def make_seeds(self, count=1):
+        """`count` seeds for stateless functions, int64 of shape [2, count]: one in each column."""
+        return self.uniform_full_int([2, static(count, "count")], dtypes.int64)
+
+    @public
+    def split(self, count=1):
+        """A list of `count` generators whose numbers are independent of each other's and of this one's."""
+        words = WORDS[Algorithm(self._alg)]
+        states = self.uniform_full_int([static(count, "count"), words], dtypes.int64)
+        return [Generator(state=states[i], alg=self._alg) for i in range(states.shape[0])]
+
+
+_global = None
+
+
+@public
+def get_global_generator():
+    """The generator that code without one of its own shares; made from a non-deterministic state when first asked for."""
+    global _global
+    if _global is None:
+        _global = Generator.from_non_deterministic_state()
+    return _global
+
+
+@public
+def set_global_generator(generator):
+    """Make `generator` the one that `get_global_generator` gives."""
+    global _global
+    _global = generator

@@ -1,0 +1,518 @@
+"""Elements repeated, padded, reversed, rolled, and moved between space, depth and batch."""
+
+from math import prod
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import node_of, static, static_list, tensor
+from gradtape._src.core.define import check, gradient, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Stored, Tensor, emit
+from gradtape._src.ops.array import _broadcast_to, _reshape, expand_dims, host_constant, plain
+from gradtape._src.ops.gather import _gather
+from gradtape._src.ops.indexing import slice_
+from gradtape._src.ops.reduction import _sum, reduce_sum
+
+_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tile and repeat
+
+
+def _tiled(input, multiples):
+    if len(multiples) != input.ndim:
+        raise invalid(
+            f"Expected multiples argument to be a vector of length {input.ndim} but got length {len(multiples)}: give "
+            f"one number for each axis of {plain(input.shape)}."
+        )
+    for axis, count in enumerate(multiples):
+        if count < 0:
+            raise invalid(f"Expected multiples[{axis}] >= 0, but got {count}")
+    return aval(tuple([n * count for n, count in zip(input.shape, multiples, strict=True)]), input.dtype)
+
+
+@op("Tile", infer=_tiled)
+def _tile(input, *, multiples):
+    return jnp.tile(input, multiples)
+
+
+@gradient(_tile)
+def _(op, dy):
+    shape, multiples = op.inputs[0].node.aval.shape, op.get_attr("multiples")
+    apart = tuple([n for pair in zip(multiples, shape, strict=True) for n in pair])
+    return _sum(_reshape(dy, shape=apart), axis=tuple(range(0, len(apart), 2)), keepdims=False)
+
+
+@public
+def tile(input, multiples, name=None):
+    """`input` as often as `multiples` says along each axis."""
+    return _tile(tensor(input), multiples=static_list(multiples, "multiples"))
+
+
+@public
+def repeat(input, repeats, axis=None, name=None):
+    """Each entry of `input` along `axis` as often as `repeats` says: one number, or one for each entry.
+
+    Without `axis` the elements of the flattened input are repeated.
+    """
+    x = tensor(input)
+    if axis is None:
+        x, axis = _reshape(x, shape=(x.node.aval.size,)), 0
+    axis = static(axis, "axis")
+    if not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"axis={axis} out of bounds: expected {-x.ndim}<=axis<{x.ndim}")
+    axis %= x.ndim
+    shape = x.node.aval.shape
+    counts = tuple([max(count, 0) for count in static_list(repeats, "repeats")])
+    if len(counts) == 1:
+        apart = _broadcast_to(expand_dims(x, axis + 1), shape=(*shape[: axis + 1], counts[0], *shape[axis + 1 :]))
+        return _reshape(apart, shape=(*shape[:axis], shape[axis] * counts[0], *shape[axis + 1 :]))
+    if len(counts) != shape[axis]:
+        raise ValueError(
+            f"Dimensions {shape[axis]} and {len(counts)} are not compatible: repeats must be one number, or one for "
+            f"each of the {shape[axis]} entries along axis {axis}."
+        )
+    chosen = host_constant(np.repeat(np.arange(shape[axis]), counts))
+    return emit(_gather.op, (x.node, chosen.node), (axis, 0, shape[axis]))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Pad
+
+
+def _padded(x, *constant_values, paddings):
+    if len(paddings) != x.ndim:
+        raise invalid(
+            f"The first dimension of paddings must be the rank of inputs{plain((len(paddings), 2))} {plain(x.shape)}: "
+            f"give a pair (before, after) for each axis."
+        )
+    for before, after in paddings:
+        if before < 0 or after < 0:
+            raise invalid(f"Paddings must be non-negative: {before} {after}")
+    return aval(tuple([before + n + after for n, (before, after) in zip(x.shape, paddings, strict=True)]), x.dtype)
+
+
+@op("Pad", infer=_padded)
+def _pad(input, *, paddings):
+    return lax.pad(input, jnp.zeros((), input.dtype), tuple([(*pair, 0) for pair in paddings]))
+
+
+def _inside(op, dy):
+    """The part of the cotangent that belongs to what was padded."""
+    begin = [before for before, _ in op.get_attr("paddings")]
+    return slice_(dy, begin, op.inputs[0].node.aval.shape)
+
+
+@gradient(_pad)
+def _(op, dy):
+    return _inside(op, dy)
+
+
+@op("PadV2", infer=_padded)
+def _pad_v2(input, constant_values, *, paddings):
+    return lax.pad(input, constant_values, tuple([(*pair, 0) for pair in paddings]))
+
+
+@gradient(_pad_v2)
+def _(op, dy):
+    dx = _inside(op, dy)
+    return dx, reduce_sum(dy) - reduce_sum(dx) if op.needed[1] else None
+
+
+def _mirrored(input, paddings, mode):
+    result = _padded(input, paddings=paddings)
+    edge = int(mode == "REFLECT")
+    for n, (before, after) in zip(input.shape, paddings, strict=True):
+        if max(before, after) > n - edge and (before or after):
+            limit, fault = ("less than", "not less than") if edge else ("no greater than", "greater than")
+            raise invalid(f"paddings must be {limit} the dimension size: {before}, {after} {fault} {n}")
+    return result
+
+
+@op("MirrorPad", infer=_mirrored)
+def _mirror_pad(input, *, paddings, mode):
+    return jnp.pad(input, paddings, mode=mode.lower())
+
+
+@gradient(_mirror_pad)
+def _(op, dy):
+    return _mirror_pad_gradient(dy, paddings=op.get_attr("paddings"), mode=op.get_attr("mode"))
+
+
+def _folded(dy, paddings, mode):
+    return aval(tuple([n - before - after for n, (before, after) in zip(dy.shape, paddings, strict=True)]), dy.dtype)
+
+
+@op("MirrorPadGrad", infer=_folded)
+def _mirror_pad_gradient(dy, *, paddings, mode):
+    """Adds what was mirrored to where it came from, axis by axis."""
+    edge = int(mode == "REFLECT")
+    for axis, (before, after) in enumerate(paddings):
+        n = dy.shape[axis] - before - after
+        total = lax.slice_in_dim(dy, before, before + n, axis=axis)
+        for start, length, place in ((0, before, edge), (before + n, after, n - after - edge)):
+            if length:
+                image = lax.rev(lax.slice_in_dim(dy, start, start + length, axis=axis), (axis,))
+                margins = [(0, 0, 0)] * dy.ndim
+                margins[axis] = (place, n - length - place, 0)
+                total += lax.pad(image, jnp.zeros((), dy.dtype), margins)
+        dy = total
+    return dy
+
+
+@gradient(_mirror_pad_gradient)
+def _(op, ddx):
+    return _mirror_pad(ddx, paddings=op.get_attr("paddings"), mode=op.get_attr("mode"))
+
+
+def _pairs(paddings, what):
+    """`paddings`, a list or tensor of shape [n, 2], as a tuple of pairs of ints."""
+    if isinstance(paddings, (Tensor, Stored)):
+        paddings = paddings.numpy()
+    rows = tuple([static_list(row, what) for row in paddings])
+    if any(len(row) != 2 for row in rows):
+        raise invalid(
+            f"{what} must be a matrix with 2 columns: {plain([len(row) for row in rows])} columns were given."
+        )
+    return rows
+
+
+@public
+def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
+    """`tensor` with `paddings[i][0]` entries before and `paddings[i][1]` behind it along each axis i.
+
+    They are `constant_values`; or with mode "REFLECT" the tensor mirrored at its first and last entry, with "SYMMETRIC"
+    mirrored so that these are repeated.
+    """
+    x, pairs = _as_tensor(tensor), _pairs(paddings, "paddings")
+    mode = mode.upper()
+    if mode == "CONSTANT":
+        if not isinstance(constant_values, (Tensor, Stored)) and np.isscalar(constant_values) and constant_values == 0:
+            return _pad(x, paddings=pairs)
+        return _pad_v2(x, _as_tensor(constant_values, x.dtype), paddings=pairs)
+    if mode not in ("REFLECT", "SYMMETRIC"):
+        raise ValueError(
+            f'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". Received `mode` = '
+            f"{mode}"
+        )
+    return _mirror_pad(x, paddings=pairs, mode=mode)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Reverse and roll
+
+
+def _reversed(tensor, axis):
+    seen = set()
+    for i, a in enumerate(axis):
+        if not -tensor.ndim <= a < tensor.ndim:
+            raise invalid(f"'axis'[{i}] = {a} is out of valid range [{-tensor.ndim}, {tensor.ndim - 1}]")
+        if a % tensor.ndim in seen:
+            raise invalid(f"axis {a % tensor.ndim} specified more than once.")
+        seen.add(a % tensor.ndim)
+    return tensor
+
+
+@op("ReverseV2", infer=_reversed)
+def _reverse(tensor, *, axis):
+    return jnp.flip(tensor, axis) if axis else tensor
+
+
+@gradient(_reverse)
+def _(op, dy):
+    return _reverse(dy, axis=op.get_attr("axis"))
+
+
+@public
+def reverse(tensor, axis, name=None):
+    """`tensor` with the order of its entries along each of the axes `axis` (a list) reversed."""
+    if isinstance(axis, (int, np.integer)) or np.ndim(axis) != 1:
+        raise invalid(f"'dims' must be 1-dimension, not {np.ndim(axis)}: give a list of axes. [Op:ReverseV2]")
+    return _reverse(_as_tensor(tensor), axis=static_list(axis, "axis"))
+
+
+def _sequences(input, seq_lengths, seq_axis, batch_axis, extent):
+    if seq_axis == batch_axis:
+        raise invalid(f"batch_dim == seq_dim == {seq_axis}: the axes of sequences and of batches must differ.")
+    if seq_lengths.shape != (input.shape[batch_axis],):
+        raise invalid(
+            f"Length of seq_lengths != input.dims({batch_axis}), ({plain(seq_lengths.shape)} vs. "
+            f"{input.shape[batch_axis]}): give a length for each entry of the batch."
+        )
+    return input
+
+
+def _length_fault(seq_lengths, seq_axis, batch_axis, extent):
+    for i, length in enumerate(seq_lengths.reshape(-1)):
+        if length < 0:
+            return f"seq_lens({i}) < 0"
+        if length > extent:
+            return f"seq_lens({i}) > input.dims({seq_axis})"
+    return None
+
+
+@op("ReverseSequence", infer=_sequences, saves="seq_lengths", mixed=True, status=_length_fault, checked="seq_lengths")
+def _reverse_sequence(input, seq_lengths, *, seq_axis, batch_axis, extent):
+    lengths = jnp.expand_dims(seq_lengths, [a for a in range(input.ndim) if a != batch_axis])
+    place = lax.broadcasted_iota(seq_lengths.dtype, input.shape, seq_axis)
+    return jnp.take_along_axis(input, jnp.where(place < lengths, lengths - 1 - place, place), seq_axis, mode="clip")
+
+
+@gradient(_reverse_sequence)
+def _(op, dy):
+    return emit(_reverse_sequence.op, (dy.node, op.entry.inputs[1]), op.entry.node.attrs), None
+
+
+@public
+def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None):
+    """`input` with the first `seq_lengths[b]` entries along `seq_axis` reversed, for each entry b along `batch_axis` (0)."""
+    if seq_axis is None:
+        raise TypeError("reverse_sequence needs seq_axis, received None: give the axis along which sequences run.")
+    x, lengths = node_of(input), node_of(seq_lengths)
+    axes = [static(seq_axis, "seq_axis"), static(batch_axis or 0, "batch_axis")]
+    for what, axis in zip(("seq_axis", "batch_axis"), axes, strict=True):
+        if not -x.aval.ndim <= axis < x.aval.ndim:
+            raise invalid(f"{what} {axis} is out of range for a tensor of rank {x.aval.ndim}. [Op:ReverseSequence]")
+    seq, batch = [axis % x.aval.ndim for axis in axes]
+    attrs = (seq, batch, x.aval.shape[seq])
+    _reverse_sequence.op.result((x.aval, lengths.aval), attrs)
+    check(_reverse_sequence.op, (x, lengths), attrs)
+    return emit(_reverse_sequence.op, (x, lengths), attrs)
+
+
+def _rolled(input, shift, axis):
+    if not input.ndim:
+        raise invalid("input must be 1-D or higher: a scalar has nothing to roll.")
+    for a in axis:
+        if not -input.ndim <= a < input.ndim:
+            raise invalid(f"axis {a} is out of range: the input has {input.ndim} dimensions.")
+    if shift.ndim > 1 or shift.size != len(axis):
+        raise invalid(
+            f"shift and axis must have the same size: received shift of shape {plain(shift.shape)} and {len(axis)} "
+            f"axes."
+        )
+    return input
+
+
+@op("Roll", infer=_rolled, saves="shift", mixed=True)
+def _roll(input, shift, *, axis):
+    if 0 in input.shape:
+        return input
+    for a, distance in zip(axis, jnp.reshape(shift, (-1,)), strict=True):
+        n = input.shape[a]
+        start = lax.rem(
+            lax.rem(-distance, jnp.array(n, shift.dtype)) + jnp.array(n, shift.dtype), jnp.array(n, shift.dtype)
+        )
+        input = lax.dynamic_slice_in_dim(jnp.concatenate([input, input], a), start, n, a % input.ndim)
+    return input
+
+
+@gradient(_roll)
+def _(op, dy):
+    return _roll(dy, -op.inputs[1], axis=op.get_attr("axis")), None
+
+
+@public
+def roll(input, shift, axis, name=None):
+    """`input` moved by `shift` along `axis` (a number each, or lists); what leaves at the end comes in at the front."""
+    return _roll(tensor(input), tensor(shift), axis=static_list(axis, "axis"))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Space, depth and batch
+
+
+def _blocks(input, block_shape, paddings):
+    """The shape after `space_to_batch_nd`."""
+    if input.ndim < 1 + len(block_shape) or len(block_shape) != len(paddings):
+        raise invalid(
+            f"block_shape of {len(block_shape)} entries and paddings of {len(paddings)} rows must name the axes behind "
+            f"the first of shape {plain(input.shape)}."
+        )
+    spatial = []
+    for i, (block, (before, after)) in enumerate(zip(block_shape, paddings, strict=True)):
+        n = input.shape[1 + i] + before + after
+        if block < 1 or before < 0 or after < 0:
+            raise invalid(
+                f"block_shape[{i}]={block} must be at least 1, and paddings[{i}]={[before, after]} not negative."
+            )
+        if n % block:
+            raise invalid(f"padded_shape[{i}]={n} is not divisible by block_shape[{i}]={block}")
+        spatial.append(n // block)
+    return aval((input.shape[0] * prod(block_shape), *spatial, *input.shape[1 + len(block_shape) :]), input.dtype)
+
+
+@op("SpaceToBatchND", infer=_blocks)
+def _space_to_batch(input, *, block_shape, paddings):
+    count = len(block_shape)
+    rest = input.shape[1 + count :]
+    x = jnp.pad(input, ((0, 0), *paddings, *[(0, 0)] * len(rest)))
+    split = [n for size, block in zip(x.shape[1:], block_shape, strict=False) for n in (size // block, block)]
+    x = x.reshape((x.shape[0], *split, *rest))
+    blocks, spatial = range(2, 2 * count + 1, 2), range(1, 2 * count, 2)
+    x = x.transpose((*blocks, 0, *spatial, *range(2 * count + 1, x.ndim)))
+    return x.reshape((prod(x.shape[: count + 1]), *x.shape[count + 1 :]))
+
+
+@gradient(_space_to_batch)
+def _(op, dy):
+    return _batch_to_space(dy, block_shape=op.get_attr("block_shape"), crops=op.get_attr("paddings"))
+
+
+def _unblocked(input, block_shape, crops):
+    """The shape after `batch_to_space_nd`."""
+    if input.ndim < 1 + len(block_shape) or len(block_shape) != len(crops):
+        raise invalid(
+            f"block_shape of {len(block_shape)} entries and crops of {len(crops)} rows must name the axes behind the "
+            f"first of shape {plain(input.shape)}."
+        )
+    if min(block_shape, default=1) < 1 or input.shape[0] % prod(block_shape):
+        raise invalid(
+            f"Input batch dimension ({input.shape[0]}) is not divisible by product of block sizes ({prod(block_shape)})"
+        )
+    spatial = []
+    for i, (block, (before, after)) in enumerate(zip(block_shape, crops, strict=True)):
+        n = input.shape[1 + i] * block - before - after
+        if n < 0 or before < 0 or after < 0:
+            raise invalid(f"cropped_shape[{i}]={n} must be non-negative, and so must crops[{i}]={[before, after]}")
+        spatial.append(n)
+    return aval((input.shape[0] // prod(block_shape), *spatial, *input.shape[1 + len(block_shape) :]), input.dtype)
+
+
+@op("BatchToSpaceND", infer=_unblocked)
+def _batch_to_space(input, *, block_shape, crops):
+    count = len(block_shape)
+    x = input.reshape((*block_shape, input.shape[0] // prod(block_shape), *input.shape[1:]))
+    pairs = [axis for i in range(count) for axis in (count + 1 + i, i)]
+    x = x.transpose((count, *pairs, *range(2 * count + 1, x.ndim)))
+    sizes = [size * block for size, block in zip(input.shape[1:], block_shape, strict=False)]
+    x = x.reshape((x.shape[0], *sizes, *input.shape[1 + count :]))
+    kept = [slice(before, size - after) for size, (before, after) in zip(sizes, crops, strict=True)]
+    return x[(slice(None), *kept)]
+
+
+@gradient(_batch_to_space)
+def _(op, dy):
+    return _space_to_batch(dy, block_shape=op.get_attr("block_shape"), paddings=op.get_attr("crops"))
+
+
+def _block_shape(block_shape):
+    if np.ndim(block_shape) == 0:
+        raise invalid(
+            "block_shape rank should be 1 instead of 0: give a list with a number for each axis. [Op:SpaceToBatchND]"
+        )
+    return static_list(block_shape, "block_shape")
+
+
+@public
+def space_to_batch(input, block_shape, paddings, name=None):
+    """Blocks of the axes behind the first (padded by `paddings`), moved into the batch: what dilated convolutions need."""
+    return _space_to_batch(tensor(input), block_shape=_block_shape(block_shape), paddings=_pairs(paddings, "paddings"))
+
+
+space_to_batch_nd = space_to_batch
+
+
+@public
+def batch_to_space(input, block_shape, crops, name=None):
+    """What undoes `space_to_batch`: blocks in the batch moved back, then `crops` cut away."""
+    pairs = _pairs(crops, "crops")
+    blocks = static_list(block_shape, "block_shape")
+    if np.ndim(block_shape) == 0:
+        blocks *= len(pairs)
+    return _batch_to_space(tensor(input), block_shape=blocks, crops=pairs)
+
+
+def _image(input, block_size, data_format):
+    """`(batch, height, width, depth)` of the shape of an image batch; InvalidArgumentError if it is none."""
+    if data_format not in ("NHWC", "NCHW"):
+        raise invalid(
+            f'Value for attr \'data_format\' of "{data_format}" is not in the list of allowed values: "NHWC", "NCHW"'
+        )
+    if block_size < 2:
+        raise invalid(f"Value for attr 'block_size' of {block_size} must be at least minimum 2")
+    if input.ndim != 4:
+        raise invalid(f"Input rank should be: 4 instead of: {input.ndim}")
+    batch, *rest = input.shape
+    height, width, depth = rest if data_format == "NHWC" else (*rest[1:], rest[0])
+    return batch, height, width, depth
+
+
+def _image_aval(batch, height, width, depth, data_format, dtype):
+    rest = (height, width, depth) if data_format == "NHWC" else (depth, height, width)
+    return aval((batch, *rest), dtype)
+
+
+def _to_depth_aval(input, block_size, data_format):
+    batch, height, width, depth = _image(input, block_size, data_format)
+    if height % block_size or width % block_size:
+        raise invalid(f"Image width {width} and height {height} should be divisible by block_size: {block_size}")
+    height, width, depth = height // block_size, width // block_size, depth * block_size**2
+    return _image_aval(batch, height, width, depth, data_format, input.dtype)
+
+
+@op("SpaceToDepth", infer=_to_depth_aval)
+def _space_to_depth(input, *, block_size, data_format):
+    x = input if data_format == "NHWC" else input.transpose((0, 2, 3, 1))
+    n, h, w, c = x.shape
+    b = block_size
+    x = x.reshape((n, h // b, b, w // b, b, c)).transpose((0, 1, 3, 2, 4, 5)).reshape((n, h // b, w // b, b * b * c))
+    return x if data_format == "NHWC" else x.transpose((0, 3, 1, 2))
+
+
+@gradient(_space_to_depth)
+def _(op, dy):
+    return _depth_to_space(dy, block_size=op.get_attr("block_size"), data_format=op.get_attr("data_format"))
+
+
+def _to_space_aval(input, block_size, data_format):
+    batch, height, width, depth = _image(input, block_size, data_format)
+    if depth % block_size**2:
+        raise invalid(f"Input depth dimension {depth} should be divisible by: {block_size**2}")
+    height, width, depth = height * block_size, width * block_size, depth // block_size**2
+    return _image_aval(batch, height, width, depth, data_format, input.dtype)
+
+
+@op("DepthToSpace", infer=_to_space_aval)
+def _depth_to_space(input, *, block_size, data_format):
+    x = input if data_format == "NHWC" else input.transpose((0, 2, 3, 1))
+    n, h, w, c = x.shape
+    b = block_size
+    c //= b * b
+    x = x.reshape((n, h, w, b, b, c)).transpose((0, 1, 3, 2, 4, 5)).reshape((n, h * b, w * b, c))
+    return x if data_format == "NHWC" else x.transpose((0, 3, 1, 2))
+
+
+@gradient(_depth_to_space)
+def _(op, dy):
+    return _space_to_depth(dy, block_size=op.get_attr("block_size"), data_format=op.get_attr("data_format"))
+
+
+@public
+def space_to_depth(input, block_size, data_format="NHWC", name=None):
+    """Blocks of `block_size` × `block_size` pixels, moved into the channels. `data_format`: NHWC or NCHW."""
+    return _space_to_depth(tensor(input), block_size=static(block_size, "block_size"), data_format=data_format)
+
+
+@public
+def depth_to_space(input, block_size, data_format="NHWC", name=None):
+    """Channels moved into blocks of `block_size` × `block_size` pixels: what undoes `space_to_depth`."""
+    return _depth_to_space(tensor(input), block_size=static(block_size, "block_size"), data_format=data_format)
+
+
+@public
+def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
+    """`(paddings, crops)`, [n, 2] each, with which `space_to_batch` and `batch_to_space` take `input_shape` apart.
+
+    `base_paddings` is what is padded in any case.
+    """
+    sizes, blocks = static_list(input_shape, "input_shape"), static_list(block_shape, "block_shape")
+    base = ((0, 0),) * len(blocks) if base_paddings is None else _pairs(base_paddings, "base_paddings")
+    extra = [-(n + before + after) % block for n, block, (before, after) in zip(sizes, blocks, base, strict=True)]
+    paddings = [[before, after + more] for (before, after), more in zip(base, extra, strict=True)]
+    crops = [[0, more] for more in extra]
+    return tuple([host_constant(np.array(rows, np.int32).reshape(-1, 2)) for rows in (paddings, crops)])

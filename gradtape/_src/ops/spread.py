@@ -1,0 +1,105 @@
+"""Convolution gradients where the incoming gradient is the same at every place.
+
+A mean or a sum over space sends a cotangent that is constant over space, [N, 1, 1, O] as it were. No image is made of it:
+with S[n, i, j, c], the sum of the input over all places that cell (i, j) of the window meets, the filter's gradient is
+Σ_n S[n, i, j, c] · dy[n, o], and the input's is the transpose of that sum.
+"""
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.tensor import shape_of
+from gradtape._src.ops.array import _broadcast_to, _reshape, broadcast_source
+from gradtape._src.ops.einsum import einsum
+from gradtape._src.ops.window import spatial_axes, sweeps
+
+
+def constant_over(dy, axes):
+    """The [N, C] that the image `dy` is made of, if it was recorded as a broadcast along the spatial `axes`; else None."""
+    if dy.dtype.size < 4:  # sums over space do not fit 16 bits
+        return None
+    source = broadcast_source(dy, axes)
+    if source is None:
+        return None
+    kept = tuple([extent for axis, extent in enumerate(shape_of(source)) if axis not in axes])
+    wanted = tuple([extent for axis, extent in enumerate(shape_of(dy)) if axis not in axes])
+    source = _reshape(source, shape=kept)
+    return source if kept == wanted else _broadcast_to(source, shape=wanted)
+
+
+def _meetings(ways, dtype):
+    """For each axis, a matrix [cells of the window, cells of the axis]: 1 where the window's cell ever meets the axis's."""
+    for way in ways:
+        meets = np.zeros((way.extent, way.size), dtype)
+        for i in range(way.extent):
+            places = np.arange(way.out) * way.stride + i * way.dilation - way.low
+            meets[i, places[(places >= 0) & (places < way.size)]] = 1
+        yield meets
+
+
+def _letters(ways, data_format):
+    """The subscripts of image, matrices and window, for einsum."""
+    image = data_format.lower()
+    window = "ijk"[: len(ways)]
+    return image, [f"{cell}{image[way.axis]}" for cell, way in zip(window, ways, strict=True)], f"n{window}c"
+
+
+def _sum_aval(input, *, window, data_format, **geometry):
+    _, channel = spatial_axes(data_format)
+    return aval((input.shape[0], *window, input.shape[channel]), input.dtype)
+
+
+@op("WindowSum", infer=_sum_aval)
+def _window_sum(input, *, window, strides, padding, explicit_paddings, data_format, dilations):
+    ways = sweeps(input.shape, window, strides, padding, explicit_paddings, data_format, dilations)
+    image, matrices, cells = _letters(ways, data_format)
+    return jnp.einsum(f"{image},{','.join(matrices)}->{cells}", input, *_meetings(ways, input.dtype), precision="highest")
+
+
+@op("WindowSpread", infer=lambda sums, *, input_sizes, **geometry: aval(input_sizes, sums.dtype))
+def _window_spread(sums, *, input_sizes, strides, padding, explicit_paddings, data_format, dilations):
+    ways = sweeps(input_sizes, sums.shape[1:-1], strides, padding, explicit_paddings, data_format, dilations)
+    image, matrices, cells = _letters(ways, data_format)
+    return jnp.einsum(f"{cells},{','.join(matrices)}->{image}", sums, *_meetings(ways, sums.dtype), precision="highest")
+
+
+def _geometry_of(op):
+    return {name: op.get_attr(name) for name in ("strides", "padding", "explicit_paddings", "data_format", "dilations")}
+
+
+@gradient(_window_sum)
+def _(op, dy):
+    (image,) = op.inputs
+    return _window_spread(dy, input_sizes=shape_of(image), **_geometry_of(op))
+
+
+@gradient(_window_spread)
+def _(op, dy):
+    (sums,) = op.inputs
+    return _window_sum(dy, window=shape_of(sums)[1:-1], **_geometry_of(op))
+
+
+def filter_of_constant(image, dy, filter_shape, geometry):
+    """The filter's gradient, of `filter_shape`, for a cotangent `dy` [N, outputs] that is the same at every place."""
+    *window, inputs, outputs = filter_shape
+    sums = _window_sum(image, window=tuple(window), **geometry)
+    batch, channels = shape_of(sums)[0], shape_of(sums)[-1]
+    groups = channels // inputs
+    sums = _reshape(sums, shape=(batch, math.prod(window), groups, inputs))
+    dy = _reshape(dy, shape=(batch, groups, outputs // groups))
+    return _reshape(einsum("npgc,ngo->pcgo", sums, dy), shape=filter_shape)
+
+
+def input_of_constant(kernel, dy, input_shape, geometry):
+    """The input's gradient, of `input_shape`, for a cotangent `dy` [N, outputs] that is the same at every place."""
+    *window, inputs, outputs = shape_of(kernel)
+    batch, channels = shape_of(dy)[0], input_shape[spatial_axes(geometry["data_format"])[1]]
+    groups = channels // inputs
+    kernel = _reshape(kernel, shape=(math.prod(window), inputs, groups, outputs // groups))
+    dy = _reshape(dy, shape=(batch, groups, outputs // groups))
+    sums = _reshape(einsum("pcgo,ngo->npgc", kernel, dy), shape=(batch, *window, channels))
+    return _window_spread(sums, input_sizes=input_shape, **geometry)
