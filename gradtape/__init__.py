@@ -1,7 +1,7 @@
 """gradtape: TensorFlow's automatic differentiation, as a library of its own. `import gradtape as tf`."""
 
 # Core
-from gradtape import autodiff as autodiff, config as config, errors as errors
+from gradtape import autodiff as autodiff, bitwise as bitwise, config as config, errors as errors, linalg as linalg, math as math
 from gradtape._src.autodiff.custom import (
     custom_gradient as custom_gradient,
     grad_pass_through as grad_pass_through,
@@ -63,6 +63,12 @@ from gradtape._src.ops.array import (
     transpose as transpose,
     zeros as zeros,
 )
+from gradtape._src.ops.blocks import (
+    batch_to_space as batch_to_space,
+    required_space_to_batch_paddings as required_space_to_batch_paddings,
+    space_to_batch as space_to_batch,
+    space_to_batch_nd as space_to_batch_nd,
+)
 from gradtape._src.ops.creation import (
     eye as eye,
     fill as fill,
@@ -94,15 +100,11 @@ from gradtape._src.ops.points import (
     tensor_scatter_nd_update as tensor_scatter_nd_update,
 )
 from gradtape._src.ops.rearrange import (
-    batch_to_space as batch_to_space,
     pad as pad,
     repeat as repeat,
-    required_space_to_batch_paddings as required_space_to_batch_paddings,
     reverse as reverse,
     reverse_sequence as reverse_sequence,
     roll as roll,
-    space_to_batch as space_to_batch,
-    space_to_batch_nd as space_to_batch_nd,
     tile as tile,
 )
 from gradtape._src.ops import scatter as _scatter
@@ -116,16 +118,107 @@ from gradtape._src.ops.select import (
 )
 
 # Element-wise mathematics
-from gradtape._src.ops.math import sin as sin, tanh as tanh
+from gradtape._src.ops.arithmetic import (
+    abs as abs,
+    add as add,
+    add_n as add_n,
+    divide as divide,
+    maximum as maximum,
+    minimum as minimum,
+    multiply as multiply,
+    negative as negative,
+    realdiv as realdiv,
+    scalar_mul as scalar_mul,
+    sign as sign,
+    sqrt as sqrt,
+    square as square,
+    subtract as subtract,
+    truediv as truediv,
+    truncatediv as truncatediv,
+    truncatemod as truncatemod,
+)
+from gradtape._src.ops.cast import bitcast as bitcast, cast as cast
+from gradtape._src.ops.clip import (
+    clip_by_global_norm as clip_by_global_norm,
+    clip_by_norm as clip_by_norm,
+    clip_by_value as clip_by_value,
+    saturate_cast as saturate_cast,
+)
+from gradtape._src.ops.compare import (
+    equal as equal,
+    greater as greater,
+    greater_equal as greater_equal,
+    less as less,
+    less_equal as less_equal,
+    logical_and as logical_and,
+    logical_not as logical_not,
+    logical_or as logical_or,
+    not_equal as not_equal,
+)
+from gradtape._src.ops.complex import complex as complex
+from gradtape._src.ops.elementary import (
+    acos as acos,
+    acosh as acosh,
+    asin as asin,
+    asinh as asinh,
+    atan as atan,
+    atan2 as atan2,
+    atanh as atanh,
+    cos as cos,
+    cosh as cosh,
+    exp as exp,
+    pow as pow,
+    sin as sin,
+    sinh as sinh,
+    tan as tan,
+    tanh as tanh,
+)
+from gradtape._src.ops.rounding import floor as floor, round as round
+from gradtape._src.ops.special import sigmoid as sigmoid
 
 # Operators on tensors
 from gradtape._src.ops import operators as _operators
 
 # Matrix products
-from gradtape._src.ops.matmul import matmul as matmul
+from gradtape._src.ops.einsum import einsum as einsum
+from gradtape._src.ops.matmul import matmul as matmul, tensordot as tensordot
+from gradtape._src.ops.norms import norm as norm
 
-# Reductions
-from gradtape._src.ops.reduction import reduce_mean as reduce_mean, reduce_sum as reduce_sum
+# Reductions, scans, sorting, counting
+from gradtape._src.ops.counting import (
+    histogram_fixed_width as histogram_fixed_width,
+    histogram_fixed_width_bins as histogram_fixed_width_bins,
+)
+from gradtape._src.ops.cumulative import cumsum as cumsum
+from gradtape._src.ops.reduction import (
+    reduce_all as reduce_all,
+    reduce_any as reduce_any,
+    reduce_logsumexp as reduce_logsumexp,
+    reduce_max as reduce_max,
+    reduce_mean as reduce_mean,
+    reduce_min as reduce_min,
+    reduce_prod as reduce_prod,
+    reduce_sum as reduce_sum,
+)
+from gradtape._src.ops.sort import (
+    argmax as argmax,
+    argmin as argmin,
+    argsort as argsort,
+    searchsorted as searchsorted,
+    sort as sort,
+)
+
+# Random numbers, initial values, checks, printing
+from gradtape import debugging as debugging, nn as nn, random as random
+from gradtape._src.ops.debugging import Assert as Assert
+from gradtape._src.ops.initializers import (
+    constant_initializer as constant_initializer,
+    ones_initializer as ones_initializer,
+    random_normal_initializer as random_normal_initializer,
+    random_uniform_initializer as random_uniform_initializer,
+    zeros_initializer as zeros_initializer,
+)
+from gradtape._src.ops.printing import print as print
 
 __getattr__ = _missing(__name__)
 __version__ = "0.1.0"

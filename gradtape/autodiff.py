@@ -1,4 +1,4 @@
 """Tapes, and what gradtape adds to them."""
 
-# from gradtape._src.autodiff.check import GradientMismatch as GradientMismatch, check_gradients as check_gradients
+from gradtape._src.autodiff.check import GradientMismatch as GradientMismatch, check_gradients as check_gradients
 from gradtape._src.autodiff.tape import GradientTape as GradientTape

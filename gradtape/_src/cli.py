@@ -89,7 +89,7 @@ def run_script(path: Path, source: bytes, arguments: Sequence[str]) -> None:
     file = str(path.absolute())
     module = types.ModuleType("__main__")
     loader = importlib.machinery.SourceFileLoader("__main__", file)
-    vars(module).update(__builtins__=builtins, __cached__=None, __file__=file, __loader__=loader)
+    vars(module).update(__annotations__={}, __builtins__=builtins, __cached__=None, __file__=file, __loader__=loader)
     sys.modules["__main__"] = module
     sys.argv[:] = [str(path), *arguments]
     if not sys.flags.safe_path:

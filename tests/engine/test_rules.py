@@ -125,9 +125,9 @@ def test_a_long_unrolled_chain_is_neither_recursive_nor_slow_to_find_again():
 
 
 def test_residuals_leave_the_program_when_a_value_is_read_under_a_tape():
-    w = [tf.Variable(np.full((40, 40), 0.01 * (i + 1), np.float32)) for i in range(3)]
+    w = [tf.Variable(np.full((100, 100), 0.01 * (i + 1), np.float32)) for i in range(3)]
     with tf.GradientTape() as tape:
-        h = tf.constant(np.ones((40, 40), np.float32))
+        h = tf.constant(np.ones((100, 100), np.float32))
         for v in w:
             h = tf.tanh(h @ v)
         loss = tf.reduce_mean(h)

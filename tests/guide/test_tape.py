@@ -155,11 +155,20 @@ def test_target_that_is_a_variable(product):
     agree(tape.gradient([y, v, v], [v, w]), [5.0, 2.0])
 
 
-def test_target_that_is_a_source_gets_ones_of_its_shape():
+@pytest.mark.parametrize("watched", [True, False])
+def test_target_that_is_a_source_gets_ones_of_its_shape(watched):
     x = tf.constant([[1.0, 2.0, 3.0]])
     with tf.GradientTape() as tape:
-        tape.watch(x)
+        if watched:
+            tape.watch(x)
     agree(tape.gradient(x, x), [[1.0, 1.0, 1.0]])
+
+
+def test_variable_that_is_target_and_source_need_not_have_been_read():
+    v = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        pass
+    agree(tape.gradient(v, [v, tf.Variable(1.0)]), [[1.0, 1.0], None])
 
 
 def test_target_whose_source_lies_before_and_in_it():

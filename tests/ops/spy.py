@@ -13,13 +13,15 @@ from gradtape._src.ops.array import zeros
 
 @contextlib.contextmanager
 def recorded():
-    """Yields a list of `(op, attrs, input avals, aval)`, one for every op recorded meanwhile but tuple elements."""
+    """Yields a list of `(op, attrs, input avals, aval)`, one for every op recorded meanwhile, in called programs too."""
     seen = []
     record, record_ran = engine.record, engine.record_ran
 
     def spy(op, inputs, attrs=()):
         node = record(op, inputs, attrs)
-        if op not in (CALL, ELEMENT, RAN):
+        if op is CALL:
+            seen.extend(ops_of(attrs[0]))
+        elif op not in (ELEMENT, RAN):
             seen.append((op, attrs, tuple([n.aval for n in inputs]), node.aval))
         return node
 
@@ -32,13 +34,22 @@ def recorded():
         yield seen
 
 
+def ops_of(program):
+    """`(op, attrs, input avals, aval)` for the ops of a Program and of those that it calls."""
+    for (op, attrs, *references), result in zip(program.keys, program.avals, strict=True):
+        if op is CALL:
+            yield from ops_of(attrs[0])
+        elif op is not ELEMENT:
+            yield op, attrs, tuple([program.aval_of(r) for r in references]), result
+
+
 def reads(op, attrs, avals, result):
     """The names, as in `saves`, of what the op's gradient rule reads when each input that can have one needs one."""
     inputs = tuple([leaf(a, None) for a in avals])
     with engine.tracing():
         node = engine.record(op, inputs, attrs)
         cotangents = [EagerTensor(leaf(a, None)) if a.inexact else zeros(a.shape, a.type) for a in several(result)]
-        results = op.gradient(Operation(Entry(node, inputs), tuple([a.inexact for a in avals])), *cotangents)
+        results = op.gradient(Operation(Entry(node, inputs), tuple([a.inexact for a in avals]), None), *cotangents)
         pending = [_dense(dx).node for dx in several(results) if dx is not None]
     names, seen = set(), set()
     while pending:

@@ -175,7 +175,7 @@ class TestAssign:
             (
                 lambda v: v.assign(1.0),
                 ValueError,
-                r"Cannot assign value to variable ' w:0': Shape mismatch.*\(3, 2\).*assigned value shape \(\)",
+                r"Cannot assign value to variable ' ?w:0': Shape mismatch.*\(3, 2\).*assigned value shape \(\)",
             ),
             (
                 lambda v: v.assign(tf.zeros([2, 3])),
@@ -186,12 +186,12 @@ class TestAssign:
             (
                 lambda v: v.assign_add(1.0),
                 (ValueError, tf.errors.InvalidArgumentError),
-                r"[Cc]annot update variable with shape \[3,2\] using a Tensor with shape \[\]",
+                r"[Cc]annot update variable with shape \[3, ?2\] using a Tensor with shape \[\]",
             ),
             (
                 lambda v: v.assign_sub(tf.ones([2])),
                 (ValueError, tf.errors.InvalidArgumentError),
-                r"[Cc]annot update variable with shape \[3,2\] using a Tensor with shape \[2\]",
+                r"[Cc]annot update variable with shape \[3, ?2\] using a Tensor with shape \[2\]",
             ),
             (
                 lambda v: v.assign(tf.zeros([3, 2], tf.float64)),

@@ -7,7 +7,7 @@ from gradtape._src.core.program import CALL, ELEMENT, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.ops.array import zeros
 from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
-from gradtape._src.ops.math import add_n
+from gradtape._src.ops.arithmetic import add_n
 
 
 class Entry:

@@ -16,7 +16,9 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import ELEMENT, NUMBER, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import ResourceVariable, Variable
-from gradtape._src.ops.array import ones, zeros
+from gradtape._src.ops.array import broadcast_to, ones, reshape, transpose, zeros
+from gradtape._src.ops.creation import eye
+from gradtape._src.ops.joining import stack, unstack
 
 logger = logging.getLogger("gradtape")
 plans = engine.Cache(512)

@@ -3,10 +3,13 @@
 import difflib
 import sys
 
+from gradtape._src.core.errors import public
+
 
 def missing(module):
     """A module's `__getattr__`: AttributeError that says so, and names what is near."""
 
+    @public
     def __getattr__(name):
         public = [n for n in dir(sys.modules[module]) if not n.startswith("_")]
         prefix = module.replace("gradtape", "tf", 1)

@@ -8,6 +8,7 @@ import numpy as np
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 
 NUMBERS = (int, float, bool, complex)
@@ -67,6 +68,8 @@ def _converted(value, dtype=None):
         return node_of(convert(dtype))
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
         return pack(value, dtype)
+    if isinstance(value, TensorShape) and not value.is_fully_defined():
+        raise ValueError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
     return engine.constant(to_array(value, dtype))
 
 

@@ -100,13 +100,17 @@ def binary_operator(function):
                     return function(self, other)
                 if x.aval.dtype is y.aval.dtype and made.status is None:
                     return emit(made, (x, y), made.defaults)
+            return function(self, other)
         except BaseException as error:
             cut(error)
             raise
-        return function(self, other)
 
     def reflected(self, other):
-        return function(other, self)
+        try:
+            return function(other, self)
+        except BaseException as error:
+            cut(error)
+            raise
 
     return forward, reflected
 

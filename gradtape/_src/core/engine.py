@@ -12,7 +12,7 @@ from collections import OrderedDict
 import jax
 import numpy as np
 
-from gradtape._src.core import journal, runtime
+from gradtape._src.core import journal, memory, runtime
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import ResourceExhaustedError, internal, invalid
 from gradtape._src.core.program import CALL, ELEMENT, NUMBER, RAN, USED, Node, Program, Trace, leaf, slice_trace
@@ -91,7 +91,8 @@ class Cache(OrderedDict):
         return value
 
 
-slices = Cache(2048)  # what is to be run, as recorded → (Program, leaf positions, output nodes)
+slices = Cache(2048)  # what is to be run, as recorded → what `_sliced` gives
+structures = Cache(1024)  # the same without saying which outputs are wanted → the variants made so far
 programs = Cache(1024)  # fingerprint → Program
 kernels = Cache(4096)  # (op, attributes) → compiled kernel
 built = set()  # (op, attributes, input Avals) of the kernels that XLA has compiled
@@ -302,6 +303,15 @@ def value(node):
     return node.value
 
 
+def ready(node):
+    """The value of `node` once it is there: an error of the run comes as an exception here, not later."""
+    result = value(node)
+    try:
+        return jax.block_until_ready(result)
+    except jax.errors.JaxRuntimeError as error:
+        raise memory.translated(error) from None
+
+
 def _realize(node):
     state = local
     trace = state.trace
@@ -385,30 +395,51 @@ def run(trace):
     live = [n.index for n in nodes if (handle := n.handle) is not None and n.value is None and handle() is not None]
     if trace.tapes:
         live = _with_residuals(trace, live)
-    keys = tuple([n.key for n in nodes])
-    key = (keys, tuple([n.aval for n in trace.leaves]), tuple(live))
+    structure = (tuple([n.key for n in nodes]), tuple([n.aval for n in trace.leaves]))
+    key = (structure, tuple(live))
     found = slices.find(key)
     if found is None:
-        program, positions = slice_trace(trace, live)
-        fingerprint = (program.keys, program.parameters, program.outputs)
-        program = programs.find(fingerprint) or programs.keep(fingerprint, program)
-        found = slices.keep(key, (program, positions, keys))
+        found = slices.keep(key, _sliced(trace, structure, live))
     else:
         counters.hits += 1
-    program, positions, keys = found  # the keys as first seen: the journal holds on to them, and not to these
-    if live:
+    program, positions, outputs, keys = found
+    if outputs:
         leaves = trace.leaves
         try:
             values = execute(program, [_argument(leaves[p]) for p in positions])
         except BaseException:
             _undo(trace)
             raise
-        for index, computed in zip(live, values, strict=True):
-            nodes[index].value = computed
+        for index, computed in zip(outputs, values, strict=True):
+            node = nodes[index]
+            if node.value is None:
+                node.value = computed
         for original, again in trace.recomputed:
             if again.value is not None and original.value is None:
                 original.value = again.value
-    _retire(trace, live, keys)
+    _retire(trace, outputs, keys)
+
+
+def _sliced(trace, structure, live):
+    """`(Program, leaf positions, output indices, keys)` to run a trace with, the outputs being `live` or more.
+
+    A Program of the same structure that gives more outputs serves too; after two variants, one is made that gives the
+    outputs of all (rule 6). The keys are those that were seen first, so that the journal holds on to no others.
+    """
+    if not live:
+        return None, (), (), structure[0]
+    variants = structures.find(structure) or structures.keep(structure, [])
+    for variant in variants:
+        if set(live) <= set(variant[2]):
+            return variant
+    if len(variants) >= 2:
+        live = sorted(set(live).union(*[variant[2] for variant in variants]))
+    program, positions = slice_trace(trace, live)
+    fingerprint = (program.keys, program.parameters, program.outputs)
+    program = programs.find(fingerprint) or programs.keep(fingerprint, program)
+    keys = variants[0][3] if variants else structure[0]
+    variants.append((program, positions, tuple(live), keys))
+    return variants[-1]
 
 
 def _argument(node):
@@ -422,14 +453,15 @@ def _argument(node):
     return value
 
 
-def _retire(trace, live, keys):
+def _retire(trace, outputs, keys):
     """Let go of what is not needed: a node that has a value needs no inputs, so that the past is freed."""
     nodes = trace.nodes
     if trace.tapes:
         trace.inputs = [n.inputs for n in nodes]
-    for index in live:
+    for index in outputs:
         node = nodes[index]
         node.trace = node.inputs = None
+    trace.assigned = []
     for original, _ in trace.recomputed:
         if original.value is not None:
             original.inputs = None
@@ -455,25 +487,24 @@ def _with_residuals(trace, live):
 
 def execute(program, arguments):
     """Run a Program on arrays; compiled whole, or at first sight node by node where that is cheaper (rule 7)."""
-    compiled = program.compiled
-    if compiled is None:
-        program.runs += 1
-        if eager or (program.runs == 1 and _new_kernels(program) * KERNEL_COST < program.size):
-            counters.node_by_node += 1
-            return interpret(program, arguments)
-        counters.programs += 1
-        runtime.prune_cache()
-        compiled = program.compiled = jax.jit(program.evaluate)
+    large = program.bytes > memory.LARGE
     try:
-        return compiled(*arguments)
+        compiled = program.compiled
+        if compiled is None:
+            program.runs += 1
+            first = program.runs == 1 and not large
+            if eager or (first and _new_kernels(program) * KERNEL_COST < program.size):
+                counters.node_by_node += 1
+                return interpret(program, arguments)
+            counters.programs += 1
+            runtime.prune_cache()
+            compiled = program.compiled = jax.jit(program.evaluate)
+            if large:
+                memory.check(compiled, arguments)
+        values = compiled(*arguments)
+        return jax.block_until_ready(values) if large else values
     except jax.errors.JaxRuntimeError as error:
-        if "RESOURCE_EXHAUSTED" in str(error) or "Out of memory" in str(error):
-            raise ResourceExhaustedError(
-                None,
-                None,
-                f"Out of memory while running a program of {program.size} ops: {error}. No variable was changed.",
-            ) from None
-        raise
+        raise memory.translated(error) from None
 
 
 def interpret(program, arguments):

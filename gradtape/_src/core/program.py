@@ -104,6 +104,10 @@ class Trace:
         return False
 
 
+def _bytes(value):
+    return sum(map(_bytes, value)) if type(value) is tuple else value.size * value.dtype.itemsize
+
+
 class Program:
     """A closed computation: keys, the Avals of its parameters and its outputs. Immutable; compared by identity.
 
@@ -113,6 +117,7 @@ class Program:
     __slots__ = (
         "__weakref__",
         "avals",
+        "bytes",
         "compiled",
         "constants",
         "derived",
@@ -127,6 +132,7 @@ class Program:
         self.keys, self.avals, self.parameters, self.outputs = keys, avals, parameters, outputs
         self.constants = constants
         self.size = sum([key[1][0].size if key[1] and type(key[1][0]) is Program else 1 for key in keys])
+        self.bytes = sum([_bytes(a) for a in avals])
         self.compiled, self.runs, self.derived = None, 0, {}
 
     def evaluate(self, *arguments):

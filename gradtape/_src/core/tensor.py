@@ -6,6 +6,7 @@ import numpy as np
 
 from gradtape._src.core import engine, journal
 from gradtape._src.core.errors import public
+from gradtape._src.core.shape import TensorShape
 
 
 class Tensor:
@@ -17,8 +18,6 @@ class Tensor:
 
     __slots__ = ("__dict__", "__weakref__", "node")
     __array_priority__ = 100
-    # `==` compares elements, so a tensor cannot be a key
-    __hash__ = None
 
     def __init__(self, node):
         self.node = node
@@ -53,7 +52,7 @@ class Tensor:
     def set_shape(self, shape):
         """Check that the shape is compatible with `shape`; ValueError if not."""
         if not self.shape.is_compatible_with(shape):
-            raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {shape}.")
+            raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {TensorShape(shape)}.")
 
     @public
     def numpy(self):
@@ -122,8 +121,21 @@ class Tensor:
             raise TypeError("Cannot iterate over a scalar tensor")
         return iter([self[i] for i in range(self.node.aval.shape[0])])
 
-    def __contains__(self, item):
-        raise TypeError("`in` is not defined for tensors. Use tf.reduce_any(tensor == value).")
+    @public
+    def __hash__(self):  # `==` compares elements
+        raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
+
+    @public
+    def __getattr__(self, name):
+        if name in ("name", "op", "graph"):
+            raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
+        instead = f" Use {_numpy_names[name]}." if name in _numpy_names else ""
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.{instead}")
+
+    @public
+    def eval(self, feed_dict=None, session=None):
+        """Not for eager tensors: NotImplementedError, which names `numpy`."""
+        raise NotImplementedError("eval is not supported when eager execution is enabled; use .numpy() for the value.")
 
     def __repr__(self):
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text(self.node, repr)}>"
@@ -131,9 +143,8 @@ class Tensor:
     def __str__(self):
         return f"tf.Tensor({text(self.node, str)}, shape={self.shape}, dtype={self.dtype.name})"
 
+    @public
     def __format__(self, spec):
-        if not spec:
-            return str(self) if self.node.aval.shape else str(to_numpy(self.node)[()])
         return format(to_numpy(self.node)[()], spec)
 
     def __copy__(self):
@@ -166,11 +177,27 @@ class Tensor:
         return jax_value(self.node)
 
 
+# Methods of NumPy's arrays that tensors do not have, and what to write instead.
+_numpy_names = {
+    "T": "tf.transpose(x)",
+    "astype": "tf.cast(x, dtype)",
+    "clip": "tf.clip_by_value(x, low, high)",
+    "copy": "tf.identity(x)",
+    "flatten": "tf.reshape(x, [-1])",
+    "item": "x.numpy().item() or float(x)",
+    "ravel": "tf.reshape(x, [-1])",
+    "reshape": "tf.reshape(x, shape)",
+    "size": "tf.size(x) or x.shape.num_elements()",
+    "squeeze": "tf.squeeze(x)",
+    "tolist": "x.numpy().tolist()",
+    "transpose": "tf.transpose(x, perm)",
+} | {name: f"tf.reduce_{name}(x, axis)" for name in ("all", "any", "max", "mean", "min", "prod", "sum")}
+
+
 class EagerTensor(Tensor):
     """A tensor that has, or can be given, a value."""
 
     __slots__ = ()
-    __hash__ = None
 
 
 class Stored:
@@ -225,7 +252,7 @@ def emit(op, inputs, attrs=()):
 
 def to_numpy(node):
     """The value of a node as a NumPy array, without a copy where there is none to make."""
-    return np.asarray(engine.value(node))
+    return np.asarray(engine.ready(node))
 
 
 def jax_value(node):
@@ -244,11 +271,11 @@ def text(node, how):
         array = to_numpy(node)
     except Exception as error:
         return f"<{type(error).__name__}: {error}>"
-    if node.aval.dtype == object:
-        return how(array[()]) if not array.ndim else how(array)
-    if not array.ndim:
-        return str(array[()])
-    return how(array)
+    value = array if array.ndim else array[()]
+    if how is repr and isinstance(value, np.generic):
+        value = value.item()
+    lines = how(value)
+    return f"\n{lines}" if "\n" in lines else lines
 
 
 def _platform(value):

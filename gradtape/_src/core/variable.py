@@ -4,10 +4,11 @@ import itertools
 
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.aval import Aval
-from gradtape._src.core.convert import node_of
+from gradtape._src.core.convert import node_of, tensor
 from gradtape._src.core.errors import cut, invalid, public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import leaf
+from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Reference, Stored, text
 
 _uid = itertools.count()
@@ -44,6 +45,8 @@ class Variable(Stored):
         dtype=None, import_scope=None, constraint=None, synchronization=None, aggregation=None, shape=None,
         experimental_enable_variable_lifting=True,
     ):  # fmt: skip
+        if name is not None and not isinstance(name, str):
+            raise ValueError(f"The name of a variable must be a string, received {name!r}.")
         if initial_value is None:
             raise ValueError(
                 "The `initial_value` arg to `tf.Variable` must be specified: a tensor, array, number or function."
@@ -57,6 +60,14 @@ class Variable(Stored):
                 f"Tensor conversion requested dtype {dtypes.as_dtype(dtype).name} for Tensor with dtype "
                 f"{node.aval.type.name}: use tf.cast."
             )
+        declared = None if shape is None else TensorShape(shape)
+        if declared is not None and not declared.is_compatible_with(node.aval.tensor_shape):
+            raise ValueError(
+                f"In this `tf.Variable` creation, the initial value's shape ({node.aval.tensor_shape}) is not compatible "
+                f"with the explicitly supplied `shape` argument ({declared})."
+            )
+        # A shape with unknown extents takes values of any that fit it.
+        self._declared = None if declared is None or declared.is_fully_defined() else declared
         value = engine.value(node)
         if node.aval.dtype != object:
             value = engine.to_device(value)
@@ -91,8 +102,8 @@ class Variable(Stored):
 
     @property
     def shape(self):
-        """The shape, a `TensorShape`."""
-        return self._tensor.node.aval.tensor_shape
+        """The shape, a `TensorShape`; the one given when the variable was made, if extents were left open there."""
+        return self._tensor.node.aval.tensor_shape if self._declared is None else self._declared
 
     @property
     def dtype(self):
@@ -115,8 +126,14 @@ class Variable(Stored):
 
     @public
     def set_shape(self, shape):
-        """Check that the shape is compatible with `shape`."""
-        self._tensor.set_shape(shape)
+        """Check that the shape is compatible with `shape`; ValueError if not."""
+        if not self.shape.is_compatible_with(shape):
+            raise ValueError(f"Shapes {self.shape} and {TensorShape(shape)} are not compatible")
+
+    @public
+    def is_initialized(self, name=None):
+        """True: a variable has a value from the start."""
+        return tensor(True)
 
     # -- reading
 
@@ -171,10 +188,10 @@ class Variable(Stored):
     def __iter__(self):
         return iter(self.read_value())
 
-    def __contains__(self, item):
-        raise TypeError("`in` is not defined for variables. Use tf.reduce_any(variable == value).")
+    @public
+    def __hash__(self):  # `==` compares elements
+        raise TypeError(f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self!r})")
 
-    __hash__ = None
     __array_priority__ = 100
 
     def ref(self):
@@ -189,19 +206,22 @@ class Variable(Stored):
 
     @public
     def assign(self, value, use_locking=False, name=None, read_value=True):
-        """Give the variable a new value of the same shape and dtype. Returns the variable."""
+        """Give the variable a new value of the same shape and dtype. Returns the variable, if `read_value`."""
         node = self._checked(value, "assign")
         if node.value is None or node.handle is not None or node.trace is not None or not _is_array_like(value):
             node = engine.record(ASSIGN, (node,))
-        return self._hold(node)
+        self._hold(node)
+        return self if read_value else None
 
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
-        """Add `delta` to the value. Returns the variable."""
-        return self._update(ASSIGN_ADD, delta, "assign_add")
+        """Add `delta` to the value. Returns the variable, if `read_value`."""
+        self._update(ASSIGN_ADD, delta, "assign_add")
+        return self if read_value else None
 
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
-        """Subtract `delta` from the value. Returns the variable."""
-        return self._update(ASSIGN_SUB, delta, "assign_sub")
+        """Subtract `delta` from the value. Returns the variable, if `read_value`."""
+        self._update(ASSIGN_SUB, delta, "assign_sub")
+        return self if read_value else None
 
     def _update(self, op, delta, how):
         try:
@@ -226,8 +246,10 @@ class Variable(Stored):
                 f"variable '{self._name}' takes its dtype. Use tf.cast."
             )
         if how == "assign":
+            if self._declared is not None and self._declared.is_compatible_with(node.aval.tensor_shape):
+                return node
             raise ValueError(
-                f"Cannot assign value to variable '{self._name}': Shape mismatch.The variable shape {mine.tensor_shape}, and "
+                f"Cannot assign value to variable '{self._name}': Shape mismatch. The variable shape {self.shape}, and "
                 f"the assigned value shape {node.aval.tensor_shape} are incompatible."
             )
         raise invalid_shapes(self._name, how, mine, node.aval)
@@ -266,7 +288,7 @@ class Variable(Stored):
 
     @public
     def __deepcopy__(self, memo):
-        copy = Variable(self._tensor, trainable=self._trainable, name=self._name[:-2])
+        copy = Variable(self._tensor, trainable=self._trainable, name=self._name[:-2], shape=self._declared)
         memo[id(self)] = copy
         return copy
 
@@ -274,14 +296,12 @@ class Variable(Stored):
 class ResourceVariable(Variable):
     """What `tf.Variable(…)` makes."""
 
-    __hash__ = None
-
 
 def invalid_shapes(name, how, mine, other):
     """The error for an update whose shape is not the variable's."""
     return invalid(
-        f"{how} on variable '{name}': shape {mine.tensor_shape} of the variable and shape {other.tensor_shape} of the value "
-        "must be the same. Broadcast the value with tf.broadcast_to."
+        f"{how} on '{name}': cannot update variable with shape {list(mine.shape)} using a Tensor with shape "
+        f"{list(other.shape)}, shapes must be equal. Broadcast the value with tf.broadcast_to."
     )
 
 

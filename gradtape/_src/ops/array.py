@@ -12,7 +12,7 @@ from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.tensor import EagerTensor, emit
 from gradtape._src.ops.shapes import broadcast_shapes, same
 
 
@@ -183,7 +183,7 @@ def _reshape(tensor, *, shape):
 
 @gradient(_reshape)
 def _(op, dy):
-    return _reshape(dy, shape=tuple(op.inputs[0].shape))
+    return _reshape(dy, shape=op.inputs[0].node.aval.shape)
 
 
 def _resolve(shape, size):
@@ -199,8 +199,6 @@ def _resolve(shape, size):
             f"Only one input size may be -1, not both {unknown[0]} and {unknown[1]}: the requested shape is "
             f"{plain(shape)}."
         )
-    if not unknown:
-        return shape
     known = math.prod([extent for extent in shape if extent >= 0])
     if (size % known if known else size) != 0:
         raise invalid(
@@ -215,9 +213,9 @@ def reshape(tensor, shape, name=None):
     """The elements of `tensor`, in row-major order, in another shape; one extent may be -1: what is left."""
     x = _as_tensor(tensor)
     wanted = static_list(shape, "shape")
-    if -1 in wanted or min(wanted, default=0) < 0:
+    if min(wanted, default=0) < 0:
         wanted = _resolve(wanted, x.node.aval.size)
-    return _reshape(x, shape=wanted)
+    return emit(_reshape.op, (x.node,), (wanted,))
 
 
 _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
@@ -240,7 +238,7 @@ def _expand_dims(input, *, axis):
 
 @gradient(_expand_dims)
 def _(op, dy):
-    return _reshape(dy, shape=tuple(op.inputs[0].shape))
+    return _reshape(dy, shape=op.inputs[0].node.aval.shape)
 
 
 @public
@@ -253,7 +251,7 @@ def expand_dims(input, axis, name=None):
         raise invalid(
             f"'dim' must be a tensor with a single value: received axis={axis!r}. Call expand_dims once for each axis."
         )
-    return _expand_dims(tensor(input), axis=axes[0])
+    return emit(_expand_dims.op, (tensor(input).node,), axes)
 
 
 def _squeezed(input, axis):
@@ -280,13 +278,13 @@ def _squeeze(input, *, axis):
 
 @gradient(_squeeze)
 def _(op, dy):
-    return _reshape(dy, shape=tuple(op.inputs[0].shape))
+    return _reshape(dy, shape=op.inputs[0].node.aval.shape)
 
 
 @public
 def squeeze(input, axis=None, name=None):
     """`input` without its axes of extent 1, or without those in `axis`, which must have extent 1."""
-    return _squeeze(tensor(input), axis=() if axis is None else static_list(axis, "axis"))
+    return emit(_squeeze.op, (tensor(input).node,), (() if axis is None else static_list(axis, "axis"),))
 
 
 def _ensured(x, shape):
@@ -374,7 +372,8 @@ def transpose(a, perm=None, conjugate=False, name="transpose"):
     rank = x.ndim
     perm = tuple(range(rank - 1, -1, -1)) if perm is None else static_list(perm, "perm")
     perm = tuple([axis + rank if -rank <= axis < 0 else axis for axis in perm])
-    return (_conjugate_transpose if conjugate and x.dtype.is_complex else _transpose)(x, perm=perm)
+    function = _conjugate_transpose if conjugate and x.dtype.is_complex else _transpose
+    return emit(function.op, (x.node,), (perm,))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -408,13 +407,13 @@ def rank(input, name=None):
 
 
 def filled(shape, value, dtype):
-    """A Tensor of `shape`, each element the Python number `value`: a broadcast, so nothing is stored until it is needed."""
-    dtype = dtypes.as_dtype(dtype).numpy
-    if dtype == object:
+    """A Tensor of `shape`, each element the Python number `value`: a broadcast, so nothing is stored."""
+    dtype = dtypes.as_dtype(dtype)
+    if dtype == dtypes.string:
         return host_constant(np.full(shape, b"", object))
     if not shape:
-        return host_constant(np.array(value, dtype))
-    return _broadcast_to(EagerTensor(engine.number(value, dtype)), shape=shape)
+        return host_constant(np.array(value, dtype.numpy))
+    return emit(_broadcast_to.op, (engine.number(value, dtype.numpy),), (shape,))
 
 
 @public

@@ -18,9 +18,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from gradtape._src.core.define import gradient, op
-from gradtape._src.ops.arithmetic import masked, reciprocal, sign
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.compare import equal, not_equal
+from gradtape._src.ops.arithmetic import reciprocal, sign
+from gradtape._src.ops.compare import equal
+from gradtape._src.ops.select import where
 from gradtape._src.ops.shapes import FLOATING, only, same
 
 _FLOAT = only(FLOATING, same)
@@ -142,14 +142,10 @@ def _decaying(order, scaled):
     return kernel
 
 
-def _by_x(x, y):
-    """`y / x`, and 0 where `x` is 0."""
-    return masked(y / (x + cast(equal(x, 0), x.dtype)), not_equal(x, 0))
-
-
-def _half_at_zero(x, slope):
-    """`slope`, and 1/2 where `x` is 0."""
-    return masked(slope, not_equal(x, 0)) + 0.5 * cast(equal(x, 0), x.dtype)
+def _slope(x, y, rest):
+    """`rest - y / x`, and 1/2 where `x` is 0."""
+    zero = equal(x, 0)
+    return where(zero, 0.5, rest - y / where(zero, 1.0, x))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -176,7 +172,7 @@ def bessel_j1(x):
 @gradient(bessel_j1)
 def _(op, dy):
     (x,), (y,) = op.inputs, op.outputs
-    return dy * _half_at_zero(x, bessel_j0(x) - _by_x(x, y))
+    return dy * _slope(x, y, bessel_j0(x))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -248,7 +244,7 @@ def bessel_i1(x):
 @gradient(bessel_i1)
 def _(op, dy):
     (x,), (y,) = op.inputs, op.outputs
-    return dy * _half_at_zero(x, bessel_i0(x) - _by_x(x, y))
+    return dy * _slope(x, y, bessel_i0(x))
 
 
 @op("BesselI1e", infer=_FLOAT, saves="x y")
@@ -260,7 +256,7 @@ def bessel_i1e(x):
 @gradient(bessel_i1e)
 def _(op, dy):
     (x,), (y,) = op.inputs, op.outputs
-    return dy * _half_at_zero(x, bessel_i0e(x) - y * sign(x) - _by_x(x, y))
+    return dy * _slope(x, y, bessel_i0e(x) - y * sign(x))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Changes of dtype."""
 
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from gradtape._src.core import dtypes
@@ -10,8 +9,6 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import emit
-from gradtape._src.ops.complex import complex, imag, real
 from gradtape._src.ops.shapes import NUMERIC, require, spoken
 
 
@@ -64,32 +61,6 @@ def cast(x, dtype, name=None):
     return x if x.dtype is dtype else _cast(x, DstT=dtype)
 
 
-@public
-def saturate_cast(value, dtype, name=None):
-    """`cast`, but values that `dtype` cannot hold become the nearest that it can. Complex: each part by itself."""
-    from gradtape._src.ops.arithmetic import maximum, minimum
-
-    def saturated(x, to):
-        least, most = _common_limits(x.dtype, to)
-        return cast(maximum(minimum(x, most), least), to)
-
-    value, dtype = tensor(value), dtypes.as_dtype(dtype)
-    if value.dtype.is_complex and dtype.is_complex:
-        return complex(saturated(real(value), dtype.real_dtype), saturated(imag(value), dtype.real_dtype))
-    return cast(saturated(real(value), dtype.real_dtype), dtype)
-
-
-def _common_limits(source, target):
-    """The least and the greatest number of `source` that `target` can hold, as NumPy scalars of `source`."""
-    limits = []
-    for mine, other, pick in ((source.min, target.min, max), (source.max, target.max, min)):
-        number = source.as_numpy_dtype(pick(mine, other, key=float))
-        if pick(int(number), int(other)) != int(number) and int(number) != int(mine):  # rounded to outside of `target`
-            number = np.nextafter(number, source.as_numpy_dtype(0))  # host-side: a limit, made once
-        limits.append(number)
-    return limits
-
-
 def _bitcast_aval(input, type):
     require(input, NUMERIC)
     require(aval((), type.numpy), NUMERIC, "type")
@@ -109,18 +80,16 @@ def _bitcast_aval(input, type):
 # TensorFlow has no gradient for it either: LookupError.
 @op("Bitcast", infer=_bitcast_aval)
 def _bitcast(input, *, type):
-    if jnp.issubdtype(input.dtype, jnp.complexfloating):
-        parts = jnp.stack([jnp.real(input), jnp.imag(input)], axis=-1)
-        input = lax.bitcast_convert_type(parts, jnp.uint8).reshape(*input.shape, input.dtype.itemsize)
-        if type.size == 1:
-            return input.astype(type.numpy)
-        if type.size < input.shape[-1]:
-            input = input.reshape(*input.shape[:-1], -1, type.size)
-    if not type.is_complex:
-        return lax.bitcast_convert_type(input, type.numpy)
-    size = type.size // 2
-    as_bytes = lax.bitcast_convert_type(input, jnp.uint8).reshape(*_bitcast_shape(input, type), 2, size)
-    parts = lax.bitcast_convert_type(as_bytes, type.real_dtype.numpy)
+    have, want = dtypes.as_dtype(input.dtype), type
+    if not have.is_complex and not want.is_complex:
+        return lax.bitcast_convert_type(input, want.numpy)
+    shape = _bitcast_aval(aval(input.shape, have.numpy), want).shape
+    if have.is_complex:  # XLA knows the bits of real numbers only
+        input = jnp.stack([jnp.real(input), jnp.imag(input)], axis=-1)
+    octets = lax.bitcast_convert_type(input, jnp.uint8)
+    if not want.is_complex:
+        return lax.bitcast_convert_type(octets.reshape(shape if want.size == 1 else (*shape, want.size)), want.numpy)
+    parts = lax.bitcast_convert_type(octets.reshape(*shape, 2, want.size // 2), want.real_dtype.numpy)
     return lax.complex(parts[..., 0], parts[..., 1])
 
 

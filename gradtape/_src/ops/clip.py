@@ -1,12 +1,17 @@
 """Values and norms kept within bounds."""
 
+import numpy as np
+
+from gradtape._src.core import dtypes
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.ops.arithmetic import add_n, masked, maximum, minimum, sqrt
+from gradtape._src.ops.arithmetic import add_n, maximum, minimum, sqrt
 from gradtape._src.ops.cast import cast
-from gradtape._src.ops.compare import greater, logical_not
+from gradtape._src.ops.compare import greater
+from gradtape._src.ops.complex import complex, imag, real
 from gradtape._src.ops.reduction import reduce_sum
+from gradtape._src.ops.select import where
 
 
 def _values(t):
@@ -47,8 +52,7 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
         clip_norm = max(clip_norm, 0)
     squares = reduce_sum(values * values, axes, keepdims=True)
     positive = greater(squares, 0)
-    # the square root is kept away from 0, where its gradient is infinite
-    norm = masked(sqrt(masked(squares, positive) + cast(logical_not(positive), squares.dtype)), positive)
+    norm = where(positive, sqrt(where(positive, squares, 1)), squares)  # away from 0, where √ has an infinite gradient
     scaled = values * clip_norm
     if scaled.shape != values.shape:
         raise ValueError(f"Shapes {values.shape} and {scaled.shape} are incompatible: clip_norm must be a scalar.")
@@ -80,3 +84,27 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     scale = clip_norm * minimum(1.0 / norm, tensor(1.0, norm.dtype) / clip_norm) + (norm - norm)
     clipped = [None if v is None else _like(t, v * cast(scale, v.dtype)) for t, v in zip(t_list, values, strict=True)]
     return clipped, norm
+
+
+@public
+def saturate_cast(value, dtype, name=None):
+    """`cast`, but values that `dtype` cannot hold become the nearest that it can. Complex: each part by itself."""
+    def saturated(x, to):
+        least, most = _common_limits(x.dtype, to)
+        return cast(maximum(minimum(x, most), least), to)
+
+    value, dtype = tensor(value), dtypes.as_dtype(dtype)
+    if value.dtype.is_complex and dtype.is_complex:
+        return complex(saturated(real(value), dtype.real_dtype), saturated(imag(value), dtype.real_dtype))
+    return cast(saturated(real(value), dtype.real_dtype), dtype)
+
+
+def _common_limits(source, target):
+    """The least and the greatest number of `source` that `target` can hold, as NumPy scalars of `source`."""
+    limits = []
+    for mine, other, pick in ((source.min, target.min, max), (source.max, target.max, min)):
+        number = source.as_numpy_dtype(pick(mine, other, key=float))
+        if pick(int(number), int(other)) != int(number) and int(number) != int(mine):  # rounded to outside of `target`
+            number = np.nextafter(number, source.as_numpy_dtype(0))  # host-side: a limit, made once
+        limits.append(number)
+    return limits

@@ -12,6 +12,7 @@ from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.ops.array import filled
+from gradtape._src.ops.cast import cast
 from gradtape._src.ops.shapes import broadcast, same
 
 COMPLEX_OF = {"float32": dtypes.complex64.numpy, "float64": dtypes.complex128.numpy}

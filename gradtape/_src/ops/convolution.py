@@ -25,6 +25,8 @@ from gradtape._src.ops.window import (
     MOST_VIEWS,
     cells,
     check_paddings,
+    flat_format,
+    not_both,
     one_of,
     over_batches,
     paddings,
@@ -33,6 +35,7 @@ from gradtape._src.ops.window import (
     sweeps,
     swept,
     views,
+    widened,
 )
 
 FEW_CHANNELS = 4  # up to here, the filter's gradient is one product with the patches of the image
@@ -136,7 +139,10 @@ def check_geometry(rank, strides, padding, explicit_paddings, data_format, dilat
     one_of(data_format, (CHANNELS_LAST[rank], CHANNELS_FIRST[rank]), "data_format")
     check_paddings(padding, explicit_paddings, data_format)
     spatial, channel = spatial_axes(data_format)
-    for values, what, each in ((strides, "strides", "Row and column strides"), (dilations, "dilations", "Dilated rates")):
+    for values, what, each in (
+        (strides, "strides", "Row and column strides"),
+        (dilations, "dilations", "Dilated rates"),
+    ):
         if values[0] != 1 or values[channel] != 1:
             raise UnimplementedError(
                 None,
@@ -302,7 +308,8 @@ _types = {
     3: ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
 }
 DENSE = {
-    rank: family(types, partial(_dense_aval, rank), (_convolve, _to_input, _to_filter)) for rank, types in _types.items()
+    rank: family(types, partial(_dense_aval, rank), (_convolve, _to_input, _to_filter))
+    for rank, types in _types.items()
 }
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -323,21 +330,16 @@ def geometry(rank, strides, padding, data_format, dilations):
 
 
 def _flat_geometry(stride, padding, data_format, dilations):
-    """The attributes of a convolution over one axis, done over two of which the first has extent 1, and that axis."""
-    first = data_format in ("NCW", "NCHW")
-    if not first and data_format not in (None, "NWC", "NHWC"):
-        raise ValueError(f"`data_format` must be 'NWC' or 'NCW'. Received: data_format={data_format}")
-    data_format, axis = ("NCW", 2) if first else ("NWC", 1)
-    strides = sequence(stride, 1, data_format, "stride")
-    dilations = sequence(dilations, 1, data_format, "dilations")
+    """The attributes of a convolution over one axis, as one over two of which the first has extent 1; and where that is."""
+    data_format, axis, wide_format = flat_format(data_format)
     padding, numbers = paddings(padding, 3)
     return {
-        "strides": (*strides[:axis], 1, *strides[axis:]),
+        "strides": widened(sequence(stride, 1, data_format, "stride"), axis),
         "padding": padding,
         "explicit_paddings": (*numbers[: 2 * axis], 0, 0, *numbers[2 * axis :]) if numbers else (),
-        "data_format": CHANNELS_FIRST[2] if first else CHANNELS_LAST[2],
-        "dilations": (*dilations[:axis], 1, *dilations[axis:]),
-    }, axis - 4
+        "data_format": wide_format,
+        "dilations": widened(sequence(dilations, 1, data_format, "dilations"), axis),
+    }, axis
 
 
 @public
@@ -348,8 +350,8 @@ def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, n
     dtype is floating.
     """
     attributes, axis = _flat_geometry(stride, padding, data_format, dilations)
-    image, kernel = expand_dims(tensor(input), axis), expand_dims(tensor(filters), 0)
-    return squeeze(over_batches(image, 4, lambda x: DENSE[2].forward(x, kernel, **attributes)), [axis])
+    image, kernel = expand_dims(tensor(input), axis - 4), expand_dims(tensor(filters), 0)
+    return squeeze(over_batches(image, 4, lambda x: DENSE[2].forward(x, kernel, **attributes)), axis - 4)
 
 
 @public
@@ -382,23 +384,8 @@ def convolution(input, filters, strides=None, padding="VALID", data_format=None,
             f"`num_spatial_dims` must be 1, 2, or 3. Received: num_spatial_dims={rank}: filters of shape {filters.shape} have "
             "two axes beside the spatial ones."
         )
-    not_both(
-        [sequence(value, rank, data_format or "", name) for value, name in ((strides, "strides"), (dilations, "dilations"))]
-    )
+    not_both(sequence(strides, rank, "", "strides"), sequence(dilations, rank, "", "dilations"))
     return (conv1d, conv2d, conv3d)[rank - 1](input, filters, strides, padding, data_format, dilations)
-
-
-def not_both(values):
-    """ValueError if both strides and dilations are above 1, or one is below 1."""
-    for what, each in zip(("strides", "dilation_rate"), values, strict=True):
-        if min(each) < 1:
-            raise ValueError(f"all values of `{what}` must be positive. Received: {what}={list(each)}")
-    strides, dilations = values
-    if max(strides) > 1 and max(dilations) > 1:
-        raise ValueError(
-            "`strides > 1` not supported in conjunction with `dilation_rate > 1`. Received: "
-            f"strides={list(strides)} and dilation_rate={list(dilations)}"
-        )
 
 
 @public
@@ -438,14 +425,11 @@ def conv1d_transpose(
     input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None
 ):
     """The transpose of `conv1d`: `input` [batch, width, outputs], `filters` [extent, channels, outputs]; see `conv2d_transpose`."""
-    if data_format not in (None, "NWC", "NCW"):
-        raise ValueError(f"`data_format` must be 'NWC' or 'NCW'. Received: data_format={data_format}")
     attributes, axis = _flat_geometry(strides, padding, data_format, dilations)
     input, filters = tensor(input), tensor(filters)
-    sizes = list(_output_shape(output_shape, input, filters, 1, data_format or "NWC"))
-    sizes.insert(axis + 4, 1)
+    sizes = widened(_output_shape(output_shape, input, filters, 1, flat_format(data_format)[0]), axis)
     image, kernel = expand_dims(input, axis), expand_dims(filters, 0)
-    return squeeze(DENSE[2].to_input(kernel, image, input_sizes=tuple(sizes), **attributes), [axis])
+    return squeeze(DENSE[2].to_input(kernel, image, input_sizes=sizes, **attributes), axis)
 
 
 @public

@@ -117,8 +117,8 @@ def _count(start, limit, delta, dtype):
 def range_(start, limit=None, delta=1, dtype=None, name="range"):
     """The numbers from `start` up to, but without, `limit`, `delta` apart. `range(limit)` starts at 0.
 
-    int32, int64 or floating: `dtype`, or the widest of the arguments' types. InvalidArgumentError if `limit` lies on the
-    wrong side of `start`. Values of tensors are taken, as they say how many numbers there are.
+    int32, int64 or floating: `dtype`, or the widest of the arguments' types. Values of tensors are taken, as they say
+    how many numbers there are. InvalidArgumentError if `limit` lies on the wrong side of `start`.
     """
     if limit is None:
         start, limit = 0, start
@@ -278,8 +278,9 @@ def meshgrid(*args, **kwargs):
 
 
 def _outside_dims(indices, dims):
-    if indices.size and indices.max() >= math.prod(dims):
-        return f"index is out of bound as with dims: {indices.max()} is not below {math.prod(dims)}, the size of {plain(dims)}"
+    size = math.prod(dims)
+    if indices.size and indices.max() >= size:
+        return f"index is out of bound as with dims: {indices.max()} is not below {size}, the size of {plain(dims)}"
     return None
 
 

@@ -1,6 +1,5 @@
 """Depthwise convolutions: each channel has filters of its own, so a result is a sum of few products, without a matrix."""
 
-
 import jax.numpy as jnp
 from jax import lax
 
@@ -102,7 +101,9 @@ def depthwise_conv2d_backprop_filter(
 ):
     """The gradient of `depthwise_conv2d` with respect to its filter, of shape `filter_sizes`."""
     attributes = geometry(2, strides, padding, data_format, dilations)
-    return DEPTHWISE.to_filter(input, out_backprop, filter_sizes=static_list(filter_sizes, "filter_sizes"), **attributes)
+    return DEPTHWISE.to_filter(
+        input, out_backprop, filter_sizes=static_list(filter_sizes, "filter_sizes"), **attributes
+    )
 
 
 @public
@@ -116,6 +117,8 @@ def separable_conv2d(
         raise ValueError(f"Shape {shape} must have rank 4: pointwise_filter is [1, 1, channels · multiplier, outputs].")
     for extent in shape[:2]:
         if extent != 1:
-            raise ValueError(f"Dimensions {extent} and 1 are not compatible: pointwise_filter of shape {shape} must be 1×1.")
+            raise ValueError(
+                f"Dimensions {extent} and 1 are not compatible: pointwise_filter of shape {shape} must be 1×1."
+            )
     depthwise = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
     return conv2d(depthwise, pointwise_filter, 1, "VALID", data_format)

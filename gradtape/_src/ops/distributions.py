@@ -6,6 +6,7 @@ Gradients flow to the shape parameter of a gamma distribution: a sample changes 
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from gradtape._src.core import dtypes
@@ -78,7 +79,7 @@ def _draw_gamma(source, shape, alpha, beta, dtype, prefix):
         shape = (*static_shape(shape), *broadcast_shapes(tuple(alpha.shape), tuple(beta.shape)))
     else:
         shape = sample_shape(shape, alpha, beta)
-    return maximum(_gamma(source, alpha, shape=shape) / beta, alpha.dtype.tiny)
+    return maximum(_gamma(source, alpha, shape=shape) / beta, float(np.finfo(alpha.dtype.numpy).tiny))
 
 
 @public

@@ -120,8 +120,8 @@ def scatter_rows(rows, indices, shape):
 def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
     """The entries of `params` along `axis` that `indices` name, in their order and shape.
 
-    The shape is `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:]`; the first `batch_dims` axes
-    of both go together. The gradient to `params` is `IndexedSlices` for axis 0. Indices out of range are an error.
+    The shape is `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:]`; the first `batch_dims`
+    axes of both go together. The gradient to `params` is `IndexedSlices` for axis 0. An index out of range is an error.
     """
     node, indices = node_of(params), node_of(indices)
     shape, rank = node.aval.shape, node.aval.ndim

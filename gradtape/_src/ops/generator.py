@@ -12,7 +12,7 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array import host_constant
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.distributions import draw_binomial
-from gradtape._src.ops.joining import concat
+from gradtape._src.ops.joining import concat, unstack
 from gradtape._src.ops.random import BITS, INDEX, _any_integers, _key, _normal, _truncated_normal, draw_normal
 from gradtape._src.ops.random import draw_uniform, static_shape
 from gradtape._src.ops.shapes import FLOATING
@@ -77,8 +77,8 @@ class Generator:
             if state is not None or alg is not None:
                 raise ValueError("Give either copy_from, or state and alg.")
             state, alg = copy_from.state, copy_from.algorithm
-        elif state is None or alg is None:
-            raise ValueError("A Generator needs a state and an alg. Call tf.random.Generator.from_seed(seed) to make one.")
+        elif state is None:
+            raise ValueError("A Generator needs a state. Call tf.random.Generator.from_seed(seed) to make one.")
         algorithm = _algorithm(alg)
         state = cast(tensor(state), dtypes.int64)
         if state.shape != (WORDS[algorithm],):
@@ -198,14 +198,18 @@ class Generator:
     @public
     def make_seeds(self, count=1):
         """`count` seeds for stateless functions, int64 of shape [2, count]: one in each column."""
-        return self.uniform_full_int([2, static(count, "count")], dtypes.int64)
+        return self._words(2, count)
 
     @public
     def split(self, count=1):
         """A list of `count` generators whose numbers are independent of each other's and of this one's."""
-        words = WORDS[Algorithm(self._alg)]
-        states = self.uniform_full_int([static(count, "count"), words], dtypes.int64)
-        return [Generator(state=states[i], alg=self._alg) for i in range(states.shape[0])]
+        states = unstack(self._words(WORDS[Algorithm(self._alg)], count), axis=1)
+        return [Generator(state=state, alg=self._alg) for state in states]
+
+    def _words(self, rows, count):
+        """Random int64 of shape [rows, count]; the state advances by `count` numbers."""
+        count = static(count, "count")
+        return _any_integers(_key(self.skip(count)), shape=(rows, count), dtype=np.dtype(np.int64))
 
 
 _global = None

@@ -67,7 +67,7 @@ def _spread(x, strides, fill):
     return lax.rev(x, _downwards(strides))
 
 
-@op("StridedSlice", saves="begin", infer=lambda input, *begin, axes, sizes, strides, shape: aval(shape, input.dtype))
+@op("StridedSlice", saves="begin", mixed=True, infer=lambda input, *begin, axes, sizes, strides, shape: aval(shape, input.dtype))
 def _strided_slice(input, *begin, axes, sizes, strides, shape):
     return lax.reshape(_take(input, begin, axes, sizes, strides), shape)
 
@@ -84,7 +84,7 @@ def _window_gradient(op, dy, axes, sizes, strides):
     return [dx, *[None] * len(begin)]
 
 
-@op("StridedSliceGrad", saves="begin", infer=lambda dy, *begin, axes, sizes, strides, shape: aval(shape, dy.dtype))
+@op("StridedSliceGrad", saves="begin", mixed=True, infer=lambda dy, *begin, axes, sizes, strides, shape: aval(shape, dy.dtype))
 def _strided_slice_gradient(dy, *begin, axes, sizes, strides, shape):
     x = _spread(lax.reshape(dy, _counts(sizes, strides)), strides, jnp.zeros((), dy.dtype))
     if sizes == shape:
@@ -100,7 +100,7 @@ def _(op, ddx):
     return [result, *[None] * len(begin)]
 
 
-@op("Slice", saves="begin", infer=lambda input, *begin, axes, size: aval(size, input.dtype))
+@op("Slice", saves="begin", mixed=True, infer=lambda input, *begin, axes, size: aval(size, input.dtype))
 def _slice(input, *begin, axes, size):
     return _take(input, begin, axes, size, (1,) * input.ndim)
 
@@ -124,7 +124,7 @@ def _assigned(value, update, *begin, axes, sizes, strides, shape):
     return value
 
 
-@op("ResourceStridedSliceAssign", infer=_assigned)
+@op("ResourceStridedSliceAssign", mixed=True, infer=_assigned)
 def _assign(value, update, *begin, axes, sizes, strides, shape):
     counts = _counts(sizes, strides)
     update = _spread(lax.reshape(jnp.broadcast_to(update, shape), counts), strides, jnp.zeros((), value.dtype))

@@ -148,7 +148,7 @@ def _resolve_sizes(sizes, extent):
 
 @public
 def split(value, num_or_size_splits, axis=0, num=None, name="split"):
-    """`value` cut along `axis`, a list: into as many equal parts, or into parts of the sizes listed (-1: what is left)."""
+    """`value` cut along `axis`, a list: into so many equal parts, or parts of the sizes listed (-1: what is left)."""
     x, axis = tensor(value), _one_axis(axis)
     if isinstance(num_or_size_splits, (int, np.integer)) and not isinstance(num_or_size_splits, bool):
         return list(_split(x, num_split=int(num_or_size_splits), axis=axis))

@@ -13,12 +13,14 @@ from gradtape._src.core.errors import InvalidArgumentError, invalid, public
 from gradtape._src.ops.array import broadcast_to, expand_dims, squeeze, stop_gradient
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import logical_and
+from gradtape._src.ops.creation import one_hot
 from gradtape._src.ops.elementary import exp, log
 from gradtape._src.ops.floats import is_zeros, wide
 from gradtape._src.ops.reduction import reduce_sum
 from gradtape._src.ops.select import where
 from gradtape._src.ops.shapes import FLOATING, broadcast_shapes, only, require, same
 from gradtape._src.ops.softmax import _log_softmax, _softmax, class_axis, exponentials
+from gradtape._src.ops.special import sigmoid, softplus
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Softmax cross-entropies. Their second result, the gradient of the loss to the logits, is there because it is in

@@ -8,7 +8,7 @@ import functools
 
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import binary_operator
-from gradtape._src.core.errors import public
+from gradtape._src.core.errors import cut, public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops import arithmetic, compare, elementary
@@ -18,13 +18,14 @@ from gradtape._src.ops.rounding import round as rounded
 
 def _pair(function):
     """A function of two tensors as an operator and its reflected form."""
-    return lambda self, other: function(self, other), lambda self, other: function(other, self)
+    return public(lambda self, other: function(self, other)), public(lambda self, other: function(other, self))
 
 
 def _division():
     """`/`: most of it is between floats, where it is one op."""
     between_floats, reflected = binary_operator(arithmetic.truediv)
 
+    @public
     def forward(self, other):
         return (between_floats if self.dtype.numpy.kind == "f" else arithmetic.truediv)(self, other)
 
@@ -72,20 +73,26 @@ def _yielding(operator, reflected):
     def call(self, other):
         try:
             return operator(self, other)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError) as error:
             kind = type(other)
             if kind.__module__ in ("builtins", "numpy") or is_tensor(other) or not hasattr(kind, reflected):
+                cut(error)
                 raise
+        except BaseException as error:
+            cut(error)
+            raise
         return NotImplemented
 
     return call
 
 
+@public
 def _equal(self, other):
     """Element by element; False, without elements, if the shapes cannot be broadcast or `other` is None."""
     return False if other is None else compare.equal_or_false(self, other)
 
 
+@public
 def _not_equal(self, other):
     """Element by element; True, without elements, if the shapes cannot be broadcast or `other` is None."""
     return True if other is None else compare.not_equal_or_true(self, other)
@@ -112,9 +119,9 @@ for kind in (Tensor, Variable):
         setattr(kind, f"__{name}__", forward)
     kind.__eq__ = _equal
     kind.__ne__ = _not_equal
-    kind.__neg__ = lambda self: arithmetic.negative(self)
+    kind.__neg__ = arithmetic.negative
     kind.__pos__ = tensor
-    kind.__abs__ = lambda self: arithmetic.abs(self)
+    kind.__abs__ = arithmetic.abs
     kind.__invert__ = _invert
     kind.__round__ = _round
 

@@ -1,6 +1,4 @@
-"""Elements repeated, padded, reversed, rolled, and moved between space, depth and batch."""
-
-from math import prod
+"""Elements repeated, padded, reversed, rolled."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -169,7 +167,7 @@ def _(op, ddx):
     return _mirror_pad(ddx, paddings=op.get_attr("paddings"), mode=op.get_attr("mode"))
 
 
-def _pairs(paddings, what):
+def pairs_of(paddings, what):
     """`paddings`, a list or tensor of shape [n, 2], as a tuple of pairs of ints."""
     if isinstance(paddings, (Tensor, Stored)):
         paddings = paddings.numpy()
@@ -188,7 +186,7 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
     They are `constant_values`; or with mode "REFLECT" the tensor mirrored at its first and last entry, with "SYMMETRIC"
     mirrored so that these are repeated.
     """
-    x, pairs = _as_tensor(tensor), _pairs(paddings, "paddings")
+    x, pairs = _as_tensor(tensor), pairs_of(paddings, "paddings")
     mode = mode.upper()
     if mode == "CONSTANT":
         if not isinstance(constant_values, (Tensor, Stored)) and np.isscalar(constant_values) and constant_values == 0:
@@ -269,7 +267,7 @@ def _(op, dy):
 
 @public
 def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None):
-    """`input` with the first `seq_lengths[b]` entries along `seq_axis` reversed, for each entry b along `batch_axis` (0)."""
+    """`input` with the first `seq_lengths[b]` entries along `seq_axis` reversed, for each b along `batch_axis` (0)."""
     if seq_axis is None:
         raise TypeError("reverse_sequence needs seq_axis, received None: give the axis along which sequences run.")
     x, lengths = node_of(input), node_of(seq_lengths)
@@ -320,199 +318,3 @@ def _(op, dy):
 def roll(input, shift, axis, name=None):
     """`input` moved by `shift` along `axis` (a number each, or lists); what leaves at the end comes in at the front."""
     return _roll(tensor(input), tensor(shift), axis=static_list(axis, "axis"))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Space, depth and batch
-
-
-def _blocks(input, block_shape, paddings):
-    """The shape after `space_to_batch_nd`."""
-    if input.ndim < 1 + len(block_shape) or len(block_shape) != len(paddings):
-        raise invalid(
-            f"block_shape of {len(block_shape)} entries and paddings of {len(paddings)} rows must name the axes behind "
-            f"the first of shape {plain(input.shape)}."
-        )
-    spatial = []
-    for i, (block, (before, after)) in enumerate(zip(block_shape, paddings, strict=True)):
-        n = input.shape[1 + i] + before + after
-        if block < 1 or before < 0 or after < 0:
-            raise invalid(
-                f"block_shape[{i}]={block} must be at least 1, and paddings[{i}]={[before, after]} not negative."
-            )
-        if n % block:
-            raise invalid(f"padded_shape[{i}]={n} is not divisible by block_shape[{i}]={block}")
-        spatial.append(n // block)
-    return aval((input.shape[0] * prod(block_shape), *spatial, *input.shape[1 + len(block_shape) :]), input.dtype)
-
-
-@op("SpaceToBatchND", infer=_blocks)
-def _space_to_batch(input, *, block_shape, paddings):
-    count = len(block_shape)
-    rest = input.shape[1 + count :]
-    x = jnp.pad(input, ((0, 0), *paddings, *[(0, 0)] * len(rest)))
-    split = [n for size, block in zip(x.shape[1:], block_shape, strict=False) for n in (size // block, block)]
-    x = x.reshape((x.shape[0], *split, *rest))
-    blocks, spatial = range(2, 2 * count + 1, 2), range(1, 2 * count, 2)
-    x = x.transpose((*blocks, 0, *spatial, *range(2 * count + 1, x.ndim)))
-    return x.reshape((prod(x.shape[: count + 1]), *x.shape[count + 1 :]))
-
-
-@gradient(_space_to_batch)
-def _(op, dy):
-    return _batch_to_space(dy, block_shape=op.get_attr("block_shape"), crops=op.get_attr("paddings"))
-
-
-def _unblocked(input, block_shape, crops):
-    """The shape after `batch_to_space_nd`."""
-    if input.ndim < 1 + len(block_shape) or len(block_shape) != len(crops):
-        raise invalid(
-            f"block_shape of {len(block_shape)} entries and crops of {len(crops)} rows must name the axes behind the "
-            f"first of shape {plain(input.shape)}."
-        )
-    if min(block_shape, default=1) < 1 or input.shape[0] % prod(block_shape):
-        raise invalid(
-            f"Input batch dimension ({input.shape[0]}) is not divisible by product of block sizes ({prod(block_shape)})"
-        )
-    spatial = []
-    for i, (block, (before, after)) in enumerate(zip(block_shape, crops, strict=True)):
-        n = input.shape[1 + i] * block - before - after
-        if n < 0 or before < 0 or after < 0:
-            raise invalid(f"cropped_shape[{i}]={n} must be non-negative, and so must crops[{i}]={[before, after]}")
-        spatial.append(n)
-    return aval((input.shape[0] // prod(block_shape), *spatial, *input.shape[1 + len(block_shape) :]), input.dtype)
-
-
-@op("BatchToSpaceND", infer=_unblocked)
-def _batch_to_space(input, *, block_shape, crops):
-    count = len(block_shape)
-    x = input.reshape((*block_shape, input.shape[0] // prod(block_shape), *input.shape[1:]))
-    pairs = [axis for i in range(count) for axis in (count + 1 + i, i)]
-    x = x.transpose((count, *pairs, *range(2 * count + 1, x.ndim)))
-    sizes = [size * block for size, block in zip(input.shape[1:], block_shape, strict=False)]
-    x = x.reshape((x.shape[0], *sizes, *input.shape[1 + count :]))
-    kept = [slice(before, size - after) for size, (before, after) in zip(sizes, crops, strict=True)]
-    return x[(slice(None), *kept)]
-
-
-@gradient(_batch_to_space)
-def _(op, dy):
-    return _space_to_batch(dy, block_shape=op.get_attr("block_shape"), paddings=op.get_attr("crops"))
-
-
-def _block_shape(block_shape):
-    if np.ndim(block_shape) == 0:
-        raise invalid(
-            "block_shape rank should be 1 instead of 0: give a list with a number for each axis. [Op:SpaceToBatchND]"
-        )
-    return static_list(block_shape, "block_shape")
-
-
-@public
-def space_to_batch(input, block_shape, paddings, name=None):
-    """Blocks of the axes behind the first (padded by `paddings`), moved into the batch: what dilated convolutions need."""
-    return _space_to_batch(tensor(input), block_shape=_block_shape(block_shape), paddings=_pairs(paddings, "paddings"))
-
-
-space_to_batch_nd = space_to_batch
-
-
-@public
-def batch_to_space(input, block_shape, crops, name=None):
-    """What undoes `space_to_batch`: blocks in the batch moved back, then `crops` cut away."""
-    pairs = _pairs(crops, "crops")
-    blocks = static_list(block_shape, "block_shape")
-    if np.ndim(block_shape) == 0:
-        blocks *= len(pairs)
-    return _batch_to_space(tensor(input), block_shape=blocks, crops=pairs)
-
-
-def _image(input, block_size, data_format):
-    """`(batch, height, width, depth)` of the shape of an image batch; InvalidArgumentError if it is none."""
-    if data_format not in ("NHWC", "NCHW"):
-        raise invalid(
-            f'Value for attr \'data_format\' of "{data_format}" is not in the list of allowed values: "NHWC", "NCHW"'
-        )
-    if block_size < 2:
-        raise invalid(f"Value for attr 'block_size' of {block_size} must be at least minimum 2")
-    if input.ndim != 4:
-        raise invalid(f"Input rank should be: 4 instead of: {input.ndim}")
-    batch, *rest = input.shape
-    height, width, depth = rest if data_format == "NHWC" else (*rest[1:], rest[0])
-    return batch, height, width, depth
-
-
-def _image_aval(batch, height, width, depth, data_format, dtype):
-    rest = (height, width, depth) if data_format == "NHWC" else (depth, height, width)
-    return aval((batch, *rest), dtype)
-
-
-def _to_depth_aval(input, block_size, data_format):
-    batch, height, width, depth = _image(input, block_size, data_format)
-    if height % block_size or width % block_size:
-        raise invalid(f"Image width {width} and height {height} should be divisible by block_size: {block_size}")
-    height, width, depth = height // block_size, width // block_size, depth * block_size**2
-    return _image_aval(batch, height, width, depth, data_format, input.dtype)
-
-
-@op("SpaceToDepth", infer=_to_depth_aval)
-def _space_to_depth(input, *, block_size, data_format):
-    x = input if data_format == "NHWC" else input.transpose((0, 2, 3, 1))
-    n, h, w, c = x.shape
-    b = block_size
-    x = x.reshape((n, h // b, b, w // b, b, c)).transpose((0, 1, 3, 2, 4, 5)).reshape((n, h // b, w // b, b * b * c))
-    return x if data_format == "NHWC" else x.transpose((0, 3, 1, 2))
-
-
-@gradient(_space_to_depth)
-def _(op, dy):
-    return _depth_to_space(dy, block_size=op.get_attr("block_size"), data_format=op.get_attr("data_format"))
-
-
-def _to_space_aval(input, block_size, data_format):
-    batch, height, width, depth = _image(input, block_size, data_format)
-    if depth % block_size**2:
-        raise invalid(f"Input depth dimension {depth} should be divisible by: {block_size**2}")
-    height, width, depth = height * block_size, width * block_size, depth // block_size**2
-    return _image_aval(batch, height, width, depth, data_format, input.dtype)
-
-
-@op("DepthToSpace", infer=_to_space_aval)
-def _depth_to_space(input, *, block_size, data_format):
-    x = input if data_format == "NHWC" else input.transpose((0, 2, 3, 1))
-    n, h, w, c = x.shape
-    b = block_size
-    c //= b * b
-    x = x.reshape((n, h, w, b, b, c)).transpose((0, 1, 3, 2, 4, 5)).reshape((n, h * b, w * b, c))
-    return x if data_format == "NHWC" else x.transpose((0, 3, 1, 2))
-
-
-@gradient(_depth_to_space)
-def _(op, dy):
-    return _space_to_depth(dy, block_size=op.get_attr("block_size"), data_format=op.get_attr("data_format"))
-
-
-@public
-def space_to_depth(input, block_size, data_format="NHWC", name=None):
-    """Blocks of `block_size` × `block_size` pixels, moved into the channels. `data_format`: NHWC or NCHW."""
-    return _space_to_depth(tensor(input), block_size=static(block_size, "block_size"), data_format=data_format)
-
-
-@public
-def depth_to_space(input, block_size, data_format="NHWC", name=None):
-    """Channels moved into blocks of `block_size` × `block_size` pixels: what undoes `space_to_depth`."""
-    return _depth_to_space(tensor(input), block_size=static(block_size, "block_size"), data_format=data_format)
-
-
-@public
-def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
-    """`(paddings, crops)`, [n, 2] each, with which `space_to_batch` and `batch_to_space` take `input_shape` apart.
-
-    `base_paddings` is what is padded in any case.
-    """
-    sizes, blocks = static_list(input_shape, "input_shape"), static_list(block_shape, "block_shape")
-    base = ((0, 0),) * len(blocks) if base_paddings is None else _pairs(base_paddings, "base_paddings")
-    extra = [-(n + before + after) % block for n, block, (before, after) in zip(sizes, blocks, base, strict=True)]
-    paddings = [[before, after + more] for (before, after), more in zip(base, extra, strict=True)]
-    crops = [[0, more] for more in extra]
-    return tuple([host_constant(np.array(rows, np.int32).reshape(-1, 2)) for rows in (paddings, crops)])

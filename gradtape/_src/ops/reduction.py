@@ -15,14 +15,15 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import emit
-from gradtape._src.ops.arithmetic import sqrt, square
-from gradtape._src.ops.array import _broadcast_to, _reshape, _transpose, inverse, ones, zeros
+from gradtape._src.ops.arithmetic import maximum, sqrt, square
+from gradtape._src.ops.array import _broadcast_to, _reshape, _transpose, inverse, ones, stop_gradient, zeros
 from gradtape._src.ops.cast import cast
-from gradtape._src.ops.compare import equal, not_equal
+from gradtape._src.ops.compare import equal, is_finite, not_equal
 from gradtape._src.ops.complex import conj, real
 from gradtape._src.ops.cumulative import product_of_others
 from gradtape._src.ops.elementary import exp
 from gradtape._src.ops.floats import wide
+from gradtape._src.ops.select import where
 from gradtape._src.ops.shapes import BOOL, FLOATING, NUMERIC, REAL, axes_of, only
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -57,6 +58,11 @@ def reduction_axes(axis, rank):
 def _reduce(function, input_tensor, axis, keepdims):
     node = convert.node_of(input_tensor)
     return emit(function.op, (node,), (reduction_axes(axis, node.aval.ndim), bool(keepdims)))
+
+
+def nan(dtype):
+    """A scalar NaN."""
+    return tensor(float("nan"), dtype)
 
 
 def restored(x, shape, axis):
@@ -107,7 +113,7 @@ def _mean(input, *, axis, keepdims):
 @gradient(_mean)
 def _(op, dy):
     shape, axis = op.inputs[0].node.aval.shape, op.get_attr("axis")
-    return spread(dy / prod([shape[a] for a in axis]), shape, axis)
+    return spread(dy / max(prod([shape[a] for a in axis]), 1), shape, axis)
 
 
 @public
@@ -160,11 +166,13 @@ def reduce_prod(input_tensor, axis=None, keepdims=False, name=None):
 
 
 def _extremum_gradient(op, dy):
-    """Each element that is equal to the extremum gets the same share of `dy`."""
+    """Each element that is equal to the extremum gets the same share of `dy`; a NaN makes all NaN."""
     (x,), (y,) = op.inputs, op.outputs
     shape, axis = x.node.aval.shape, op.get_attr("axis")
-    chosen = cast(equal(x, restored(y, shape, axis)), x.dtype)
-    return chosen * (restored(dy, shape, axis) / _sum(chosen, axis=axis, keepdims=True))
+    y = restored(y, shape, axis)
+    chosen = equal(x, y)
+    share = restored(dy, shape, axis) / maximum(_sum(cast(chosen, x.dtype), axis=axis, keepdims=True), 1)
+    return where(chosen, share, where(equal(y, y), zeros((), x.dtype), nan(x.dtype)))
 
 
 @op("Max", infer=only(REAL, _like_input), saves="input y")
@@ -255,7 +263,7 @@ def zero_fraction(value, name=None):
 # Logarithms of sums, norms, moments
 
 
-@op("LogSumExp", infer=only(FLOATING, _like_input), saves="input y")
+@op("LogSumExp", infer=only(FLOATING, _like_input), saves="input")
 def _log_sum_exp(input, *, axis, keepdims):
     widened = wide(input)
     top = lax.expand_dims(lax.reduce_max(widened, axis), axis)
@@ -266,10 +274,12 @@ def _log_sum_exp(input, *, axis, keepdims):
 
 
 @gradient(_log_sum_exp)
-def _(op, dy):  # dx = dy · softmax(x) = dy · exp(x − y)
-    (x,), (y,) = op.inputs, op.outputs
+def _(op, dy):  # dx = dy · exp(x) / Σ exp(x), both exponentials less the maximum, which cancels
+    (x,) = op.inputs
     shape, axis = x.node.aval.shape, op.get_attr("axis")
-    return restored(dy, shape, axis) * exp(x - restored(y, shape, axis))
+    top = stop_gradient(_max(x, axis=axis, keepdims=True))
+    e = exp(x - where(is_finite(top), top, zeros((), x.dtype)))
+    return e * (restored(dy, shape, axis) / _sum(e, axis=axis, keepdims=True))
 
 
 @public
@@ -286,8 +296,10 @@ def _euclidean_norm(input, *, axis, keepdims):
 
 
 @gradient(_euclidean_norm)
-def _(op, dy):  # dx = dy · x / ‖x‖
+def _(op, dy):  # dx = Re(dy) · x / ‖x‖, as the norm is real even where its dtype is not
     (x,), (y,) = op.inputs, op.outputs
+    if x.dtype.is_complex:
+        dy = (dy + conj(dy)) / 2.0
     shape, axis = x.node.aval.shape, op.get_attr("axis")
     return x * restored(dy / y, shape, axis)
 

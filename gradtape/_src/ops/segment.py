@@ -212,7 +212,7 @@ def _unsorted_rule(allowed):
 def _id_fault(segment_ids, num_segments):
     """The first id that is too large, as a message, or None."""
     outside = np.argwhere(segment_ids >= num_segments)
-    if not outside.size:
+    if not len(outside):
         return None
     place = tuple(outside[0])
     return (

@@ -1,7 +1,7 @@
 """Choosing by values: `where`, masks, unique values, partitions.
 
-What is chosen by a mask, and partitions, have shapes that depend on values. So masks and indices are read at once, while
-the data that they choose from stays in the pending program.
+What is chosen by a mask, and partitions, have shapes that depend on values. So masks and indices are read at once,
+while the data that they choose from stays in the pending program.
 """
 
 from math import prod
@@ -71,8 +71,8 @@ def _as_bool(condition):
 def where(condition, x=None, y=None, name=None):
     """`x` where `condition` is true, else `y`, all broadcast against each other; or, without them, where it is true.
 
-    `where(condition)` gives the coordinates of the true (non-zero) elements: int64, shape [count, rank]. Gradients go to
-    the side that was taken, zeros to the other.
+    `where(condition)` gives the coordinates of the true (non-zero) elements: int64, shape [count, rank]. Gradients go
+    to the side that was taken, zeros to the other.
     """
     if x is None and y is None:
         condition = tensor(condition)
@@ -138,7 +138,7 @@ class ListDiff(NamedTuple):
 
 
 def _by_appearance(x):
-    """The distinct values of a vector in the order in which they come first, places in them, and counts. NaNs differ."""
+    """The distinct values of a vector as they first appear, the places of all in them, and counts. NaNs differ."""
     _, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
     order = np.argsort(first)
     rank = np.argsort(order)
@@ -217,7 +217,7 @@ def _(op, *dy):
 
 @public
 def dynamic_partition(data, partitions, num_partitions, name=None):
-    """`data` in `num_partitions` parts: row i (an entry of the first `partitions.ndim` axes) is in part `partitions[i]`."""
+    """`data` in `num_partitions` parts: row i, a place in the first `partitions.ndim` axes, goes to `partitions[i]`."""
     x, partitions = tensor(data), tensor(partitions)
     require_indices(partitions.node.aval)
     count = static(num_partitions, "num_partitions")
@@ -249,16 +249,16 @@ def _stitched(source, *data):
 
 @op("DynamicStitch", infer=_stitched, saves="source", mixed=True)
 def _dynamic_stitch(source, *data):
-    rows = lax.concatenate(data, 0)
-    return rows.at[source].get(mode="fill", fill_value=0, wrap_negative_indices=False)
+    nothing = jnp.zeros((1, *data[0].shape[1:]), data[0].dtype)  # what `source` names where there is no row
+    return lax.concatenate((*data, nothing), 0).at[source].get(mode="clip")
 
 
 @gradient(_dynamic_stitch)
 def _(op, dy):
     source, *data = op.inputs
-    sizes = tuple([rows.shape[0] for rows in data])
+    sizes = (*[rows.shape[0] for rows in data], 1)
     whole = scatter_rows(dy, source, (sum(sizes), *dy.node.aval.shape[1:]))
-    return [None, *_split_v(whole, size_splits=sizes, axis=0)]
+    return [None, *_split_v(whole, size_splits=sizes, axis=0)[:-1]]
 
 
 @public
@@ -283,6 +283,6 @@ def dynamic_stitch(indices, data, name=None):
     places = np.concatenate([to_numpy(index.node).reshape(-1).astype(np.int64) for index in indices])
     if places.size and places.min() < 0:
         raise invalid(f"indices[{places.min()}] is out of range: an index must not be negative. [Op:DynamicStitch]")
-    source = np.full(places.max(initial=-1) + 1, -1)
+    source = np.full(places.max(initial=-1) + 1, places.size)
     source[places] = np.arange(places.size)
     return emit(_dynamic_stitch.op, (host_constant(source).node, *operands(_dynamic_stitch.op, rows)))

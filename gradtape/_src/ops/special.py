@@ -9,13 +9,14 @@ from jax.scipy import special as kernels
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.ops.arithmetic import masked, reciprocal, square
+from gradtape._src.ops.arithmetic import square
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import equal, not_equal
 from gradtape._src.ops.complex import conj
-from gradtape._src.ops.elementary import cos, exp, log, log1p, sin
+from gradtape._src.ops.elementary import cos, exp, log, sin
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.reduction import reduce_sum
+from gradtape._src.ops.select import where
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, broadcast, only, same
 
 _FLOAT = only(FLOATING, same)
@@ -116,7 +117,8 @@ def polygamma(a, x):
     There is a gradient to `x` only.
     """
     whole = (a == jnp.floor(a)) & (a >= 0)
-    return jnp.where(whole, lax.polygamma(jnp.where(whole, a, jnp.zeros((), a.dtype)), x), jnp.array(jnp.nan, a.dtype))
+    order, x = jnp.broadcast_arrays(jnp.where(whole, a, jnp.zeros((), a.dtype)), x)
+    return jnp.where(whole, lax.polygamma(order, x), jnp.array(jnp.nan, x.dtype))
 
 
 @gradient(polygamma)
@@ -170,7 +172,7 @@ def _(op, dy):
 @op("IgammaGradA", infer=_FLOATS, broadcasting=True)
 def _igamma_grad_a(a, x):
     """The derivative of `igamma` to `a`."""
-    return lax.igamma_grad_a(*jnp.broadcast_arrays(a, x))
+    return jnp.where(x == jnp.inf, jnp.zeros((), x.dtype), lax.igamma_grad_a(*jnp.broadcast_arrays(a, x)))
 
 
 def _gamma_density(a, x):
@@ -313,7 +315,7 @@ def _(op, dy):
 @op("Expint", infer=_FLOAT, saves="x")
 def expint(x):
     """The exponential integral Ei(x) for x > 0, element-wise: NaN below 0. Float."""
-    return _in_float64(lambda x: jnp.where(x < 0, jnp.nan, kernels.expi(x)), x)
+    return _in_float64(lambda x: jnp.where(x > 0, kernels.expi(x), jnp.where(x == 0, -jnp.inf, jnp.nan)), x)
 
 
 @gradient(expint)
@@ -353,5 +355,5 @@ def spence(x):
 @gradient(spence)
 def _(op, dy):
     (x,) = op.inputs
-    at_one = cast(equal(x, 1), x.dtype)
-    return dy * (log(x) / (1.0 - x + at_one) - at_one)
+    one = equal(x, 1)
+    return dy * where(one, -1.0, log(x) / where(one, 1.0, 1.0 - x))

@@ -57,7 +57,9 @@ def _sum_aval(input, *, window, data_format, **geometry):
 def _window_sum(input, *, window, strides, padding, explicit_paddings, data_format, dilations):
     ways = sweeps(input.shape, window, strides, padding, explicit_paddings, data_format, dilations)
     image, matrices, cells = _letters(ways, data_format)
-    return jnp.einsum(f"{image},{','.join(matrices)}->{cells}", input, *_meetings(ways, input.dtype), precision="highest")
+    return jnp.einsum(
+        f"{image},{','.join(matrices)}->{cells}", input, *_meetings(ways, input.dtype), precision="highest"
+    )
 
 
 @op("WindowSpread", infer=lambda sums, *, input_sizes, **geometry: aval(input_sizes, sums.dtype))

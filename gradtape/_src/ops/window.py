@@ -45,10 +45,20 @@ class Sweep(NamedTuple):
         """(cells before, cells after) with which the windows exactly cover the axis; after can be negative."""
         return self.low, self.span + self.reach - 1 - self.low - self.size
 
+    def meets(self, cell, stop):
+        """The place on the axis of the window's `cell` at its `stop`; outside of it in the padding."""
+        return stop * self.stride + cell * self.dilation - self.low
+
+    def inside(self, cell):
+        """The first stop at which the window's `cell` is not in the padding, and the first after it at which it is again."""
+        first = min(max(0, -(self.meets(cell, 0) // self.stride)), self.out)
+        return first, min(max(first, (self.size - 1 - self.meets(cell, 0)) // self.stride + 1), self.out)
+
     @property
     def tiles(self):
         """Whether the windows lie side by side and cover each cell once."""
-        return self.dilation == 1 and self.extent == self.stride and self.size == self.out * self.stride and not self.low
+        side_by_side = self.out == 1 or (self.extent == self.stride and self.out > 0)
+        return side_by_side and self.dilation == 1 and not self.low and self.size == self.out * self.extent
 
 
 def spatial_axes(data_format):
@@ -97,55 +107,71 @@ def swept(shape, ways, channel, channels):
 # Arrays
 
 
-def padded(x, ways, fill=0):
-    """`x` with the padding that the windows reach into, and without the cells that they do not reach."""
-    paddings = [(0, 0, 0)] * x.ndim
-    for way in ways:
-        paddings[way.axis] = (*way.padding, 0)
-    return x if all(p == (0, 0, 0) for p in paddings) else lax.pad(x, jnp.asarray(fill, x.dtype), paddings)
-
-
-def views(x, ways, fill=0):
-    """For each cell of the window, in row-major order, what it meets at all its stops: strided views of `x`, padded."""
-    x = padded(x, ways, fill)
-    for cell in itertools.product(*[range(way.extent) for way in ways]):
-        start, stop, stride = [0] * x.ndim, list(x.shape), [1] * x.ndim
-        for way, i in zip(ways, cell, strict=True):
-            start[way.axis] = i * way.dilation
-            stop[way.axis] = i * way.dilation + way.span
-            stride[way.axis] = way.stride
-        yield lax.slice(x, start, stop, stride)
-
-
-def unviewed(pieces, ways, shape):
-    """The transpose of `views`: each piece added to the cells of an array of `shape` that its view shows."""
-    if all(way.tiles for way in ways):
-        return _interleaved(list(pieces), ways, shape)
-    total = None
-    for piece, cell in zip(pieces, itertools.product(*[range(way.extent) for way in ways]), strict=True):
-        paddings = [(0, 0, 0)] * len(shape)
-        for way, i in zip(ways, cell, strict=True):
-            before = i * way.dilation - way.low
-            paddings[way.axis] = before, way.size - before - way.span, way.stride - 1
-        spread = lax.pad(piece, jnp.zeros((), piece.dtype), paddings)
-        total = spread if total is None else total + spread
-    return total
-
-
-def _interleaved(pieces, ways, shape):
-    for way in reversed(ways):
-        pieces = [
-            jnp.stack(pieces[i : i + way.extent], way.axis + 1).reshape(
-                *pieces[i].shape[: way.axis], way.size, *pieces[i].shape[way.axis + 1 :]
-            )
-            for i in range(0, len(pieces), way.extent)
-        ]
-    return pieces[0].reshape(shape)
-
-
 def cells(ways):
     """The number of cells of the window."""
     return math.prod([way.extent for way in ways])
+
+
+def positions(ways):
+    """The cells of the window, in row-major order: for each, its place along every axis."""
+    return itertools.product(*[range(way.extent) for way in ways])
+
+
+def views(x, ways, fill=0):
+    """For each cell of the window, what it meets at all its stops: a strided view of `x`, with `fill` where it is outside."""
+    for cell in positions(ways):
+        start, stop, stride, padding = [0] * x.ndim, list(x.shape), [1] * x.ndim, [(0, 0, 0)] * x.ndim
+        for way, i in zip(ways, cell, strict=True):
+            first, end = way.inside(i)
+            empty = first == end
+            start[way.axis] = 0 if empty else way.meets(i, first)
+            stop[way.axis] = 0 if empty else way.meets(i, end - 1) + 1
+            stride[way.axis] = way.stride
+            padding[way.axis] = first, way.out - end, 0
+        view = lax.slice(x, start, stop, stride)
+        # Padding each view takes less memory than padding all of x.
+        yield view if all(p == (0, 0, 0) for p in padding) else lax.pad(view, jnp.asarray(fill, x.dtype), padding)
+
+
+def unviewed(piece, arrays, ways, shape):
+    """The transpose of `views`: `piece(cell's number, *arrays)` added to the cells of an array of `shape` that its view shows.
+
+    `arrays` have an element for each stop of the window; where they are 0, `piece` must be 0. The pieces that fall on
+    each residue of the stride are summed at the resolution of the stops; then these sums are interleaved.
+    """
+    extents, before, padding = list(shape), [0] * len(shape), [(0, 0, 0)] * len(shape)
+    for way in ways:
+        extents[way.axis] = -(-(way.size + way.low) // way.stride)
+        before[way.axis] = (way.reach - 1) // way.stride
+        padding[way.axis] = before[way.axis], max(0, extents[way.axis] - way.out), 0
+    if any(p != (0, 0, 0) for p in padding):
+        arrays = [lax.pad(array, jnp.zeros((), array.dtype), padding) for array in arrays]
+    sums = {}
+    for number, cell in enumerate(positions(ways)):
+        start, residues = [0] * len(shape), []
+        for way, i in zip(ways, cell, strict=True):
+            stops, residue = divmod(i * way.dilation, way.stride)
+            start[way.axis] = before[way.axis] - stops
+            residues.append(residue)
+        end = [first + extent for first, extent in zip(start, extents, strict=True)]
+        part = piece(number, *[lax.slice(array, start, end) for array in arrays])
+        residues = tuple(residues)
+        sums[residues] = sums[residues] + part if residues in sums else part
+    nothing = jnp.zeros_like(part)
+    parts = [sums.get(residues, nothing) for residues in itertools.product(*[range(way.stride) for way in ways])]
+    for way in reversed(ways):
+        parts = [_interleaved(parts[i : i + way.stride], way.axis) for i in range(0, len(parts), way.stride)]
+    lows = {way.axis: way.low for way in ways}
+    start = [lows.get(axis, 0) for axis in range(len(shape))]
+    return lax.slice(parts[0], start, [first + extent for first, extent in zip(start, shape, strict=True)])
+
+
+def _interleaved(parts, axis):
+    """The elements of all parts in turn along `axis`."""
+    if len(parts) == 1:
+        return parts[0]
+    shape = parts[0].shape
+    return jnp.stack(parts, axis + 1).reshape(*shape[:axis], shape[axis] * len(parts), *shape[axis + 1 :])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -175,7 +201,9 @@ def paddings(padding, length):
             )
         return padding, ()
     if not isinstance(padding, (list, tuple)):
-        raise TypeError(f"Expected string for argument 'padding' not {padding!r}: give 'SAME', 'VALID', or a list of pairs.")
+        raise TypeError(
+            f"Expected string for argument 'padding' not {padding!r}: give 'SAME', 'VALID', or a list of pairs."
+        )
     numbers = []
     for index, pair in enumerate(padding):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
@@ -196,7 +224,7 @@ def one_of(value, allowed, attribute):
     """InvalidArgumentError unless the attribute's value is among those allowed."""
     if value not in allowed:
         names = ", ".join([f'"{name}"' for name in allowed])
-        raise invalid(f'Value for attr \'{attribute}\' of "{value}" is not in the list of allowed values: {names}.')
+        raise invalid(f"Value for attr '{attribute}' of \"{value}\" is not in the list of allowed values: {names}.")
 
 
 def check_paddings(padding, explicit_paddings, data_format):
@@ -222,3 +250,32 @@ def over_batches(x, rank, function):
     kept = len(shape) - rank + 1
     result = function(reshape(x, (math.prod(shape[:kept]), *shape[kept:])))
     return reshape(result, shape[:kept] + result.node.aval.shape[1:])
+
+
+def not_both(strides, dilations):
+    """ValueError if some are above 1 in both, or one is below 1."""
+    for what, values in (("strides", strides), ("dilation_rate", dilations)):
+        if min(values) < 1:
+            raise ValueError(f"all values of `{what}` must be positive. Received: {what}={list(values)}")
+    if max(strides) > 1 and max(dilations) > 1:
+        raise ValueError(
+            "`strides > 1` not supported in conjunction with `dilation_rate > 1`. Received: "
+            f"strides={list(strides)} and dilation_rate={list(dilations)}"
+        )
+
+
+def flat_format(data_format):
+    """For images with one spatial axis: (NWC or NCW, the place of an axis of extent 1 before it, the format with that).
+
+    ValueError for other formats.
+    """
+    if data_format in ("NCW", "NCHW"):
+        return "NCW", 2, "NCHW"
+    if data_format in (None, "NWC", "NHWC"):
+        return "NWC", 1, "NHWC"
+    raise ValueError(f"`data_format` must be 'NWC' or 'NCW'. Received: data_format={data_format}")
+
+
+def widened(values, axis, filling=1):
+    """`values` with an entry more, in the place `axis`."""
+    return (*values[:axis], filling, *values[axis:])

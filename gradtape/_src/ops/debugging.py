@@ -1,0 +1,393 @@
+"""Checks of values, shapes and dtypes: `tf.debugging`.
+
+Shapes and dtypes are known at once. What depends on values is computed at once in eager code, and raises there.
+"""
+
+import numpy as np
+from ml_dtypes import finfo
+
+from gradtape._src.core import dtypes, engine
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient, not_differentiable, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.tensor import Stored, Tensor, to_numpy
+from gradtape._src.ops import compare
+from gradtape._src.ops.arithmetic import abs as absolute
+from gradtape._src.ops.printing import element_text
+from gradtape._src.ops.shapes import FLOATING, only, same
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numerics
+
+
+def _not_finite(tensor, message):
+    """What stands in an array besides numbers, or None."""
+    nan, inf = np.isnan(tensor).any(), np.isinf(tensor).any()  # host-side: the check reads the values
+    found = "Inf and NaN" if nan and inf else "NaN" if nan else "Inf"
+    return f"{message} : Tensor had {found} values" if nan or inf else None
+
+
+@op("CheckNumerics", infer=only(FLOATING, same), status=_not_finite, checked="tensor", cheap=True)
+def check_numerics(tensor, *, message):
+    """`tensor`, unless an element is NaN or infinite: an InvalidArgumentError that begins with `message`.
+
+    The gradient is checked, too.
+    """
+    return tensor
+
+
+@gradient(check_numerics)
+def _(op, dy):
+    what = "Not a number (NaN) or infinity (Inf) values detected in gradient. "
+    return check_numerics(dy, what + op.get_attr("message"))
+
+
+@public
+def assert_all_finite(x, message, name=None):
+    """As `check_numerics`."""
+    return check_numerics(x, message)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Conditions
+
+
+def _false(condition, message):
+    return None if condition.all() else message
+
+
+@op("Assert", infer=lambda condition, message: condition, status=_false, checked="condition")
+def _assert(condition, *, message):
+    return condition
+
+
+not_differentiable(_assert, because="it gives a bool")
+
+
+def _demand(condition, explain, message):
+    """Raise InvalidArgumentError with the text of `explain()` unless all of `condition` holds.
+
+    While a function is traced there are no values: its calls check, and say `message`.
+    """
+    if engine.local.trace.parent is not None:
+        _assert(condition, message)
+    elif not to_numpy(condition.node).all():
+        raise invalid(explain())
+
+
+def _prefix(message):
+    return f"{message}.  " if message else ""
+
+
+def _numpy(x):
+    return to_numpy(x.node)
+
+
+def _row(array, summarize):
+    """The first `summarize` entries of an array (3 for None, all for -1), in one row."""
+    flat = array.ravel()
+    shown = flat[: _count(summarize, flat.size)]
+    texts = [repr(v) if isinstance(v, bytes) else element_text(v) for v in shown]
+    return ", ".join(texts + ["..."] * (len(shown) < flat.size))
+
+
+def _count(summarize, size):
+    summarize = 3 if summarize is None else summarize
+    return size if summarize < 0 else min(summarize, size)
+
+
+def _described(x):
+    return f"shape={x.shape} dtype={x.dtype.name}"
+
+
+@public
+def Assert(condition, data, summarize=None, name=None):  # noqa: N802
+    """InvalidArgumentError unless `condition`, a bool, holds; the message has the values of the list `data`.
+
+    `summarize` is how many entries of each are shown: 3 for None, all for -1.
+    """
+    condition = tensor(condition, dtypes.bool)
+
+    def explain():
+        rows = [_row(_numpy(tensor(item)), summarize) for item in data]
+        return f"Expected '{condition}' to be true. Summarized data: " + "\n".join(rows)
+
+    _demand(condition, explain, "Expected a condition to be true")
+
+
+def _compare(function, symbol, x, y, message, summarize):
+    """InvalidArgumentError unless function(x, y) holds for all elements; the message shows where it does not."""
+    x, y = tensor(x), tensor(y, hint=getattr(x, "dtype", None))
+    condition = function(x, y)
+    headline = f"Condition x {symbol} y did not hold."
+
+    def explain():
+        holds, xs, ys = _numpy(condition), _numpy(x), _numpy(y)
+        lines = [message, headline] if message else [headline]
+        if xs.shape == ys.shape:
+            where = np.argwhere(~holds)
+            where = where[: _count(summarize, len(where))]
+            lines += [f"Indices of first {len(where)} different values:", str(where)]
+            for name, values in (("x", xs), ("y", ys)):
+                lines += [f"Corresponding {name} values:", str(values[tuple(where.T)])]
+        for name, values in (("x", xs), ("y", ys)):
+            count = _count(summarize, values.size)
+            lines += [f"First {count} elements of {name}:", str(values.ravel()[:count])]
+        return "\n".join(lines)
+
+    _demand(condition, explain, f"{_prefix(message)}{headline}")
+
+
+def _compare_with_zero(function, symbol, x, message, summarize):
+    x = tensor(x)
+    headline = f"{_prefix(message)}Condition x {symbol} 0 did not hold element-wise"
+    _demand(function(x, 0), lambda: f"{headline}:\nx ({_described(x)}) = {_row(_numpy(x), summarize)}", headline)
+
+
+@public
+def assert_equal(x, y, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x = y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    _compare(compare.equal, "==", x, y, message, summarize)
+
+
+@public
+def assert_none_equal(x, y, summarize=None, message=None, name=None):
+    """InvalidArgumentError unless x ≠ y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    _compare(compare.not_equal, "!=", x, y, message, summarize)
+
+
+@public
+def assert_less(x, y, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x < y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    _compare(compare.less, "<", x, y, message, summarize)
+
+
+@public
+def assert_less_equal(x, y, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x ≤ y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    _compare(compare.less_equal, "<=", x, y, message, summarize)
+
+
+@public
+def assert_greater(x, y, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x > y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    _compare(compare.greater, ">", x, y, message, summarize)
+
+
+@public
+def assert_greater_equal(x, y, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x ≥ y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    _compare(compare.greater_equal, ">=", x, y, message, summarize)
+
+
+@public
+def assert_positive(x, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x > 0, element-wise."""
+    _compare_with_zero(compare.greater, ">", x, message, summarize)
+
+
+@public
+def assert_negative(x, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x < 0, element-wise."""
+    _compare_with_zero(compare.less, "<", x, message, summarize)
+
+
+@public
+def assert_non_negative(x, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x ≥ 0, element-wise."""
+    _compare_with_zero(compare.greater_equal, ">=", x, message, summarize)
+
+
+@public
+def assert_non_positive(x, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x ≤ 0, element-wise."""
+    _compare_with_zero(compare.less_equal, "<=", x, message, summarize)
+
+
+@public
+def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless |x − y| ≤ atol + rtol·|y|, element-wise. Both are 10 ε of the floating dtype for None."""
+    x = tensor(x)
+    y = tensor(y, x.dtype)
+    if not (x.dtype.is_floating or x.dtype.is_complex):
+        raise ValueError(f"data type {x.dtype.name} not inexact: assert_near compares floating numbers. Use assert_equal.")
+    tolerance = 10 * float(finfo(x.dtype.real_dtype.numpy).eps)
+    rtol, atol = [tolerance if given is None else given for given in (rtol, atol)]
+    near = compare.less_equal(absolute(x - y), atol + rtol * absolute(y))
+    headline = f"{_prefix(message)}x and y not equal to tolerance rtol = {rtol}, atol = {atol}"
+
+    def explain():
+        rows = [f"{n} ({_described(v)}) = {_row(_numpy(v), summarize)}" for n, v in (("x", x), ("y", y))]
+        return "\n".join([headline, *rows])
+
+    _demand(near, explain, headline)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Shapes
+
+
+def _rank(rank):
+    assert_type(rank, dtypes.int32)
+    rank = tensor(rank)
+    if rank.ndim:
+        raise ValueError("Rank must be a scalar.")
+    return int(rank)
+
+
+def _check_rank(x, holds, wanted, message):
+    x = tensor(x)
+    if not holds(x.ndim):
+        raise ValueError(f"{_prefix(message)}Tensor must have rank {wanted}.  Received rank {x.ndim}, shape {x.shape}")
+
+
+@public
+def assert_rank(x, rank, message=None, name=None):
+    """ValueError unless `x` has `rank` axes."""
+    rank = _rank(rank)
+    _check_rank(x, lambda n: n == rank, rank, message)
+
+
+@public
+def assert_rank_at_least(x, rank, message=None, name=None):
+    """ValueError unless `x` has at least `rank` axes."""
+    rank = _rank(rank)
+    _check_rank(x, lambda n: n >= rank, f"at least {rank}", message)
+
+
+@public
+def assert_rank_in(x, ranks, message=None, name=None):
+    """ValueError unless the number of axes of `x` is one of `ranks`."""
+    ranks = tuple([_rank(rank) for rank in ranks])
+    _check_rank(x, lambda n: n in ranks, f"in {ranks}", message)
+
+
+@public
+def assert_scalar(tensor, message=None, name=None):
+    """`tensor`, unless it has axes: a ValueError."""
+    x = _as_tensor(tensor)
+    if x.ndim:
+        raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {x.shape}.")
+    return x
+
+
+ANY = (None, ".")
+REST = (Ellipsis, "*")
+
+
+@public
+def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
+    """ValueError unless tensors have shapes of a common pattern: a list of `(tensor, pattern)`.
+
+    A pattern has an entry for each axis: an extent, a name (the same name: the same extent, in all patterns), or None
+    for any. `...` or "*" as its first entry stands for any number of axes. A scalar counts as one axis of extent 1.
+    """
+    known = {}
+    for x, pattern in shapes.items() if isinstance(shapes, dict) else shapes:
+        if pattern is not None:
+            _match(tensor(x), pattern, known, message)
+
+
+def _match(x, pattern, known, message):
+    """Check one tensor against its pattern; `known` has the extents of names, with where they come from."""
+    if not hasattr(pattern, "__iter__"):
+        raise ValueError(
+            f"{_prefix(message)}Tensor {_described(x)}.  Specified shape must be an iterable.  Received specified shape: "
+            f"{pattern}"
+        )
+    pattern = tuple(pattern)
+    for i, entry in enumerate(pattern):
+        if entry in REST and i:
+            raise ValueError(
+                f"{_prefix(message)}Tensor {_described(x)} specified shape index {i}.  Symbol `...` or `*` for a variable "
+                "number of unspecified dimensions is only allowed as the first entry"
+            )
+    extents = tuple(x.shape) or (1,)
+    if pattern and pattern[0] in REST:
+        pattern = pattern[1:]
+        if len(pattern) > 1:
+            assert_rank_at_least(x, len(pattern), message)
+        axes = range(-len(pattern), 0)
+    else:
+        pattern_ = pattern or (1,)
+        if len(pattern_) > 1:
+            assert_rank(x, len(pattern_), message)
+        else:
+            assert_rank_in(x, (0, 1), message)
+        pattern, axes = pattern_, range(len(pattern_))
+    for entry, axis in zip(pattern, axes, strict=True):
+        if entry in ANY:
+            continue
+        extent = extents[axis]
+        if str(entry).isdecimal():
+            wanted, source = int(entry), "Specified explicitly"
+        else:
+            wanted, source = known.setdefault(
+                entry, (extent, f"Specified by tensor {_described(x)} dimension {axis}")
+            )
+        if extent != wanted:
+            raise ValueError(
+                f"{_prefix(message)}{source}.  Tensor {_described(x)} dimension {axis} must have size {wanted}.  Received "
+                f"size {extent}, shape {x.shape}"
+            )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Types
+
+
+@public
+def assert_type(tensor, tf_type, message=None, name=None):
+    """TypeError unless `tensor` is of dtype `tf_type`."""
+    wanted, x = dtypes.as_dtype(tf_type), _as_tensor(tensor)
+    if x.dtype != wanted:
+        raise TypeError(f"{_prefix(message)}tensor must be of type {wanted!r}; got {x.dtype!r}")
+
+
+@public
+def assert_integer(x, message=None, name=None):
+    """TypeError unless `x` is of an integer dtype."""
+    x = tensor(x)
+    if not x.dtype.is_integer:
+        raise TypeError(f'{_prefix(message)}Expected "x" to be integer type.  Found: tensor of dtype {x.dtype}')
+
+
+@public
+def assert_same_float_dtype(tensors=None, dtype=None):
+    """The floating dtype that all of `tensors` have, which must be `dtype` where it is given; else a ValueError.
+
+    Entries that are None are passed over. float32 if there is nothing to go by.
+    """
+    expected, first = None if dtype is None else dtypes.as_dtype(dtype), None
+    for item in tensors or ():
+        if item is None:
+            continue
+        x = tensor(item)
+        if expected is None:
+            expected, first = x.dtype, x
+        elif x.dtype != expected:
+            like = "" if first is None else f" as {first}"
+            raise ValueError(f"{x}, type={x.dtype}, must be of the same type ({expected}){like}.")
+    expected = expected or dtypes.float32
+    if not expected.is_floating:
+        raise ValueError(f"Expected floating point type, got {expected}.")
+    return expected
+
+
+@public
+def assert_proper_iterable(values):
+    """TypeError unless `values` is an iterable that is not a tensor, an array or a string."""
+    if isinstance(values, (Tensor, Stored, IndexedSlices, np.ndarray, str, bytes)):
+        raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')
+
+
+@public
+def is_numeric_tensor(tensor):
+    """Whether `tensor` is a Tensor of numbers: floating, complex or integer, not bool or string."""
+    return isinstance(tensor, Tensor) and (tensor.dtype.is_integer or tensor.node.aval.inexact)
+
+
+_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`

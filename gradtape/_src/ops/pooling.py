@@ -1,0 +1,503 @@
+"""Maxima and means over a moving window, of one to three spatial axes.
+
+A maximum is taken over the window's strided views of the image. Which of them won, the first that equals the maximum,
+is a small whole number for each stop of the window; the gradient goes where it says, and so does everything else that
+follows the winners.
+"""
+
+import functools
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import static_list, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import UnimplementedError, invalid, public
+from gradtape._src.core.tensor import shape_of
+from gradtape._src.ops.arithmetic import under_broadcast
+from gradtape._src.ops.array import _broadcast_to, broadcast_source, expand_dims, plain, squeeze, zeros
+from gradtape._src.ops.floats import is_zeros, wide
+from gradtape._src.ops.shapes import FLOATING, require
+from gradtape._src.ops.window import (
+    CHANNELS_FIRST,
+    CHANNELS_LAST,
+    MOST_VIEWS,
+    cells,
+    check_paddings,
+    flat_format,
+    not_both,
+    one_of,
+    paddings,
+    positions,
+    sequence,
+    spatial_axes,
+    sweeps,
+    swept,
+    unviewed,
+    views,
+    widened,
+)
+
+ORDERED = (*FLOATING, "int32", "int64", "uint8", "int16", "int8", "uint16")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Shapes
+
+
+def _ways(shape, ksize, strides, padding, explicit_paddings, data_format, dilations):
+    """The Sweeps of a pool's window, over the spatial axes of images of `shape`."""
+    extents = [ksize[axis] for axis in spatial_axes(data_format)[0]]
+    return sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dilations)
+
+
+def _pool_aval(rank, allowed, input, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
+    """The Aval of a pool of `rank` spatial axes; InvalidArgumentError or UnimplementedError where there is none."""
+    require(input, allowed)
+    one_of(data_format, (CHANNELS_LAST[rank], CHANNELS_FIRST[rank]), "data_format")
+    check_paddings(padding, explicit_paddings, data_format)
+    if input.ndim != rank + 2:
+        raise invalid(
+            f"tensor_in_shape must have {rank} spatial dimensions: received {plain(input.shape)} for {data_format}. expand_dims "
+            "puts a missing axis in."
+        )
+    spatial, channel = spatial_axes(data_format)
+    if min(ksize) < 1:
+        raise invalid(
+            f"Sliding window ksize must be positive. The specified or inferred ksize is: {','.join(map(str, ksize))}"
+        )
+    if min(strides) < 1:
+        raise invalid(f"Stride must be > 0, but got {min(strides)}")
+    if ksize[0] != 1 or strides[0] != 1:
+        raise UnimplementedError(
+            None, None, f"Pooling is not yet supported on the batch dimension: ksize={list(ksize)}."
+        )
+    if ksize[channel] != 1 or strides[channel] != 1:
+        raise UnimplementedError(
+            None,
+            None,
+            f"Non-spatial pooling is not yet supported: ksize={list(ksize)}. Transpose the channels to a spatial axis.",
+        )
+    for axis in spatial if padding == "EXPLICIT" else ():
+        for amount in explicit_paddings[2 * axis : 2 * axis + 2]:
+            if amount >= ksize[axis]:
+                raise invalid(
+                    f"Padding {amount} needs to be smaller than the window size {ksize[axis]}, on axis {axis}."
+                )
+    ways = _ways(input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations)
+    return aval(swept(input.shape, ways, channel, input.shape[channel]), input.dtype)
+
+
+def _geometry_of(op):
+    return {name: op.get_attr(name) for name in op.entry.node.op.attributes if name != "input_sizes"}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Maxima
+
+
+def _lowest(dtype):
+    return -np.inf if jnp.issubdtype(dtype, jnp.inexact) else np.iinfo(dtype).min
+
+
+def _stages(ways):
+    """The window, or if it has many cells a window for each of its axes: the maximum of maxima is the same.
+
+    The last axis comes first, so that of equal elements the first in row-major order wins both ways.
+    """
+    return [ways] if cells(ways) <= MOST_VIEWS else [[way] for way in reversed(ways)]
+
+
+def _maximum(x, ways):
+    for stage in _stages(ways):
+        x = functools.reduce(jnp.maximum, views(x, stage, _lowest(x.dtype)))
+    return x
+
+
+def _winners(x, y, ways):
+    """For each stop of the window, the number of its first cell that equals the maximum `y`; of the first NaN for NaN."""
+    winner = jnp.full(y.shape, -1, jnp.int8 if cells(ways) < 127 else jnp.int32)
+    numbered = list(enumerate(zip(views(x, ways, _lowest(x.dtype)), positions(ways), strict=True)))
+    for number, (view, cell) in reversed(numbered):
+        won = (view == y) | (view != view)
+        for way, i in zip(ways, cell, strict=True):
+            first, end = way.inside(i)
+            if (first, end) != (0, way.out):  # where all is -inf, the padding does not win
+                stop = lax.broadcasted_iota(jnp.int32, y.shape, way.axis)
+                won &= (stop >= first) & (stop < end)
+        winner = jnp.where(won, jnp.asarray(number, winner.dtype), winner)
+    return winner
+
+
+def _to_winners(x, y, dy, ways):
+    """Each element of `dy`, which is like the maxima `y`, put where its maximum is in `x`."""
+    stages = _stages(ways)
+    inputs = [x]
+    for stage in stages[:-1]:
+        inputs.append(_maximum(inputs[-1], stage))
+    outputs = [*inputs[1:], y]
+    for stage, before, after in reversed(list(zip(stages, inputs, outputs, strict=True))):
+
+        def part(number, winner, dy):
+            return jnp.where(winner == number, dy, jnp.zeros_like(dy))
+
+        dy = unviewed(part, (_winners(before, after, stage), dy), stage, before.shape)
+    return dy
+
+
+def _of_winners(x, values, ways):
+    """What stands in `values`, which is like `x`, where the maxima are."""
+    for stage in _stages(ways):
+        y = _maximum(x, stage)
+        winner = _winners(x, y, stage)
+        chosen = jnp.zeros(y.shape, values.dtype)
+        for number, view in enumerate(views(values, stage)):
+            chosen = jnp.where(winner == number, view, chosen)
+        x, values = y, chosen
+    return values
+
+
+def _maxima(types, rank):
+    """Define a maximum pool of `rank` spatial axes, its gradient, and the transpose of that; returns the first two."""
+    infer = functools.partial(_pool_aval, rank, ORDERED)
+
+    @op(types[0], infer=infer, saves="input y")
+    def pool(input, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
+        return _maximum(input, _ways(input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations))
+
+    @op(types[1], infer=lambda orig_input, orig_output, grad, **geometry: orig_input, saves="orig_input orig_output")
+    def to_input(orig_input, orig_output, grad, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
+        ways = _ways(orig_input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations)
+        return _to_winners(orig_input, orig_output, grad, ways)
+
+    @op(types[2], infer=lambda orig_input, orig_output, grad, **geometry: orig_output, saves="orig_input orig_output")
+    def to_output(orig_input, orig_output, grad, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
+        ways = _ways(orig_input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations)
+        return _of_winners(orig_input, grad, ways)
+
+    @gradient(pool)
+    def _(op, dy):
+        (image,), (maxima,) = op.inputs, op.outputs
+        if is_zeros(dy):
+            return zeros(shape_of(image), image.dtype)
+        return to_input(image, maxima, dy, **_geometry_of(op))
+
+    for function, transpose in ((to_input, to_output), (to_output, to_input)):
+
+        @gradient(function)
+        def _(op, dy, transpose=transpose):
+            image, maxima, _ = op.inputs
+            needs_image, needs_maxima, needs_cotangent = op.needed
+            return (
+                zeros(shape_of(image), image.dtype) if needs_image else None,
+                zeros(shape_of(maxima), maxima.dtype) if needs_maxima else None,
+                transpose(image, maxima, dy, **_geometry_of(op)) if needs_cotangent else None,
+            )
+
+    return pool, to_input
+
+
+_max_types = {
+    2: ("MaxPool", "MaxPoolGrad", "MaxPoolGradGrad"),
+    3: ("MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad"),
+}
+MAXIMA = {rank: _maxima(types, rank) for rank, types in _max_types.items()}
+
+
+def _with_argmax_avals(input, *, ksize, strides, padding, Targmax, include_batch_in_index):
+    maxima = _pool_aval(2, ORDERED, input, **_channels_last(ksize, strides, padding))
+    one_of(dtypes.as_dtype(Targmax).name, ("int32", "int64"), "Targmax")
+    return maxima, aval(maxima.shape, Targmax)
+
+
+def _channels_last(ksize, strides, padding):
+    return {
+        "ksize": ksize,
+        "strides": strides,
+        "padding": padding,
+        "explicit_paddings": (),
+        "data_format": CHANNELS_LAST[2],
+        "dilations": (1, 1, 1, 1),
+    }
+
+
+@op("MaxPoolWithArgmax", infer=_with_argmax_avals, saves="input y0")
+def _max_pool_with_argmax(input, *, ksize, strides, padding, Targmax, include_batch_in_index):
+    ways = _ways(input.shape, **_channels_last(ksize, strides, padding))
+    counted = input.shape if include_batch_in_index else input.shape[1:]
+    places = lax.iota(Targmax, np.prod(counted, dtype=np.int64)).reshape(counted)  # host-side: a shape
+    return _maximum(input, ways), _of_winners(input, jnp.broadcast_to(places, input.shape), ways)
+
+
+@gradient(_max_pool_with_argmax)
+def _(op, dy, _):
+    (image,), maxima = op.inputs, op.outputs[0]
+    geometry = _channels_last(op.get_attr("ksize"), op.get_attr("strides"), op.get_attr("padding"))
+    return MAXIMA[2][1](image, maxima, dy, **geometry)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Means
+
+
+def _counts(ways, rank):
+    """How many cells of the window are not in the padding, for each stop: an array that broadcasts, or a number."""
+    counts = 1
+    for way in ways:
+        shape = [1] * rank
+        shape[way.axis] = way.out
+        inside = [way.inside(i) for i in range(way.extent)]
+        along = [sum([first <= stop < end for first, end in inside]) for stop in range(way.out)]
+        counts = counts * np.array(along, np.int64).reshape(shape)
+    return int(counts.flat[0]) if counts.size and (counts == counts.flat[0]).all() else counts
+
+
+def _average(x, ways):
+    wider = wide(x)
+    if all([way.tiles for way in ways]):
+        shape, split = [], []
+        for axis, extent in enumerate(x.shape):
+            way = next((way for way in ways if way.axis == axis), None)
+            split += [len(shape) + 1] if way else []
+            shape += [way.out, way.extent] if way else [extent]
+        return jnp.mean(wider.reshape(shape), split).astype(x.dtype)
+    window, strides, padding, dilation = [1] * x.ndim, [1] * x.ndim, [(0, 0)] * x.ndim, [1] * x.ndim
+    for way in ways:
+        window[way.axis], strides[way.axis], dilation[way.axis] = way.extent, way.stride, way.dilation
+        padding[way.axis] = way.padding
+    zero = jnp.zeros((), wider.dtype)
+    total = lax.reduce_window(wider, zero, lax.add, window, strides, padding, window_dilation=dilation)
+    return _divided(total, ways).astype(x.dtype)
+
+
+def _divided(x, ways):
+    counts = _counts(ways, x.ndim)
+    return x / (counts if isinstance(counts, int) else jnp.asarray(counts, x.dtype))
+
+
+def _to_all(dy, ways):
+    """Each element of `dy`, divided by the size of the window, put on all cells of its window."""
+    dx = _divided(wide(dy), ways)
+    for way in ways:
+        shape = (*dx.shape[: way.axis], way.size, *dx.shape[way.axis + 1 :])
+        if way.tiles:
+            dx = jnp.repeat(dx, way.extent, way.axis)
+        else:
+            dx = unviewed(lambda number, dx: dx, (dx,), [way], shape)
+    return dx.astype(dy.dtype)
+
+
+def _averages(types, rank):
+    """Define a mean pool of `rank` spatial axes and its transpose; returns the first."""
+    infer = functools.partial(_pool_aval, rank, FLOATING)
+
+    @op(types[0], infer=infer)
+    def pool(value, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
+        return _average(value, _ways(value.shape, ksize, strides, padding, explicit_paddings, data_format, dilations))
+
+    @op(types[1], infer=lambda grad, *, input_sizes, **geometry: aval(input_sizes, grad.dtype))
+    def to_input(grad, *, input_sizes, ksize, strides, padding, explicit_paddings, data_format, dilations):
+        return _to_all(grad, _ways(input_sizes, ksize, strides, padding, explicit_paddings, data_format, dilations))
+
+    @gradient(pool)
+    def _(op, dy):
+        (image,) = op.inputs
+        shape, geometry = shape_of(image), _geometry_of(op)
+        ways = _ways(shape, **geometry)
+        if all([way.tiles for way in ways]):
+            source = dy if all([way.out == 1 for way in ways]) else broadcast_source(dy, [way.axis for way in ways])
+            if source is not None:  # the same at every place of an image, or everywhere: a broadcast goes on as one
+                return _broadcast_to(under_broadcast(lambda dy: dy / cells(ways), source), shape=shape)
+        return to_input(dy, input_sizes=shape, **geometry)
+
+    @gradient(to_input)
+    def _(op, dx):
+        return pool(dx, **_geometry_of(op))
+
+    return pool
+
+
+_mean_types = {2: ("AvgPool", "AvgPoolGrad"), 3: ("AvgPool3D", "AvgPool3DGrad")}
+MEANS = {rank: _averages(types, rank) for rank, types in _mean_types.items()}
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The public functions
+
+
+def _geometry(rank, ksize, strides, padding, data_format, dilations=None):
+    """The attributes of a pool from its arguments as users give them."""
+    data_format = CHANNELS_LAST[rank] if data_format is None else data_format
+    padding, numbers = paddings(padding, rank + 2)
+    return {
+        "ksize": sequence(ksize, rank, data_format, "ksize"),
+        "strides": sequence(strides, rank, data_format, "strides"),
+        "padding": padding,
+        "explicit_paddings": numbers,
+        "data_format": data_format,
+        "dilations": sequence(dilations, rank, data_format, "dilations"),
+    }
+
+
+def _over_one_axis(pool, input, ksize, strides, padding, data_format, dilations=None):
+    """A pool over one axis, done over two of which the first has extent 1."""
+    data_format, axis, wide_format = flat_format(data_format)
+    padding, numbers = paddings(padding, 3)
+    pooled = pool(
+        expand_dims(tensor(input), axis),
+        ksize=widened(sequence(ksize, 1, data_format, "ksize"), axis),
+        strides=widened(sequence(strides, 1, data_format, "strides"), axis),
+        padding=padding,
+        explicit_paddings=(*numbers[: 2 * axis], 0, 0, *numbers[2 * axis :]) if numbers else (),
+        data_format=wide_format,
+        dilations=widened(sequence(dilations, 1, data_format, "dilations"), axis),
+    )
+    return squeeze(pooled, axis)
+
+
+def _named(padding):
+    """TypeError unless the padding is a name: a mean over padding of a given size is not defined."""
+    if not isinstance(padding, str):
+        raise TypeError(
+            f"Expected string for argument 'padding' not {padding!r}: give 'SAME' or 'VALID', or use tf.pad first."
+        )
+    return padding
+
+
+def _spatial_rank(input):
+    rank = tensor(input).ndim - 2
+    if not 1 <= rank <= 3:
+        raise ValueError(
+            f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={tensor(input).shape} of rank {rank + 2}."
+        )
+    return rank
+
+
+@public
+def max_pool(input, ksize, strides, padding, data_format=None, name=None):
+    """`max_pool1d`, `max_pool2d` or `max_pool3d`, by the rank of `input`."""
+    pools = max_pool1d, max_pool2d, max_pool3d
+    rank = _spatial_rank(input)
+    if rank == 3 and not isinstance(padding, str):
+        raise ValueError(
+            f"Explicit padding is not supported with an input tensor of rank 5. Received: padding={padding}"
+        )
+    return pools[rank - 1](input, ksize, strides, padding, data_format)
+
+
+@public
+def max_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
+    """The maximum over a window moving over one axis: `input` [batch, width, channels]; see `max_pool2d`."""
+    return _over_one_axis(MAXIMA[2][0], input, ksize, strides, padding, data_format)
+
+
+@public
+def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
+    """The maximum over a window moving over two axes: `input` [batch, height, width, channels].
+
+    `ksize` and `strides` are one int, two, or four. `padding` is "SAME", "VALID", or four pairs; it never wins. A NaN
+    in the window makes the maximum NaN. The gradient goes to the first element, in row-major order, that is the
+    maximum. The dtype, floating or an integer one, stays.
+    """
+    return MAXIMA[2][0](input, **_geometry(2, ksize, strides, padding, data_format))
+
+
+@public
+def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
+    """The maximum over a window moving over three axes: `input` [batch, depth, height, width, channels]; see `max_pool2d`."""
+    return MAXIMA[3][0](input, **_geometry(3, ksize, strides, _named(padding), data_format))
+
+
+@public
+def max_pool_with_argmax(
+    input,
+    ksize,
+    strides,
+    padding,
+    data_format="NHWC",
+    output_dtype=dtypes.int64,
+    include_batch_in_index=False,
+    name=None,
+):
+    """`(max_pool2d, places)`: the places of the maxima in each flattened image, or in all of them flattened.
+
+    `places` (int64 or int32) are (h · width + w) · channels + c, plus the place of the image's beginning with
+    `include_batch_in_index`.
+    """
+    if data_format != "NHWC":
+        raise ValueError(
+            f"`data_format` values other than 'NHWC' are not supported. Received: data_format={data_format}"
+        )
+    return _max_pool_with_argmax(
+        input,
+        ksize=sequence(ksize, 2, data_format, "ksize"),
+        strides=sequence(strides, 2, data_format, "strides"),
+        padding=_named(padding),
+        Targmax=dtypes.as_dtype(output_dtype).numpy,
+        include_batch_in_index=bool(include_batch_in_index),
+    )
+
+
+@public
+def avg_pool(input, ksize, strides, padding, data_format=None, name=None):
+    """`avg_pool1d`, `avg_pool2d` or `avg_pool3d`, by the rank of `input`."""
+    return (avg_pool1d, avg_pool2d, avg_pool3d)[_spatial_rank(input) - 1](input, ksize, strides, padding, data_format)
+
+
+@public
+def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
+    """The mean over a window moving over one axis: `input` [batch, width, channels]; see `avg_pool2d`."""
+    return _over_one_axis(MEANS[2], input, ksize, strides, _named(padding), data_format)
+
+
+@public
+def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
+    """The mean over a window moving over two axes: `input` [batch, height, width, channels].
+
+    `ksize` and `strides` are one int, two, or four. `padding` is "SAME" or "VALID"; cells of the padding are not
+    counted. The dtype, which is floating, stays.
+    """
+    return MEANS[2](input, **_geometry(2, ksize, strides, _named(padding), data_format))
+
+
+@public
+def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
+    """The mean over a window moving over three axes: `input` [batch, depth, height, width, channels]; see `avg_pool2d`."""
+    return MEANS[3](input, **_geometry(3, ksize, strides, _named(padding), data_format))
+
+
+@public
+def pool(input, window_shape, pooling_type, strides=None, padding="VALID", data_format=None, dilations=None, name=None):
+    """Maximum (`pooling_type="MAX"`) or mean ("AVG") over a window of `window_shape`, of one to three axes.
+
+    `strides` and `dilations`, an entry for each spatial axis, cannot both be above 1; with dilations the padding is
+    "VALID".
+    """
+    input, window = tensor(input), static_list(window_shape, "window_shape")
+    rank = len(window)
+    if not 1 <= rank <= 3:
+        raise ValueError(
+            f"`len(window_shape)` must be 1, 2, or 3. Received: window_shape={window_shape} of length {rank}"
+        )
+    if input.ndim != rank + 2:
+        raise ValueError(f"Shape {input.shape} must have rank {rank + 2}: window_shape={list(window)} has {rank} axes.")
+    steps, rates = (static_list(value or (1,) * rank, "strides") for value in (strides, dilations))
+    not_both(steps, rates)
+    if padding == "SAME" and max(rates) > 1:
+        raise ValueError(
+            "pooling with 'SAME' padding is not implemented for `dilation_rate` > 1. Received: "
+            f"padding={padding} and dilation_rate={list(rates)}"
+        )
+    if any(step > extent for step, extent in zip(steps, window, strict=True)):
+        raise ValueError(
+            "`strides` > `window_shape` not supported due to inconsistency between CPU and GPU implementations. Received: "
+            f"strides={list(steps)} and window_shape={list(window)}"
+        )
+    if pooling_type not in ("MAX", "AVG"):
+        raise ValueError(f"{rank}-D {pooling_type} pooling is not supported: pooling_type is 'MAX' or 'AVG'.")
+    pools = {plane: function for plane, (function, _) in MAXIMA.items()} if pooling_type == "MAX" else MEANS
+    if rank == 1:
+        return _over_one_axis(pools[2], input, window, steps, padding, data_format, rates)
+    return pools[rank](input, **_geometry(rank, window, steps, padding, data_format, rates))

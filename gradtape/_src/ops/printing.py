@@ -1,0 +1,135 @@
+"""`tf.print`: values as TensorFlow writes them, at once in eager code."""
+
+import builtins
+import pprint
+import sys
+
+import jax
+import numpy as np
+
+from gradtape._src.core import engine, journal, nest
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.op import Op, define
+from gradtape._src.core.tensor import to_numpy
+
+SLOT = "\0"  # where a tensor's text goes
+
+
+class _Slot:
+    """Stands for a tensor while the structure around it is written."""
+
+    def __repr__(self):
+        return SLOT
+
+
+def element_text(value):
+    """One element as TensorFlow writes it: as few digits as tell it from its neighbours, of 6 or 9 (float64: 15 or 17)."""
+    if isinstance(value, bytes):
+        return f'"{value.decode(errors="replace")}"'
+    if isinstance(value, (bool, np.bool_)):
+        return str(int(value))
+    if isinstance(value, (int, np.integer)):
+        return str(value)
+    if isinstance(value, (complex, np.complexfloating)):
+        return f"({element_text(value.real)},{element_text(value.imag)})"
+    kind, short, long = (np.float64, 15, 17) if value.dtype.itemsize == 8 else (np.float32, 6, 9)
+    number = kind(value)
+    text = f"{float(number):.{short}g}"
+    return text if kind(text) == number or number != number else f"{float(number):.{long}g}"
+
+
+def array_text(array, summarize=3):
+    """An array in brackets, with the first and last `summarize` entries of each axis (all if -1)."""
+    edge = sys.maxsize if summarize is None or summarize < 0 else summarize
+
+    def write(part, depth):
+        if not part.ndim:
+            return element_text(part[()])
+        count = len(part)
+        pieces = [write(part[i], depth + 1) for i in range(builtins.min(edge, count))]
+        pieces += ["..."] if count > 2 * edge else []
+        pieces += [write(part[i], depth + 1) for i in range(builtins.max(edge, count - edge), count)]
+        gap = "\n" * (part.ndim - 1) + " " * (depth + 1) if part.ndim > 1 else " "
+        return f"[{gap.join(pieces)}]"
+
+    return write(array, 0)
+
+
+def _template(values, sep):
+    """What is written, as `(pieces of text, tensors)`: a tensor goes between each two pieces."""
+    tensors, texts = [], []
+    for value in values:
+        if isinstance(value, str):
+            texts.append(value.replace(SLOT, "\\0"))
+            continue
+        leaves, spec = nest.flatten_with_spec(value)
+        tensors += [tensor(leaf) for leaf in leaves if is_tensor(leaf)]
+        slots = [_Slot() if is_tensor(leaf) else leaf for leaf in leaves]
+        texts.append(pprint.pformat(nest.unflatten(spec, slots)))
+    return tuple(sep.join(texts).split(SLOT)), tensors
+
+
+def _fill(pieces, arrays, summarize):
+    text = [pieces[0]]
+    for array, piece in zip(arrays, pieces[1:], strict=True):
+        text += [array_text(array, summarize), piece]
+    return "".join(text)
+
+
+def _writer(stream):
+    """A function that writes a text to what was given as `output_stream`."""
+    if stream is None:
+        stream = sys.stderr
+    if isinstance(stream, str) and stream.startswith("file://"):
+
+        def write(text):
+            with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:
+                file.write(text)
+
+        return write
+    if hasattr(stream, "write"):
+        return lambda text: (stream.write(text), stream.flush())
+    if callable(stream):  # a function of a logger
+        return lambda text: stream(text.removesuffix("\n"))
+    raise ValueError(
+        f"Unsupported output stream, logging level, or file: {stream!r}. Give sys.stdout, sys.stderr or another stream, a "
+        "function of a logger such as logging.info, or 'file://<path>'."
+    )
+
+
+def _print_kernel(*inputs, pieces, summarize, stream):
+    def show(*arrays):
+        _writer(stream)(_fill(pieces, [np.asarray(a) for a in arrays], summarize))
+
+    jax.debug.callback(show, *inputs, ordered=True)
+    return ()
+
+
+PRINT = define(Op("PrintV2", _print_kernel, infer=lambda *inputs, pieces, summarize, stream: ()))
+PRINT.reason = "it gives nothing"
+
+
+@public
+def print(*inputs, **kwargs):
+    """Write tensors, and structures that hold tensors, with Python values between them.
+
+    `output_stream` (sys.stderr) is a stream, a function of a logger, or "file://<path>"; `summarize` (3) is how many
+    entries of each end of an axis are shown, -1 for all; `sep` (" ") and `end` (newline) are as for Python's print. In
+    eager code the values are computed and written at once.
+    """
+    stream, end = kwargs.pop("output_stream", None), kwargs.pop("end", "\n")
+    sep, summarize = kwargs.pop("sep", " "), kwargs.pop("summarize", 3)
+    kwargs.pop("name", None)
+    if kwargs:
+        raise ValueError(f"Unrecognized keyword arguments for tf.print: {kwargs}")
+    write = _writer(stream)
+    pieces, tensors = _template(inputs, sep)
+    pieces = (*pieces[:-1], pieces[-1] + end)
+    nodes = tuple([t.node for t in tensors])
+    if engine.local.trace.parent is None:
+        arrays = [to_numpy(node) for node in nodes]
+        journal.note("left", "print")
+        write(_fill(pieces, arrays, summarize))
+    else:
+        engine.record(PRINT, nodes, (pieces, summarize, stream))

@@ -1,0 +1,80 @@
+"""Neural networks: `tf.nn`."""
+
+from gradtape.nn import experimental as experimental
+
+# Activations
+from gradtape._src.ops.activation import (
+    bias_add as bias_add,
+    crelu as crelu,
+    elu as elu,
+    gelu as gelu,
+    leaky_relu as leaky_relu,
+    relu as relu,
+    relu6 as relu6,
+    selu as selu,
+    silu as silu,
+    silu as swish,
+    softsign as softsign,
+)
+from gradtape._src.ops.elementary import tanh as tanh
+from gradtape._src.ops.special import sigmoid as sigmoid, softplus as softplus
+
+# Convolutions and pools
+from gradtape._src.ops.convolution import (
+    atrous_conv2d as atrous_conv2d,
+    atrous_conv2d_transpose as atrous_conv2d_transpose,
+    conv1d as conv1d,
+    conv1d_transpose as conv1d_transpose,
+    conv2d as conv2d,
+    conv2d_transpose as conv2d_transpose,
+    conv3d as conv3d,
+    conv3d_transpose as conv3d_transpose,
+    conv_transpose as conv_transpose,
+    convolution as convolution,
+)
+from gradtape._src.ops.depthwise import (
+    depthwise_conv2d as depthwise_conv2d,
+    depthwise_conv2d_backprop_filter as depthwise_conv2d_backprop_filter,
+    depthwise_conv2d_backprop_input as depthwise_conv2d_backprop_input,
+    separable_conv2d as separable_conv2d,
+)
+from gradtape._src.ops.morphology import dilation2d as dilation2d, erosion2d as erosion2d
+from gradtape._src.ops.pooling import (
+    avg_pool as avg_pool,
+    avg_pool1d as avg_pool1d,
+    avg_pool2d as avg_pool2d,
+    avg_pool3d as avg_pool3d,
+    max_pool as max_pool,
+    max_pool1d as max_pool1d,
+    max_pool2d as max_pool2d,
+    max_pool3d as max_pool3d,
+    max_pool_with_argmax as max_pool_with_argmax,
+    pool as pool,
+)
+
+# Softmax, losses, normalisation, dropout, lookups
+from gradtape._src.ops.dropout import dropout as dropout
+from gradtape._src.ops.embedding import embedding_lookup as embedding_lookup
+from gradtape._src.ops.losses import (
+    compute_average_loss as compute_average_loss,
+    l2_loss as l2_loss,
+    log_poisson_loss as log_poisson_loss,
+    scale_regularization_loss as scale_regularization_loss,
+    sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits,
+    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
+    weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
+)
+from gradtape._src.ops.normalization import (
+    batch_norm_with_global_normalization as batch_norm_with_global_normalization,
+    batch_normalization as batch_normalization,
+    l2_normalize as l2_normalize,
+    local_response_normalization as local_response_normalization,
+    local_response_normalization as lrn,
+    moments as moments,
+    normalize_moments as normalize_moments,
+    sufficient_statistics as sufficient_statistics,
+    weighted_moments as weighted_moments,
+)
+from gradtape._src.ops.reduction import zero_fraction as zero_fraction
+from gradtape._src.ops.softmax import log_softmax as log_softmax, softmax as softmax

@@ -1,0 +1,32 @@
+"""Random numbers: `tf.random`. Reproducible for a seed; the numbers are not TensorFlow's."""
+
+from gradtape.random import experimental as experimental
+
+from gradtape._src.ops.distributions import (
+    categorical as categorical,
+    gamma as gamma,
+    poisson as poisson,
+    stateless_binomial as stateless_binomial,
+    stateless_categorical as stateless_categorical,
+    stateless_gamma as stateless_gamma,
+    stateless_poisson as stateless_poisson,
+)
+from gradtape._src.ops.generator import (
+    Algorithm as Algorithm,
+    Generator as Generator,
+    create_rng_state as create_rng_state,
+    get_global_generator as get_global_generator,
+    set_global_generator as set_global_generator,
+)
+from gradtape._src.ops.random import (
+    fold_in as fold_in,
+    normal as normal,
+    shuffle as shuffle,
+    split as split,
+    stateless_normal as stateless_normal,
+    stateless_truncated_normal as stateless_truncated_normal,
+    stateless_uniform as stateless_uniform,
+    truncated_normal as truncated_normal,
+    uniform as uniform,
+)
+from gradtape._src.ops.seeds import set_seed as set_seed

@@ -1,0 +1,14 @@
+"""Older names, and shuffling by a seed: `tf.random.experimental`."""
+
+from gradtape._src.ops.generator import (
+    Algorithm as Algorithm,
+    Generator as Generator,
+    create_rng_state as create_rng_state,
+    get_global_generator as get_global_generator,
+    set_global_generator as set_global_generator,
+)
+from gradtape._src.ops.random import (
+    fold_in as stateless_fold_in,
+    split as stateless_split,
+    stateless_shuffle as stateless_shuffle,
+)

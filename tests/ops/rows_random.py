@@ -1,0 +1,333 @@
+"""Rows of the random ops: for a seed the numbers are those of `jax.random` for the key that the seed becomes."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import gradtape as tf
+from gradtape._src.ops import distributions, seeds, threefry
+from gradtape._src.ops.random import _key as key_of_seed
+from tests.ops.table import Row, integers, positive, real
+
+Invalid = tf.errors.InvalidArgumentError
+NOT_ALLOWED = "is not in the list of allowed values"
+SEED = np.array([1, 2])
+GLOBAL = 7
+
+
+@functools.cache
+def key(*seed):
+    return jax.random.wrap_key_data(jax.jit(threefry.hashed)(np.array(seed or SEED)), impl="threefry2x32")
+
+
+def own_key(kind=None, seed=None):
+    """The key of the first draw after `tf.random.set_seed(GLOBAL)`, for an op with this seed of its own."""
+    origin = (GLOBAL, None) if seed is None else (GLOBAL, kind, seed)
+    return key(*seeds.Stream(*origin).draw())
+
+
+def after_set_seed(function):
+    """`function`, called as the first that draws."""
+
+    def call(*args):
+        tf.random.set_seed(GLOBAL)
+        return function(*args)
+
+    return call
+
+
+def normal(shape=(2, 3), dtype="float64"):
+    return np.asarray(jax.random.normal(key(), shape, dtype))
+
+
+def truncated(shape=(2, 3)):
+    return np.asarray(jax.random.truncated_normal(key(), -2.0, 2.0, shape, "float64"))
+
+
+def uniform(shape=(2, 3)):
+    return np.asarray(jax.random.uniform(key(), shape, "float64"))
+
+
+def whole(low, high, random_key=None):
+    """Integers in [low, high) from 64 random bits each."""
+    bits = [int(b) for b in np.asarray(jax.random.bits(random_key or key(), (4,), "uint64"))]
+    low, span = int(low), int(high) - int(low)
+    narrow = [low + (b * span >> 64) for b in bits]
+    wide = [low + b % span for b in bits]
+    return narrow, wide
+
+
+def integers_between(low, high):
+    return np.array(whole(low, high)[low.dtype == "int64"], low.dtype)
+
+
+NORMAL = (
+    Row(
+        "key",
+        lambda seed: key_of_seed(seed),
+        (SEED.astype("int32"),),
+        lambda seed: np.asarray(jax.random.key_data(key())),
+        ops=("StatelessRandomGetKeyCounter",),
+        dtypes=("int32", "int64"),
+        result=lambda dtype: "uint32",
+        errors=(
+            (lambda: tf.random.stateless_normal([2], [1, 2, 3]), Invalid, r"seed must have shape \[2\], not \[3\]"),
+            (lambda: tf.random.stateless_normal([2], [1.0, 2.0]), Invalid, f"attr 'Tseed' of float {NOT_ALLOWED}"),
+            (lambda: tf.random.stateless_normal([2], np.array([1, 2], "uint32")), Invalid, f"'Tseed' of uint32 {NOT_ALLOWED}"),
+        ),
+    ),
+    Row(
+        "stateless-normal",
+        lambda m, s: tf.random.stateless_normal([2, 3], SEED, m, s, m.dtype),
+        (real(3), positive(2, 1)),
+        lambda m, s: m + s * normal(),
+        ops=("StatelessRandomNormalV2",),
+        dtypes=("float64",),
+        errors=(
+            (lambda: tf.random.stateless_normal([-1], SEED), Invalid, r"Dimension -1 must be >= 0: shape is \[-1\]"),
+            (lambda: tf.random.stateless_normal(3, SEED), Invalid, r"shape must be a vector of .* got shape \[\]"),
+            (lambda: tf.random.stateless_normal([2.0], SEED), TypeError, "shape must be an integer, received 2.0"),
+            (lambda: tf.random.stateless_normal([2], SEED, dtype="int32"), TypeError, "Cannot convert 0.0 to .* int32"),
+            (lambda: tf.random.stateless_normal([2], SEED, dtype="complex64"), Invalid, f"of complex64 {NOT_ALLOWED}"),
+            (
+                lambda: tf.random.stateless_normal([2], SEED, mean=tf.constant(1.0, "float64")),
+                ValueError,
+                "conversion requested dtype float32 for Tensor with dtype float64",
+            ),
+        ),
+    ),
+    Row(
+        "normal",
+        after_set_seed(lambda m, s: tf.random.normal([2, 3], m, s, m.dtype)),
+        (real(3), positive(2, 1)),
+        lambda m, s: m + s * np.asarray(jax.random.normal(own_key(), (2, 3), "float64")),
+        ops=("RandomStandardNormal",),
+        dtypes=("float64",),
+    ),
+    Row(
+        "stateless-truncated-normal",
+        lambda m, s: tf.random.stateless_truncated_normal([2, 3], SEED, m, s, m.dtype),
+        (real(3), positive(2, 1)),
+        lambda m, s: m + s * truncated(),
+        ops=("StatelessTruncatedNormalV2",),
+        dtypes=("float64",),
+    ),
+    Row(
+        "truncated-normal",
+        after_set_seed(lambda m: tf.random.truncated_normal(tf.constant([3]), m, dtype=m.dtype, seed=5)),
+        (real(3),),
+        lambda m: m
+        + np.asarray(jax.random.truncated_normal(own_key("TruncatedNormal", 5), -2.0, 2.0, (3,), "float64")),
+        ops=("TruncatedNormal",),
+        dtypes=("float64",),
+    ),
+)
+
+UNIFORM = (
+    Row(
+        "stateless-uniform",
+        lambda a, b: tf.random.stateless_uniform([2, 3], SEED, a, b, a.dtype),
+        (real(3), positive(2, 1)),
+        lambda a, b: a + (b - a) * uniform(),
+        ops=("StatelessRandomUniformV2",),
+        dtypes=("float64",),
+        errors=(
+            (lambda: tf.random.stateless_uniform([2], SEED, 0, 3, "uint8"), ValueError, "`dtype` got invalid value tf.uint8"),
+            (lambda: tf.random.stateless_uniform([2], SEED, 0, None, "int32"), ValueError, "must be both None or not None"),
+            (lambda: tf.random.stateless_uniform([2], SEED, 0, 3, "uint32"), ValueError, "don't use unsigned"),
+        ),
+    ),
+    Row(
+        "uniform",
+        after_set_seed(lambda a: tf.random.uniform([2, 3], a, dtype=a.dtype, seed=np.int64(5))),
+        (real(3),),
+        lambda a: a + (1 - a) * np.asarray(jax.random.uniform(own_key("RandomUniform", 5), (2, 3), "float64")),
+        ops=("RandomUniform",),
+        dtypes=("float64",),
+        errors=(
+            (lambda: tf.random.uniform([2], dtype="uint32", maxval=3), ValueError, "Accepted dtypes are .*tf.int64"),
+            (lambda: tf.random.uniform([2], dtype="int32"), ValueError, "Must specify maxval for integer dtype tf.int32"),
+        ),
+    ),
+    Row(
+        "stateless-integers",
+        lambda low, high: tf.random.stateless_uniform([4], SEED, low, high, low.dtype),
+        (np.array(-3, "int32"), np.array(9, "int32")),
+        integers_between,
+        ops=("StatelessRandomUniformIntV2",),
+        dtypes=("int32", "int64"),
+        errors=(
+            (
+                lambda: tf.random.stateless_uniform([2], SEED, 5, 3, "int32"),
+                Invalid,
+                "Need minval < maxval, got 5 >= 3: maxval itself is not drawn",
+            ),
+            (
+                lambda: tf.random.stateless_uniform([2], SEED, 0, [1, 2], "int32"),
+                Invalid,
+                r"maxval must be 0-D, got shape \[2\]",
+            ),
+        ),
+    ),
+    Row(
+        "integers",
+        after_set_seed(lambda low, high: tf.random.uniform([4], low, high, "int32")),
+        (np.array(-(2**31), "int32"), np.array(2**31 - 1, "int32")),
+        lambda low, high: np.array(whole(low, high, own_key())[0], "int32"),
+        ops=("RandomUniformInt",),
+        dtypes=("int32",),
+        errors=((lambda: tf.random.uniform([2], 5, 5, "int64"), Invalid, "Need minval < maxval, got 5 >= 5"),),
+    ),
+    Row(
+        "all-integers",
+        lambda: tuple(
+            tf.random.stateless_uniform([2], SEED, None, None, d) for d in ("int32", "int64", "uint32", "uint64")
+        ),
+        (),
+        lambda: tuple(
+            np.asarray(jax.random.bits(key(), (2,), d)).view(d.replace("u", "") if signed else d)
+            for signed in (True, False)
+            for d in ("uint32", "uint64")
+        ),
+        ops=("StatelessRandomUniformFullIntV2",),
+        dtypes=("int32",),
+    ),
+    Row(
+        "split",
+        lambda seed: tf.random.split(seed, 3),
+        (SEED.astype("int32"),),
+        lambda seed: np.asarray(jax.random.bits(key(), (3, 2), f"u{seed.dtype}")).view(seed.dtype),
+        dtypes=("int32", "int64"),
+    ),
+    Row(
+        "fold-in",
+        lambda seed, data: tf.random.fold_in(seed, data),
+        (SEED.astype("int32"), np.array(5, "int32")),
+        lambda seed, data: np.array([np.asarray(jax.random.bits(key(), (1, 2), f"u{seed.dtype}")).view(seed.dtype)[0, 0], 5]),
+        dtypes=("int32", "int64"),
+        result=lambda dtype: dtype,
+    ),
+    Row(
+        "stateless-shuffle",
+        lambda x: tf.random.experimental.stateless_shuffle(x, SEED),
+        (real(5, 2),),
+        lambda x: x[np.argsort(jax.random.bits(key(), (5,), "uint64"))],
+        ops=("StatelessShuffle",),
+    ),
+    Row(
+        "shuffle",
+        after_set_seed(tf.random.shuffle),
+        (real(5),),
+        lambda x: x[np.argsort(jax.random.bits(own_key(), (5,), "uint64"))],
+        ops=("RandomShuffle",),
+        special=((3.0, 3.0, 1.0),),
+    ),
+)
+
+ALPHA, BETA, RATES = np.array([0.5, 3.0]), np.array([[1.0], [4.0]]), np.array([0.3, 20.0])
+LOGITS = np.log([[0.1, 0.2, 0.7], [0.5, 0.5, 0.0001]])
+
+
+def classes(random_key):
+    """By counting the cumulative probabilities below a uniform number."""
+    u = jax.random.uniform(random_key, (2, 4), "float64")
+    cumulative = jnp.cumsum(jnp.exp(LOGITS - LOGITS.max(1, keepdims=True)), 1)
+    return jnp.sum(cumulative[:, None] <= u[..., None] * cumulative[:, None, -1:], -1)
+
+
+DISTRIBUTIONS = (
+    Row(
+        "stateless-gamma",
+        lambda: tf.random.stateless_gamma([3, 2, 2], SEED, ALPHA, BETA, "float64"),
+        (),
+        lambda: jax.random.gamma(key(), ALPHA, (3, 2, 2), "float64") / BETA,
+        ops=("StatelessRandomGammaV3",),
+        dtypes=("float64",),
+        errors=(
+            (
+                lambda: tf.random.stateless_gamma([2], SEED, [1.0, 2.0, 3.0]),
+                Invalid,
+                r"Shape passed in must end with broadcasted shape. shape is \[2\], the parameters broadcast to \[3\]",
+            ),
+            (lambda: tf.random.stateless_gamma([2], SEED, 1, dtype="bfloat16"), Invalid, f"of bfloat16 {NOT_ALLOWED}"),
+            (lambda: tf.random.stateless_gamma([2], SEED, 1.5, dtype="int32"), TypeError, "Cannot convert 1.5"),
+        ),
+    ),
+    Row(
+        "gamma",
+        after_set_seed(lambda: tf.random.gamma([3], ALPHA, BETA, "float64")),
+        (),
+        lambda: jax.random.gamma(own_key(), ALPHA, (3, 2, 2), "float64") / BETA,
+        ops=("RandomGamma",),
+        dtypes=("float64",),
+    ),
+    Row(
+        "gamma-slope",
+        distributions._gamma_slope,
+        (positive(2), positive(3, 2)),
+        jax.lax.random_gamma_grad,
+        ops=("RandomGammaGrad",),
+        order=-1,
+        dtypes=("float64", "float32"),
+        special=(
+            (
+                (np.array([0.1, 1.5, 10.0, 1.0]), np.array([0.01, 1.0, 12.0, 0.5])),
+                [0.4227934431, 0.9026336749, 1.0939763801, 0.8643024563],
+            ),
+        ),
+        tolerance=1e-5,
+    ),
+    Row(
+        "stateless-poisson",
+        lambda: tf.random.stateless_poisson([3, 2], SEED, RATES),
+        (),
+        lambda: np.asarray(jax.random.poisson(key(), RATES, (3, 2))).astype("int32"),
+        ops=("StatelessRandomPoisson",),
+        dtypes=("float64",),
+        errors=((lambda: tf.random.stateless_poisson([2], SEED, 1.0, "uint8"), Invalid, f"of uint8 {NOT_ALLOWED}"),),
+    ),
+    Row(
+        "poisson",
+        after_set_seed(lambda: tf.random.poisson([3], RATES)),
+        (),
+        lambda: np.asarray(jax.random.poisson(own_key(), RATES, (3, 2)), "float32"),
+        ops=("RandomPoissonV2",),
+        dtypes=("float64",),
+        result=lambda dtype: "float32",
+    ),
+    Row(
+        "stateless-binomial",
+        lambda: tf.random.stateless_binomial([3, 2], SEED, [4, 30], [0.5, 0.1]),
+        (),
+        lambda: np.asarray(
+            jax.random.binomial(key(), np.float32([4, 30]), np.float32([0.5, 0.1]), (3, 2), "float32")
+        ).astype("int32"),
+        ops=("StatelessRandomBinomial",),
+        dtypes=("float64",),
+    ),
+    Row(
+        "stateless-categorical",
+        lambda: tf.random.stateless_categorical(LOGITS, 4, SEED),
+        (),
+        lambda: classes(key()),
+        ops=("StatelessMultinomial",),
+        dtypes=("float64",),
+    ),
+    Row(
+        "categorical",
+        after_set_seed(lambda: tf.random.categorical(LOGITS, 4, "int32")),
+        (),
+        lambda: classes(own_key()).astype("int32"),
+        ops=("Multinomial",),
+        dtypes=("float64",),
+        errors=(
+            (lambda: tf.random.categorical([1.0, 2.0], 3), Invalid, r"logits should be a matrix, got shape \[2\]"),
+            (lambda: tf.random.categorical(tf.zeros([2, 0]), 1), Invalid, "num_classes should be positive, got 0"),
+            (lambda: tf.random.categorical([[1.0]], 1, "uint8"), ValueError, r"Accepted dtypes are \(tf.int32, tf.int64\)"),
+        ),
+    ),
+)
+
+ROWS = NORMAL + UNIFORM + DISTRIBUTIONS
