@@ -1,7 +1,15 @@
 """gradtape: TensorFlow's automatic differentiation, as a library of its own. `import gradtape as tf`."""
 
 # Core
-from gradtape import autodiff as autodiff, bitwise as bitwise, config as config, errors as errors, linalg as linalg, math as math
+from gradtape import (
+    autodiff as autodiff,
+    bitwise as bitwise,
+    config as config,
+    errors as errors,
+    linalg as linalg,
+    math as math,
+    nest as nest,
+)
 from gradtape._src.autodiff.custom import (
     custom_gradient as custom_gradient,
     grad_pass_through as grad_pass_through,

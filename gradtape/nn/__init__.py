@@ -1,7 +1,5 @@
 """Neural networks: `tf.nn`."""
 
-from gradtape.nn import experimental as experimental
-
 # Activations
 from gradtape._src.ops.activation import (
     bias_add as bias_add,
@@ -16,8 +14,13 @@ from gradtape._src.ops.activation import (
     silu as swish,
     softsign as softsign,
 )
-from gradtape._src.ops.elementary import tanh as tanh
-from gradtape._src.ops.special import sigmoid as sigmoid, softplus as softplus
+
+# Space, depth and batch
+from gradtape._src.ops.blocks import (
+    depth_to_space as depth_to_space,
+    space_to_batch as space_to_batch,
+    space_to_depth as space_to_depth,
+)
 
 # Convolutions and pools
 from gradtape._src.ops.convolution import (
@@ -38,7 +41,33 @@ from gradtape._src.ops.depthwise import (
     depthwise_conv2d_backprop_input as depthwise_conv2d_backprop_input,
     separable_conv2d as separable_conv2d,
 )
+
+# Softmax, losses, normalisation, dropout, lookups
+from gradtape._src.ops.dropout import dropout as dropout
+from gradtape._src.ops.elementary import tanh as tanh
+from gradtape._src.ops.embedding import embedding_lookup as embedding_lookup
+from gradtape._src.ops.losses import (
+    compute_average_loss as compute_average_loss,
+    l2_loss as l2_loss,
+    log_poisson_loss as log_poisson_loss,
+    scale_regularization_loss as scale_regularization_loss,
+    sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits,
+    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
+    weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
+)
 from gradtape._src.ops.morphology import dilation2d as dilation2d, erosion2d as erosion2d
+from gradtape._src.ops.normalization import (
+    batch_norm_with_global_normalization as batch_norm_with_global_normalization,
+    batch_normalization as batch_normalization,
+    l2_normalize as l2_normalize,
+    local_response_normalization as local_response_normalization,
+    local_response_normalization as lrn,
+    moments as moments,
+    normalize_moments as normalize_moments,
+    sufficient_statistics as sufficient_statistics,
+    weighted_moments as weighted_moments,
+)
 from gradtape._src.ops.pooling import (
     avg_pool as avg_pool,
     avg_pool1d as avg_pool1d,
@@ -51,30 +80,7 @@ from gradtape._src.ops.pooling import (
     max_pool_with_argmax as max_pool_with_argmax,
     pool as pool,
 )
-
-# Softmax, losses, normalisation, dropout, lookups
-from gradtape._src.ops.dropout import dropout as dropout
-from gradtape._src.ops.embedding import embedding_lookup as embedding_lookup
-from gradtape._src.ops.losses import (
-    compute_average_loss as compute_average_loss,
-    l2_loss as l2_loss,
-    log_poisson_loss as log_poisson_loss,
-    scale_regularization_loss as scale_regularization_loss,
-    sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
-    softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits,
-    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
-    weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
-)
-from gradtape._src.ops.normalization import (
-    batch_norm_with_global_normalization as batch_norm_with_global_normalization,
-    batch_normalization as batch_normalization,
-    l2_normalize as l2_normalize,
-    local_response_normalization as local_response_normalization,
-    local_response_normalization as lrn,
-    moments as moments,
-    normalize_moments as normalize_moments,
-    sufficient_statistics as sufficient_statistics,
-    weighted_moments as weighted_moments,
-)
 from gradtape._src.ops.reduction import zero_fraction as zero_fraction
 from gradtape._src.ops.softmax import log_softmax as log_softmax, softmax as softmax
+from gradtape._src.ops.special import sigmoid as sigmoid, softplus as softplus
+from gradtape.nn import experimental as experimental

@@ -1,7 +1,5 @@
 """Random numbers: `tf.random`. Reproducible for a seed; the numbers are not TensorFlow's."""
 
-from gradtape.random import experimental as experimental
-
 from gradtape._src.ops.distributions import (
     categorical as categorical,
     gamma as gamma,
@@ -30,3 +28,4 @@ from gradtape._src.ops.random import (
     uniform as uniform,
 )
 from gradtape._src.ops.seeds import set_seed as set_seed
+from gradtape.random import experimental as experimental

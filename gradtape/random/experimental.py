@@ -8,7 +8,5 @@ from gradtape._src.ops.generator import (
     set_global_generator as set_global_generator,
 )
 from gradtape._src.ops.random import (
-    fold_in as stateless_fold_in,
-    split as stateless_split,
     stateless_shuffle as stateless_shuffle,
 )

@@ -33,7 +33,10 @@ SPECIAL = {
         [-0.0021782842, -0.4151075, -1.1283792, -0.87878258, -0.4151075, -0.020666985, 0.0, NAN],
     ),
     "erfinv": ([NAN, -INF, 0.0, 0.47693628, INF, NAN, NAN, NAN], [NAN, INF, 0.88622693, 1.1125848, INF, NAN, NAN, NAN]),
-    "erfcinv": ([NAN, NAN, INF, 0.47693628, 0.0, -INF, NAN, NAN], [NAN, NAN, -INF, -1.1125848, -0.88622693, -INF, NAN, NAN]),
+    "erfcinv": (
+        [NAN, NAN, INF, 0.47693628, 0.0, -INF, NAN, NAN],
+        [NAN, NAN, -INF, -1.1125848, -0.88622693, -INF, NAN, NAN],
+    ),
     "ndtri": ([NAN, NAN, -INF, 0.0, INF, NAN, NAN, NAN], [NAN, NAN, INF, 2.5066283, INF, NAN, NAN, NAN]),
     "lgamma": (
         [-0.056243716, INF, INF, 0.57236494, 0.0, 0.0, 71.257039, NAN],

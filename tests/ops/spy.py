@@ -13,7 +13,7 @@ from gradtape._src.ops.array import zeros
 
 @contextlib.contextmanager
 def recorded():
-    """Yields a list of `(op, attrs, input avals, aval)`, one for every op recorded meanwhile, in called programs too."""
+    """Yields a list of `(op, attrs, input avals, aval)`, one for each op recorded, in called programs too."""
     seen = []
     record, record_ran = engine.record, engine.record_ran
 

@@ -163,24 +163,8 @@ def test_batch_jacobian_of_an_unconnected_target_is_zero(unconnected):
     agree(tape.batch_jacobian(target, y, unconnected_gradients=unconnected), np.zeros((2, 2, 3)))
 
 
-@pytest.mark.parametrize(
-    "function, message",
-    [
-        (lambda x: tf.reduce_sum(x, axis=1), "must have rank at least 2"),
-        (
-            lambda x: tf.concat([x, x], axis=0),
-            "Need first dimension of target shape .* and source shape .* to match",
-        ),
-    ],
-)
-def test_batch_jacobian_refuses_other_shapes(function, message):
-    tape, target, (x,) = recorded(function, MATRIX)
+def test_batch_jacobian_refuses_another_number_of_rows():
+    tape, target, (x,) = recorded(lambda x: tf.concat([x, x], axis=0), MATRIX)
+    message = "Need first dimension of target shape .* and source shape .* to match"
     with pytest.raises(ValueError, match=message):
         tape.batch_jacobian(target, x)
-
-
-@pytest.mark.parametrize("method", ["jacobian", "batch_jacobian"])
-def test_row_by_row_needs_a_persistent_tape(method):
-    tape, target, (x,) = recorded(lambda x: x**2, MATRIX, persistent=False)
-    with pytest.raises(RuntimeError, match=f"must be created with persistent=True to compute the {method}"):
-        getattr(tape, method)(target, x, experimental_use_pfor=False)

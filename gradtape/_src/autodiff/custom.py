@@ -41,14 +41,26 @@ def custom_gradient(f=None):
     ... def clip_gradient(x):
     ...     return tf.identity(x), lambda dy: tf.clip_by_value(dy, -1.0, 1.0)
     """
-    if f is None:
-        return custom_gradient
+    return CustomGradient(f) if f is not None else custom_gradient
 
-    @functools.wraps(f)
-    def call(*args, **kwargs):
+
+class CustomGradient:
+    """A function with a gradient of its own, that `custom_gradient` made; as a method it binds like one."""
+
+    def __init__(self, f):
+        functools.update_wrapper(self, f)
+        self._function = f
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        return CustomGradient(functools.partial(self._function, instance))
+
+    @public
+    def __call__(self, *args, **kwargs):
         with Watcher() as watcher:
-            result, grad_fn = f(*args, **kwargs)
-        arguments = nest.flatten(args) + nest.flatten(kwargs)
+            result, grad_fn = self._function(*args, **kwargs)
+        arguments = nest.flatten(args)
         variables = [v for v in watcher.variables if all(v is not a for a in arguments)]
         if variables and not _accepts_variables(grad_fn):
             raise TypeError(
@@ -57,13 +69,20 @@ def custom_gradient(f=None):
             )
         flat, spec = nest.flatten_with_spec(result)
         results = [convert.node_of(r) for r in flat]
-        inputs = [convert.node_of(a) for a in arguments] + [v.read() for v in variables]
+        nodes = [_node_or_none(a) for a in arguments]
+        inputs = [n for n in nodes if n is not None] + [v.read() for v in variables]
         node = engine.record(CUSTOM, (*results, *inputs), (len(results),))
-        rule = _rule(grad_fn, len(results), len(arguments), variables)
-        node.trace.gradients[node.index] = rule
+        node.trace.gradients[node.index] = _rule(grad_fn, len(results), [n is not None for n in nodes], variables)
         return nest.unflatten(spec, [EagerTensor(n) for n in engine.elements(node)])
 
-    return public(call)
+
+def _node_or_none(value):
+    """The node of an argument; None for what is no tensor (a string, an object)."""
+    try:
+        node = convert.node_of(value)
+    except (TypeError, ValueError):
+        return None
+    return node if node.aval.dtype != object else None
 
 
 def _accepts_variables(grad_fn):
@@ -72,7 +91,10 @@ def _accepts_variables(grad_fn):
 
 
 def _rule(grad_fn, results, arguments, variables):
-    """The gradient function of the recorded node: nothing for the results, the user's gradients for the rest."""
+    """The gradient function of the recorded node: nothing for the results, the user's gradients for the rest.
+
+    `arguments` says for each argument whether it is a tensor, and so an input of the node.
+    """
 
     def rule(op, *grads):
         if variables:
@@ -86,11 +108,11 @@ def _rule(grad_fn, results, arguments, variables):
         else:
             input_grads, variable_grads = grad_fn(*grads), []
         flat = nest.flatten(input_grads)
-        if len(flat) != arguments:
+        if len(flat) != len(arguments):
             raise ValueError(
-                f"custom_gradient function expected to return {arguments} gradients, but returned {len(flat)} instead."
+                f"custom_gradient function expected to return {len(arguments)} gradients, but returned {len(flat)} instead."
             )
-        return [None] * results + flat + variable_grads
+        return [None] * results + [d for d, is_tensor in zip(flat, arguments, strict=True) if is_tensor] + variable_grads
 
     return rule
 
@@ -145,8 +167,7 @@ def recompute_grad(f):
             sources = [*again, *(variables or ())]
             targets = nest.flatten(recomputed)
             grads = tape.gradient(targets, sources, output_gradients=dy) if sources else []
-            extra = [None] * len(nest.flatten(kwargs))
-            mine = grads[: len(again)] + extra
+            mine = grads[: len(again)]
             return (mine, grads[len(again) :]) if variables is not None else mine
 
         return result, grad

@@ -13,7 +13,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import cut, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.program import ELEMENT, NUMBER, leaf
+from gradtape._src.core.program import ELEMENT, NUMBER, RAN, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.ops.array import broadcast_to, ones, reshape, transpose, zeros
@@ -38,10 +38,10 @@ NONE = UnconnectedGradients.NONE
 class Segment:
     """A part of a trace that a tape recorded: nodes `start` to `stop` (None: still recording), and its leaves by then."""
 
-    __slots__ = ("leaves", "reads", "start", "stop", "trace")
+    __slots__ = ("first_read", "leaves", "reads", "start", "stop", "trace")
 
     def __init__(self, trace):
-        self.trace, self.start, self.stop = trace, len(trace.nodes), None
+        self.trace, self.start, self.stop, self.first_read = trace, len(trace.nodes), None, len(trace.reads)
         self.leaves = self.reads = None
 
     def end(self):
@@ -150,9 +150,11 @@ class GradientTape:
 
     @public
     def reset(self):
-        """Forget what was recorded, and go on as after `with`."""
+        """Forget what was recorded, and go on as after `with`; ValueError if the tape is not recording."""
+        if not self._recording:
+            raise ValueError("The tape is not recording: reset() goes on recording, so call it inside of the tape's context.")
         self._segments, self._watches, self._variables, self._used = [], [], [], False
-        if self._recording and not self._paused:
+        if not self._paused:
             self._begin(engine.local.trace)
 
     @public
@@ -168,14 +170,13 @@ class GradientTape:
     def _reads(self):
         """What variables were read while the tape watched, as `(segment number, position, variable, node)`."""
         result = []
-        watched = {id(v) for v in self._variables}
+        watched = {id(variable): (number, at) for number, at, _, variable in reversed(self._watches) if variable is not None}
         automatic = self._watch_accessed
         for number, segment in enumerate(self._segments):
-            reads = segment.trace.reads
-            stop = len(segment.trace.nodes) if segment.stop is None else segment.stop
-            start = segment.start
-            for position, variable, node in reads if segment.reads is None else reads[: segment.reads]:
-                if start <= position <= stop and ((automatic and variable._trainable) or id(variable) in watched):
+            for position, variable, node in segment.trace.reads[segment.first_read : segment.reads]:
+                if automatic and variable._trainable:
+                    result.append((number, position, variable, node))
+                elif watched and (number, position) >= watched.get(id(variable), (number, position + 1)):
                     result.append((number, position, variable, node))
         return result
 
@@ -193,6 +194,8 @@ class GradientTape:
             flat_targets, grads_given = self._targets(target, output_gradients)
             flat_sources, pack = _sources(sources)
             results = self._differentiate(flat_targets, flat_sources, grads_given)
+            if None in results:
+                results = _with_identities(flat_targets, flat_sources, grads_given, results)
             self._answered()
             journal.note("gradient", id(self), len(flat_targets), len(flat_sources))
             if zero:
@@ -207,7 +210,7 @@ class GradientTape:
 
     def _ask(self):
         """Before gradients are computed: a tape that is not persistent can be asked once, and stops recording."""
-        if self._used and not self._persistent:
+        if not self._segments and (self._used or not self._entered):
             raise RuntimeError(
                 "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians). Use "
                 "tf.GradientTape(persistent=True) to ask more than once."
@@ -229,6 +232,11 @@ class GradientTape:
             self._segments, self._watches = [], []
 
     def _targets(self, target, output_gradients):
+        if target is None:
+            raise TypeError(
+                "Argument `target` should be a list or nested structure of Tensors, Variables or CompositeTensors to be "
+                f"differentiated, but received {target!r}."
+            )
         if output_gradients is None and type(target) is EagerTensor and target.node.aval.inexact:
             return [target], [None]
         flat = []
@@ -308,9 +316,10 @@ class GradientTape:
                 read.setdefault(id(variable), {})[node] = None
         return [tuple(read.get(id(s), ())) if isinstance(s, Variable) else (s.node,) for s in sources]
 
-    def _walk(self, targets, sources, given):
+    def _walk(self, targets, sources, given, entries=None):
         """Differentiate by walking the record; the gradient's ops are recorded where the thread records."""
-        entries, offsets = self._entries()
+        recorded, offsets = self._entries()
+        entries = recorded if entries is None else entries
         reads = self._reads()
         on_tape = active_nodes(entries, self._starts(offsets, reads))
         wanted = [[n for n in nodes if n in on_tape] for nodes in self._sources(sources, reads)]
@@ -382,9 +391,10 @@ class GradientTape:
         entries, _ = self._entries()
         if any(e.node.op.impure for e in entries):
             return UNPLANNED
+        numbers = _stand_ins(entries)
         seeds = [None if d is None else EagerTensor(leaf(d.node.aval, None)) for d in given]
         with engine.tracing() as inner:
-            results = self._walk(targets, sources, seeds)
+            results = self._walk(targets, sources, seeds, entries)
             flat = []
             layout = []
             for result in results:
@@ -403,11 +413,11 @@ class GradientTape:
             for node in flat:
                 if node.trace is not inner and node not in inner.leaf_index:
                     engine.adopt(inner, node)
-            forward = [
-                n for n in inner.leaves if n not in known and trace.reference(n) is not None and n.index != NUMBER
-            ]
+            forward = [n for n in inner.leaves if n not in known and (n in numbers or trace.reference(n) is not None)]
+            forward = [n for n in forward if n.index != NUMBER]
             program = engine.close(inner, flat, [*given_nodes, *forward])
-        return Plan(program, tuple([trace.reference(n) for n in forward]), layout)
+        references = [numbers[n] if n in numbers else trace.reference(n) for n in forward]
+        return Plan(program, tuple(references), layout)
 
     # -- what the engine must keep for the backward pass (rule 6)
 
@@ -448,6 +458,7 @@ class GradientTape:
         All rows are one vectorised call. A source that `target` does not depend on gives None, or zeros with "zero".
         """
         unconnected = _unconnected(unconnected_gradients)
+        self._check_row_by_row("jacobian", experimental_use_pfor)
         flat_sources, pack = _sources(sources)
         (target,), _ = self._targets(target, None)
         count = target.node.aval.size if isinstance(target, Tensor) else target.aval.size
@@ -471,9 +482,16 @@ class GradientTape:
         Row i of `target` must depend on row i of `source` only. An unconnected target gives zeros.
         """
         _unconnected(unconnected_gradients)
+        self._check_row_by_row("batch_jacobian", experimental_use_pfor)
         source = _as_source(source)
         (target,), _ = self._targets(target, None)
-        if target.ndim < 1 or source.ndim < 1 or target.shape[0] != source.shape[0]:
+        for name, tensor in (("target", target), ("source", source)):
+            if tensor.ndim < 2:
+                raise ValueError(
+                    f"Shape {tensor.shape} of {name} must have rank at least 2: one row per example. Use jacobian, or "
+                    "tf.expand_dims."
+                )
+        if target.shape[0] != source.shape[0]:
             raise ValueError(
                 "Need first dimension of target shape (%s) and source shape (%s) to match: batch_jacobian is one Jacobian "
                 "per row." % (target.shape, source.shape)
@@ -487,6 +505,13 @@ class GradientTape:
             return zeros(shape, source.dtype)
         axes = (1, 0, *range(2, source.ndim + 1))
         return reshape(transpose(rows, axes), shape)
+
+    def _check_row_by_row(self, method, vectorized):
+        if not vectorized and not self._persistent:
+            raise RuntimeError(
+                f"Tape must be created with persistent=True to compute the {method} with experimental_use_pfor set to False. "
+                "Leave experimental_use_pfor at True: all rows are then one call."
+            )
 
     def _rows(self, target, sources, seeds):
         """The gradients of `target` for each of `seeds` (stacked output gradients), stacked; used by the Jacobians."""
@@ -566,6 +591,27 @@ class _Paused:
         tape._begin(state.trace)
 
 
+def _stand_ins(entries):
+    """Put a leaf of its own in the place of each Python number that an entry takes; returns their references.
+
+    One number's leaf serves wherever that number stands, in gradient functions too; in a plan the program's numbers are
+    parameters, and the gradient functions' own are constants.
+    """
+    numbers = {}
+    for entry in entries:
+        if any(source.index == NUMBER for source in entry.inputs):
+            key = entry.node.key
+            references = key[3:] if key[0] is RAN else key[2:]
+            inputs = []
+            for source, reference in zip(entry.inputs, references, strict=True):
+                if source.index == NUMBER:
+                    source = leaf(source.aval, None)
+                    numbers[source] = reference
+                inputs.append(source)
+            entry.inputs = tuple(inputs)
+    return numbers
+
+
 def saved(entry, elements):
     """The nodes that an entry's gradient reads; `elements` are those of its outputs, if it has several."""
     node = entry.node
@@ -620,6 +666,21 @@ def _sources(sources):
                 s.dtype,
             )
     return flat, pack
+
+
+def _with_identities(targets, sources, given, results):
+    """The results, with the derivative of a thing with respect to itself where nothing was recorded of it."""
+    complete = list(results)
+    for i, source in enumerate(sources):
+        if complete[i] is None:
+            own = [
+                ones(t.shape, t.dtype) if d is None else d
+                for t, d in zip(targets, given, strict=True)
+                if t is source or (isinstance(t, Tensor) and isinstance(source, Tensor) and t.node is source.node)
+            ]
+            inexact = (source._tensor if isinstance(source, Variable) else source).node.aval.inexact
+            complete[i] = _sum_of(own) if inexact else None
+    return complete
 
 
 def _first(results):

@@ -78,12 +78,14 @@ def op(type, *, mixed=False, **declared):
     return decorate
 
 
-def binary_operator(function):
+def binary_operator(function, attrs=None):
     """`(forward, reflected)`: a Python operator and its reflected form, for a public function of two tensors.
 
-    They are the same as calling the function; forward is the way that most arithmetic takes, so it goes without detours.
+    They are the same as calling the function, but most arithmetic takes this way, so it goes without detours. `attrs`
+    are the attribute values that the function gives its op, if they are not the defaults.
     """
     made = function.op
+    attrs = made.defaults if attrs is None else attrs
 
     def forward(self, other):
         try:
@@ -92,14 +94,14 @@ def binary_operator(function):
                 kind = other.__class__
                 if kind is EagerTensor:
                     y = other.node
-                elif kind is float and x.aval.inexact:
+                elif x.aval.inexact and (kind is float or (kind is int and other.bit_length() < 64)):
                     y = engine.number(other, x.aval.dtype)
                 elif kind is ResourceVariable:
                     y = other.read()
                 else:
                     return function(self, other)
                 if x.aval.dtype is y.aval.dtype and made.status is None:
-                    return emit(made, (x, y), made.defaults)
+                    return emit(made, (x, y), attrs)
             return function(self, other)
         except BaseException as error:
             cut(error)
@@ -107,6 +109,10 @@ def binary_operator(function):
 
     def reflected(self, other):
         try:
+            if self.__class__ is EagerTensor and other.__class__ is float and made.status is None:
+                x = self.node
+                if x.aval.inexact:
+                    return emit(made, (engine.number(other, x.aval.dtype), x), attrs)
             return function(other, self)
         except BaseException as error:
             cut(error)

@@ -1,12 +1,15 @@
 """Nested structures (lists, tuples, dicts, namedtuples, dataclasses, attrs) as TensorFlow's `nest` sees them, on optree."""
 
 import dataclasses
+from collections.abc import Mapping
 
 import optree
 
 from gradtape._src.core.errors import public
+from gradtape._src.core.indexed_slices import IndexedSlices
 
 NAMESPACE = "gradtape"
+EXPANDED = "gradtape, composites expanded"  # here IndexedSlices are structures, not leaves
 _known = set()  # types that were seen as leaves, or are registered
 
 
@@ -20,27 +23,40 @@ def _register(kind):
             object.__setattr__(new, name, child)
         return new
 
-    optree.register_pytree_node(
-        kind, lambda value: ([getattr(value, n) for n in names], None, names), make, namespace=NAMESPACE
-    )
+    for namespace in (NAMESPACE, EXPANDED):
+        optree.register_pytree_node(
+            kind, lambda value: ([getattr(value, n) for n in names], None, names), make, namespace=namespace
+        )
 
 
-def flatten_with_spec(structure):
-    """`(leaves, spec)`; `None` is a leaf, dicts go by sorted key."""
-    leaves, spec = optree.tree_flatten(structure, none_is_leaf=True, namespace=NAMESPACE)
+def _components(slices):
+    parts = [slices.values, slices.indices, slices.dense_shape]
+    return [part for part in parts if part is not None], None
+
+
+optree.register_pytree_node(IndexedSlices, _components, lambda _, parts: IndexedSlices(*parts), namespace=EXPANDED)
+
+
+def flatten_with_spec(structure, namespace=NAMESPACE):
+    """`(leaves, spec)`; `None` is a leaf, dicts go by sorted key, an OrderedDict by its own order."""
+    leaves, spec = optree.tree_flatten(structure, none_is_leaf=True, namespace=namespace)
     for item in leaves:
         kind = type(item)
         if kind not in _known:
             _known.add(kind)
             if dataclasses.is_dataclass(kind):
                 _register(kind)
-                return flatten_with_spec(structure)
+                return flatten_with_spec(structure, namespace)
     return leaves, spec
 
 
 def unflatten(spec, leaves):
     """The structure of `spec` with other leaves."""
     return optree.tree_unflatten(spec, leaves)
+
+
+def _namespace(expand_composites):
+    return EXPANDED if expand_composites else NAMESPACE
 
 
 @public
@@ -53,17 +69,24 @@ def is_nested(structure):
 @public
 def flatten(structure, expand_composites=False):
     """The leaves of `structure` in order, as a list; a leaf gives a list of itself."""
-    return flatten_with_spec(structure)[0]
+    return flatten_with_spec(structure, _namespace(expand_composites))[0]
 
 
 @public
 def pack_sequence_as(structure, flat_sequence, expand_composites=False):
     """`flat_sequence` in the structure of `structure`; ValueError if the counts differ."""
-    _, spec = flatten_with_spec(structure)
-    if is_nested(structure):
-        leaves = list(flat_sequence)
-    else:
-        leaves = list(flat_sequence) if isinstance(flat_sequence, (list, tuple)) else [flat_sequence]
+    if not is_nested(flat_sequence):
+        raise TypeError(
+            f"Attempted to pack value:\n  {flat_sequence}\ninto a structure, but found incompatible type "
+            f"`{type(flat_sequence)}` instead of a list of leaves."
+        )
+    leaves = list(flat_sequence)
+    _, spec = flatten_with_spec(structure, _namespace(expand_composites))
+    if spec.is_leaf() and len(leaves) != 1:
+        raise ValueError(
+            f"The target structure is of type `{type(structure)}`\n  {structure}\nHowever the input is a sequence "
+            f"({type(flat_sequence)}) of length {len(leaves)}.\n  {flat_sequence}\nA leaf takes a sequence of one."
+        )
     if len(leaves) != spec.num_leaves:
         raise ValueError(
             f"Could not pack sequence. Structure had {spec.num_leaves} atoms, but flat_sequence had {len(leaves)} items. "
@@ -75,14 +98,7 @@ def pack_sequence_as(structure, flat_sequence, expand_composites=False):
 @public
 def assert_same_structure(nest1, nest2, check_types=True, expand_composites=False):
     """ValueError (TypeError for other container types) unless both are nested in the same way."""
-    _, first = flatten_with_spec(nest1)
-    _, second = flatten_with_spec(nest2)
-    if first != second:
-        kinds_differ = check_types and first.num_leaves == second.num_leaves and type(nest1) is not type(nest2)
-        raise (TypeError if kinds_differ else ValueError)(
-            f"The two structures don't have the same nested structure.\n\nFirst structure: {nest1}\n\n"
-            f"Second structure: {nest2}"
-        )
+    _matching_leaves(nest1, nest2, check_types, _namespace(expand_composites))
 
 
 @public
@@ -92,8 +108,49 @@ def map_structure(func, *structure, check_types=True, expand_composites=False):
         raise TypeError(f"func must be callable, got: {func}")
     if not structure:
         raise ValueError("Must provide at least one structure")
-    for other in structure[1:]:
-        assert_same_structure(structure[0], other, check_types=check_types)
-    leaves = [flatten_with_spec(s)[0] for s in structure]
-    spec = flatten_with_spec(structure[0])[1]
-    return unflatten(spec, [func(*group) for group in zip(*leaves, strict=True)])
+    namespace = _namespace(expand_composites)
+    leaves, spec = flatten_with_spec(structure[0], namespace)
+    others = [_matching_leaves(structure[0], other, check_types, namespace) for other in structure[1:]]
+    return unflatten(spec, [func(*group) for group in zip(leaves, *others, strict=True)])
+
+
+def _matching_leaves(first, other, check_types, namespace):
+    """The leaves of `other` in the order of `first`'s; raises unless they are nested in the same way."""
+    _, wanted = flatten_with_spec(first, namespace)
+    leaves, spec = flatten_with_spec(other, namespace)
+    if spec == wanted:
+        return leaves
+    leaves, pending = [], [(first, other)]
+    while pending:
+        a, b = pending.pop()
+        children, others = _children(a, namespace), _children(b, namespace)
+        if children is None and others is None:
+            leaves.append(b)
+            continue
+        mappings = isinstance(a, Mapping) and isinstance(b, Mapping)
+        if children is None or others is None:
+            raise _different(ValueError, first, other, f"{a!r} and {b!r} are not both sequences")
+        if check_types and type(a) is not type(b) and not mappings:
+            raise _different(TypeError, first, other, f"{a!r} has type {type(a).__name__}, {b!r} {type(b).__name__}")
+        if mappings and a.keys() != b.keys():
+            raise _different(ValueError, first, other, f"the keys are {list(a)} and {list(b)}")
+        if len(children) != len(others):
+            raise _different(ValueError, first, other, f"{a!r} and {b!r} don't have the same number of elements")
+        pending.extend(reversed([(children[name], others[name]) for name in children]))
+    return leaves
+
+
+def _children(structure, namespace):
+    """Name (key, index, field) → child of one level, or None for a leaf."""
+    if optree.tree_is_leaf(structure, none_is_leaf=True, namespace=namespace):
+        return None
+    level = optree.tree_flatten_one_level(structure, none_is_leaf=True, namespace=namespace)
+    names = level.entries if isinstance(structure, Mapping) else range(len(level.children))
+    return dict(zip(names, level.children, strict=True))
+
+
+def _different(error, first, second, why):
+    return error(
+        f"The two structures don't have the same nested structure.\n\nFirst structure: {first!r}\n\n"
+        f"Second structure: {second!r}\n\nMore specifically: {why}."
+    )

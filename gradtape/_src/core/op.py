@@ -10,7 +10,7 @@ import sys
 import jax
 
 from gradtape._src.core.aval import aval
-from gradtape._src.core.errors import InvalidArgumentError, invalid
+from gradtape._src.core.errors import InvalidArgumentError, UnimplementedError, invalid
 
 
 class Op:
@@ -58,15 +58,23 @@ class Op:
 
     def result(self, inputs, attrs):
         """The Aval (or tuple of Avals) that the op gives for input Avals; raises what a bad call deserves."""
+        strings = any(type(i) is not tuple and i.dtype.kind == "O" for i in inputs)
         try:
             if self.infer is not None:
                 result = self.infer(*inputs, **dict(zip(self.attributes, attrs, strict=True)))
-            else:
+            elif not strings:
                 result = self._traced(inputs, attrs)
         except InvalidArgumentError as error:
             if f"[Op:{self.type}]" not in error.message:
                 error.message = f"{error.message} [Op:{self.type}]"
             raise
+        if strings:
+            raise UnimplementedError(
+                None,
+                None,
+                f"{self.type} is not implemented for tensors of dtype string: gradtape can hold and print strings, not "
+                f"compute with them. Use Python's strings. [Op:{self.type}]",
+            )
         self.avals[(attrs, *inputs)] = result
         return result
 

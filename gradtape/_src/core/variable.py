@@ -256,7 +256,10 @@ class Variable(Stored):
 
     def _hold(self, node):
         """Swap in the tensor of `node`."""
-        trace = engine.local.trace
+        state = engine.local
+        trace = state.trace
+        if state.tapes:
+            trace.reads.append((len(trace.nodes), self, self._tensor.node))
         if self._assigned_in != trace.serial:
             self._assigned_in = trace.serial
             trace.assigned.append((self, self._tensor))

@@ -3,14 +3,12 @@
 import jax.numpy as jnp
 from jax import lax
 
-from gradtape._src.core import convert
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.op import Op, define
-from gradtape._src.core.tensor import EagerTensor, emit
+from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.ops.array import _broadcast_to, filled
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import greater_equal, less_equal, logical_not
@@ -32,7 +30,7 @@ def masked(dy, mask):
 
 
 def under_broadcast(function, dy):
-    """`function(dy)` for a function of each element by itself: of a cotangent that is a broadcast, a broadcast of it."""
+    """`function(dy)` for an element-wise function: of a cotangent that is a broadcast, a broadcast."""
     node = dy.node
     if node.op is BROADCAST and node.inputs is not None:
         return _broadcast_to(function(EagerTensor(node.inputs[0])), shape=node.aval.shape)
@@ -104,13 +102,19 @@ def _equal_avals(*avals):
     return first
 
 
-_ADD_N = define(Op("AddN", lambda *inputs: sum(inputs[1:], inputs[0]), infer=only(NUMERIC, _equal_avals)))
-_ADD_N.gradient = lambda op, dy: [dy] * len(op.inputs)
+@op("AddN", infer=only(NUMERIC, _equal_avals))
+def _add_n(*inputs):
+    return sum(inputs[1:], inputs[0])
+
+
+@gradient(_add_n)
+def _(op, dy):
+    return [dy] * len(op.inputs)
 
 
 @public
 def add_n(inputs, name=None):
-    """The sum of a list of tensors of one shape and dtype. IndexedSlices count as the dense tensors that they stand for."""
+    """The sum of a list of tensors of one shape and dtype. IndexedSlices count as dense tensors."""
     try:
         inputs = list(inputs)
     except TypeError:
@@ -119,8 +123,7 @@ def add_n(inputs, name=None):
         raise ValueError(
             "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape."
         )
-    nodes = convert.operands(_ADD_N, inputs)
-    return emit(_ADD_N, nodes) if len(nodes) > 1 else EagerTensor(nodes[0])
+    return _add_n(*inputs) if len(inputs) > 1 else tensor(inputs[0])
 
 
 @public
@@ -134,7 +137,9 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
         if not x.shape.is_compatible_with(first.shape if shape is None else shape):
             raise ValueError(f"Shapes {first.shape if shape is None else shape} and {x.shape} are not compatible")
         if x.dtype != (first.dtype if tensor_dtype is None else tensor_dtype):
-            raise ValueError(f"inputs must have one dtype, received {first.dtype.name} and {x.dtype.name}. Use tf.cast.")
+            raise ValueError(
+                f"inputs must have one dtype, received {first.dtype.name} and {x.dtype.name}. Use tf.cast."
+            )
     return add_n(inputs)
 
 
@@ -171,7 +176,7 @@ def _(op, dy):
 
 @public
 def scalar_mul(scalar, x, name=None):
-    """`scalar · x` for a number or a tensor without axes; of IndexedSlices, their rows scaled. ValueError for others."""
+    """`scalar · x` for a number or a scalar tensor (else a ValueError); of IndexedSlices, the rows scaled."""
     sliced = isinstance(x, IndexedSlices)
     values = x.values if sliced else tensor(x)
     scalar = tensor(scalar, values.dtype)
@@ -183,7 +188,7 @@ def scalar_mul(scalar, x, name=None):
 
 @op("MulNoNan", infer=only(INEXACT, broadcast), broadcasting=True, saves="x y")
 def multiply_no_nan(x, y):
-    """`x · y`, element-wise, with broadcasting, and 0 where `y` is 0, even if `x` is infinite or NaN. Float or complex."""
+    """`x · y`, element-wise, with broadcasting; 0 where `y` is 0, even if `x` is infinite or NaN. Float or complex."""
     return jnp.where(y == 0, jnp.zeros((), x.dtype), x * y)
 
 
@@ -299,31 +304,30 @@ def reciprocal_no_nan(x, name=None):
 STEPS = "it is piecewise constant: its derivative is 0 wherever it exists"
 
 
-def _zero_divisor(y, **attributes):
+def _zero_divisor(y):
     """What is wrong with an integer divisor."""
     if not y.all():
         return "Integer division by zero: the divisor holds a 0. Replace it with tf.where, or divide floats"
     return None
 
 
-def _integers(x, y, **attributes):
+def _integers(x, y):
     return x.dtype.kind in "iu"
 
 
-@op(
-    "FloorDiv", infer=only(REAL, broadcast), broadcasting=True, status=_zero_divisor, checked="y", when=_integers
-)  # fmt: skip
+_nonzero = {"status": _zero_divisor, "checked": "y", "when": _integers}
+
+
+@op("FloorDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)
 def floordiv(x, y):
-    """`⌊x / y⌋`, element-wise, with broadcasting. Any real dtype; an integer divisor of 0 is an InvalidArgumentError."""
+    """`⌊x / y⌋`, element-wise, with broadcasting. Real dtypes; an integer divisor of 0 is an InvalidArgumentError."""
     return jnp.floor(x / y) if jnp.issubdtype(x.dtype, jnp.floating) else jnp.floor_divide(x, y)
 
 
 not_differentiable(floordiv, because=STEPS)
 
 
-@op(
-    "FloorMod", infer=only(REAL, broadcast), broadcasting=True, saves="x y", status=_zero_divisor, checked="y", when=_integers
-)  # fmt: skip
+@op("FloorMod", infer=only(REAL, broadcast), broadcasting=True, saves="x y", **_nonzero)
 def floormod(x, y):
     """`x - ⌊x / y⌋·y`, with the sign of `y`, element-wise, with broadcasting; see `floordiv`."""
     return jnp.remainder(x, y)
@@ -335,9 +339,7 @@ def _(op, dy):
     return dy, dy * negative(floordiv(x, y)) if op.needed[1] else None
 
 
-@op(
-    "TruncateDiv", infer=only(REAL, broadcast), broadcasting=True, status=_zero_divisor, checked="y", when=_integers
-)  # fmt: skip
+@op("TruncateDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)
 def truncatediv(x, y):
     """`x / y` rounded towards 0, element-wise, with broadcasting; see `floordiv`."""
     return jnp.trunc(x / y) if jnp.issubdtype(x.dtype, jnp.floating) else lax.div(*jnp.broadcast_arrays(x, y))
@@ -347,10 +349,7 @@ not_differentiable(truncatediv, because=STEPS)
 
 
 # TensorFlow has no gradient for it either: LookupError.
-@op(
-    "TruncateMod", infer=only(("int32", "int64") + FLOATING, broadcast), broadcasting=True, status=_zero_divisor, checked="y",
-    when=_integers,
-)  # fmt: skip
+@op("TruncateMod", infer=only(("int32", "int64", *FLOATING), broadcast), broadcasting=True, **_nonzero)
 def truncatemod(x, y):
     """The remainder of `truncatediv`, with the sign of `x`, element-wise, with broadcasting."""
     return lax.rem(*jnp.broadcast_arrays(x, y))
@@ -519,7 +518,7 @@ def _(op, dy):
 
 @public
 def polyval(coeffs, x, name=None):
-    """The polynomial of `x` with the coefficients `coeffs` (a list, the highest first; tensors or numbers), by Horner."""
+    """The polynomial of `x` with the coefficients `coeffs`, a list of numbers and tensors, the highest first."""
     if not isinstance(coeffs, list):
         raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
     x = tensor(x)

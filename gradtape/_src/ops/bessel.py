@@ -93,8 +93,9 @@ def _oscillating(order, kind):
 
     def kernel(x):
         near = x <= _HANKEL_FROM
-        one = jnp.ones((), x.dtype)
-        return jnp.where(near, _near(jnp.where(near, x, one), order)[kind], _far(jnp.where(near, 100 * one, x), order)[kind])
+        edge = jnp.array(_HANKEL_FROM, x.dtype)
+        below, above = jnp.where(near, x, edge), jnp.where(near, edge, x)
+        return jnp.where(near, _near(below, order)[kind], _far(above, order)[kind])
 
     return kernel
 

@@ -15,7 +15,7 @@ from gradtape._src.ops.shapes import NUMERIC, require, spoken
 def _cast_aval(x, DstT):
     if dtypes.string in (x.type, DstT):
         raise UnimplementedError(
-            None, None, f"Cast {spoken(x.type.name)} to {spoken(DstT.name)} is not supported: gradtape has no string ops"
+            None, None, f"Cast {spoken(x.type.name)} to {spoken(DstT.name)} is not supported: there are no string ops"
         )
     return aval(x.shape, DstT.numpy)
 
@@ -50,8 +50,9 @@ def _(op, dy):
 
 @public
 def cast(x, dtype, name=None):
-    """`x` with elements of `dtype`: as integers floats lose their fraction, as reals complex numbers their imaginary part.
+    """`x` with elements of `dtype`.
 
+    Floats lose their fraction when they become integers, complex numbers their imaginary part when they become real.
     IndexedSlices stay slices. A gradient goes through if both types are floating or complex.
     """
     dtype = dtypes.as_dtype(dtype)
@@ -68,8 +69,8 @@ def _bitcast_aval(input, type):
     if have < want:
         if not shape or shape[-1] * have != want:
             raise invalid(
-                f"Cannot bitcast from {input.type.name} to {type.name}: the last axis must hold {want // have} elements to "
-                f"make one of {type.name}, received shape {list(shape)}."
+                f"Cannot bitcast from {input.type.name} to {type.name}: the last axis must hold {want // have} "
+                f"elements, received shape {list(shape)}."
             )
         shape = shape[:-1]
     elif have > want:
@@ -95,8 +96,9 @@ def _bitcast(input, *, type):
 
 @public
 def bitcast(input, type, name=None):
-    """The bits of `input` as elements of `type`. Smaller elements get an axis of their own at the end, larger ones take it.
+    """The bits of `input` as elements of `type`.
 
-    InvalidArgumentError if the last axis has not the extent that makes one larger element.
+    Smaller elements get a last axis of their own; larger ones take the last axis, which must have the elements for one
+    (else an InvalidArgumentError).
     """
     return _bitcast(tensor(input), type=dtypes.as_dtype(type))

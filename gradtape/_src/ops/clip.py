@@ -76,8 +76,8 @@ def global_norm(t_list, name=None):
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     """A list of tensors scaled together, so that their global norm is at most `clip_norm`; and the norm they had.
 
-    `use_norm` is that norm, if it is known. If it is infinite or NaN every element becomes NaN. `None`s stay; IndexedSlices
-    stay slices.
+    `use_norm` is that norm, if it is known. If it is infinite or NaN every element becomes NaN. `None`s stay;
+    IndexedSlices stay slices.
     """
     values = _listed(t_list)
     norm = global_norm(t_list) if use_norm is None else tensor(use_norm)
@@ -89,6 +89,7 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
 @public
 def saturate_cast(value, dtype, name=None):
     """`cast`, but values that `dtype` cannot hold become the nearest that it can. Complex: each part by itself."""
+
     def saturated(x, to):
         least, most = _common_limits(x.dtype, to)
         return cast(maximum(minimum(x, most), least), to)

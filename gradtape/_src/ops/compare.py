@@ -48,9 +48,15 @@ def equal_or_false(x, y):
     return _equal(x, y, incompatible_shape_error=False)
 
 
+equal_or_false.op = _equal.op
+
+
 def not_equal_or_true(x, y):
     """`x != y`; a scalar True if the shapes cannot be broadcast."""
     return _not_equal(x, y, incompatible_shape_error=False)
+
+
+not_equal_or_true.op = _not_equal.op
 
 
 @op("Less", infer=only(REAL, compare), broadcasting=True)
@@ -183,13 +189,13 @@ def _distance(x, y):
 
 @op("LeftShift", infer=only(INTEGER, broadcast), broadcasting=True)
 def left_shift(x, y):
-    """The bits of `x` moved up by `y` places (cut to what the type has), element-wise, with broadcasting. Integer dtypes."""
+    """The bits of `x` moved up by `y` places (kept to what the type has), element-wise, with broadcasting. Integers."""
     return jnp.left_shift(x, _distance(x, y))
 
 
 @op("RightShift", infer=only(INTEGER, broadcast), broadcasting=True)
 def right_shift(x, y):
-    """The bits of `x` moved down by `y` places (cut to what the type has), the sign kept, element-wise, with broadcasting."""
+    """The bits of `x` moved down by `y` places, the sign kept, element-wise, with broadcasting. Integers."""
     return jnp.right_shift(x, _distance(x, y))
 
 

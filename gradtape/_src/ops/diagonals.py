@@ -188,7 +188,9 @@ def _matrix_size(diagonal, k, num_rows, num_cols):
 
 def _same_type(value, x):
     """A padding value as a scalar Tensor of x's dtype."""
-    return value if is_tensor(value) else tensor(value, x.dtype)
+    if is_tensor(value):
+        return value
+    return tensor(bool(value) if x.dtype.is_bool else value, x.dtype)
 
 
 @public

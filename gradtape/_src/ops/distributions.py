@@ -18,7 +18,7 @@ from gradtape._src.ops import threefry
 from gradtape._src.ops.arithmetic import maximum
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.floats import wide
-from gradtape._src.ops.random import INDEX, Own, drawn, sampler, static_shape, stateless_seed
+from gradtape._src.ops.random import INDEX, Own, _key as key_of, drawn, sampler, stateless_seed, static_shape
 from gradtape._src.ops.shapes import broadcast, broadcast_shapes, only, require
 
 COUNTED = "its numbers are whole: they do not follow a small change of a parameter"
@@ -134,7 +134,7 @@ def _floating(parameter):
     return cast(parameter, dtypes.float64) if parameter.dtype.is_integer else parameter
 
 
-@sampler("StatelessRandomBinomial", "StatefulRandomBinomial", infer=drawn(COUNTS))
+@op("StatelessRandomBinomial", infer=drawn(COUNTS), mixed=True)
 def _binomial(key, counts, probs, *, shape, dtype):
     counts, probs = wide(counts), wide(probs)
     return jax.random.binomial(_random_key(key), counts, probs, shape, counts.dtype).astype(dtype)
@@ -145,7 +145,7 @@ def draw_binomial(source, shape, counts, probs, dtype):
     probs = tensor(probs, hint=dtypes.float32)
     counts = cast(tensor(counts, hint=probs.dtype), probs.dtype)
     shape = sample_shape(shape, counts, probs)
-    return _binomial(source, counts, probs, shape=shape, dtype=dtypes.as_dtype(dtype).numpy)
+    return _binomial(key_of(source), counts, probs, shape=shape, dtype=dtypes.as_dtype(dtype).numpy)
 
 
 @public
@@ -157,7 +157,7 @@ def stateless_binomial(shape, seed, counts, probs, output_dtype=dtypes.int32, na
     return draw_binomial(stateless_seed(seed), shape, counts, probs, output_dtype)
 
 
-not_differentiable(*_poisson, *_binomial, because=COUNTED)
+not_differentiable(*_poisson, _binomial, because=COUNTED)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Categorical

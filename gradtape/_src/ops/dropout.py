@@ -9,7 +9,7 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.ops import seeds
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import greater_equal
-from gradtape._src.ops.random import Own, static_shape, stateless_seed, uniform_numbers
+from gradtape._src.ops.random import Own, stateless_seed, static_shape, uniform_numbers
 from gradtape._src.ops.select import where
 
 

@@ -4,9 +4,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from gradtape._src.core import engine
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import EagerTensor, emit
 from gradtape._src.ops.arithmetic import masked, reciprocal, rsqrt, square, under_broadcast, zeros_of
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import greater, logical_not, not_equal
@@ -130,13 +132,14 @@ def pow(x, y, name=None):
     """
     exponent = None
     if isinstance(y, (int, float, np.integer, np.floating)) and is_tensor(x):
-        exponent = _structural(float(y))
+        exponent = _STRUCTURAL.get(y)
+        if exponent is not None and type(x) is EagerTensor and x.node.aval.inexact:
+            return emit(_pow.op, (x.node, engine.number(exponent, x.node.aval.dtype)), (exponent,))
     return _pow(x, y, exponent=exponent)
 
 
-def _structural(exponent):
-    """A small multiple of 1/2 as it is, else None: a step counter as exponent should not make a program for each step."""
-    return exponent if abs(exponent) <= 16 and (2 * exponent).is_integer() else None
+# The exponents that are structure: few, as one that counts steps must not make a program for each step.
+_STRUCTURAL = {halves / 2: halves / 2 for halves in range(-32, 33)}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

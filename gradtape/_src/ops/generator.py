@@ -13,8 +13,16 @@ from gradtape._src.ops.array import host_constant
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.distributions import draw_binomial
 from gradtape._src.ops.joining import concat, unstack
-from gradtape._src.ops.random import BITS, INDEX, _any_integers, _key, _normal, _truncated_normal, draw_normal
-from gradtape._src.ops.random import draw_uniform, static_shape
+from gradtape._src.ops.random import (
+    INDEX,
+    _any_integers,
+    _key,
+    _normal,
+    _truncated_normal,
+    draw_normal,
+    draw_uniform,
+    static_shape,
+)
 from gradtape._src.ops.shapes import FLOATING
 
 

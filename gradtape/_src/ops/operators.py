@@ -23,11 +23,15 @@ def _pair(function):
 
 def _division():
     """`/`: most of it is between floats, where it is one op."""
-    between_floats, reflected = binary_operator(arithmetic.truediv)
+    between_floats, of_any = binary_operator(arithmetic.truediv), _pair(arithmetic.truediv)
 
     @public
     def forward(self, other):
-        return (between_floats if self.dtype.numpy.kind == "f" else arithmetic.truediv)(self, other)
+        return (between_floats if self.dtype.numpy.kind == "f" else of_any)[0](self, other)
+
+    @public
+    def reflected(self, other):
+        return (between_floats if self.dtype.numpy.kind == "f" else of_any)[1](self, other)
 
     return forward, reflected
 
@@ -86,16 +90,10 @@ def _yielding(operator, reflected):
     return call
 
 
-@public
-def _equal(self, other):
-    """Element by element; False, without elements, if the shapes cannot be broadcast or `other` is None."""
-    return False if other is None else compare.equal_or_false(self, other)
-
-
-@public
-def _not_equal(self, other):
-    """Element by element; True, without elements, if the shapes cannot be broadcast or `other` is None."""
-    return True if other is None else compare.not_equal_or_true(self, other)
+def _equality(function, of_none):
+    """`==` or `!=`: element by element; one bool if the shapes cannot be broadcast, or if the other side is None."""
+    compared, _ = binary_operator(function, attrs=(False,))
+    return public(lambda self, other: of_none if other is None else compared(self, other))
 
 
 @public
@@ -117,8 +115,8 @@ for kind in (Tensor, Variable):
         setattr(kind, f"__r{name}__", reflected)
     for name, (forward, _) in COMPARISONS.items():
         setattr(kind, f"__{name}__", forward)
-    kind.__eq__ = _equal
-    kind.__ne__ = _not_equal
+    kind.__eq__ = _equality(compare.equal_or_false, of_none=False)
+    kind.__ne__ = _equality(compare.not_equal_or_true, of_none=True)
     kind.__neg__ = arithmetic.negative
     kind.__pos__ = tensor
     kind.__abs__ = arithmetic.abs
@@ -131,8 +129,8 @@ def _no_update(symbol, update):
 
     def refuse(self, other):
         raise RuntimeError(
-            f"`{update[0]} {symbol}= value` with `tf.Variable`s is not supported. Use `{update[1]}` to modify the variable, "
-            f"or `out = {update[0]} {symbol} value` if you need to get a new output Tensor."
+            f"`{update[0]} {symbol}= value` with `tf.Variable`s is not supported. Use `{update[1]}` to modify the "
+            f"variable, or `out = {update[0]} {symbol} value` if you need to get a new output Tensor."
         )
 
     return public(refuse)

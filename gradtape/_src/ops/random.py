@@ -126,13 +126,6 @@ def _any_integers(key, *, shape, dtype):
     return lax.bitcast_convert_type(bits, dtype)
 
 
-def _integers_aval(key, minval, maxval, shape):
-    for name, bound in (("minval", minval), ("maxval", maxval)):
-        if bound.ndim:
-            raise invalid(f"{name} must be 0-D, got shape {list(bound.shape)}: integers of all places have one range.")
-    return aval(shape, minval.dtype)
-
-
 def _integers_bounds(minval, maxval, shape):
     if minval < maxval or 0 in shape:
         return None
@@ -142,7 +135,7 @@ def _integers_bounds(minval, maxval, shape):
 @sampler(
     "StatelessRandomUniformIntV2",
     "RandomUniformInt",
-    infer=_integers_aval,
+    infer=lambda key, minval, maxval, shape: aval(shape, minval.dtype),
     status=_integers_bounds,
     checked="minval maxval",
 )
@@ -211,7 +204,11 @@ def _draw_integers(source, shape, minval, maxval, dtype):
             f"Argument `dtype` got invalid value {dtype!r} when argument `minval` is not None. Please don't use unsigned "
             "integers in this case: cast signed ones, or give None for both bounds."
         )
-    return _integers(source, tensor(minval, dtype), tensor(maxval, dtype), shape=shape)
+    bounds = tensor(minval, dtype), tensor(maxval, dtype)
+    for name, bound in zip(("minval", "maxval"), bounds, strict=True):
+        if bound.ndim:
+            raise invalid(f"{name} must be 0-D, got shape {list(bound.shape)}: integers of all places have one range.")
+    return _integers(source, *bounds, shape=shape)
 
 
 @public

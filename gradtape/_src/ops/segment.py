@@ -202,8 +202,6 @@ def _unsorted_rule(allowed):
                 f"data.shape = {plain(data.shape)} does not start with segment_ids.shape = {plain(segment_ids.shape)}: give an "
                 "id for each row."
             )
-        if num_segments < 0:
-            raise invalid(f"Input num_segments == {num_segments} must not be negative.")
         return aval((num_segments, *data.shape[segment_ids.ndim :]), data.dtype)
 
     return infer
@@ -253,7 +251,10 @@ def _by_ids(function, data, segment_ids, num_segments):
             "Value for attr 'Tnumsegments' of float is not in the list of allowed values: int32, int64. num_segments is "
             f"{num_segments}; give an integer."
         )
-    return function(tensor(data), tensor(segment_ids), num_segments=static(num_segments, "num_segments"))
+    num_segments = static(num_segments, "num_segments")
+    if num_segments < 0:
+        raise invalid(f"Input num_segments == {num_segments} must not be negative. [Op:{function.op.type}]")
+    return function(tensor(data), tensor(segment_ids), num_segments=num_segments)
 
 
 @public

@@ -106,7 +106,7 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
     x.shape[axis:behind].assert_is_compatible_with(mask.shape)
     shape = x.node.aval.shape
     count = mask.node.aval.size
-    flat = x if mask.ndim == 1 else _reshape(x, shape=(*shape[:axis], count, *shape[behind:]))
+    flat = _reshape(x, shape=(*shape[:axis], count, *shape[behind:]))
     chosen = host_constant(np.flatnonzero(to_numpy(mask.node)))
     return emit(_gather.op, (flat.node, chosen.node), (axis, 0, count))
 
@@ -195,6 +195,11 @@ def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
 # Partitions
 
 
+def _as_indices(x):
+    """`x` as a Tensor; what has no dtype of its own, such as an empty list, is int32."""
+    return tensor(x, hint=dtypes.int32)
+
+
 def _partitioned(data, partitions, order, counts):
     row = data.shape[partitions.ndim :]
     return tuple([aval((count, *row), data.dtype) for count in counts])
@@ -218,7 +223,7 @@ def _(op, *dy):
 @public
 def dynamic_partition(data, partitions, num_partitions, name=None):
     """`data` in `num_partitions` parts: row i, a place in the first `partitions.ndim` axes, goes to `partitions[i]`."""
-    x, partitions = tensor(data), tensor(partitions)
+    x, partitions = tensor(data), _as_indices(partitions)
     require_indices(partitions.node.aval)
     count = static(num_partitions, "num_partitions")
     if count < 1:
@@ -267,7 +272,7 @@ def dynamic_stitch(indices, data, name=None):
 
     Of several rows with one index the last counts, and only it gets a gradient. Rows that no index names are 0.
     """
-    indices, data = [tensor(i) for i in indices], [tensor(d, None) for d in data]
+    indices, data = [_as_indices(i) for i in indices], [tensor(d) for d in data]
     if len(indices) != len(data) or not data:
         raise ValueError(f"indices and data must be lists of one length, received {len(indices)} and {len(data)}.")
     rows = []

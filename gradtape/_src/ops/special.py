@@ -68,7 +68,7 @@ def _(op, dy):
 
 @op("Ndtri", infer=_FLOAT, saves="y")
 def ndtri(x):
-    """The quantile of the standard normal distribution at probability `x`, element-wise: NaN outside of [0, 1]. Float."""
+    """The quantile of the standard normal distribution at probability `x`, element-wise: NaN outside [0, 1]. Float."""
     return kernels.ndtri(wide(x)).astype(x.dtype)
 
 
@@ -112,9 +112,9 @@ def _(op, dy):
 
 @op("Polygamma", infer=_WIDE_FLOATS, broadcasting=True, saves="a x")
 def polygamma(a, x):
-    """The `a`-th derivative of ψ at `x`, element-wise, with broadcasting: NaN where `a` is not whole. float32 or float64.
+    """The `a`-th derivative of ψ at `x`, element-wise, with broadcasting: NaN where `a` is not whole.
 
-    There is a gradient to `x` only.
+    float32 or float64. There is a gradient to `x` only.
     """
     whole = (a == jnp.floor(a)) & (a >= 0)
     order, x = jnp.broadcast_arrays(jnp.where(whole, a, jnp.zeros((), a.dtype)), x)
@@ -184,8 +184,8 @@ def _betainc_aval(a, b, x):
     for other in (b, x):
         if other.shape and a.shape and other.shape != a.shape:
             raise invalid(
-                f"Shapes of a, b and x are inconsistent: {list(a.shape)}, {list(b.shape)}, {list(x.shape)}. Each must be the "
-                "same, or a scalar."
+                f"Shapes of a, b and x are inconsistent: {list(a.shape)}, {list(b.shape)}, {list(x.shape)}. Give one "
+                "shape, or scalars."
             )
     return broadcast(a, b, x)
 
