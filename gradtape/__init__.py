@@ -5,6 +5,7 @@ from gradtape import (
     autodiff as autodiff,
     bitwise as bitwise,
     config as config,
+    dtypes as dtypes,
     errors as errors,
     linalg as linalg,
     math as math,
@@ -48,6 +49,7 @@ from gradtape._src.core.dtypes import (
 from gradtape._src.core.indexed_slices import IndexedSlices as IndexedSlices
 from gradtape._src.core.op import RegisterGradient as RegisterGradient
 from gradtape._src.core.shape import TensorShape as TensorShape
+from gradtape._src.core.spec import TensorSpec as TensorSpec
 from gradtape._src.core.tensor import Tensor as Tensor
 from gradtape._src.core.variable import Variable as Variable
 
@@ -190,6 +192,7 @@ from gradtape._src.ops import operators as _operators
 # Matrix products
 from gradtape._src.ops.einsum import einsum as einsum
 from gradtape._src.ops.matmul import matmul as matmul, tensordot as tensordot
+from gradtape._src.ops.matrix_functions import sqrtm as matrix_square_root
 from gradtape._src.ops.norms import norm as norm
 
 # Reductions, scans, sorting, counting

@@ -2,3 +2,6 @@
 
 from gradtape._src.autodiff.check import GradientMismatch as GradientMismatch, check_gradients as check_gradients
 from gradtape._src.autodiff.tape import GradientTape as GradientTape
+from gradtape._src.compat.names import missing as _missing
+
+__getattr__ = _missing(__name__)

@@ -1,5 +1,6 @@
 """Operations on the bits of integers: `tf.bitwise`."""
 
+from gradtape._src.compat.names import missing as _missing
 from gradtape._src.ops.compare import (
     bitwise_and as bitwise_and,
     bitwise_or as bitwise_or,
@@ -8,3 +9,5 @@ from gradtape._src.ops.compare import (
     left_shift as left_shift,
     right_shift as right_shift,
 )
+
+__getattr__ = _missing(__name__)

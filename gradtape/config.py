@@ -1,5 +1,6 @@
 """gradtape's switches and counters."""
 
+from gradtape._src.compat.names import missing as _missing
 from gradtape._src.core.allocator import tune_allocator as tune_allocator
 from gradtape._src.core.config import (
     cache_info as cache_info,
@@ -7,3 +8,5 @@ from gradtape._src.core.config import (
     list_physical_devices as list_physical_devices,
     run_eagerly as run_eagerly,
 )
+
+__getattr__ = _missing(__name__)

@@ -1,5 +1,6 @@
 """Checks of values, shapes and dtypes: `tf.debugging`."""
 
+from gradtape._src.compat.names import missing as _missing
 from gradtape._src.ops.debugging import (
     Assert as Assert,
     assert_all_finite as assert_all_finite,
@@ -26,3 +27,5 @@ from gradtape._src.ops.debugging import (
     check_numerics as check_numerics,
     is_numeric_tensor as is_numeric_tensor,
 )
+
+__getattr__ = _missing(__name__)

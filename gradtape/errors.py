@@ -1,5 +1,6 @@
 """The exceptions that ops raise: `tf.errors`."""
 
+from gradtape._src.compat.names import missing as _missing
 from gradtape._src.core.errors import (
     FailedPreconditionError as FailedPreconditionError,
     InvalidArgumentError as InvalidArgumentError,
@@ -9,3 +10,5 @@ from gradtape._src.core.errors import (
     ResourceExhaustedError as ResourceExhaustedError,
     UnimplementedError as UnimplementedError,
 )
+
+__getattr__ = _missing(__name__)

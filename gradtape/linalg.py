@@ -2,6 +2,18 @@
 
 from gradtape._src.ops.clip import global_norm as global_norm
 from gradtape._src.ops.creation import eye as eye
+from gradtape._src.ops.decompositions import (
+    eig as eig,
+    eigh as eigh,
+    eigvals as eigvals,
+    eigvalsh as eigvalsh,
+    lu as lu,
+    lu_matrix_inverse as lu_matrix_inverse,
+    lu_reconstruct as lu_reconstruct,
+    lu_solve as lu_solve,
+    qr as qr,
+    svd as svd,
+)
 from gradtape._src.ops.diagonals import (
     adjoint as adjoint,
     band_part as band_part,
@@ -15,5 +27,29 @@ from gradtape._src.ops.diagonals import (
     trace as trace,
 )
 from gradtape._src.ops.einsum import einsum as einsum
+from gradtape._src.ops.linalg import (
+    cholesky as cholesky,
+    cholesky_solve as cholesky_solve,
+    det as det,
+    inv as inv,
+    logdet as logdet,
+    lstsq as lstsq,
+    slogdet as slogdet,
+    solve as solve,
+    triangular_solve as triangular_solve,
+)
 from gradtape._src.ops.matmul import matmul as matmul, matvec as matvec, tensordot as tensordot
+from gradtape._src.ops.matrix_functions import (
+    expm as expm,
+    logm as logm,
+    matrix_rank as matrix_rank,
+    pinv as pinv,
+    sqrtm as sqrtm,
+)
 from gradtape._src.ops.norms import l2_normalize as l2_normalize, norm as norm, normalize as normalize
+from gradtape._src.ops.tridiagonal import (
+    banded_triangular_solve as banded_triangular_solve,
+    eigh_tridiagonal as eigh_tridiagonal,
+    tridiagonal_matmul as tridiagonal_matmul,
+    tridiagonal_solve as tridiagonal_solve,
+)

@@ -1,8 +1,10 @@
 """Mathematics on tensors: `tf.math`."""
 
+from gradtape._src.compat.names import missing as _missing
 from gradtape.math import special as special
 
 # Element-wise mathematics
+from gradtape._src.ops.activation import softsign as softsign
 from gradtape._src.ops.arithmetic import (
     abs as abs,
     accumulate_n as accumulate_n,
@@ -12,9 +14,9 @@ from gradtape._src.ops.arithmetic import (
     divide_no_nan as divide_no_nan,
     floordiv as floordiv,
     floormod as floormod,
-    floormod as mod,
     maximum as maximum,
     minimum as minimum,
+    mod as mod,
     multiply as multiply,
     multiply_no_nan as multiply_no_nan,
     negative as negative,
@@ -73,7 +75,14 @@ from gradtape._src.ops.elementary import (
     tan as tan,
     tanh as tanh,
 )
+from gradtape._src.ops.order import (
+    approx_max_k as approx_max_k,
+    approx_min_k as approx_min_k,
+    is_non_decreasing as is_non_decreasing,
+    is_strictly_increasing as is_strictly_increasing,
+)
 from gradtape._src.ops.rounding import ceil as ceil, floor as floor, rint as rint, round as round
+from gradtape._src.ops.sobol import sobol_sample as sobol_sample
 from gradtape._src.ops.special import (
     betainc as betainc,
     digamma as digamma,
@@ -141,3 +150,5 @@ from gradtape._src.ops.sort import (
 )
 from gradtape._src.ops.normalization import l2_normalize as l2_normalize
 from gradtape._src.ops.softmax import log_softmax as log_softmax, softmax as softmax
+
+__getattr__ = _missing(__name__)

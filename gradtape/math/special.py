@@ -1,5 +1,6 @@
 """Bessel functions and special integrals: `tf.math.special`."""
 
+from gradtape._src.compat.names import missing as _missing
 from gradtape._src.ops.bessel import (
     bessel_i0 as bessel_i0,
     bessel_i0e as bessel_i0e,
@@ -21,3 +22,5 @@ from gradtape._src.ops.special import (
     fresnel_sin as fresnel_sin,
     spence as spence,
 )
+
+__getattr__ = _missing(__name__)

@@ -1,6 +1,7 @@
 """Neural networks: `tf.nn`."""
 
 # Activations
+from gradtape._src.compat.names import missing as _missing
 from gradtape._src.ops.activation import (
     bias_add as bias_add,
     crelu as crelu,
@@ -68,6 +69,7 @@ from gradtape._src.ops.normalization import (
     sufficient_statistics as sufficient_statistics,
     weighted_moments as weighted_moments,
 )
+from gradtape._src.ops.order import approx_max_k as approx_max_k, approx_min_k as approx_min_k
 from gradtape._src.ops.pooling import (
     avg_pool as avg_pool,
     avg_pool1d as avg_pool1d,
@@ -82,5 +84,8 @@ from gradtape._src.ops.pooling import (
 )
 from gradtape._src.ops.reduction import zero_fraction as zero_fraction
 from gradtape._src.ops.softmax import log_softmax as log_softmax, softmax as softmax
+from gradtape._src.ops.sort import in_top_k as in_top_k, top_k as top_k
 from gradtape._src.ops.special import sigmoid as sigmoid, softplus as softplus
 from gradtape.nn import experimental as experimental
+
+__getattr__ = _missing(__name__)

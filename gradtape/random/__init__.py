@@ -1,5 +1,6 @@
 """Random numbers: `tf.random`. Reproducible for a seed; the numbers are not TensorFlow's."""
 
+from gradtape._src.compat.names import missing as _missing
 from gradtape._src.ops.distributions import (
     categorical as categorical,
     gamma as gamma,
@@ -29,3 +30,5 @@ from gradtape._src.ops.random import (
 )
 from gradtape._src.ops.seeds import set_seed as set_seed
 from gradtape.random import experimental as experimental
+
+__getattr__ = _missing(__name__)

@@ -1,5 +1,6 @@
 """Older names, and shuffling by a seed: `tf.random.experimental`."""
 
+from gradtape._src.compat.names import missing as _missing
 from gradtape._src.ops.generator import (
     Algorithm as Algorithm,
     Generator as Generator,
@@ -10,3 +11,5 @@ from gradtape._src.ops.generator import (
 from gradtape._src.ops.random import (
     stateless_shuffle as stateless_shuffle,
 )
+
+__getattr__ = _missing(__name__)

@@ -238,7 +238,7 @@ def public_modules_only_re_export(source: Source) -> Iterator[str]:
         match node:
             case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
                 continue
-            case ast.Assign(targets=[ast.Name(id="__version__" | "__all__")]):
+            case ast.Assign(targets=[ast.Name(id="__version__" | "__all__" | "__getattr__")]):
                 continue
         yield source.violation(
             node.lineno, "a public module holds `from gradtape._src.… import X as X` and no logic; move this to _src"

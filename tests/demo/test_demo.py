@@ -30,7 +30,8 @@ def test_a_short_run_shows_every_part(tmp_path, console, monkeypatch):
     assert f"test accuracy {result.accuracy:.4f}, seed 1, digest of the weights {result.digest[:16]}" in said
     assert re.search(r"40/40 .*loss 0\.\d{4} .*accuracy [01]\.\d{3} .*\d steps/s", said)
     assert "Why None: np.asarray took the scores out of the library" in said
-    assert Image.open(picture).format == "PNG"
+    with Image.open(picture) as image:
+        assert image.format == "PNG"
 
 
 def test_a_full_run_reads_97_of_100_digits_and_is_the_same_twice(tmp_path, pytestconfig):

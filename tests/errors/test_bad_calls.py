@@ -109,9 +109,6 @@ SHAPES = [
     ("tf.reshape(x23, [-1, 4])", Invalid, "tensor with 6 values, but the requested shape requires a multiple of 4"),
     ("tf.reshape(x23, [-1, -1])", Invalid, "Only one input size may be -1, not both 0 and 1"),
     ("tf.reshape(x23, [2, -3])", Invalid, "Size 1 must be non-negative, not -3"),
-    ("tf.reshape(x23, [2.0, 3.0])", Invalid, NOT_ALLOWED.format("Tshape", "float")),
-    ("tf.reshape(x23, [[6]])", Invalid, r"sizes input must be 1-D, not \[1,1\]"),
-    ("tf.reshape(x23, None)", ValueError, r"unsupported type \(<class 'NoneType'>\)"),
     ("tf.transpose(x23, [0])", Invalid, r"transpose expects a vector of size 2.*a vector of size 1"),
     ("tf.transpose(x23, [0, 1, 2])", Invalid, r"transpose expects a vector of size 2.*a vector of size 3"),
     ("tf.transpose(x23, [0, 0])", Invalid, r"1 is missing from \{0,0\}"),
@@ -145,8 +142,6 @@ SHAPES = [
     ("tf.roll(x23, 1, 5)", Invalid, "axis 5 is out of range"),
     ("tf.zeros([-1])", Invalid, "Dimension -1 must be >= 0"),
     ("tf.fill([2, -1], 1.0)", Invalid, "Dimension -1 must be >= 0"),
-    ("tf.zeros([2.5])", TypeError, r"Cannot convert \[2.5\] to EagerTensor of dtype int32"),
-    ("tf.zeros('a')", TypeError, "Cannot convert 'a' to EagerTensor of dtype int32"),
     ("tf.range(0, 5, 0)", Invalid, "Requires delta != 0"),
     ("tf.range(5, 0)", Invalid, "Requires start <= limit when delta > 0: 5/0"),
     ("tf.range(0, 5, -1)", Invalid, "Requires start >= limit when delta < 0: 0/5"),
@@ -273,7 +268,7 @@ CASTS = [
     ("tf.cast(x3, None)", TypeError, "`type_value`: None to a TensorFlow DType"),
     ("tf.cast(None, tf.float32)", ValueError, r"unsupported type \(<class 'NoneType'>\)"),
     ("tf.identity(None)", ValueError, r"unsupported type \(<class 'NoneType'>\)"),
-    ("tf.bitcast(tf.constant([1, 2, 3], tf.uint8), tf.float32)", Invalid, "Cannot bitcast from 4 to 1|divisible by"),
+    ("tf.bitcast(tf.constant([1, 2, 3], tf.uint8), tf.float32)", Invalid, "Cannot bitcast from"),
 ]
 
 NETWORKS = [
@@ -322,14 +317,14 @@ NETWORKS = [
         "attr 'padding' of \"NOPE\" is not in the list of allowed values",
     ),
     ("tf.nn.max_pool2d(image, [2, 2, 2], 1, 'VALID')", ValueError, "ksize should be of length 1, 2 or 4"),
-    ("tf.nn.avg_pool2d(image, 0, 1, 'VALID')", Invalid, "ksize must be a positive int32 value, got:0"),
+    ("tf.nn.avg_pool2d(image, 0, 1, 'VALID')", Invalid, "ksize must be .*positive"),
     ("tf.nn.avg_pool2d(tf.ones([1, 4, 4, 3], tf.int32), 2, 1, 'VALID')", Invalid, NOT_ALLOWED.format("T", "int32")),
     ("tf.nn.bias_add(x23, x23)", Invalid, r"Biases must be 1D: \[2,3\]"),
     ("tf.nn.bias_add(x23, tf.ones([2]))", Invalid, r"as many biases as the last dimension .*\[2\] vs\. \[2,3\]"),
     (
         "tf.nn.softmax_cross_entropy_with_logits(labels=x23, logits=tf.ones([2, 4]))",
         Invalid,
-        r"logits and labels must be broadcastable: logits_size=\[2,4\] labels_size=\[2,3\]",
+        r"logits and labels must be broadcastable: logits_size=\[2, ?4\] labels_size=\[2, ?3\]",
     ),
     (
         "tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0, 3], logits=x23)",
@@ -415,7 +410,7 @@ DEBUGGING = [
     ("tf.debugging.assert_positive(-x3)", Invalid, "Condition x > 0 did not hold"),
     ("tf.debugging.assert_rank(x3, 2)", ValueError, r"must have rank 2. +Received rank 1, shape \(3,\)"),
     ("tf.debugging.assert_type(x3, tf.int32)", TypeError, "must be of type tf.int32; got tf.float32"),
-    ("tf.debugging.Assert(False, [x3])", Invalid, "Expected 'False' to be true. Summarized data: "),
+    ("tf.debugging.Assert(False, [x3])", Invalid, "Expected '.*False.*' to be true. Summarized data: "),
 ]
 
 PYTHON = [
@@ -459,8 +454,13 @@ def test_bad_call(call, error, message, count):
 
 
 BETTER = [
+    ("tf.reshape(x23, [2.0, 3.0])", TypeError, "shape must be an integer, received 2.0"),
+    ("tf.reshape(x23, [[6]])", TypeError, r"shape must be an integer, received \[6\]"),
+    ("tf.reshape(x23, None)", TypeError, "shape must be a list of integers, received None"),
+    ("tf.zeros([2.5])", TypeError, "shape must be an integer, received 2.5"),
+    ("tf.zeros('a')", TypeError, "shape must be an integer, received 'a'"),
     ("tf.truncatediv(i3, 0)", Invalid, "[Ii]nteger division by zero"),
-    ("tf.nn.softmax(1.0)", Invalid, "at least 1|>= ?1"),
+    ("tf.nn.softmax(1.0)", Invalid, "at least 1|>= ?1|number of dimensions"),
     ("i3 + 1.5", TypeError, "Cannot convert 1.5 to EagerTensor of dtype int32"),
     ("tf.concat([], 0)", (ValueError, Invalid), "at least one"),
     ("tf.sort(x23, axis=3)", (ValueError, Invalid), "axis.*3|dimension.*3"),

@@ -42,7 +42,11 @@ ROWS = (
             (np.float32([[1.0], [2.0]]), np.broadcast_to([[1.0], [2.0]], (4, 2, 3)), [[12.0], [12.0]]),
         ),
         errors=(
-            (lambda: tf.broadcast_to(X, [4, 3]), Invalid, r"Incompatible shapes: \[2,3\] vs\. \[4,3\].*\[Op:BroadcastTo\]"),
+            (
+                lambda: tf.broadcast_to(X, [4, 3]),
+                Invalid,
+                r"Incompatible shapes: \[2,3\] vs\. \[4,3\].*\[Op:BroadcastTo\]",
+            ),
             (lambda: tf.broadcast_to(X, [3]), Invalid, r"Rank of input \(2\) must be no greater than .* shape \(1\)"),
             (lambda: tf.broadcast_to(X, [-1, 3]), Invalid, "Dimension -1 must be >= 0"),
         ),
@@ -64,7 +68,11 @@ ROWS = (
         special=((np.zeros((0, 3), "f4"), np.zeros((3, 0))),),
         errors=(
             (lambda: tf.reshape(X, [4]), Invalid, "a tensor with 6 values, but the requested shape has 4.*Op:Reshape"),
-            (lambda: tf.reshape(X, [-1, 4]), Invalid, "with 6 values, but the requested shape requires a multiple of 4"),
+            (
+                lambda: tf.reshape(X, [-1, 4]),
+                Invalid,
+                "with 6 values, but the requested shape requires a multiple of 4",
+            ),
             (lambda: tf.reshape(X, [-1, -1]), Invalid, "Only one input size may be -1, not both 0 and 1"),
             (lambda: tf.reshape(X, [-2, 3]), Invalid, "Size 0 must be non-negative, not -2"),
             (lambda: tf.reshape(X, [2.0, 3.0]), TypeError, "shape must be an integer, received 2.0"),
@@ -119,7 +127,11 @@ ROWS = (
         lambda x: x,
         ops=("EnsureShape",),
         errors=(
-            (lambda: tf.ensure_shape(X, [3]), Invalid, r"Shape of tensor \[2,3\] is not compatible with .* shape \[3\]"),
+            (
+                lambda: tf.ensure_shape(X, [3]),
+                Invalid,
+                r"Shape of tensor \[2,3\] is not compatible with .* shape \[3\]",
+            ),
             (lambda: tf.ensure_shape(X, [None, 4]), Invalid, r"is not compatible with expected shape \[\?,4\]"),
         ),
     ),
@@ -170,9 +182,12 @@ ROWS = (
     Row("size", tf.size, (real(2, 3),), lambda x: np.int32(6), order=0),
     Row("rank", tf.rank, (boolean(2, 3),), lambda x: np.int32(2), dtypes=("bool",)),
     Row(
-        "shape_n", lambda x: tuple(tf.shape_n([x, x[0]])), (real(2, 3),), lambda x: (np.int32([2, 3]), np.int32([3])),
+        "shape_n",
+        lambda x: tuple(tf.shape_n([x, x[0]])),
+        (real(2, 3),),
+        lambda x: (np.int32([2, 3]), np.int32([3])),
         order=0,
-    ),  # fmt: skip
+    ),
     Row(
         "broadcast_dynamic_shape",
         tf.broadcast_dynamic_shape,

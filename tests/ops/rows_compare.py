@@ -302,6 +302,16 @@ ROWS = (
         tolerance=1e-2,
         oracle=False,
     ),
+    Row(
+        "saturate_cast bfloat16",
+        saturated("uint64"),
+        (np.abs(x),),
+        lambda x: np.trunc(x).astype("u8"),
+        order=0,
+        ops=("Cast",),
+        dtypes=("bfloat16",),
+        errors=((lambda: tf.saturate_cast([1.0], tf.bool), TypeError, "only numbers have limits"),),
+    ),
     Row("saturate_cast to complex", saturated("complex128"), (x,), lambda x: x + 0j, dtypes=("float64",)),
     Row("saturate_cast of complex", saturated("float64"), (z,), jnp.real, dtypes=("complex128",), oracle=False),
     Row(
@@ -357,9 +367,9 @@ ROWS = (
             (
                 lambda: tf.bitcast([1, 2, 3], tf.int64),
                 Invalid,
-                r"Cannot bitcast from int32 to int64.*received shape \[3\]",
+                r"Cannot bitcast from 3 to 9 \(int32 to int64\).*received shape \[3\]",
             ),
-            (lambda: tf.bitcast(1, tf.int64), Invalid, "Cannot bitcast from int32 to int64"),
+            (lambda: tf.bitcast(1, tf.int64), Invalid, "Cannot bitcast from 3 to 9"),
             (lambda: tf.bitcast([1.0], tf.bool), Invalid, "attr 'type' of bool is not in the list"),
         ),
     ),
@@ -408,6 +418,13 @@ ROWS = (
         jnp.real,
         ops=("Real",),
         dtypes=COMPLEX,
+        errors=(
+            (
+                lambda: tf.math.real([True]),
+                TypeError,
+                "input must be a numeric tensor, but got tensor with dtype tf.bool",
+            ),
+        ),
         special=((np.array([3 + 4j]), [3.0], [1.0]), ([1.0], [1.0], [1.0])),
     ),
     Row(

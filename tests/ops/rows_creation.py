@@ -51,8 +51,14 @@ ROWS = (
         ops=("Eye",),
         errors=((lambda: tf.eye(-2), Invalid, "Dimension -2 must be >= 0"),),
     ),
-    Row("eye, int", lambda x: x * tf.eye(3, dtype=x.dtype), (integers(1, 9, 3, 3),), lambda x: x * np.eye(3, dtype=x.dtype),
-        ops=("Eye",), dtypes=("int8", "int64")),  # fmt: skip
+    Row(
+        "eye, int",
+        lambda x: x * tf.eye(3, dtype=x.dtype),
+        (integers(1, 9, 3, 3),),
+        lambda x: x * np.eye(3, dtype=x.dtype),
+        ops=("Eye",),
+        dtypes=("int8", "int64"),
+    ),
     Row(
         "range",
         lambda x: tf.range(x, 9, 3),
@@ -101,7 +107,13 @@ ROWS = (
         lambda x, y: jnp.linspace(x, y, 3, axis=-1),
     ),
     Row("linspace of one", lambda x, y: tf.linspace(x, y, 1), (real(2), real(2, seed=1)), lambda x, y: x[None] + 0 * y),
-    Row("linspace of none", lambda x, y: tf.linspace(x, y, 0), (real(), real(seed=1)), lambda x, y: jnp.zeros(0), order=0),
+    Row(
+        "linspace of none",
+        lambda x, y: tf.linspace(x, y, 0),
+        (real(), real(seed=1)),
+        lambda x, y: jnp.zeros(0),
+        order=0,
+    ),
     Row(
         "one_hot",
         lambda x: tf.one_hot(x, 3),
@@ -111,10 +123,18 @@ ROWS = (
         dtypes=("int32", "int64", "int8"),
         result=lambda dtype: "float32",
         errors=(
-            (lambda: tf.one_hot([0.0, 1.0], 2), Invalid, "attr 'TI' of float32 is not in the list .*: uint8, int8, int32"),
+            (
+                lambda: tf.one_hot([0.0, 1.0], 2),
+                Invalid,
+                "attr 'TI' of float is not in the list .*: uint8, int8, int32",
+            ),
             (lambda: tf.one_hot([0, 1], -1), Invalid, "depth must be non-negative, got: -1"),
             (lambda: tf.one_hot([0, 1], 2, axis=3), Invalid, r"axis to be -1 or between \[0, 2\).*received: 3"),
-            (lambda: tf.one_hot([0], 2, on_value=1, off_value=0.5), TypeError, "on_value does not match .* of off_value"),
+            (
+                lambda: tf.one_hot([0], 2, on_value=1, off_value=0.5),
+                TypeError,
+                "on_value does not match .* of off_value",
+            ),
             (
                 lambda: tf.one_hot([0], 2, on_value=tf.constant(1.0), dtype=tf.float64),
                 TypeError,
@@ -159,7 +179,13 @@ ROWS = (
         lambda x, y, z: tuple(tf.meshgrid(x, y, z)),
         (real(2), real(3), real(2, 1, seed=1)),
         lambda x, y, z: tuple(jnp.meshgrid(x, y, z.ravel())),
-        special=((([1.0, 2.0], [3.0], [4.0]), ([[[1.0], [2.0]]], [[[3.0], [3.0]]], [[[4.0], [4.0]]]), ([1.0, 1.0], [2.0], [2.0])),),
+        special=(
+            (
+                ([1.0, 2.0], [3.0], [4.0]),
+                ([[[1.0], [2.0]]], [[[3.0], [3.0]]], [[[4.0], [4.0]]]),
+                ([1.0, 1.0], [2.0], [2.0]),
+            ),
+        ),
         errors=(
             (lambda: tf.meshgrid([1], indexing="x"), ValueError, "must be either 'xy' or 'ij', got 'x'"),
             (lambda: tf.meshgrid([1], index="ij"), TypeError, "'index' is an invalid keyword argument"),
@@ -179,6 +205,8 @@ ROWS = (
         ops=("UnravelIndex",),
         dtypes=INTEGERS,
         special=((23, [1, 2, 3]),),
-        errors=((lambda: tf.unravel_index([6], [2, 3]), Invalid, "index is out of bound as with dims.*Op:UnravelIndex"),),
+        errors=(
+            (lambda: tf.unravel_index([6], [2, 3]), Invalid, "index is out of bound as with dims.*Op:UnravelIndex"),
+        ),
     ),
 )

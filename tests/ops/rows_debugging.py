@@ -11,8 +11,6 @@ Invalid = tf.errors.InvalidArgumentError
 check = tf.debugging.check_numerics
 
 
-
-
 def printed_in_a_function(x):
     """Recorded, as a function is traced, and not run."""
     with engine.tracing():
@@ -28,7 +26,10 @@ ROWS = (
         lambda x: x,
         ops=("CheckNumerics",),
         dtypes=("float64", "float32", "float16", "bfloat16"),
-        special=((np.zeros((0, 2), "float32"), np.zeros((0, 2)), np.ones((0, 2))), ([1.0, 2.0], [1.0, 2.0], [1.0, 1.0])),
+        special=(
+            (np.zeros((0, 2), "float32"), np.zeros((0, 2)), np.ones((0, 2))),
+            ([1.0, 2.0], [1.0, 2.0], [1.0, 1.0]),
+        ),
         errors=(
             (lambda: check([1.0, np.nan], "here"), Invalid, "here : Tensor had NaN values"),
             (lambda: check([1.0, -np.inf], "here"), Invalid, "here : Tensor had Inf values"),

@@ -19,9 +19,7 @@ ROWS = (
         lambda x, y: jnp.concatenate([x, y, x], -1),
         ops=("ConcatV2",),
         dtypes=EVERY,
-        special=(
-            ((np.zeros((2, 0), "f4"), [[1.0], [2.0]]), [[1.0], [2.0]], (np.zeros((2, 0)), [[1.0], [1.0]])),
-        ),
+        special=(((np.zeros((2, 0), "f4"), [[1.0], [2.0]]), [[1.0], [2.0]], (np.zeros((2, 0)), [[1.0], [1.0]])),),
         errors=(
             (
                 lambda: tf.concat([X, tf.zeros([2, 4])], 0),
@@ -40,8 +38,14 @@ ROWS = (
             (lambda: tf.concat([], 0), ValueError, "concat needs at least one tensor"),
         ),
     ),
-    Row("concat, complex", lambda x, y: tf.concat([x, y], 0), (complexes(1, 2), complexes(2, 2)),
-        lambda x, y: jnp.concatenate([x, y], 0), ops=("ConcatV2",), dtypes=("complex128",)),  # fmt: skip
+    Row(
+        "concat, complex",
+        lambda x, y: tf.concat([x, y], 0),
+        (complexes(1, 2), complexes(2, 2)),
+        lambda x, y: jnp.concatenate([x, y], 0),
+        ops=("ConcatV2",),
+        dtypes=("complex128",),
+    ),
     Row("concat of one", lambda x: tf.concat([x], 0), (real(2),), lambda x: x),
     Row(
         "concat, then the mean: a broadcast comes back",
@@ -61,7 +65,11 @@ ROWS = (
             (lambda: tf.split(X, 2, axis=1), Invalid, r"evenly divide .* split_dim 1 \(size = 3\) and num_split 2"),
             (lambda: tf.split(X, 2, axis=4), Invalid, r"-input rank\(-2\) <= split_dim < input rank \(2\), but got 4"),
             (lambda: tf.split(X, 0), Invalid, "'num_split' of 0 must be at least minimum 1"),
-            (lambda: tf.split(X, tf.constant(2)), ValueError, "Rank-0 tensors are not supported as the num_or_size_splits"),
+            (
+                lambda: tf.split(X, tf.constant(2)),
+                ValueError,
+                "Rank-0 tensors are not supported as the num_or_size_splits",
+            ),
         ),
     ),
     Row(
@@ -102,7 +110,11 @@ ROWS = (
             ),
             (lambda: tf.stack([X, X], axis=3), ValueError, r"`axis` = 3 not in range \[-3, 3\)"),
             (lambda: tf.stack([X, X], axis=-4), ValueError, r"`axis` = -4 not in range \[-3, 3\)"),
-            (lambda: tf.stack([tf.constant(1.0), tf.constant(2)]), Invalid, r"Pack as input #1\(zero-based\) .* a int32"),
+            (
+                lambda: tf.stack([tf.constant(1.0), tf.constant(2)]),
+                Invalid,
+                r"Pack as input #1\(zero-based\) .* a int32",
+            ),
         ),
     ),
     Row(
@@ -143,6 +155,12 @@ ROWS = (
         ops=("Pack", "Unpack"),
         dtypes=("bool",),
     ),
-    Row("concat of integers", lambda x: tf.concat([x, [7, 8]], 0), (integers(0, 9, 2),), lambda x: np.append(x, x.dtype.type([7, 8])),
-        ops=("ConcatV2",), dtypes=("int32", "uint8")),  # fmt: skip
+    Row(
+        "concat of integers",
+        lambda x: tf.concat([x, [7, 8]], 0),
+        (integers(0, 9, 2),),
+        lambda x: np.append(x, x.dtype.type([7, 8])),
+        ops=("ConcatV2",),
+        dtypes=("int32", "uint8"),
+    ),
 )

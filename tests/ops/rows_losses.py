@@ -67,7 +67,11 @@ SOFTMAX = (
             (([[1.0, 0.0]], [[0.0, -INF]]), [NAN]),
         ),
         errors=(
-            (lambda: dense(labels=tf.zeros([2, 4]), logits=tf.zeros([2, 3])), Invalid, r"must be broadcastable: .*\[2, 3\]"),
+            (
+                lambda: dense(labels=tf.zeros([2, 4]), logits=tf.zeros([2, 3])),
+                Invalid,
+                r"must be broadcastable: .*\[2, 3\]",
+            ),
             (lambda: dense(labels=tf.zeros([2]), logits=tf.zeros([2, 3])), Invalid, "sparse_softmax_cross_entropy"),
             (lambda: dense(labels=[1], logits=[5]), Invalid, f"of int32 {NOT_ALLOWED}"),
             (lambda: dense(labels=1.0, logits=1.0), Invalid, "`logits` cannot be a scalar"),
@@ -82,7 +86,12 @@ SOFTMAX = (
         lambda p, z: cross_entropy(p, z, 1),
     ),
     Row("softmax-cross-entropy-broadcast", dense, (positive(3), real(2, 3)), cross_entropy),
-    Row("softmax-cross-entropy-broadcast-classes", dense, (positive(2, 3), real(2, 1)), lambda p, z: cross_entropy(p, z + 0 * p)),
+    Row(
+        "softmax-cross-entropy-broadcast-classes",
+        dense,
+        (positive(2, 3), real(2, 1)),
+        lambda p, z: cross_entropy(p, z + 0 * p),
+    ),
     Row(
         "softmax-cross-entropy-int-labels",
         lambda p, z: dense(p, z),
@@ -116,15 +125,23 @@ SOFTMAX = (
             (
                 lambda: sparse(labels=[5, 1], logits=tf.zeros([2, 3])),
                 Invalid,
-                r"Received a label value of 5 which is outside the valid range of \[0, 3\).  Label values: 5 1. .*from 0",
+                r"Received a label value of 5 which is outside the valid range of \[0, 3\).  Label values: 5 1. Labels",
             ),
-            (lambda: sparse(labels=[0, -1], logits=tf.zeros([2, 3])), Invalid, r"label value of -1 .*Label values: 0 -1"),
+            (
+                lambda: sparse(labels=[0, -1], logits=tf.zeros([2, 3])),
+                Invalid,
+                r"label value of -1 .*Label values: 0 -1",
+            ),
             (
                 lambda: sparse(labels=[[1], [2]], logits=tf.zeros([2, 3])),
                 ValueError,
-                r"`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: labels.shape=\(2, 1\) of rank 2.*squeeze",
+                r"`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: .*\(2, 1\) of rank 2.*squeeze",
             ),
-            (lambda: sparse([1, 2, 0], tf.zeros([2, 3])), ValueError, "`labels.shape` must equal `logits.shape` except"),
+            (
+                lambda: sparse([1, 2, 0], tf.zeros([2, 3])),
+                ValueError,
+                "`labels.shape` must equal `logits.shape` except",
+            ),
             (lambda: sparse([1.0, 2.0], tf.zeros([2, 3])), Invalid, f"attr 'Tlabels' of float {NOT_ALLOWED}"),
             (lambda: sparse(tf.constant([1], "uint8"), tf.zeros([1, 3])), Invalid, f"'Tlabels' of uint8 {NOT_ALLOWED}"),
             (lambda: sparse([0], [[1, 2, 3]]), Invalid, f"attr 'T' of int32 {NOT_ALLOWED}"),
@@ -152,7 +169,11 @@ SIGMOID = (
             (([0.0, 1.0], [100.0, -100.0]), [100.0, 100.0], ([-100.0, 100.0], [1.0, -1.0])),
         ),
         errors=(
-            (lambda: sigmoid([0.0], [1.0, 2.0]), ValueError, r"must have the same shape, received \(\(2,\) vs \(1,\)\)"),
+            (
+                lambda: sigmoid([0.0], [1.0, 2.0]),
+                ValueError,
+                r"must have the same shape, received \(\(2,\) vs \(1,\)\)",
+            ),
             (lambda: sigmoid(logits=[1.0]), ValueError, "Both `labels` and `logits` must be provided"),
             (lambda: sigmoid(tf.zeros([1], "float64"), [1.0]), ValueError, "conversion requested dtype float32"),
             (lambda: sigmoid([1], tf.constant([1])), Invalid, f"of int32 {NOT_ALLOWED}"),
@@ -176,7 +197,11 @@ SIGMOID = (
             ),
         ),
         errors=(
-            (lambda: weighted([0.0], [1.0, 2.0], 3.0), ValueError, r"must have the same shape, received \(\(2,\) vs \(1,\)\)"),
+            (
+                lambda: weighted([0.0], [1.0, 2.0], 3.0),
+                ValueError,
+                r"must have the same shape, received \(\(2,\) vs \(1,\)\)",
+            ),
         ),
     ),
     Row(
@@ -192,7 +217,11 @@ SIGMOID = (
             ),
         ),
         errors=(
-            (lambda: tf.nn.log_poisson_loss([0.0], [1.0, 2.0]), ValueError, "`log_input` and `targets` must have the same"),
+            (
+                lambda: tf.nn.log_poisson_loss([0.0], [1.0, 2.0]),
+                ValueError,
+                "`log_input` and `targets` must have the same",
+            ),
         ),
     ),
     Row(
@@ -233,7 +262,13 @@ OTHER = (
             (lambda: tf.nn.compute_average_loss([1.0], None, -1), ValueError, "must be non-negative, received -1"),
         ),
     ),
-    Row("average-default", tf.nn.compute_average_loss, (real(3),), lambda x: jnp.sum(x) / 3, special=(([1.0, 2.0, 6.0], 3.0),)),
+    Row(
+        "average-default",
+        tf.nn.compute_average_loss,
+        (real(3),),
+        lambda x: jnp.sum(x) / 3,
+        special=(([1.0, 2.0, 6.0], 3.0),),
+    ),
     Row(
         "average-weights-with-axis",
         lambda x: tf.nn.compute_average_loss(x, sample_weight=[[1.0], [2.0]]),

@@ -34,7 +34,11 @@ MOMENTS = (
         ops=("Moments",),
         dtypes=FLOATS,
         errors=(
-            (lambda: tf.nn.moments(tf.ones([2, 3]), axes=[2]), Invalid, r"Invalid reduction dimension \(2 for input with 2"),
+            (
+                lambda: tf.nn.moments(tf.ones([2, 3]), axes=[2]),
+                Invalid,
+                r"Invalid reduction dimension \(2 for input with 2",
+            ),
             (lambda: tf.nn.moments([1, 2], axes=[0]), Invalid, f"of int32 {NOT_ALLOWED}"),
         ),
     ),
@@ -92,7 +96,12 @@ MOMENTS = (
         "sufficient-statistics-shifted",
         lambda x, shift: tf.nn.sufficient_statistics(x, [0], shift, keepdims=True),
         (real(3, 2), real(2)),
-        lambda x, s: (jnp.array(3.0, x.dtype), jnp.sum(x - s, 0, keepdims=True), jnp.sum((x - s) ** 2, 0, keepdims=True), s),
+        lambda x, s: (
+            jnp.array(3.0, x.dtype),
+            jnp.sum(x - s, 0, keepdims=True),
+            jnp.sum((x - s) ** 2, 0, keepdims=True),
+            s,
+        ),
     ),
     Row(
         "normalize-moments",
@@ -250,7 +259,11 @@ FUSED = (
                 Invalid,
                 r"scale must have the same number of elements as the channels of x, got shape \[2\] and 3 channels",
             ),
-            (lambda: fused_batch_norm(tf.ones([1, 1, 1, 2]), ONE, ONE, data_format="NHC"), Invalid, "'NHC' is not in the list"),
+            (
+                lambda: fused_batch_norm(tf.ones([1, 1, 1, 2]), ONE, ONE, data_format="NHC"),
+                Invalid,
+                "'NHC' is not in the list",
+            ),
             (
                 lambda: fused_batch_norm(tf.ones([1, 1, 1, 2], "float64"), ONE, ONE),
                 Invalid,
@@ -398,13 +411,19 @@ LAYERS = (
             ),
         ),
         errors=(
-            (lambda: tf.nn.lrn(tf.ones([1, 1, 4])), Invalid, r"in must be 4-dimensional: .* received shape \[1, 1, 4\]"),
+            (
+                lambda: tf.nn.lrn(tf.ones([1, 1, 4])),
+                Invalid,
+                r"in must be 4-dimensional: .* received shape \[1, 1, 4\]",
+            ),
             (lambda: tf.nn.lrn(tf.ones([1, 1, 1, 4], "int32")), Invalid, f"of int32 {NOT_ALLOWED}"),
         ),
     ),
     Row(
         "local-response-weighted",
-        lambda x: tf.nn.local_response_normalization(x, depth_radius=1) * tf.constant(FOUR.astype(x.dtype.as_numpy_dtype)),
+        lambda x: (
+            tf.nn.local_response_normalization(x, depth_radius=1) * tf.constant(FOUR.astype(x.dtype.as_numpy_dtype))
+        ),
         (real(1, 1, 1, 4),),
         lambda x: response_normalized(x, 1, 1.0, 1.0, 0.5) * FOUR,
         special=(

@@ -84,7 +84,13 @@ ROWS = (
             (lambda: tf.repeat(X, 3, axis=2), ValueError, "axis=2 out of bounds: expected -2<=axis<2"),
         ),
     ),
-    Row("repeat, flat", lambda x: tf.repeat(x, [2]), (real(2, 2),), lambda x: jnp.repeat(x, 2), special=((3.0, [3.0, 3.0], 2.0),)),
+    Row(
+        "repeat, flat",
+        lambda x: tf.repeat(x, [2]),
+        (real(2, 2),),
+        lambda x: jnp.repeat(x, 2),
+        special=((3.0, [3.0, 3.0], 2.0),),
+    ),
     Row(
         "repeat, each as often as it says",
         lambda x: tf.repeat(x, [2, 0, 1], axis=-1),
@@ -114,9 +120,7 @@ ROWS = (
         (real(2, 2), real()),
         lambda x, c: jnp.pad(x, ((1, 0), (0, 1)), constant_values=c),
         ops=("PadV2",),
-        special=(
-            (([[1.0]], 7.0), [[7.0, 7.0], [1.0, 7.0]], ([[1.0]], 3.0)),
-        ),
+        special=((([[1.0]], 7.0), [[7.0, 7.0], [1.0, 7.0]], ([[1.0]], 3.0)),),
     ),
     Row(
         "pad, reflected",
@@ -126,7 +130,11 @@ ROWS = (
         ops=("MirrorPad",),
         dtypes=EVERY,
         errors=(
-            (lambda: tf.pad(X, [[2, 1], [2, 2]], "REFLECT"), Invalid, "less than the dimension size: 2, 1 not less than 2"),
+            (
+                lambda: tf.pad(X, [[2, 1], [2, 2]], "REFLECT"),
+                Invalid,
+                "less than the dimension size: 2, 1 not less than 2",
+            ),
         ),
     ),
     Row(
@@ -167,7 +175,9 @@ ROWS = (
             (lambda: tf.reverse(X, [2]), Invalid, r"'axis'\[0\] = 2 is out of valid range \[-2, 1\]"),
         ),
     ),
-    Row("reverse no axis", lambda x: tf.reverse(x, tf.zeros([0], tf.int32)), (real(2),), lambda x: x, ops=("ReverseV2",)),
+    Row(
+        "reverse no axis", lambda x: tf.reverse(x, tf.zeros([0], tf.int32)), (real(2),), lambda x: x, ops=("ReverseV2",)
+    ),
     Row(
         "reverse_sequence",
         lambda x, n: tf.reverse_sequence(x, n, seq_axis=1),
@@ -176,7 +186,11 @@ ROWS = (
         ops=("ReverseSequence",),
         dtypes=EVERY,
         errors=(
-            (lambda: tf.reverse_sequence(X, [2, 4], 1), Invalid, r"seq_lens\(1\) > input\.dims\(1\) \[Op:ReverseSequence\]"),
+            (
+                lambda: tf.reverse_sequence(X, [2, 4], 1),
+                Invalid,
+                r"seq_lens\(1\) > input\.dims\(1\) \[Op:ReverseSequence\]",
+            ),
             (lambda: tf.reverse_sequence(X, [2, -1], 1), Invalid, r"seq_lens\(1\) < 0"),
             (lambda: tf.reverse_sequence(X, [2], 1), Invalid, r"Length of seq_lengths != input\.dims\(0\)"),
             (lambda: tf.reverse_sequence(X, [2, 2], 1, 1), Invalid, "batch_dim == seq_dim == 1"),
@@ -212,7 +226,13 @@ ROWS = (
         lambda x, n: jnp.roll(x, n, 1),
         ops=("Roll",),
     ),
-    Row("roll one axis twice", lambda x: tf.roll(x, [1, 1], [1, 1]), (real(2, 3),), lambda x: jnp.roll(x, 2, 1), ops=("Roll",)),
+    Row(
+        "roll one axis twice",
+        lambda x: tf.roll(x, [1, 1], [1, 1]),
+        (real(2, 3),),
+        lambda x: jnp.roll(x, 2, 1),
+        ops=("Roll",),
+    ),
     Row(
         "space_to_batch",
         lambda x: tf.space_to_batch(x, [2, 3], [[1, 0], [1, 1]]),
@@ -221,10 +241,26 @@ ROWS = (
         ops=("SpaceToBatchND",),
         dtypes=("float64", "float32", "int64"),
         errors=(
-            (lambda: tf.space_to_batch(IMAGE, [3, 2], [[0, 0], [0, 0]]), Invalid, r"padded_shape\[0\]=4 is not divisible by"),
-            (lambda: tf.space_to_batch(IMAGE, 2, [[0, 0], [0, 0]]), Invalid, "block_shape rank should be 1 instead of 0"),
-            (lambda: tf.space_to_batch(IMAGE, [2], [[0, 0], [0, 0]]), Invalid, "block_shape of 1 entries and paddings of 2 rows"),
-            (lambda: tf.space_to_batch(IMAGE, [0, 2], [[0, 0], [0, 0]]), Invalid, r"block_shape\[0\]=0 must be at least 1"),
+            (
+                lambda: tf.space_to_batch(IMAGE, [3, 2], [[0, 0], [0, 0]]),
+                Invalid,
+                r"padded_shape\[0\]=4 is not divisible by",
+            ),
+            (
+                lambda: tf.space_to_batch(IMAGE, 2, [[0, 0], [0, 0]]),
+                Invalid,
+                "block_shape rank should be 1 instead of 0",
+            ),
+            (
+                lambda: tf.space_to_batch(IMAGE, [2], [[0, 0], [0, 0]]),
+                Invalid,
+                "block_shape of 1 entries and paddings of 2 rows",
+            ),
+            (
+                lambda: tf.space_to_batch(IMAGE, [0, 2], [[0, 0], [0, 0]]),
+                Invalid,
+                r"block_shape\[0\]=0 must be at least 1",
+            ),
         ),
     ),
     Row(
@@ -235,13 +271,21 @@ ROWS = (
         ops=("BatchToSpaceND",),
         dtypes=("float64", "float32", "int64"),
         errors=(
-            (lambda: tf.batch_to_space(IMAGE, 2, [[0, 0], [0, 0]]), Invalid, r"batch dimension \(1\) is not divisible by .* \(4\)"),
+            (
+                lambda: tf.batch_to_space(IMAGE, 2, [[0, 0], [0, 0]]),
+                Invalid,
+                r"batch dimension \(1\) is not divisible by .* \(4\)",
+            ),
             (
                 lambda: tf.batch_to_space(tf.tile(IMAGE, [4, 1, 1, 1]), [2, 2], [[5, 5], [1, 1]]),
                 Invalid,
                 r"cropped_shape\[0\]=-2 must be non-negative",
             ),
-            (lambda: tf.batch_to_space(IMAGE, [1], [[0, 0], [0, 0]]), Invalid, "block_shape of 1 entries and crops of 2 rows"),
+            (
+                lambda: tf.batch_to_space(IMAGE, [1], [[0, 0], [0, 0]]),
+                Invalid,
+                "block_shape of 1 entries and crops of 2 rows",
+            ),
         ),
     ),
     Row(
@@ -252,14 +296,23 @@ ROWS = (
         ops=("SpaceToDepth",),
         dtypes=("float64", "float32", "int64"),
         errors=(
-            (lambda: space_to_depth(IMAGE, 3), Invalid, "Image width 4 and height 4 should be divisible by block_size: 3"),
+            (
+                lambda: space_to_depth(IMAGE, 3),
+                Invalid,
+                "Image width 4 and height 4 should be divisible by block_size: 3",
+            ),
             (lambda: space_to_depth(IMAGE, 1), Invalid, "attr 'block_size' of 1 must be at least minimum 2"),
             (lambda: space_to_depth(X, 2), Invalid, "Input rank should be: 4 instead of: 2"),
             (lambda: space_to_depth(IMAGE, 2, "HWC"), Invalid, "attr 'data_format' of \"HWC\" is not in the list"),
         ),
     ),
-    Row("space_to_depth, channels first", lambda x: space_to_depth(x, 2, "NCHW"), (real(1, 2, 2, 4),), first_channels(to_depth),
-        ops=("SpaceToDepth",)),  # fmt: skip
+    Row(
+        "space_to_depth, channels first",
+        lambda x: space_to_depth(x, 2, "NCHW"),
+        (real(1, 2, 2, 4),),
+        first_channels(to_depth),
+        ops=("SpaceToDepth",),
+    ),
     Row(
         "depth_to_space",
         lambda x: depth_to_space(x, 2),
@@ -269,8 +322,13 @@ ROWS = (
         dtypes=("float64", "float32", "int64"),
         errors=((lambda: depth_to_space(IMAGE, 2), Invalid, "Input depth dimension 1 should be divisible by: 4"),),
     ),
-    Row("depth_to_space, channels first", lambda x: depth_to_space(x, 2, "NCHW"), (real(1, 8, 1, 2),), first_channels(to_space),
-        ops=("DepthToSpace",)),  # fmt: skip
+    Row(
+        "depth_to_space, channels first",
+        lambda x: depth_to_space(x, 2, "NCHW"),
+        (real(1, 8, 1, 2),),
+        first_channels(to_space),
+        ops=("DepthToSpace",),
+    ),
     Row(
         "required_space_to_batch_paddings",
         lambda n: tuple(tf.required_space_to_batch_paddings(n, [2, 3], [[1, 0], [0, 1]])),
@@ -278,5 +336,12 @@ ROWS = (
         lambda n: (np.int32([[1, 1], [0, 1]]), np.int32([[0, 1], [0, 0]])),
         dtypes=("int32",),
     ),
-    Row("tile of integers", lambda x: tf.tile(x, [2]), (integers(0, 9, 3),), lambda x: np.tile(x, 2), ops=("Tile",), dtypes=("uint8",)),
+    Row(
+        "tile of integers",
+        lambda x: tf.tile(x, [2]),
+        (integers(0, 9, 3),),
+        lambda x: np.tile(x, 2),
+        ops=("Tile",),
+        dtypes=("uint8",),
+    ),
 )

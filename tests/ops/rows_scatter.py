@@ -41,7 +41,9 @@ def of_points(how, combine, points=POINTS, **declared):
 
     op = f"ResourceScatterNd{how.title()}"
     args = (real(3, 2), points, real(*points.shape[:-1], seed=1))
-    return Row(f"nd {how}", call, args, reference, ops=(op,), order=0, dtypes=("float64", "float32", "int32"), **declared)
+    return Row(
+        f"nd {how}", call, args, reference, ops=(op,), order=0, dtypes=("float64", "float32", "int32"), **declared
+    )
 
 
 def put(array, index, updates):
@@ -55,7 +57,11 @@ ROWS = (
         np.add.at,
         errors=(
             (lambda: VARIABLE.scatter_add(tf.ones([1, 2])), TypeError, "`sparse_delta` must be a `tf.IndexedSlices`"),
-            (lambda: VARIABLE.scatter_add(SLICES), Invalid, r"indices\[0\] = 5 is not in \[0, 2\).*\[Op:ResourceScatterAdd\]"),
+            (
+                lambda: VARIABLE.scatter_add(SLICES),
+                Invalid,
+                r"indices\[0\] = 5 is not in \[0, 2\).*\[Op:ResourceScatterAdd\]",
+            ),
             (
                 lambda: VARIABLE.scatter_add(tf.IndexedSlices([[1.0]], [0])),
                 Invalid,

@@ -34,12 +34,16 @@ ROWS = (
             ((np.zeros((0, 1), bool), [1.0, 2.0], 3.0), np.zeros((0, 2)), (None, [0.0, 0.0], 0.0)),
         ),
         errors=(
-            (lambda: tf.where([True, False], tf.constant(1), 2.0), TypeError, "Cannot convert 2.0 to EagerTensor of dtype int32"),
+            (
+                lambda: tf.where([True, False], tf.constant(1), 2.0),
+                TypeError,
+                "Cannot convert 2.0 to EagerTensor of dtype int32",
+            ),
             (lambda: tf.where([1, 0], 1.0, 2.0), TypeError, r"Cannot convert \[1, 0\] to EagerTensor of dtype bool"),
             (
                 lambda: tf.where(tf.constant([1, 0]), 1.0, 2.0),
                 Invalid,
-                r"cannot compute SelectV2 as input #0\(zero-based\) was expected to be a bool tensor but is a int32 tensor",
+                r"SelectV2 as input #0\(zero-based\) was expected to be a bool tensor but is a int32 tensor",
             ),
             (lambda: tf.where([True, False], 1.0), ValueError, "x and y must both be non-None or both be None"),
             (
@@ -56,10 +60,21 @@ ROWS = (
         jnp.where,
         ops=("SelectV2",),
     ),
-    Row("where with a number", lambda c, x: tf.where(c, x, -1), (boolean(4), real(4)), lambda c, x: jnp.where(c, x, -1.0),
-        ops=("SelectV2",)),  # fmt: skip
-    Row("where, complex", tf.where, (boolean(2), complexes(2), complexes(2, seed=1)), jnp.where, ops=("SelectV2",),
-        dtypes=("complex128",)),  # fmt: skip
+    Row(
+        "where with a number",
+        lambda c, x: tf.where(c, x, -1),
+        (boolean(4), real(4)),
+        lambda c, x: jnp.where(c, x, -1.0),
+        ops=("SelectV2",),
+    ),
+    Row(
+        "where, complex",
+        tf.where,
+        (boolean(2), complexes(2), complexes(2, seed=1)),
+        jnp.where,
+        ops=("SelectV2",),
+        dtypes=("complex128",),
+    ),
     Row(
         "places where it is true",
         tf.where,
@@ -83,7 +98,11 @@ ROWS = (
         dtypes=EVERY,
         errors=(
             (lambda: tf.boolean_mask(X, True), ValueError, "mask cannot be scalar"),
-            (lambda: tf.boolean_mask(X, [True, False], axis=1), ValueError, r"Shapes \(3,\) and \(2,\) are incompatible"),
+            (
+                lambda: tf.boolean_mask(X, [True, False], axis=1),
+                ValueError,
+                r"Shapes \(3,\) and \(2,\) are incompatible",
+            ),
             (lambda: tf.boolean_mask(X, [[[True]]]), ValueError, r"Shapes \(2, 3\) and \(1, 1, 1\) are incompatible"),
         ),
     ),
@@ -94,9 +113,20 @@ ROWS = (
         lambda x: jnp.stack([x[:, 0, 0], x[:, 0, 2], x[:, 1, 2]], 1),
         ops=("GatherV2",),
     ),
-    Row("boolean_mask of nothing", lambda x: tf.boolean_mask(x, [False, False]), (real(2),), lambda x: x[:0], ops=("GatherV2",)),
-    Row("a mask as the index", lambda x: x[x > 0.0] ** 2, (np.array([[-1.0, 2.0], [3.0, -4.0]]),), lambda x: jnp.stack([x[0, 1], x[1, 0]]) ** 2,
-        ops=("GatherV2",)),  # fmt: skip
+    Row(
+        "boolean_mask of nothing",
+        lambda x: tf.boolean_mask(x, [False, False]),
+        (real(2),),
+        lambda x: x[:0],
+        ops=("GatherV2",),
+    ),
+    Row(
+        "a mask as the index",
+        lambda x: x[x > 0.0] ** 2,
+        (np.array([[-1.0, 2.0], [3.0, -4.0]]),),
+        lambda x: jnp.stack([x[0, 1], x[1, 0]]) ** 2,
+        ops=("GatherV2",),
+    ),
     Row(
         "unique",
         lambda x: tuple(tf.unique(x)),
@@ -110,8 +140,15 @@ ROWS = (
         ),
         errors=((lambda: tf.unique([[1, 2]]), Invalid, r"unique expects a 1D vector, received shape \[1,2\]"),),
     ),
-    Row("unique, of floats", lambda x: tf.unique(x).y, (real(3),), lambda x: x, ops=("Unique",), order=-1,
-        dtypes=("float64", "bfloat16")),  # fmt: skip
+    Row(
+        "unique, of floats",
+        lambda x: tf.unique(x).y,
+        (real(3),),
+        lambda x: x,
+        ops=("Unique",),
+        order=-1,
+        dtypes=("float64", "bfloat16"),
+    ),
     Row(
         "unique_with_counts",
         lambda x: tuple(tf.unique_with_counts(x, tf.int64)),
@@ -120,8 +157,14 @@ ROWS = (
         ops=("UniqueWithCounts",),
         dtypes=("int32", "int64"),
     ),
-    Row("unique_with_counts, of floats", lambda x: tf.unique_with_counts(x).y, (real(3),), lambda x: x,
-        ops=("UniqueWithCounts",), order=-1),  # fmt: skip
+    Row(
+        "unique_with_counts, of floats",
+        lambda x: tf.unique_with_counts(x).y,
+        (real(3),),
+        lambda x: x,
+        ops=("UniqueWithCounts",),
+        order=-1,
+    ),
     Row(
         "setdiff1d",
         lambda x, y: tuple(setdiff1d(x, y)),
@@ -130,8 +173,14 @@ ROWS = (
         ops=("ListDiff",),
         dtypes=("int32", "int64"),
     ),
-    Row("setdiff1d, of floats", lambda x: setdiff1d(x, x[:1]).out, (real(3),), lambda x: x[1:], ops=("ListDiff",),
-        order=-1),  # fmt: skip
+    Row(
+        "setdiff1d, of floats",
+        lambda x: setdiff1d(x, x[:1]).out,
+        (real(3),),
+        lambda x: x[1:],
+        ops=("ListDiff",),
+        order=-1,
+    ),
     Row(
         "dynamic_partition",
         lambda x, p: tuple(tf.dynamic_partition(x, p, 3)),
@@ -169,7 +218,11 @@ ROWS = (
         ops=("DynamicStitch",),
         dtypes=EVERY[:-1],
         errors=(
-            (lambda: tf.dynamic_stitch([[-1]], [[1.0]]), Invalid, r"indices\[-1\] is out of range.*\[Op:DynamicStitch\]"),
+            (
+                lambda: tf.dynamic_stitch([[-1]], [[1.0]]),
+                Invalid,
+                r"indices\[-1\] is out of range.*\[Op:DynamicStitch\]",
+            ),
             (
                 lambda: tf.dynamic_stitch([0, [1]], [[1.0, 2.0], [[3.0]]]),
                 Invalid,

@@ -129,13 +129,14 @@ def inexact(x):
     return x.dtype.is_floating or x.dtype.is_complex
 
 
-def random_like(array, what):
-    """Random numbers of `array`'s shape and dtype, of size around 1."""
-    random = generator(what, array.shape, 0)
-    numbers = random.uniform(0.3, 1.0, array.shape) * random.choice([-1.0, 1.0], array.shape)
-    if array.dtype.kind == "c":
-        numbers = numbers + 1j * random.uniform(-1.0, 1.0, array.shape)
-    return numbers.astype(array.dtype)
+def random_like(value, what):
+    """Random numbers of the shape and dtype of an array or a tensor, of size around 1."""
+    shape, dtype = tuple(value.shape), tf.as_dtype(value.dtype)
+    random = generator(what, shape, 0)
+    numbers = random.uniform(0.3, 1.0, shape) * random.choice([-1.0, 1.0], shape)
+    if dtype.is_complex:
+        numbers = numbers + 1j * random.uniform(-1.0, 1.0, shape)
+    return np.asarray(numbers).astype(dtype.as_numpy_dtype)
 
 
 def inner(xs, ys):
@@ -152,7 +153,7 @@ class Differentiated:
         self.x = [row.args[i] for i in self.positions]
         floating = [r for r in several(row.call(*[tf.constant(a) for a in row.args])) if inexact(r)]
         assert floating, f"{row.name}: no result is floating; say order=0"
-        self.c = [random_like(r.numpy(), f"cotangent {i}") for i, r in enumerate(floating)]
+        self.c = [random_like(r, f"cotangent {i}") for i, r in enumerate(floating)]
         self.u = [random_like(x, f"projection {i}") for i, x in enumerate(self.x)]
 
     def call(self, x):

@@ -227,6 +227,10 @@ class GradientTape:
         """Gradients were computed: a tape that is not persistent lets go of its record."""
         if not self._persistent:
             self._used = True
+            if self._watch_accessed:  # watched_variables() is still answered
+                for segment in self._segments:
+                    reads = segment.trace.reads[segment.first_read : segment.reads]
+                    self._variables += [variable for _, variable, _ in reads if variable._trainable]
             for segment in self._segments:
                 segment.trace.tapes = [t for t in segment.trace.tapes if t() is not self]
             self._segments, self._watches = [], []

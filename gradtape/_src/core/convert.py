@@ -233,7 +233,7 @@ def spoken_name(dtype):
     return SPOKEN.get(name, name)
 
 
-def operands(op, values):
+def operands(op, values, position=0):
     """The nodes of operands that must have one dtype: the first tensor's; numbers and arrays take it."""
     if len(values) == 2:  # what most calls are, without detours
         x, y = values
@@ -270,7 +270,7 @@ def operands(op, values):
         if isinstance(value, (Tensor, Stored)):
             node = node_of(value)
             if node.aval.dtype is not dtype:
-                raise mismatch(op, index, dtype, node.aval.dtype)
+                raise mismatch(op, position + index, dtype, node.aval.dtype)
         else:
             node = node_of(value, dtype)
             if dtype is None:

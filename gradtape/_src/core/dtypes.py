@@ -172,28 +172,28 @@ _by_python = {
 }
 
 
-def as_dtype(value):
-    """`value` as a `DType`: from a DType, a name, a NumPy dtype or scalar type, a Python type or TensorFlow's number."""
-    if type(value) is DType:
-        return value
+def as_dtype(type_value):
+    """`type_value` as a `DType`: a DType, a name, a NumPy dtype or scalar type, a Python type or TensorFlow's number."""
+    if type(type_value) is DType:
+        return type_value
     try:
-        if isinstance(value, np.dtype):
-            return BY_NUMPY[value.newbyteorder("=")] if value.kind not in "SU" else string
-        if isinstance(value, str):
-            return _by_name[value]
-        if isinstance(value, type) and value in _by_python:
-            return _by_python[value]
-        if isinstance(value, builtins.int):
-            return _by_enum[value]
-        found = getattr(value, "dtype", None)
+        if isinstance(type_value, np.dtype):
+            return BY_NUMPY[type_value.newbyteorder("=")] if type_value.kind not in "SU" else string
+        if isinstance(type_value, str):
+            return _by_name[type_value]
+        if isinstance(type_value, type) and type_value in _by_python:
+            return _by_python[type_value]
+        if isinstance(type_value, builtins.int):
+            return _by_enum[type_value]
+        found = getattr(type_value, "dtype", None)
         if isinstance(found, DType):
             return found
-        if value is not None:  # which NumPy takes for float64
-            return BY_NUMPY[np.dtype(value).newbyteorder("=")]
+        if type_value is not None:  # which NumPy takes for float64
+            return BY_NUMPY[np.dtype(type_value).newbyteorder("=")]
     except (KeyError, TypeError, ValueError):
         pass
     raise TypeError(
-        f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType. "
+        f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType. "
         "Give a dtype such as tf.float32, its name, or a NumPy dtype."
     )
 

@@ -60,9 +60,9 @@ def _namespace(expand_composites):
 
 
 @public
-def is_nested(structure):
-    """Whether `structure` is a container (list, tuple, dict, namedtuple, dataclass) rather than a leaf."""
-    _, spec = flatten_with_spec(structure)
+def is_nested(seq):
+    """Whether `seq` is a container (list, tuple, dict, namedtuple, dataclass) rather than a leaf."""
+    _, spec = flatten_with_spec(seq)
     return not spec.is_leaf()
 
 

@@ -1,6 +1,7 @@
 """The demo from data to picture: train on scikit-learn's handwritten digits, look at the result, break a tape."""
 
 import hashlib
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,6 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.syntax import Syntax
 from sklearn import datasets
 
 import gradtape as tf
@@ -107,18 +107,11 @@ def saliency(network: Network, images: np.ndarray):
 
 
 def broken_tape(network: Network, digits: Digits) -> list:
-    """The gradients of a loss whose scores took a detour through NumPy: one None for each variable."""
+    """The gradients of a loss that takes a detour through NumPy."""
     with tf.GradientTape() as tape:
-        scores = np.asarray(network(digits.images))  # a value, no longer a tensor: the tape ends here
+        scores = np.asarray(network(digits.images))  # the tape ends here
         loss = cross_entropy(scores, digits.labels)
     return tape.gradient(loss, network.variables)
-
-
-BROKEN_TAPE = """\
-with tf.GradientTape() as tape:
-    scores = np.asarray(network(images))
-    loss = cross_entropy(scores, labels)
-tape.gradient(loss, network.variables)"""
 
 
 def digest_of(variables: Sequence) -> str:
@@ -169,11 +162,11 @@ def run_demo(epochs: int = 15, seed: int = 0, out: str | Path = "digits.png", co
 
     broken = broken_tape(network, test[:BATCH])
     console.print("\nA tape that is broken on purpose:\n")
-    console.print(Syntax(BROKEN_TAPE, "python", background_color="default"))
-    console.print(f"\n  → {broken}\n", markup=False)
+    console.print(inspect.getsource(broken_tape), style="cyan", markup=False)
+    console.print(f"→ {broken}\n", markup=False)
     console.print(
         "[bold]Why None:[/bold] np.asarray took the scores out of the library, so the tape saw no op between the "
         "weights and the loss.\n[bold]Instead:[/bold] pass the tensor on as it is, "
-        "cross_entropy(network(images), labels)."
+        "cross_entropy(network(digits.images), digits.labels)."
     )
     return Result(accuracy, digest, broken)

@@ -8,14 +8,12 @@ from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import EagerTensor
-from gradtape._src.ops.array import _broadcast_to, filled
+from gradtape._src.ops.array import filled, under_broadcast
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import greater_equal, less_equal, logical_not
 from gradtape._src.ops.complex import complex as to_complex, conj, real
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, INTEGER, NUMERIC, REAL, SIGNED, broadcast, only, same
 
-BROADCAST = _broadcast_to.op
 INEXACT = FLOATING + COMPLEX
 
 
@@ -27,14 +25,6 @@ def zeros_of(x):
 def masked(dy, mask):
     """`dy` where the bool tensor `mask` holds, else 0, whatever `dy` is there."""
     return multiply_no_nan(dy, cast(mask, dy.dtype))
-
-
-def under_broadcast(function, dy):
-    """`function(dy)` for an element-wise function: of a cotangent that is a broadcast, a broadcast."""
-    node = dy.node
-    if node.op is BROADCAST and node.inputs is not None:
-        return _broadcast_to(function(EagerTensor(node.inputs[0])), shape=node.aval.shape)
-    return function(dy)
 
 
 def times(dy, x):
@@ -338,6 +328,8 @@ def _(op, dy):
     x, y = op.inputs
     return dy, dy * negative(floordiv(x, y)) if op.needed[1] else None
 
+
+mod = floormod
 
 @op("TruncateDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)
 def truncatediv(x, y):

@@ -12,7 +12,7 @@ from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, emit
+from gradtape._src.core.tensor import EagerTensor, emit, handle
 from gradtape._src.ops.shapes import broadcast_shapes, same
 
 
@@ -37,8 +37,8 @@ def host_constant(array):
     return EagerTensor(engine.constant(array))
 
 
-def broadcast_source(dy, axes):
-    """What `dy` is a broadcast of, with as many axes as `dy` has, if it is constant along `axes`; else None.
+def broadcast_source(dy, axes=()):
+    """What `dy` is a broadcast of, with extent 1 where it is constant. None if it is none, or not so along `axes`.
 
     A rule that keeps a broadcast as one sends a small tensor on, not a large one that is the same everywhere.
     """
@@ -49,7 +49,15 @@ def broadcast_source(dy, axes):
     shape = (1,) * (node.aval.ndim - source.aval.ndim) + source.aval.shape
     if any(shape[axis] != 1 for axis in axes):
         return None
-    return _reshape(EagerTensor(source), shape=shape)
+    return _reshape(handle(source), shape=shape)
+
+
+def under_broadcast(function, dy):
+    """`function(dy)` for an element-wise function: of a cotangent that is a broadcast, a broadcast."""
+    node = dy.node
+    if node.op is not _broadcast_to.op or node.inputs is None:
+        return function(dy)
+    return _broadcast_to(function(handle(node.inputs[0])), shape=node.aval.shape)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -359,7 +367,7 @@ def inverse(perm):
 
 
 def _transposed_cotangent(dy, perm):
-    source = broadcast_source(dy, ())
+    source = broadcast_source(dy)
     if source is None:
         return _transpose(dy, perm=perm)
     return _broadcast_to(_transpose(source, perm=perm), shape=tuple([dy.shape[axis] for axis in perm]))

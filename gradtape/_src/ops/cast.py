@@ -9,6 +9,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.ops.array import under_broadcast
 from gradtape._src.ops.shapes import NUMERIC, require, spoken
 
 
@@ -45,7 +46,7 @@ def _truncated(x, dtype):
 @gradient(_cast)
 def _(op, dy):
     x = op.inputs[0]
-    return _cast(dy, DstT=x.dtype) if x.node.aval.inexact else None
+    return under_broadcast(lambda dy: _cast(dy, DstT=x.dtype), dy) if x.node.aval.inexact else None
 
 
 @public
@@ -69,8 +70,8 @@ def _bitcast_aval(input, type):
     if have < want:
         if not shape or shape[-1] * have != want:
             raise invalid(
-                f"Cannot bitcast from {input.type.name} to {type.name}: the last axis must hold {want // have} "
-                f"elements, received shape {list(shape)}."
+                f"Cannot bitcast from {input.type.enum} to {type.enum} ({input.type.name} to {type.name}): the last "
+                f"axis must hold {want // have} elements, received shape {list(shape)}."
             )
         shape = shape[:-1]
     elif have > want:

@@ -10,6 +10,7 @@ from gradtape._src.ops.arithmetic import add_n, maximum, minimum, sqrt
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import greater
 from gradtape._src.ops.complex import complex, imag, real
+from gradtape._src.ops.losses import l2_loss
 from gradtape._src.ops.reduction import reduce_sum
 from gradtape._src.ops.select import where
 
@@ -68,8 +69,8 @@ def _listed(t_list):
 @public
 def global_norm(t_list, name=None):
     """The L2 norm of all elements of a list of tensors and IndexedSlices, a scalar; `None` counts as nothing."""
-    squares = [reduce_sum(values * values) for values in _listed(t_list) if values is not None]
-    return sqrt(add_n(squares)) if squares else tensor(0.0)
+    halves = [l2_loss(values) for values in _listed(t_list) if values is not None]
+    return sqrt(2.0 * add_n(halves)) if halves else tensor(0.0)
 
 
 @public
@@ -88,13 +89,20 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
 
 @public
 def saturate_cast(value, dtype, name=None):
-    """`cast`, but values that `dtype` cannot hold become the nearest that it can. Complex: each part by itself."""
+    """`cast`, but values that `dtype` cannot hold become the nearest that it can. Complex: each part by itself.
+
+    TypeError for bool and string, which have no limits.
+    """
 
     def saturated(x, to):
         least, most = _common_limits(x.dtype, to)
         return cast(maximum(minimum(x, most), least), to)
 
     value, dtype = tensor(value), dtypes.as_dtype(dtype)
+    if not (value.dtype.is_numeric and dtype.is_numeric):
+        raise TypeError(
+            f"saturate_cast from {value.dtype.name} to {dtype.name}: only numbers have limits. Use tf.cast."
+        )
     if value.dtype.is_complex and dtype.is_complex:
         return complex(saturated(real(value), dtype.real_dtype), saturated(imag(value), dtype.real_dtype))
     return cast(saturated(real(value), dtype.real_dtype), dtype)
@@ -104,7 +112,7 @@ def _common_limits(source, target):
     """The least and the greatest number of `source` that `target` can hold, as NumPy scalars of `source`."""
     limits = []
     for mine, other, pick in ((source.min, target.min, max), (source.max, target.max, min)):
-        number = source.as_numpy_dtype(pick(mine, other, key=float))
+        number = source.as_numpy_dtype((float if source.is_floating else int)(pick(mine, other, key=float)))
         if pick(int(number), int(other)) != int(number) and int(number) != int(mine):  # rounded to outside of `target`
             number = np.nextafter(number, source.as_numpy_dtype(0))  # host-side: a limit, made once
         limits.append(number)

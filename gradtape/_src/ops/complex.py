@@ -69,9 +69,13 @@ def _(op, dy):
 
 @public
 def real(input, name=None):
-    """The real part of `input`, element-wise; real tensors are given back as they are."""
+    """The real part of `input`, element-wise; real tensors as they are. TypeError for bool and string."""
     x = tensor(input)
-    return _real(x) if x.dtype.is_complex else x
+    if x.dtype.is_complex:
+        return _real(x)
+    if not x.dtype.is_numeric:
+        raise TypeError(f"input must be a numeric tensor, but got tensor with dtype {x.dtype!r}. Use tf.cast.")
+    return x
 
 
 @op("Imag", infer=_part)

@@ -16,7 +16,7 @@ from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
 from gradtape._src.core.tensor import Stored, Tensor, shape_of
-from gradtape._src.ops.array import expand_dims, plain, squeeze
+from gradtape._src.ops.array import _reshape, expand_dims, plain, squeeze
 from gradtape._src.ops.shapes import FLOATING, require
 from gradtape._src.ops.spread import constant_over, filter_of_constant, input_of_constant
 from gradtape._src.ops.window import (
@@ -232,10 +232,11 @@ class Family(NamedTuple):
     to_filter: object
 
 
-def family(types, forward_aval, kernels):
+def family(types, forward_aval, kernels, in_groups=lambda shape: shape):
     """Define the three ops of a kind of convolution, each with its gradient, under the type names `types`.
 
-    `forward_aval` is the rule for the convolution's result; `kernels` are functions of arrays, shapes and Sweeps.
+    `forward_aval` is the rule for the convolution's result; `kernels` are functions of arrays, shapes and Sweeps;
+    `in_groups` takes the shape of a filter to [*window, channels / groups, outputs].
     """
 
     def to_input_aval(filter, out_backprop, *, input_sizes, **geometry):
@@ -271,10 +272,10 @@ def family(types, forward_aval, kernels):
         needs_image, needs_kernel = op.needed
         constant = constant_over(dy, spatial_axes(geometry["data_format"])[0])
         if constant is not None:
-            return (
-                input_of_constant(kernel, constant, shape, geometry) if needs_image else None,
-                filter_of_constant(image, constant, filter_shape, geometry) if needs_kernel else None,
-            )
+            dense = in_groups(filter_shape)
+            dx = input_of_constant(_reshape(kernel, shape=dense), constant, shape, geometry) if needs_image else None
+            dk = filter_of_constant(image, constant, dense, geometry) if needs_kernel else None
+            return dx, _reshape(dk, shape=filter_shape) if needs_kernel else None
         return (
             to_input(kernel, dy, input_sizes=shape, **geometry) if needs_image else None,
             to_filter(image, dy, filter_sizes=filter_shape, **geometry) if needs_kernel else None,

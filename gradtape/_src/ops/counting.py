@@ -114,7 +114,7 @@ def _histogram_fault(values, value_range, nbins, dtype):
             "value_range should satisfy value_range[0] < value_range[1], but got "
             f"'[{value_range[0]}, {value_range[1]}]': give the lower bound first."
         )
-    if values.dtype.kind == "f" and np.isnan(values).any():
+    if values.dtype.kind == "f" and np.isnan(values).any():  # host-side: a check
         return "Histogram values must not contain NaN: replace or drop them."
     return None
 

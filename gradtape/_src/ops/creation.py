@@ -25,7 +25,7 @@ from gradtape._src.ops.array import (
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.joining import concat
 from gradtape._src.ops.reduction import reduce_sum
-from gradtape._src.ops.shapes import broadcast_shapes
+from gradtape._src.ops.shapes import broadcast_shapes, spoken
 
 
 def _like(input, value, dtype):
@@ -97,20 +97,14 @@ _RANGES = (dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.f
 
 @op("Range")
 def _range(start, limit, delta, *, dtype):
-    count = _count(start[()], limit[()], delta[()], dtype)
     if dtype.kind in "iu":
-        return start + np.arange(count, dtype=dtype) * delta
-    return (float(start) + np.arange(count) * float(delta)).astype(dtype)
+        return np.arange(int(start), int(limit), int(delta), dtype)
+    first, step = float(start), float(delta)
+    count = max(math.ceil((float(limit) - first) / step), 0)
+    return (first + np.arange(count) * step).astype(dtype)
 
 
 not_differentiable(_range, because="range gives as many numbers as its bounds say: their number jumps")
-
-
-def _count(start, limit, delta, dtype):
-    """How many numbers there are from `start` to before `limit`, `delta` apart."""
-    if dtype.kind in "iu":
-        return len(range(int(start), int(limit), int(delta)))
-    return max(math.ceil((float(limit) - float(start)) / float(delta)), 0)
 
 
 @public
@@ -122,9 +116,9 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
     """
     if limit is None:
         start, limit = 0, start
-    if dtype is not None:
-        dtype = dtypes.as_dtype(dtype)
-    bounds = [x if isinstance(x, (Tensor, Stored)) else tensor(x, dtype) for x in (start, limit, delta)]
+    dtype = None if dtype is None else dtypes.as_dtype(dtype)
+    given = (start, limit, delta)
+    bounds = [x if isinstance(x, (Tensor, Stored)) else tensor(x, dtype) for x in given]
     for what, bound in zip(("start", "limit", "delta"), bounds, strict=True):
         if bound.ndim:
             raise invalid(f"{what} must be a scalar, not shape {plain(bound.shape)} [Op:Range]")
@@ -132,17 +126,16 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
             raise TypeError(
                 f"range takes int32, int64 and floating-point numbers, received {what} of dtype {bound.dtype.name}."
             )
-    dtype = dtype or max([bound.dtype for bound in bounds], key=_RANGES.index)
-    start, limit, delta = [cast(bound, dtype) for bound in bounds]
-    values = [to_numpy(x.node)[()] for x in (start, limit, delta)]
-    if values[2] == 0:
-        raise invalid(f"Requires delta != 0: {values[2]} [Op:Range]")
-    if (values[0] > values[1]) if values[2] > 0 else (values[0] < values[1]):
-        sign, relation = (">", "<=") if values[2] > 0 else ("<", ">=")
-        raise invalid(f"Requires start {relation} limit when delta {sign} 0: {values[0]}/{values[1]} [Op:Range]")
-    if any(isinstance(bound, (Tensor, Stored)) for bound in bounds):
-        return ran(_range, start, limit, delta, attrs=(dtype.numpy,))
-    return host_constant(_range.op.kernel(*values, dtype=dtype.numpy))
+    numpy_dtype = (dtype or max([bound.dtype for bound in bounds], key=_RANGES.index)).numpy
+    first, last, step = [to_numpy(tensor(bound).node).astype(numpy_dtype) for bound in bounds]
+    if step == 0:
+        raise invalid(f"Requires delta != 0: {step} [Op:Range]")
+    if (first > last) if step > 0 else (first < last):
+        sign, relation = (">", "<=") if step > 0 else ("<", ">=")
+        raise invalid(f"Requires start {relation} limit when delta {sign} 0: {first}/{last} [Op:Range]")
+    if any(isinstance(x, (Tensor, Stored)) for x in given):
+        return ran(_range, *bounds, attrs=(numpy_dtype,))
+    return host_constant(_range.op.kernel(first, last, step, dtype=numpy_dtype))
 
 
 @public
@@ -179,8 +172,8 @@ _CLASSES = (dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64)
 def _one_hot_aval(indices, on_value, off_value, depth, axis):
     if indices.type not in _CLASSES:
         raise invalid(
-            f"Value for attr 'TI' of {indices.type.name} is not in the list of allowed values: uint8, int8, int32, "
-            f"int64. Cast the indices."
+            f"Value for attr 'TI' of {spoken(indices.type.name)} is not in the list of allowed values: uint8, int8, "
+            f"int32, int64. Cast the indices."
         )
     if depth < 0:
         raise invalid(f"depth must be non-negative, got: {depth}")

@@ -102,7 +102,7 @@ def _described(x):
 
 
 @public
-def Assert(condition, data, summarize=None, name=None):  # noqa: N802
+def Assert(condition, data, summarize=None, name=None):
     """InvalidArgumentError unless `condition`, a bool, holds; the message has the values of the list `data`.
 
     `summarize` is how many entries of each are shown: 3 for None, all for -1.
@@ -111,7 +111,7 @@ def Assert(condition, data, summarize=None, name=None):  # noqa: N802
 
     def explain():
         rows = [_row(_numpy(tensor(item)), summarize) for item in data]
-        return f"Expected '{condition}' to be true. Summarized data: " + "\n".join(rows)
+        return f"Expected '{condition!s}' to be true. Summarized data: " + "\n".join(rows)
 
     _demand(condition, explain, "Expected a condition to be true")
 
@@ -207,11 +207,15 @@ def assert_non_positive(x, message=None, summarize=None, name=None):
 
 @public
 def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
-    """InvalidArgumentError unless |x − y| ≤ atol + rtol·|y|, element-wise. Both are 10 ε of the floating dtype for None."""
+    """InvalidArgumentError unless |x − y| ≤ atol + rtol·|y|, element-wise. Both are 10 ε of the floating dtype for
+    None.
+    """
     x = tensor(x)
     y = tensor(y, x.dtype)
     if not (x.dtype.is_floating or x.dtype.is_complex):
-        raise ValueError(f"data type {x.dtype.name} not inexact: assert_near compares floating numbers. Use assert_equal.")
+        raise ValueError(
+            f"data type {x.dtype.name} not inexact: assert_near compares floating numbers. Use assert_equal."
+        )
     tolerance = 10 * float(finfo(x.dtype.real_dtype.numpy).eps)
     rtol, atol = [tolerance if given is None else given for given in (rtol, atol)]
     near = compare.less_equal(absolute(x - y), atol + rtol * absolute(y))
@@ -293,15 +297,15 @@ def _match(x, pattern, known, message):
     """Check one tensor against its pattern; `known` has the extents of names, with where they come from."""
     if not hasattr(pattern, "__iter__"):
         raise ValueError(
-            f"{_prefix(message)}Tensor {_described(x)}.  Specified shape must be an iterable.  Received specified shape: "
-            f"{pattern}"
+            f"{_prefix(message)}Tensor {_described(x)}.  Specified shape must be an iterable.  Received specified "
+            f"shape: {pattern}"
         )
     pattern = tuple(pattern)
     for i, entry in enumerate(pattern):
         if entry in REST and i:
             raise ValueError(
-                f"{_prefix(message)}Tensor {_described(x)} specified shape index {i}.  Symbol `...` or `*` for a variable "
-                "number of unspecified dimensions is only allowed as the first entry"
+                f"{_prefix(message)}Tensor {_described(x)} specified shape index {i}.  Symbol `...` or `*` for a "
+                "variable number of unspecified dimensions is only allowed as the first entry"
             )
     extents = tuple(x.shape) or (1,)
     if pattern and pattern[0] in REST:
@@ -323,13 +327,11 @@ def _match(x, pattern, known, message):
         if str(entry).isdecimal():
             wanted, source = int(entry), "Specified explicitly"
         else:
-            wanted, source = known.setdefault(
-                entry, (extent, f"Specified by tensor {_described(x)} dimension {axis}")
-            )
+            wanted, source = known.setdefault(entry, (extent, f"Specified by tensor {_described(x)} dimension {axis}"))
         if extent != wanted:
             raise ValueError(
-                f"{_prefix(message)}{source}.  Tensor {_described(x)} dimension {axis} must have size {wanted}.  Received "
-                f"size {extent}, shape {x.shape}"
+                f"{_prefix(message)}{source}.  Tensor {_described(x)} dimension {axis} must have size {wanted}.  "
+                f"Received size {extent}, shape {x.shape}"
             )
 
 
@@ -367,8 +369,8 @@ def assert_same_float_dtype(tensors=None, dtype=None):
         if expected is None:
             expected, first = x.dtype, x
         elif x.dtype != expected:
-            like = "" if first is None else f" as {first}"
-            raise ValueError(f"{x}, type={x.dtype}, must be of the same type ({expected}){like}.")
+            like = "" if first is None else f" as {first!s}"
+            raise ValueError(f"{x!s}, type={x.dtype}, must be of the same type ({expected}){like}.")
     expected = expected or dtypes.float32
     if not expected.is_floating:
         raise ValueError(f"Expected floating point type, got {expected}.")

@@ -86,8 +86,8 @@ def _draw_gamma(source, shape, alpha, beta, dtype, prefix):
 def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
     """Gamma distributed numbers with shape `alpha` and rate `beta` (1): `shape` samples for each of the parameters.
 
-    The result's shape is `shape` followed by what `alpha` and `beta` broadcast to. Gradients flow to both. It is at least
-    the smallest normal number, so that its logarithm is finite. float16, float32 or float64.
+    The result's shape is `shape` followed by what `alpha` and `beta` broadcast to. Gradients flow to both. It is at
+    least the smallest normal number, so that its logarithm is finite. float16, float32 or float64.
     """
     return _draw_gamma(Own(seed), shape, alpha, beta, dtype, prefix=True)
 

@@ -21,7 +21,8 @@ def _dropped(x, rate, noise_shape, uniform):
     x = tensor(x)
     if not x.dtype.is_floating:
         raise ValueError(
-            f"`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype={x.dtype}. Use tf.cast."
+            f"`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype={x.dtype}. Use "
+            f"tf.cast."
         )
     if is_number:
         scaled = x * (1 / (1 - float(rate)))
@@ -56,8 +57,9 @@ def _noise_shape(x, noise_shape):
 def dropout(x, rate, noise_shape=None, seed=None, name=None):
     """`x` with elements set to 0, each with probability `rate`, and the others divided by 1 − rate.
 
-    `noise_shape` broadcasts with `x` (None in it: the extent of `x`): where its extent is 1, elements stay or go together.
-    `rate` is a number in [0, 1) or a scalar tensor of the floating dtype of `x`. See `tf.random.set_seed` for `seed`.
+    `noise_shape` broadcasts with `x` (None in it: the extent of `x`): where its extent is 1, elements stay or go
+    together. `rate` is a number in [0, 1) or a scalar tensor of the floating dtype of `x`. See `tf.random.set_seed`
+    for `seed`.
     """
     if isinstance(rate, numbers.Real) and rate == 0 and tensor(x).dtype.is_floating:
         seeds.draw(uniform_numbers.stateful.op.type, seed)  # what is drawn next does not depend on the rate

@@ -11,9 +11,11 @@ import string
 import jax.numpy as jnp
 from jax import lax
 
+from gradtape._src.core import convert
 from gradtape._src.core.aval import aval
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import emit
 from gradtape._src.ops.array import _broadcast_to, _reshape, plain
 from gradtape._src.ops.complex import conj
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, require
@@ -26,8 +28,9 @@ DTYPES = (*FLOATING, "int32", "int64", "uint64", *COMPLEX)
 # Equations
 
 
-def _parse(equation, count):
-    """`(input labels, output labels)` of an equation as a user writes it; ValueError if it is none, or not of `count` inputs."""
+@functools.lru_cache(maxsize=1024)
+def _normal(equation, count):
+    """An equation as a user writes it, without spaces and with a result; ValueError if it is none, or not of `count` inputs."""
     equation = equation.replace(" ", "")
     if not re.fullmatch(r"([a-zA-Z]|\.{3})*(,([a-zA-Z]|\.{3})*)*(->([a-zA-Z]|\.{3})*)?", equation):
         raise ValueError(f"Subscripts have incorrect format: {equation}. Write labels (letters, ...) as in 'ij,jk->ik'.")
@@ -41,7 +44,7 @@ def _parse(equation, count):
     joined = "".join(inputs).replace(".", "")
     if not arrow:
         once = [label for label in sorted(set(joined)) if joined.count(label) == 1]
-        return inputs, (ELLIPSIS if ELLIPSIS in equation else "") + "".join(once)
+        return f"{equation}->{ELLIPSIS if ELLIPSIS in equation else ''}{''.join(once)}"
     for label in output.replace(".", ""):
         if label not in joined:
             raise ValueError(
@@ -53,7 +56,7 @@ def _parse(equation, count):
                 f"Output subscripts contain a label appearing more than once: {equation}. To put values on a diagonal, use "
                 "linalg.diag."
             )
-    return inputs, output
+    return equation
 
 
 @functools.lru_cache(maxsize=1024)
@@ -203,5 +206,5 @@ def einsum(equation, *inputs, **kwargs):
         raise TypeError(
             f"Invalid keyword arguments for einsum: {', '.join(sorted(unknown))}. Valid arguments: name, optimize, greedy."
         )
-    labels, output = _parse(equation, len(inputs))
-    return _einsum(*inputs, equation=f"{','.join(labels)}->{output}")
+    equation = _normal(equation, len(inputs))
+    return emit(_einsum.op, convert.operands(_einsum.op, inputs), (equation,))

@@ -9,7 +9,8 @@ from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import EagerTensor, emit
-from gradtape._src.ops.arithmetic import masked, reciprocal, rsqrt, square, under_broadcast, zeros_of
+from gradtape._src.ops.arithmetic import masked, reciprocal, rsqrt, square, zeros_of
+from gradtape._src.ops.array import under_broadcast
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import greater, logical_not, not_equal
 from gradtape._src.ops.complex import conj

@@ -11,8 +11,9 @@ from gradtape._src.ops.joining import concat
 def embedding_lookup(params, ids, max_norm=None, name=None):
     """The rows `ids` of the table `params` [rows, …]: shape `ids.shape + params.shape[1:]`.
 
-    `params` may be a list of tables, which are one behind the other. Rows longer than `max_norm` are scaled down to it. The
-    gradient to a table is `IndexedSlices`: of the rows that were looked up. An id without a row is an InvalidArgumentError.
+    `params` may be a list of tables, which are one behind the other. Rows longer than `max_norm` are scaled down to
+    it. The gradient to a table is `IndexedSlices`: of the rows that were looked up. An id without a row is an
+    InvalidArgumentError.
     """
     if params is None:
         raise ValueError("params must be specified")

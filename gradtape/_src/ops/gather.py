@@ -11,6 +11,7 @@ from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import emit
 from gradtape._src.ops.array import _reshape, host_constant, plain
+from gradtape._src.ops.shapes import spoken
 
 INDICES = (np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64))
 
@@ -19,8 +20,8 @@ def require_indices(indices):
     """InvalidArgumentError unless the Aval `indices` has a dtype that indices can have."""
     if indices.dtype not in INDICES:
         raise invalid(
-            f"Value for attr 'Tindices' of {indices.type.name} is not in the list of allowed values: int16, int32, "
-            f"int64. Cast the indices, or give an empty list of them a dtype."
+            f"Value for attr 'Tindices' of {spoken(indices.type.name)} is not in the list of allowed values: int16, "
+            f"int32, int64. Cast the indices, or give an empty list of them a dtype."
         )
 
 

@@ -52,15 +52,17 @@ def _algorithm(alg):
         found = Algorithm(number) if number in (1, 2, 3) else None
     if found is None:
         raise ValueError(
-            f"Argument `alg` got unsupported value {alg}. Supported values are philox for the Philox algorithm, threefry for "
-            "the ThreeFry algorithm, and auto_select for auto-selection."
+            f"Argument `alg` got unsupported value {alg}. Supported values are philox for the Philox algorithm, "
+            "threefry for the ThreeFry algorithm, and auto_select for auto-selection."
         )
     return Algorithm.PHILOX if found is Algorithm.AUTO_SELECT else found
 
 
 @public
 def create_rng_state(seed, alg):
-    """The state of a generator that begins with `seed` (an integer, or a few): a vector of int64, to give to from_state."""
+    """The state of a generator that begins with `seed` (an integer, or a few): a vector of int64, to give to
+    from_state.
+    """
     words = WORDS[_algorithm(alg)]
     if isinstance(seed, (int, np.integer)):
         array = np.array([(int(seed) >> 64 * i) & (2**64 - 1) for i in range(words)], np.uint64).astype(np.int64)
@@ -75,8 +77,8 @@ def create_rng_state(seed, alg):
 class Generator:
     """A source of random numbers with a state of its own, a variable: the same numbers from the same state.
 
-    Made by `Generator.from_seed(1)`, `from_non_deterministic_state()`, `from_state(state, alg)`, or as a copy of another.
-    What is drawn advances the state; draws from one state are the same on every device and in every thread.
+    Made by `Generator.from_seed(1)`, `from_non_deterministic_state()`, `from_state(state, alg)`, or as a copy of
+    another. What is drawn advances the state; draws from one state are the same on every device and in every thread.
     """
 
     @public
@@ -91,8 +93,8 @@ class Generator:
         state = cast(tensor(state), dtypes.int64)
         if state.shape != (WORDS[algorithm],):
             raise ValueError(
-                f"Shapes {state.shape} and [{WORDS[algorithm]}] are incompatible: the state of {algorithm.name.lower()} has "
-                f"{WORDS[algorithm]} words."
+                f"Shapes {state.shape} and [{WORDS[algorithm]}] are incompatible: the state of "
+                f"{algorithm.name.lower()} has {WORDS[algorithm]} words."
             )
         self._alg = algorithm.value
         self._state = Variable(state, dtype=dtypes.int64, name="StateVar", trainable=False)
@@ -225,7 +227,9 @@ _global = None
 
 @public
 def get_global_generator():
-    """The generator that code without one of its own shares; made from a non-deterministic state when first asked for."""
+    """The generator that code without one of its own shares; made from a non-deterministic state when first asked
+    for.
+    """
     global _global
     if _global is None:
         _global = Generator.from_non_deterministic_state()

@@ -67,7 +67,12 @@ def _spread(x, strides, fill):
     return lax.rev(x, _downwards(strides))
 
 
-@op("StridedSlice", saves="begin", mixed=True, infer=lambda input, *begin, axes, sizes, strides, shape: aval(shape, input.dtype))
+@op(
+    "StridedSlice",
+    saves="begin",
+    mixed=True,
+    infer=lambda input, *begin, axes, sizes, strides, shape: aval(shape, input.dtype),
+)
 def _strided_slice(input, *begin, axes, sizes, strides, shape):
     return lax.reshape(_take(input, begin, axes, sizes, strides), shape)
 
@@ -84,7 +89,12 @@ def _window_gradient(op, dy, axes, sizes, strides):
     return [dx, *[None] * len(begin)]
 
 
-@op("StridedSliceGrad", saves="begin", mixed=True, infer=lambda dy, *begin, axes, sizes, strides, shape: aval(shape, dy.dtype))
+@op(
+    "StridedSliceGrad",
+    saves="begin",
+    mixed=True,
+    infer=lambda dy, *begin, axes, sizes, strides, shape: aval(shape, dy.dtype),
+)
 def _strided_slice_gradient(dy, *begin, axes, sizes, strides, shape):
     x = _spread(lax.reshape(dy, _counts(sizes, strides)), strides, jnp.zeros((), dy.dtype))
     if sizes == shape:
@@ -287,7 +297,7 @@ def assign_window(variable, index, value, name=None):
     return variable._hold(engine.record(_assign.op, (node, update, *_nodes(begins)), (axes, sizes, strides, shape)))
 
 
-Tensor.__getitem__ = getitem
+Tensor.__getitem__ = getitem  # type: ignore[misc]
 Variable.__getitem__ = getitem_of_variable
 
 
@@ -340,11 +350,11 @@ def strided_slice(
     begin, end = static_list(begin, "begin"), static_list(end, "end")
     strides = (1,) * len(begin) if strides is None else static_list(strides, "strides")
     if not len(begin) == len(end) == len(strides):
-        raise ValueError(
-            f"begin, end and strides must have one entry for each index, received {len(begin)}, {len(end)} and "
-            f"{len(strides)}."
+        raise invalid(
+            f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes [{len(begin)}], "
+            f"[{len(end)}], and [{len(strides)}] instead. [Op:StridedSlice]"
         )
-    index = []
+    index: list = []
     for i, (start, stop, stride) in enumerate(zip(begin, end, strides, strict=True)):
         bit = 1 << i
         if ellipsis_mask & bit:

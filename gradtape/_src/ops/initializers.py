@@ -41,7 +41,7 @@ def _drawn(stateful, stateless, seed, shape, *range_, dtype):
     return stateful(shape, *range_, dtype) if seed is None else stateless(shape, [seed, 0], *range_, dtype)
 
 
-class zeros_initializer(Initializer):  # noqa: N801
+class zeros_initializer(Initializer):
     """Gives zeros, of any dtype but string."""
 
     @public
@@ -49,7 +49,7 @@ class zeros_initializer(Initializer):  # noqa: N801
         return zeros(_extents(shape, kwargs), _numeric(dtype))
 
 
-class ones_initializer(Initializer):  # noqa: N801
+class ones_initializer(Initializer):
     """Gives ones, of any dtype but string."""
 
     @public
@@ -57,7 +57,7 @@ class ones_initializer(Initializer):  # noqa: N801
         return ones(_extents(shape, kwargs), _numeric(dtype))
 
 
-class constant_initializer(Initializer):  # noqa: N801
+class constant_initializer(Initializer):
     """Gives `value`: a number that fills the shape, or values that fit it."""
 
     @public
@@ -73,7 +73,7 @@ class constant_initializer(Initializer):  # noqa: N801
         return {"value": self.value}
 
 
-class random_normal_initializer(Initializer):  # noqa: N801
+class random_normal_initializer(Initializer):
     """Gives normally distributed numbers: others in each call, or with a `seed` the same ones."""
 
     @public
@@ -93,8 +93,8 @@ class random_normal_initializer(Initializer):  # noqa: N801
         return {"mean": self.mean, "stddev": self.stddev, "seed": self.seed}
 
 
-class random_uniform_initializer(Initializer):  # noqa: N801
-    """Gives numbers uniform in [minval, maxval), also int32 or int64: others in each call, or with a `seed` the same."""
+class random_uniform_initializer(Initializer):
+    """Gives numbers uniform in [minval, maxval), also integers: others in each call, or with a `seed` the same ones."""
 
     @public
     def __init__(self, minval=-0.05, maxval=0.05, seed=None):

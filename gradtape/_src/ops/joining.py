@@ -61,12 +61,17 @@ def _(op, dy):
 
 
 def _pieces(dy, sizes, axis):
-    """`dy` cut along `axis`; of a broadcast along it, each piece is a broadcast."""
-    source = broadcast_source(dy, (axis,))
+    """`dy` cut along `axis`; the pieces of a broadcast are broadcasts."""
+    source = broadcast_source(dy)
     if source is None:
         return _split_v(dy, size_splits=sizes, axis=axis)
     shape = dy.node.aval.shape
-    return [_broadcast_to(source, shape=(*shape[:axis], size, *shape[axis + 1 :])) for size in sizes]
+    same = source.shape[axis] == 1
+    parts = [source] * len(sizes) if same else _split_v(source, size_splits=sizes, axis=axis)
+    return [
+        _broadcast_to(part, shape=(*shape[:axis], size, *shape[axis + 1 :]))
+        for part, size in zip(parts, sizes, strict=True)
+    ]
 
 
 @public
@@ -191,13 +196,14 @@ def _pack(*values, axis):
 
 @gradient(_pack)
 def _(op, dy):
-    axis = op.get_attr("axis") % dy.ndim
-    source = broadcast_source(dy, (axis,))
+    axis, count = op.get_attr("axis") % dy.ndim, len(op.inputs)
+    source = broadcast_source(dy)
     if source is None:
-        return _unpack(dy, num=dy.shape[axis], axis=axis)
-    shape = dy.node.aval.shape
-    one = _broadcast_to(source, shape=(*shape[:axis], 1, *shape[axis + 1 :]))
-    return _unpack(one, num=1, axis=axis) * len(op.inputs)
+        return _unpack(dy, num=count, axis=axis)
+    shape = op.inputs[0].node.aval.shape
+    extent = source.shape[axis]
+    parts = [_broadcast_to(part, shape=shape) for part in _unpack(source, num=extent, axis=axis)]
+    return parts * count if extent == 1 else parts
 
 
 def _check_stack_axis(axis, rank):

@@ -79,8 +79,9 @@ def _labels_in_range(labels, classes):
         return None
     values = " ".join(map(str, labels.ravel()[:32]))
     return (
-        f"Received a label value of {low if low < 0 else high} which is outside the valid range of [0, {classes}).  Label "
-        f"values: {values}. Labels count the classes from 0; give the logits a class more, or mask what has no label."
+        f"Received a label value of {low if low < 0 else high} which is outside the valid range of [0, {classes}).  "
+        f"Label values: {values}. Labels count the classes from 0; give the logits a class more, or mask what has no "
+        f"label."
     )
 
 
@@ -115,8 +116,9 @@ def _(op, dloss, dbackprop):  # dz = c·(softmax(z) − onehot)
 def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
     """Σ −labels·log softmax(logits) along `axis`, the axis of the classes, which the result does not have.
 
-    `labels` are probabilities that sum to 1 along `axis`, in the shape of `logits` (or one that broadcasts with it), cast
-    to the dtype of `logits`, which is floating. Gradients flow to both. Logits are unscaled: not the result of softmax.
+    `labels` are probabilities that sum to 1 along `axis`, in the shape of `logits` (or one that broadcasts with it),
+    cast to the dtype of `logits`, which is floating. Gradients flow to both. Logits are unscaled: not the result of
+    softmax.
     """
     labels, logits = _both(labels, logits, "softmax_cross_entropy_with_logits")
     if logits.ndim == 0:
@@ -148,8 +150,8 @@ def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None):
         raise ValueError(
             "`labels.shape.rank` must equal `logits.shape.rank - 1`. "
             f"Received: labels.shape={labels.shape} of rank {labels.ndim} and logits.shape={logits.shape} of rank "
-            f"{logits.ndim}. Labels are class numbers, without an axis of classes: take tf.argmax of one-hot labels, or "
-            "tf.squeeze an axis of extent 1."
+            f"{logits.ndim}. Labels are class numbers, without an axis of classes: take tf.argmax of one-hot labels, "
+            "or tf.squeeze an axis of extent 1."
         )
     if labels.shape != logits.shape[:-1]:
         raise ValueError(
@@ -167,8 +169,9 @@ def _broadcast(logits, labels):
         shape = broadcast_shapes(tuple(logits.shape), tuple(labels.shape))
     except InvalidArgumentError:
         raise invalid(
-            f"logits and labels must be broadcastable: logits_size={list(logits.shape)} labels_size={list(labels.shape)}. "
-            "For labels that are class numbers use tf.nn.sparse_softmax_cross_entropy_with_logits."
+            f"logits and labels must be broadcastable: logits_size={list(logits.shape)} "
+            f"labels_size={list(labels.shape)}. For labels that are class numbers use "
+            f"tf.nn.sparse_softmax_cross_entropy_with_logits."
         ) from None
     return broadcast_to(logits, shape), broadcast_to(labels, shape)
 
@@ -208,7 +211,9 @@ def _alike(labels, logits, what):
     labels, logits = _both(labels, logits, what)
     labels = tensor(labels, logits.dtype)
     if labels.shape != logits.shape:
-        raise ValueError(f"`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape}).")
+        raise ValueError(
+            f"`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape})."
+        )
     return labels, logits
 
 

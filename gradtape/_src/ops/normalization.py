@@ -59,6 +59,11 @@ def _total(*parts):
     return functools.reduce(operator.add, parts) if parts else None
 
 
+def _scaled(dy, factor):
+    """`dy` · factor, None if it is known to be zeros."""
+    return None if is_zeros(dy) or factor == 0 else dy * factor
+
+
 @public
 def moments(x, axes, shift=None, keepdims=False, name=None):
     """`(mean, variance)` of `x` over `axes`: Σ x / n and Σ |x − mean|² / n, in the dtype of `x` (floating or complex).
@@ -181,7 +186,9 @@ def _along_channels(shape, data_format):
 def _batch_norm_avals(x, scale, offset, mean, variance, epsilon, exponential_avg_factor, data_format, is_training):
     require(x, FLOATING)
     if data_format not in FORMATS:
-        raise invalid(f"Value for attr 'data_format' of {data_format!r} is not in the list of allowed values: {FORMATS}.")
+        raise invalid(
+            f"Value for attr 'data_format' of {data_format!r} is not in the list of allowed values: {FORMATS}."
+        )
     if x.ndim != len(data_format):
         raise invalid(f"input must be {len(data_format)}-dimensional for data_format {data_format}: {list(x.shape)}")
     channels = x.shape[_channel(x.shape, data_format)]
@@ -203,7 +210,7 @@ def _batch_norm_avals(x, scale, offset, mean, variance, epsilon, exponential_avg
 
 @op("FusedBatchNormV3", infer=_batch_norm_avals, mixed=True, saves="x scale y3 y4")
 def _fused_batch_norm(x, scale, offset, mean, variance, *, epsilon, exponential_avg_factor, data_format, is_training):
-    """y, running mean, running variance, and what the gradient needs: mean and variance used (TensorFlow's reserves)."""
+    """y, running mean and variance, and what the gradient reads: the mean and variance used (TensorFlow's reserves)."""
     axes = _others(x.shape, data_format)
     there = _along_channels(x.shape, data_format)
     values = x.astype(scale.dtype)
@@ -227,9 +234,9 @@ def _fused_batch_norm(x, scale, offset, mean, variance, *, epsilon, exponential_
 
 @gradient(_fused_batch_norm)
 def _(op, dy, dnew_mean, dnew_variance, dm, dv):
-    """With s = 1/√(v + ε) and c = x − m: dβ = Σ dy, dγ = s·Σ dy·c, dx = γ·s·(dy − dβ/n − c·s·dγ/n); if m and v are given
-    numbers, dx = γ·s·dy, dm = −γ·s·dβ, dv = −γ·s²·dγ/2. To this comes what the other results send: dx = dm/n + 2·c·dv/n.
-    (TensorFlow drops this, and the gradients to given moments.)
+    """With s = 1/√(v + ε) and c = x − m: dβ = Σ dy, dγ = s·Σ dy·c, dx = γ·s·(dy − dβ/n − c·s·dγ/n); if m and v are
+    given numbers, dx = γ·s·dy, dm = −γ·s·dβ, dv = −γ·s²·dγ/2. To this comes what the other results send: dx =
+    dm/n + 2·c·dv/n. (TensorFlow drops this, and the gradients to given moments.)
     """
     x, scale = op.inputs[:2]
     m, v = op.outputs[3:]
@@ -239,10 +246,9 @@ def _(op, dy, dnew_mean, dnew_variance, dm, dv):
     centred = cast(x, scale.dtype) - restored(m, shape, axes)
     dx = dscale = doffset = dmean = dvariance = None
     if training:
-        dm = _total(dm, dnew_mean * share)
-        dv = _total(dv, dnew_variance * (share * count / max(count - 1, 1)))
-        if share != 1:
-            dmean, dvariance = dnew_mean * (1 - share), dnew_variance * (1 - share)
+        dmean, dvariance = _scaled(dnew_mean, 1 - share), _scaled(dnew_variance, 1 - share)
+        dm = _total(dm, _scaled(dnew_mean, share))
+        dv = _total(dv, _scaled(dnew_variance, share * count / max(count - 1, 1)))
     else:
         dm, dv = _total(dm, dnew_mean), _total(dv, dnew_variance)
     if not is_zeros(dy):
@@ -274,14 +280,15 @@ def fused_batch_norm(
 ):  # fmt: skip
     """Batch normalisation of images (or volumes) `x` per channel: `(y, running_mean, running_variance)`.
 
-    y = (x − m) · scale / √(v + epsilon) + offset. In training m and v are the moments of the batch; the running moments
-    are (1 − f)·`mean` + f·(batch mean), f = `exponential_avg_factor`, the batch's variance with n − 1 in place of n. Else
-    m and v are `mean` and `variance`. `x` is float16, bfloat16 or float32 with the rest float32, or all are float64.
+    y = (x − m) · scale / √(v + epsilon) + offset. In training m and v are the moments of the batch; the running
+    moments are (1 − f)·`mean` + f·(batch mean), f = `exponential_avg_factor`, the batch's variance with n − 1 in
+    place of n. Else m and v are `mean` and `variance`. `x` is float16, bfloat16 or float32 with the rest float32, or
+    all are float64.
     """
     if (not is_training or exponential_avg_factor != 1) and (mean is None or variance is None):
         raise ValueError(
-            "Both `mean` and `variance` must be a 1D tensor when `is_training` is False or `exponential_avg_factor` != 1.0. "
-            f"Received: `mean` {mean!r} and `variance` {variance!r}"
+            "Both `mean` and `variance` must be a 1D tensor when `is_training` is False or `exponential_avg_factor` "
+            f"!= 1.0. Received: `mean` {mean!r} and `variance` {variance!r}"
         )
     x, scale, offset = tensor(x), tensor(scale), tensor(offset)
     nothing = host_constant(np.zeros(0, scale.dtype.numpy))  # TensorFlow's sign that a moment is not given
@@ -309,7 +316,8 @@ def _layer_norm_avals(x, scale, offset, begin, epsilon):
 
 @op("LayerNorm", infer=_layer_norm_avals, saves="x scale y1 y2")
 def layer_norm(x, scale, offset, *, begin, epsilon):
-    """`x` normalised over its axes from `begin` on: (x − m) · scale / √(v + epsilon) + offset, with its mean and 1/√(v + ε).
+    """`x` normalised over its axes from `begin` on: (x − m) · scale / √(v + epsilon) + offset, with its mean and
+    1/√(v + ε).
 
     `scale` and `offset` have the shape of those axes. The moments are float32 for 16-bit types.
     """
@@ -358,7 +366,9 @@ def _(op, dy, dm, ds):
 def _images(input, **attributes):
     require(input, FLOATING)
     if input.ndim != 4:
-        raise invalid(f"in must be 4-dimensional: [batch, height, width, channels], received shape {list(input.shape)}.")
+        raise invalid(
+            f"in must be 4-dimensional: [batch, height, width, channels], received shape {list(input.shape)}."
+        )
     return input
 
 

@@ -6,10 +6,12 @@ from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.arithmetic import abs, maximum, rsqrt, sqrt, square
-from gradtape._src.ops.array import squeeze
+from gradtape._src.ops.array import reshape, squeeze, transpose
 from gradtape._src.ops.complex import complex, conj, imag, real
+from gradtape._src.ops.decompositions import svd
 from gradtape._src.ops.elementary import pow
 from gradtape._src.ops.reduction import reduce_max, reduce_sum
+from gradtape._src.ops.shapes import axis_of
 
 MATRIX_NORMS = ("euclidean", "fro", 1, 2, np.inf)
 
@@ -37,7 +39,7 @@ def _norm(x, ord, axis, of_matrix):
     if ord in ("euclidean", "fro") or (ord == 2 and not of_matrix):
         return sqrt(reduce_sum(x * conj(x), axis, keepdims=True))
     if of_matrix and ord == 2:
-        raise NotImplementedError
+        return _largest_singular_value(x, axis)
     size = abs(x)
     if of_matrix:
         summed, largest = axis if ord == 1 else axis[::-1]
@@ -47,6 +49,16 @@ def _norm(x, ord, axis, of_matrix):
     if ord == np.inf:
         return reduce_max(size, axis, keepdims=True)
     return pow(reduce_sum(pow(size, ord), axis, keepdims=True), 1.0 / ord)
+
+
+def _largest_singular_value(x, axes):
+    """The largest singular value of the matrices in two axes of `x`, which are kept."""
+    rank = x.ndim
+    rows, columns = [axis_of(a, rank) for a in axes]
+    order = (*[a for a in range(rank) if a not in (rows, columns)], rows, columns)
+    largest = reduce_max(svd(transpose(x, order), compute_uv=False), -1)
+    shape = tuple(x.shape)
+    return reshape(largest, [1 if a in (rows, columns) else shape[a] for a in range(rank)])
 
 
 @public

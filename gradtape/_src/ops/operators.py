@@ -18,14 +18,21 @@ from gradtape._src.ops.rounding import round as rounded
 
 def _pair(function):
     """A function of two tensors as an operator and its reflected form."""
-    return public(lambda self, other: function(self, other)), public(lambda self, other: function(other, self))
+
+    def reflected(self, other):
+        try:
+            return function(other, self)
+        except BaseException as error:
+            cut(error)
+            raise
+
+    return function, reflected
 
 
 def _division():
     """`/`: most of it is between floats, where it is one op."""
     between_floats, of_any = binary_operator(arithmetic.truediv), _pair(arithmetic.truediv)
 
-    @public
     def forward(self, other):
         return (between_floats if self.dtype.numpy.kind == "f" else of_any)[0](self, other)
 

@@ -161,7 +161,7 @@ def _of_winners(x, values, ways):
 
 
 def _maxima(types, rank):
-    """Define a maximum pool of `rank` spatial axes, its gradient, and the transpose of that; returns the first two."""
+    """Define a maximum pool of `rank` spatial axes, its gradient, and the transpose of that; returns the three functions."""
     infer = functools.partial(_pool_aval, rank, ORDERED)
 
     @op(types[0], infer=infer, saves="input y")
@@ -197,7 +197,7 @@ def _maxima(types, rank):
                 transpose(image, maxima, dy, **_geometry_of(op)) if needs_cotangent else None,
             )
 
-    return pool, to_input
+    return pool, to_input, to_output
 
 
 _max_types = {
@@ -291,7 +291,7 @@ def _to_all(dy, ways):
 
 
 def _averages(types, rank):
-    """Define a mean pool of `rank` spatial axes and its transpose; returns the first."""
+    """Define a mean pool of `rank` spatial axes and its gradient; returns the two functions."""
     infer = functools.partial(_pool_aval, rank, FLOATING)
 
     @op(types[0], infer=infer)
@@ -317,7 +317,7 @@ def _averages(types, rank):
     def _(op, dx):
         return pool(dx, **_geometry_of(op))
 
-    return pool
+    return pool, to_input
 
 
 _mean_types = {2: ("AvgPool", "AvgPoolGrad"), 3: ("AvgPool3D", "AvgPool3DGrad")}
@@ -449,7 +449,7 @@ def avg_pool(input, ksize, strides, padding, data_format=None, name=None):
 @public
 def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
     """The mean over a window moving over one axis: `input` [batch, width, channels]; see `avg_pool2d`."""
-    return _over_one_axis(MEANS[2], input, ksize, strides, _named(padding), data_format)
+    return _over_one_axis(MEANS[2][0], input, ksize, strides, _named(padding), data_format)
 
 
 @public
@@ -459,13 +459,13 @@ def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
     `ksize` and `strides` are one int, two, or four. `padding` is "SAME" or "VALID"; cells of the padding are not
     counted. The dtype, which is floating, stays.
     """
-    return MEANS[2](input, **_geometry(2, ksize, strides, _named(padding), data_format))
+    return MEANS[2][0](input, **_geometry(2, ksize, strides, _named(padding), data_format))
 
 
 @public
 def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
     """The mean over a window moving over three axes: `input` [batch, depth, height, width, channels]; see `avg_pool2d`."""
-    return MEANS[3](input, **_geometry(3, ksize, strides, _named(padding), data_format))
+    return MEANS[3][0](input, **_geometry(3, ksize, strides, _named(padding), data_format))
 
 
 @public
@@ -497,7 +497,7 @@ def pool(input, window_shape, pooling_type, strides=None, padding="VALID", data_
         )
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f"{rank}-D {pooling_type} pooling is not supported: pooling_type is 'MAX' or 'AVG'.")
-    pools = {plane: function for plane, (function, _) in MAXIMA.items()} if pooling_type == "MAX" else MEANS
+    pools = MAXIMA if pooling_type == "MAX" else MEANS
     if rank == 1:
-        return _over_one_axis(pools[2], input, window, steps, padding, data_format, rates)
-    return pools[rank](input, **_geometry(rank, window, steps, padding, data_format, rates))
+        return _over_one_axis(pools[2][0], input, window, steps, padding, data_format, rates)
+    return pools[rank][0](input, **_geometry(rank, window, steps, padding, data_format, rates))

@@ -24,7 +24,9 @@ class _Slot:
 
 
 def element_text(value):
-    """One element as TensorFlow writes it: as few digits as tell it from its neighbours, of 6 or 9 (float64: 15 or 17)."""
+    """One element as TensorFlow writes it: as few digits as tell it from its neighbours, of 6 or 9 (float64: 15 or
+    17).
+    """
     if isinstance(value, bytes):
         return f'"{value.decode(errors="replace")}"'
     if isinstance(value, (bool, np.bool_)):
@@ -44,8 +46,8 @@ def array_text(array, summarize=3):
     edge = sys.maxsize if summarize is None or summarize < 0 else summarize
 
     def write(part, depth):
-        if not part.ndim:
-            return element_text(part[()])
+        if not isinstance(part, np.ndarray):
+            return element_text(part)
         count = len(part)
         pieces = [write(part[i], depth + 1) for i in range(builtins.min(edge, count))]
         pieces += ["..."] if count > 2 * edge else []
@@ -53,7 +55,7 @@ def array_text(array, summarize=3):
         gap = "\n" * (part.ndim - 1) + " " * (depth + 1) if part.ndim > 1 else " "
         return f"[{gap.join(pieces)}]"
 
-    return write(array, 0)
+    return write(array if array.ndim else array[()], 0)
 
 
 def _template(values, sep):
@@ -93,8 +95,8 @@ def _writer(stream):
     if callable(stream):  # a function of a logger
         return lambda text: stream(text.removesuffix("\n"))
     raise ValueError(
-        f"Unsupported output stream, logging level, or file: {stream!r}. Give sys.stdout, sys.stderr or another stream, a "
-        "function of a logger such as logging.info, or 'file://<path>'."
+        f"Unsupported output stream, logging level, or file: {stream!r}. Give sys.stdout, sys.stderr or another "
+        "stream, a function of a logger such as logging.info, or 'file://<path>'."
     )
 
 

@@ -1,4 +1,5 @@
-"""Normal, uniform and shuffled: stateful functions, which draw anew at each call, and stateless ones, which a seed determines.
+"""Normal, uniform and shuffled: stateful functions, which draw anew at each call, and stateless ones, which a seed
+determines.
 
 Both are the same kernels of a key, which is made of a seed of two integers (see `seeds`, `threefry`). Reproducible for
 a seed, on every device; the numbers are not TensorFlow's.
@@ -64,7 +65,7 @@ def _key_aval(seed):
 
 @op("StatelessRandomGetKeyCounter", infer=_key_aval)
 def _key(seed):
-    return threefry.hashed(seed.astype(jnp.int64))
+    return threefry.key_of(seed.astype(jnp.int64))
 
 
 not_differentiable(_key, because="a seed is made of integers")
@@ -194,15 +195,15 @@ def _draw_integers(source, shape, minval, maxval, dtype):
         raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
     if (minval is None) != (maxval is None):
         raise ValueError(
-            f"For integer `dtype` argument {dtype!r}, argument `minval` and `maxval` must be both None or not None. Got "
-            f"`minval`={minval} and `maxval`={maxval}."
+            f"For integer `dtype` argument {dtype!r}, argument `minval` and `maxval` must be both None or not None. "
+            f"Got `minval`={minval} and `maxval`={maxval}."
         )
     if minval is None:
         return _any_integers(_key(source), shape=shape, dtype=dtype.numpy)
     if dtype.is_unsigned:
         raise ValueError(
-            f"Argument `dtype` got invalid value {dtype!r} when argument `minval` is not None. Please don't use unsigned "
-            "integers in this case: cast signed ones, or give None for both bounds."
+            f"Argument `dtype` got invalid value {dtype!r} when argument `minval` is not None. Please don't use "
+            "unsigned integers in this case: cast signed ones, or give None for both bounds."
         )
     bounds = tensor(minval, dtype), tensor(maxval, dtype)
     for name, bound in zip(("minval", "maxval"), bounds, strict=True):
@@ -225,7 +226,7 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=Non
 
 @public
 def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
-    """Numbers uniform in [minval, maxval), where None stands for 1. Floating; or int32, int64, which need a `maxval`."""
+    """Numbers uniform in [minval, maxval), where None stands for 1: floating, or integers, which need a `maxval`."""
     return draw_uniform(Own(seed), shape, minval, maxval, dtype, FLOATING + INDEX)
 
 
@@ -256,7 +257,10 @@ def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, 
 
 @sampler("StatelessShuffle", "RandomShuffle", infer=lambda key, size: aval((size,), np.dtype(np.int32)))
 def _permutation(key, *, size):
-    return jnp.argsort(threefry.bits64(key, (size,))).astype(jnp.int32)
+    """The numbers 0 to size − 1 in random order: random words, with the number in the lowest bits, sorted."""
+    mask = np.uint64(2 ** size.bit_length() - 1)
+    words = (threefry.bits64(key, (size,)) & ~mask) | lax.iota(jnp.uint64, size)
+    return (lax.sort(words) & mask).astype(jnp.int32)
 
 
 not_differentiable(*_permutation, because=WHOLE)

@@ -4,6 +4,7 @@ A reduction's `axis` is None (all axes), an int or several; a tensor's value is 
 `keepdims` keeps the reduced axes with extent 1. An axis out of range or named twice is an InvalidArgumentError.
 """
 
+import functools
 from math import prod
 
 import jax.numpy as jnp
@@ -46,13 +47,18 @@ def _like_input(input, axis, keepdims):
     return aval(reduced(input.shape, axis, keepdims), input.dtype)
 
 
+@functools.lru_cache(maxsize=1024)
+def _axes(axis, rank):
+    return axes_of(axis, rank)
+
+
 def reduction_axes(axis, rank):
     """What a user gave as `axis`, as a sorted tuple of axes ≥ 0."""
-    if axis is None:
-        return tuple(range(rank))
+    if axis is None or type(axis) is int:
+        return _axes(axis, rank)
     if isinstance(axis, float):
         raise TypeError(f"Cannot convert {axis!r} to EagerTensor of dtype int32: axis must be an integer, or several.")
-    return axes_of(axis if isinstance(axis, int) else convert.static_list(axis, "axis"), rank)
+    return _axes(convert.static_list(axis, "axis"), rank)
 
 
 def _reduce(function, input_tensor, axis, keepdims):

@@ -1,10 +1,10 @@
 """Seeds of random ops: the global seed, the op's own, and how often it was drawn.
 
-A seed is int64[2]: which stream of numbers, and the how-manieth draw from it. It is a leaf of the program, so that every
-step of a training loop is the same program, and computing a draw again gives the same numbers.
+A seed is int64[2]: which stream of numbers, and the how-manieth draw from it. It is a leaf of the program, so that
+every step of a training loop is the same program, and computing a draw again gives the same numbers.
 
-The global seed is the process's, as TensorFlow's is; threads that draw at the same time share its count, so their numbers
-depend on their order. For numbers that do not, use a `Generator` or the stateless functions in each thread.
+The global seed is the process's, as TensorFlow's is; threads that draw at the same time share its count, so their
+numbers depend on their order. For numbers that do not, use a `Generator` or the stateless functions in each thread.
 """
 
 import contextlib
@@ -45,7 +45,9 @@ class Global:
         self.seed, self.streams = seed, {}
 
     def stream(self, kind, seed):
-        """The stream of ops of type `kind` with their own `seed`; with None, the one that all ops without a seed share."""
+        """The stream of ops of type `kind` with their own `seed`; with None, the one that all ops without a seed
+        share.
+        """
         key = None if seed is None else (kind, seed)
         with _lock:
             found = self.streams.get(key)
@@ -78,7 +80,8 @@ def plain(seed):
 
 @public
 def set_seed(seed):
-    """Set the global seed: what random ops give from here on depends on it, on their own seeds and on how often they ran.
+    """Set the global seed: what random ops give from here on depends on it, on their own seeds and on how often they
+    ran.
 
     An op with its own seed has a count of its own, ops without one share one; this starts them all again. None: ops
     without a seed of their own give other numbers each time the program runs.

@@ -81,7 +81,7 @@ def where(condition, x=None, y=None, name=None):
         return ran(_where, condition)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
-    return emit(_select.op, (_as_bool(condition).node, *operands(_select.op, (x, y))))
+    return emit(_select.op, (_as_bool(condition).node, *operands(_select.op, (x, y), 1)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ class UniqueWithCounts(NamedTuple):
 
     y: Tensor
     idx: Tensor
-    count: Tensor
+    count: Tensor  # type: ignore[assignment]  # TensorFlow's name
 
 
 class ListDiff(NamedTuple):

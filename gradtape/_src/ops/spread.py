@@ -12,7 +12,7 @@ import numpy as np
 
 from gradtape._src.core.aval import aval
 from gradtape._src.core.define import gradient, op
-from gradtape._src.core.tensor import shape_of
+from gradtape._src.core.tensor import emit, shape_of
 from gradtape._src.ops.array import _broadcast_to, _reshape, broadcast_source
 from gradtape._src.ops.einsum import einsum
 from gradtape._src.ops.window import spatial_axes, sweeps
@@ -24,11 +24,31 @@ def constant_over(dy, axes):
         return None
     source = broadcast_source(dy, axes)
     if source is None:
+        source = _source_before_reshape(dy, axes)
+    if source is None:
         return None
     kept = tuple([extent for axis, extent in enumerate(shape_of(source)) if axis not in axes])
     wanted = tuple([extent for axis, extent in enumerate(shape_of(dy)) if axis not in axes])
     source = _reshape(source, shape=kept)
     return source if kept == wanted else _broadcast_to(source, shape=wanted)
+
+
+def _source_before_reshape(dy, axes):
+    """As `broadcast_source`, where a broadcast was reshaped by axes of extent 1 only, as by the gradient of squeeze."""
+    node = dy.node
+    if node.op is not _reshape.op or node.inputs is None:
+        return None
+    (before,) = node.inputs
+    if before.op is not _broadcast_to.op or before.inputs is None:
+        return None
+    (source,) = before.inputs
+    have = (1,) * (before.aval.ndim - source.aval.ndim) + source.aval.shape
+    kept = [extent for extent, whole in zip(have, before.aval.shape, strict=True) if whole != 1]
+    if [extent for extent in node.aval.shape if extent != 1] != [extent for extent in before.aval.shape if extent != 1]:
+        return None
+    kept = iter(kept)
+    shape = tuple([1 if whole == 1 else next(kept) for whole in node.aval.shape])
+    return None if any(shape[axis] != 1 for axis in axes) else emit(_reshape.op, (source,), (shape,))
 
 
 def _meetings(ways, dtype):
@@ -86,7 +106,7 @@ def _(op, dy):
 
 
 def filter_of_constant(image, dy, filter_shape, geometry):
-    """The filter's gradient, of `filter_shape`, for a cotangent `dy` [N, outputs] that is the same at every place."""
+    """The gradient of a filter [*window, channels / groups, outputs], for a `dy` [N, outputs] that is the same everywhere."""
     *window, inputs, outputs = filter_shape
     sums = _window_sum(image, window=tuple(window), **geometry)
     batch, channels = shape_of(sums)[0], shape_of(sums)[-1]
@@ -97,7 +117,7 @@ def filter_of_constant(image, dy, filter_shape, geometry):
 
 
 def input_of_constant(kernel, dy, input_shape, geometry):
-    """The input's gradient, of `input_shape`, for a cotangent `dy` [N, outputs] that is the same at every place."""
+    """The gradient of the image, of `input_shape`, for a `dy` [N, outputs] that is the same everywhere."""
     *window, inputs, outputs = shape_of(kernel)
     batch, channels = shape_of(dy)[0], input_shape[spatial_axes(geometry["data_format"])[1]]
     groups = channels // inputs

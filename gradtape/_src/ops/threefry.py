@@ -1,7 +1,7 @@
 """Random bits: Threefry-2x32 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
 
-A key is uint32[2]. For one key the bits, and the numbers made of them, are those of `jax.random`; the rounds are written
-out here, so that XLA puts them into the loop that uses the numbers.
+A key is uint32[2]. For one key the bits, and the numbers made of them, are those of `jax.random`; the rounds are
+written out here, so that XLA puts them into the loop that uses the numbers.
 """
 
 import math
@@ -31,13 +31,21 @@ def threefry(key, x0, x1):
     return x0, x1
 
 
-def hashed(words):
-    """The key, uint32[2], of a sequence of at least two words, an int64 or uint64 array: a word enciphered by the last."""
-    halves = lax.bitcast_convert_type(words, jnp.uint32)
-    key = halves[0]
-    for row in range(1, words.shape[0]):
-        key = jnp.stack(threefry(key, halves[row, 0], halves[row, 1]))
-    return key
+def _mixed(z):
+    """A step of SplitMix64 (Steele, Lea and Flood, 2014): uint64 to uint64, one to one, each bit depends on all."""
+    z = z + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def key_of(words):
+    """The key, uint32[2], of a few words, a vector of int64; those that differ in one word only have different keys."""
+    words = lax.bitcast_convert_type(words, jnp.uint64)
+    state = _mixed(words[0])
+    for i in range(1, words.shape[0]):
+        state = _mixed(state + words[i])
+    return jnp.stack([state >> np.uint64(32), state & np.uint64(2**32 - 1)]).astype(jnp.uint32)
 
 
 def _blocks(key, shape):
@@ -75,7 +83,7 @@ def uniform(key, shape, dtype):
 
 def _normal_between(key, shape, dtype, low, high):
     """√2·erfinv(u) for u uniform in (`low`, `high`): standard normal numbers, between two quantiles."""
-    low = np.nextafter(np.array(low, dtype), np.array(0, dtype))
+    low = np.nextafter(np.array(low, dtype), np.array(0, dtype))  # host-side: a bound, in the dtype of the numbers
     u = jnp.maximum(uniform(key, shape, dtype) * (np.array(high, dtype) - low) + low, low)
     return jnp.array(math.sqrt(2), dtype) * lax.erf_inv(u)
 

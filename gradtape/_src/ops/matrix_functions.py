@@ -1,0 +1,192 @@
+"""Functions of square matrices (exponential, logarithm, square root), pseudoinverses and ranks."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import public
+from gradtape._src.ops.array import expand_dims, reshape, zeros
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.compare import greater
+from gradtape._src.ops.creation import eye
+from gradtape._src.ops.decompositions import svd
+from gradtape._src.ops.diagonals import adjoint
+from gradtape._src.ops.einsum import einsum
+from gradtape._src.ops.floats import wide
+from gradtape._src.ops.joining import concat
+from gradtape._src.ops.linalg import check_matrix, solve, square
+from gradtape._src.ops.matmul import matmul
+from gradtape._src.ops.reduction import reduce_max, reduce_sum
+from gradtape._src.ops.shapes import COMPLEX, require
+
+
+def _each(function, x):
+    """A function of one matrix, over the batch in front."""
+    flat = x.reshape(-1, *x.shape[-2:])
+    return jax.vmap(function)(flat).reshape(x.shape)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The exponential
+
+
+@op("MatrixExponential", infer=square, saves="input")
+def expm(input):
+    """The exponential of square matrices, by scaling, a Padé approximant and squaring. NaN where it overflows by far."""
+    if not input.size:
+        return input
+    return jax.scipy.linalg.expm(wide(input), max_squarings=64).astype(input.dtype)
+
+
+@gradient(expm)
+def _(op, dy):
+    # exp [[Aᴴ, dy], [0, Aᴴ]] has the derivative of exp at Aᴴ in the direction dy, which is dA, as its upper right block.
+    # Higham, "Functions of Matrices" (2008), equation 10.43.
+    a = adjoint(op.inputs[0])
+    n = a.shape[-1]
+    above = concat([a, dy], -1)
+    below = concat([zeros(a.shape, a.dtype), a], -1)
+    return expm(concat([above, below], -2))[..., :n, n:]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The square root and the logarithm
+
+
+@op("MatrixSquareRoot", infer=square, saves="y")
+def sqrtm(input):
+    """The principal square root of square matrices; NaN where it is not real, for real ones."""
+    if not input.size:
+        return input
+    root = _each(jax.scipy.linalg.sqrtm, wide(input))
+    if jnp.issubdtype(input.dtype, jnp.complexfloating):
+        return root.astype(input.dtype)
+    size = jnp.max(jnp.abs(root), axis=(-2, -1), keepdims=True)
+    is_real = jnp.abs(jnp.imag(root)) <= 1e3 * jnp.finfo(root.dtype).eps * size
+    is_real = jnp.all(is_real, axis=(-2, -1), keepdims=True)
+    return jnp.where(is_real, jnp.real(root), jnp.nan).astype(input.dtype)
+
+
+@gradient(sqrtm)
+def _(op, dy):  # Rᴴ dA + dA Rᴴ = dy, as a linear system for the elements of dA, row by row
+    root = adjoint(op.outputs[0])
+    shape, n = root.shape, root.shape[-1]
+    identity = eye(n, dtype=root.dtype)
+    system = einsum("...ij,kl->...ikjl", root, identity) + einsum("ij,...lk->...ikjl", identity, root)
+    system = reshape(system, (*shape[:-2], n * n, n * n))
+    return reshape(solve(system, reshape(dy, (*shape[:-2], n * n, 1))), shape)
+
+
+def _log_rule(input):
+    square(input)
+    require(input, COMPLEX)
+    return input
+
+
+def _log_of_one(x):
+    """The logarithm of a complex matrix: square roots until it is near 1, then a Gauss-Legendre rule, scaled back.
+
+    Higham, "Functions of Matrices" (2008), section 11.4.
+    """
+    triangular, basis = jax.scipy.linalg.schur(x, output="complex")
+    one = jnp.eye(x.shape[-1], dtype=x.dtype)
+
+    def far(state):
+        count, root = state
+        return (jnp.linalg.norm(root - one, 1) > 0.25) & (count < 60)
+
+    def halved(state):
+        count, root = state
+        return count + 1, jax.scipy.linalg.sqrtm(root)
+
+    count, root = lax.while_loop(far, halved, (jnp.array(0, jnp.int32), triangular))
+    rest = root - one
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    total = jnp.zeros_like(rest)
+    for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
+        total = total + float(weight) * jnp.linalg.solve(one + float(node) * rest, rest)
+    scale = (2.0 ** count.astype(jnp.finfo(x.dtype).dtype)).astype(x.dtype)
+    return scale * (basis @ total @ jnp.conj(basis.T))
+
+
+# TensorFlow has no gradient for it either: LookupError.
+@op("MatrixLogarithm", infer=_log_rule)
+def logm(input):
+    """The principal logarithm of square complex matrices that have an inverse. It has no gradient (LookupError)."""
+    return _each(_log_of_one, input) if input.size else input
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Pseudoinverses and ranks
+
+
+def _pinv_rule(a, rcond):
+    check_matrix(a)
+    return aval((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
+
+
+@op("PseudoInverse", infer=_pinv_rule, saves="a y", mixed=True)
+def _pinv(a, rcond):
+    shape = (*a.shape[:-2], a.shape[-1], a.shape[-2])
+    if not a.size:
+        return jnp.zeros(shape, dtype=a.dtype)
+    u, s, vh = jnp.linalg.svd(wide(a), full_matrices=False)
+    kept = s > rcond[..., None].astype(s.dtype) * s[..., :1]
+    inverse = jnp.where(kept, 1 / jnp.where(kept, s, jnp.ones_like(s)), jnp.zeros_like(s)).astype(u.dtype)
+    v, uh = jnp.conj(jnp.swapaxes(vh, -1, -2)), jnp.conj(jnp.swapaxes(u, -1, -2))
+    return ((v * inverse[..., None, :]) @ uh).astype(a.dtype)
+
+
+@gradient(_pinv)
+def _(op, dy):
+    # dA = −Yᴴ dy Yᴴ + (1 − A Y) dyᴴ Y Yᴴ + Yᴴ Y dyᴴ (1 − Y A), where the rank stays as it is.
+    # Golub and Pereyra, "The differentiation of pseudo-inverses" (1973).
+    (a, _), (y,) = op.inputs, op.outputs
+    first = matmul(matmul(y, dy, adjoint_a=True), y, adjoint_b=True)
+    left = matmul(matmul(dy, y, adjoint_a=True), y, adjoint_b=True)
+    right = matmul(y, matmul(y, dy, adjoint_b=True), adjoint_a=True)
+    return left - matmul(a, matmul(y, left)) + right - matmul(matmul(right, y), a) - first, None
+
+
+def _check_float(a):
+    if not (a.dtype.is_floating or a.dtype.is_complex):
+        raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {a.dtype.name}). Use tf.cast.")
+
+
+@public
+def pinv(a, rcond=None, validate_args=False, name=None):
+    """The pseudoinverse of Moore and Penrose of matrices [..., m, n]: [..., n, m].
+
+    Singular values up to `rcond` times the largest count as 0; `rcond` (a scalar or [...]) is by default 10·max(m, n) times
+    the dtype's resolution. The gradient holds where the rank does not change.
+    """
+    a = tensor(a)
+    _check_float(a)
+    check_matrix(a.node.aval)
+    kind = a.dtype.real_dtype
+    if rcond is None:
+        rcond = 10.0 * max(a.shape[-2:]) * float(np.finfo(kind.as_numpy_dtype).eps)
+    return _pinv(a, rcond if is_tensor(rcond) else tensor(rcond, kind))
+
+
+@public
+def matrix_rank(a, tol=None, validate_args=False, name=None):
+    """How many singular values of matrices [..., m, n] exceed `tol`: an int32 for each.
+
+    By default `tol` is max(m, n) times the dtype's resolution times the largest singular value.
+    """
+    a = tensor(a)
+    _check_float(a)
+    check_matrix(a.node.aval)
+    s = svd(a, compute_uv=False)
+    if tol is None:
+        resolution = float(np.finfo(s.dtype.as_numpy_dtype).eps)
+        tol = reduce_max(s, -1, keepdims=True) * (resolution * max(a.shape[-2:]))
+    else:
+        tol = expand_dims(tensor(tol, hint=s.dtype), -1)
+    return reduce_sum(cast(greater(s, tol), dtypes.int32), -1)

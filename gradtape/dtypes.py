@@ -1,0 +1,30 @@
+"""Types of elements: `tf.dtypes`."""
+
+from gradtape._src.compat.names import missing as _missing
+from gradtape._src.core.dtypes import (
+    DType as DType,
+    as_dtype as as_dtype,
+    bfloat16 as bfloat16,
+    bool as bool,
+    complex64 as complex64,
+    complex128 as complex128,
+    double as double,
+    float16 as float16,
+    float32 as float32,
+    float64 as float64,
+    half as half,
+    int8 as int8,
+    int16 as int16,
+    int32 as int32,
+    int64 as int64,
+    string as string,
+    uint8 as uint8,
+    uint16 as uint16,
+    uint32 as uint32,
+    uint64 as uint64,
+)
+from gradtape._src.ops.cast import cast as cast
+from gradtape._src.ops.clip import saturate_cast as saturate_cast
+from gradtape._src.ops.complex import complex as complex
+
+__getattr__ = _missing(__name__)

@@ -1,0 +1,97 @@
+"""What of the array ops is structure and what an operand; what runs at once; which cotangents stay broadcasts."""
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+from gradtape._src.core import engine
+from tests.ops.spy import recorded
+from tests.ops.table import real
+
+X = tf.constant(np.arange(60.0, dtype="float32").reshape(20, 3))
+V = tf.Variable(X)
+
+# Called with 3, 4 and 5: one compiled program each.
+OPERANDS = {
+    "an index": lambda i: X[i],
+    "an index from the end": lambda i: X[-i, -1],
+    "a slice": lambda i: X[i : i + 4],
+    "strides": lambda i: X[i : i + 9 : 3, ::-1],
+    "strides downwards": lambda i: X[i + 8 : i : -2],
+    "tf.slice": lambda i: tf.slice(X, [i, 0], [5, 2]),
+    "tf.strided_slice": lambda i: tf.strided_slice(X, [i], [i + 2]),
+    "a slice of a variable": lambda i: V[2 * i : 2 * i + 3],
+    "assignment to a slice": lambda i: V[i : i + 2].assign(tf.ones([2, 3])).read_value(),
+    "roll": lambda i: tf.roll(X, i, axis=0),
+    "fill": lambda i: tf.fill([2, 3], float(i)),
+    "a pad value": lambda i: tf.pad(X, [[1, 0], [0, 0]], constant_values=float(i)),
+    "one_hot values": lambda i: tf.one_hot([1, 0], 3, on_value=float(i)),
+    "where with a number": lambda i: tf.where(X > 9.0, X, float(i)),
+    "gather": lambda i: tf.gather(X, [i, 2 * i]),
+    "gather_nd": lambda i: tf.gather_nd(X, [[i, 0], [i, 1]]),
+    "scatter_nd": lambda i: tf.scatter_nd([[i], [0]], [1.0, 2.0], [9]),
+    "a mask of as many": lambda i: tf.boolean_mask(X[:6], np.arange(6) != i),
+}
+
+
+@pytest.mark.parametrize("call", OPERANDS.values(), ids=OPERANDS)
+def test_is_one_program(call):
+    for i in (3, 4):  # node by node, then compiled whole
+        call(i).numpy()
+    compiled = engine.counters.programs, engine.counters.kernels
+    call(5).numpy()
+    assert (engine.counters.programs, engine.counters.kernels) == compiled
+
+
+class TestMasksAreReadAndDataIsNot:
+    """The data stays in the pending program."""
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda x: tf.boolean_mask(x, [True, False, True]),
+            lambda x: x[tf.constant([True, False, True])],
+            lambda x: tf.dynamic_partition(x, [0, 1, 0], 2)[0],
+            lambda x: tf.dynamic_stitch([[1, 0, 2]], [x]),
+            lambda x: tf.repeat(x, [2, 0, 1], axis=0),
+            lambda x: tf.gather(x, [2, 0]),
+            lambda x: tf.tensor_scatter_nd_add(x, [[1]], [[1.0, 1.0]]),
+        ],
+    )
+    def test_data(self, call):
+        x = tf.constant(real(3, 2), tf.float32) * 2.0
+        y = call(x)
+        assert x.node.value is None
+        assert y.node.value is None
+
+    def test_mask(self):
+        x = tf.constant(real(3, 2), tf.float32)
+        mask = x[:, 0] > 0.0
+        _ = tf.boolean_mask(x, mask)
+        assert mask.node.value is not None
+
+
+@pytest.mark.parametrize(
+    "call, shape",
+    [
+        (lambda x: tf.transpose(x, [0, 2, 3, 1]), (2, 3, 4, 5)),
+        (lambda x: tf.concat([x, x * 2.0], -1), (2, 4, 5, 3)),
+        (lambda x: tf.stack([x, x * 2.0], 1), (2, 4, 3)),
+    ],
+    ids=["transpose", "concat", "stack"],
+)
+def test_a_broadcast_cotangent_stays_one(call, shape):
+    """Nothing of the size of `x` is split, sliced or transposed on the way back from a mean over space."""
+    x = tf.constant(real(*shape))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reduce_mean(call(x), axis=[1, 2])
+    with recorded() as seen:
+        gradient = tape.gradient(y, x)
+    assert gradient.shape == x.shape
+    moved = [
+        op.type
+        for op, _, avals, _ in seen
+        if op.type in ("SplitV", "Unpack", "Transpose") and avals[0].size >= x.node.aval.size
+    ]
+    assert moved == []

@@ -1,0 +1,318 @@
+"""Assertions, and what `tf.print` writes: TensorFlow's words and forms."""
+
+import io
+import logging
+import sys
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+from gradtape._src.core import engine
+
+Invalid = tf.errors.InvalidArgumentError
+check = tf.debugging
+ONES = tf.ones([2, 3])
+
+PASS = [
+    lambda: check.assert_equal([1, 2], tf.constant([1, 2])),
+    lambda: check.assert_equal(tf.constant([2.0, 2.0]), 2),
+    lambda: check.assert_equal(tf.zeros([0]), tf.zeros([0])),
+    lambda: check.assert_none_equal([1, 2], [2, 1]),
+    lambda: check.assert_less([0, 2], [1, 3]),
+    lambda: check.assert_less_equal([1, 2], [1, 3]),
+    lambda: check.assert_greater(2.0, 1.0),
+    lambda: check.assert_greater_equal([1, 3], [1, 2]),
+    lambda: check.assert_positive([1, 2]),
+    lambda: check.assert_negative([-1.0]),
+    lambda: check.assert_non_negative([0, 2]),
+    lambda: check.assert_non_positive([0, -2]),
+    lambda: check.assert_near([1.0, 2.0], [1.0, 2.1], rtol=0.1),
+    lambda: check.assert_near([1.0, 2.0], [1.0, 2.0000001]),
+    lambda: check.assert_near(tf.constant([1.0, 2.0], "float16"), tf.constant([1.0, 2.01], "float16")),
+    lambda: check.assert_near(tf.constant([1j]), tf.constant([1j + 1e-16])),
+    lambda: check.assert_rank(ONES, 2),
+    lambda: check.assert_rank(ONES, tf.constant(2)),
+    lambda: check.assert_rank_at_least(ONES, 1),
+    lambda: check.assert_rank_in(ONES, [0, 2]),
+    lambda: check.assert_scalar(3.0),
+    lambda: check.assert_type(ONES, tf.float32),
+    lambda: check.assert_integer([1]),
+    lambda: check.assert_proper_iterable([ONES]),
+    lambda: check.assert_same_float_dtype([ONES, None, tf.Variable(1.0)], tf.float32),
+    lambda: check.assert_shapes([(ONES, ("N", 3)), (tf.zeros([3, 2]), (None, "N")), (tf.zeros([2]), "N")]),
+    lambda: check.assert_shapes([(tf.zeros([2, 3, 4]), (..., 4)), (tf.zeros([2, 3, 4]), ["*", "3", "."])]),
+    lambda: check.assert_shapes([(1.0, ()), ([1.0], ()), (2.0, (1,)), (ONES, None), (1.0, (...,))]),
+    lambda: check.assert_shapes({}),
+    lambda: tf.Assert(True, ["fine"]),
+    lambda: check.Assert(tf.constant([True, True]), []),
+]
+
+
+@pytest.mark.parametrize("call", PASS)
+def test_what_holds_is_passed_over(call):
+    call()
+
+
+TWO_ROWS = r"\nFirst 2 elements of x:\n\[1 2\]\nFirst 2 elements of y:\n\[1 3\]"
+
+FAIL = [
+    (
+        lambda: check.assert_equal([1, 2], [1, 3], message="hello"),
+        r"^hello\nCondition x == y did not hold.\nIndices of first 1 different values:\n\[\[1\]\]\n"
+        r"Corresponding x values:\n\[2\]\nCorresponding y values:\n\[3\]" + TWO_ROWS,
+    ),
+    (
+        lambda: check.assert_equal(tf.range(10), tf.zeros([10], tf.int32), summarize=2),
+        r"Indices of first 2 different values:\n\[\[1\]\n \[2\]\]\nCorresponding x values:\n\[1 2\]\n.*\n\[0 0\]\n"
+        r"First 2 elements of x:\n\[0 1\]\n",
+    ),
+    (
+        lambda: check.assert_equal(tf.range(4), tf.zeros([4], tf.int32), summarize=-1),
+        r"First 4 elements of x:\n\[0 1 2 3\]",
+    ),
+    (
+        lambda: check.assert_equal(tf.range(3), 1),
+        r"did not hold.\nFirst 3 elements of x:\n\[0 1 2\]\nFirst 1 elements of y",
+    ),
+    (lambda: check.assert_equal(tf.range(3), tf.range(4)), r"Incompatible shapes: \[3\] vs. \[4\]"),
+    (lambda: check.assert_equal(tf.range(3), tf.range(3.0)), "cannot compute Equal as input #1"),
+    (lambda: check.assert_none_equal([1, 2], [1, 3]), r"x != y did not hold.\nIndices of first 1 .*\n\[\[0\]\]"),
+    (
+        lambda: check.assert_less([1, 2], [1, 3]),
+        r"x < y did not hold.\nIndices of first 1 different values:\n\[\[0\]\]",
+    ),
+    (lambda: check.assert_less_equal([1, 4], [1, 3]), r"x <= y did not hold.\nIndices of first 1 .*\n\[\[1\]\]"),
+    (lambda: check.assert_greater([1, 2], [1, 3], "m"), r"m\nCondition x > y did not hold.\nIndices of first 2 "),
+    (lambda: check.assert_greater_equal([1, 2], [1, 3]), r"x >= y did not hold.\nIndices of first 1 .*\n\[\[1\]\]"),
+    (lambda: check.assert_greater(1.0, np.nan), "x > y did not hold"),
+    (
+        lambda: check.assert_near([1.0, 2.0], [1.0, 2.1], message="m"),
+        r"m.  x and y not equal to tolerance rtol = 1.19\d*e-06, atol = 1.19\d*e-06\n"
+        r"x \(shape=\(2,\) dtype=float32\) = 1, 2\ny \(shape=\(2,\) dtype=float32\) = 1, 2.1$",
+    ),
+    (
+        lambda: check.assert_positive([1, -2], "m"),
+        r"m.  Condition x > 0 did not hold element-wise:\nx \(shape=\(2,\) dtype=int32\) = 1, -2",
+    ),
+    (lambda: check.assert_negative([-1.0, 0.0]), "Condition x < 0 did not hold element-wise"),
+    (lambda: check.assert_non_negative([-1.0, 0.0]), "Condition x >= 0 did not hold element-wise"),
+    (lambda: check.assert_non_positive([1.0, 0.0]), "Condition x <= 0 did not hold element-wise"),
+    (
+        lambda: tf.Assert(tf.constant(False), ["a", 1.5, tf.range(20)], summarize=2),
+        r"Expected 'tf.Tensor\(False, shape=\(\), dtype=bool\)' to be true. Summarized data: b'a'\n1.5\n0, 1, \.\.\.$",
+    ),
+]
+
+
+@pytest.mark.parametrize("call, message", FAIL)
+def test_what_does_not_hold_raises(call, message):
+    with pytest.raises(Invalid, match=message):
+        call()
+
+
+STATIC = [
+    (lambda: check.assert_near([1], [2]), ValueError, "int32 not inexact: .*Use assert_equal"),
+    (
+        lambda: check.assert_rank(ONES, 1, "m"),
+        ValueError,
+        r"m.  Tensor must have rank 1.  Received rank 2, shape \(2, 3\)",
+    ),
+    (lambda: check.assert_rank(ONES, 1.5), TypeError, "tensor must be of type tf.int32; got tf.float32"),
+    (lambda: check.assert_rank(ONES, [1]), ValueError, "Rank must be a scalar"),
+    (lambda: check.assert_rank_at_least(ONES, 3), ValueError, "must have rank at least 3.  Received rank 2"),
+    (lambda: check.assert_rank_in(ONES, [0, 3]), ValueError, r"must have rank in \(0, 3\).  Received rank 2"),
+    (lambda: check.assert_scalar([1]), ValueError, r"Expected scalar shape, saw shape: \(1,\)"),
+    (lambda: check.assert_type(1.0, tf.int32, "m"), TypeError, "m.  tensor must be of type tf.int32; got tf.float32"),
+    (
+        lambda: check.assert_integer(1.0),
+        TypeError,
+        'Expected "x" to be integer type.  Found: tensor of dtype <dtype: .float32',
+    ),
+    (lambda: check.assert_proper_iterable(ONES), TypeError, 'to be a "proper" iterable.  Found: <class .*EagerTensor'),
+    (lambda: check.assert_proper_iterable("a"), TypeError, 'to be a "proper" iterable.  Found: <class .str'),
+    (lambda: check.assert_proper_iterable(5), TypeError, "to be iterable.  Found: <class .int"),
+    (
+        lambda: check.assert_same_float_dtype([tf.constant(1.0), tf.constant(1.0, "float64")]),
+        ValueError,
+        "must be of the same type .*float32.* as tf.Tensor",
+    ),
+    (
+        lambda: check.assert_same_float_dtype([ONES], tf.float64),
+        ValueError,
+        r"must be of the same type \(<dtype: .float64.>\)",
+    ),
+    (
+        lambda: check.assert_same_float_dtype([tf.constant(1)]),
+        ValueError,
+        "Expected floating point type, got <dtype: .int32",
+    ),
+    (
+        lambda: check.assert_shapes([([1, 2], ("N",)), (tf.zeros([3, 2]), ("N", "Q"))]),
+        ValueError,
+        r"Specified by tensor shape=\(2,\) dtype=int32 dimension 0.  Tensor shape=\(3, 2\) dtype=float32 dimension 0 "
+        r"must have size 2.  Received size 3, shape \(3, 2\)",
+    ),
+    (
+        lambda: check.assert_shapes([([1, 2], (3,))], message="m"),
+        ValueError,
+        "m.  Specified explicitly.  .*must have size 3",
+    ),
+    (lambda: check.assert_shapes([([1, 2], ("N", "Q"))]), ValueError, "must have rank 2.  Received rank 1"),
+    (lambda: check.assert_shapes([(ONES, ("N",))]), ValueError, r"must have rank in \(0, 1\).  Received rank 2"),
+    (lambda: check.assert_shapes([(ONES, (..., 1, 2, 3))]), ValueError, "must have rank at least 3"),
+    (lambda: check.assert_shapes([(ONES, ("N", "N"))]), ValueError, "dimension 1 must have size 2.  Received size 3"),
+    (
+        lambda: check.assert_shapes([(ONES, (2, ...))]),
+        ValueError,
+        "index 1.  Symbol .* only allowed as the first entry",
+    ),
+    (lambda: check.assert_shapes([(ONES, 5)]), ValueError, "must be an iterable.  Received specified shape: 5"),
+]
+
+
+@pytest.mark.parametrize("call, error, message", STATIC)
+def test_shapes_and_dtypes_are_checked(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_results():
+    assert check.assert_equal(1, 1) is None
+    assert int(check.assert_scalar(3)) == 3
+    assert check.assert_same_float_dtype() is tf.float32
+    assert check.assert_same_float_dtype([tf.constant(1.0, "float16")]) is tf.float16
+
+
+@pytest.mark.parametrize("x, numeric", [(tf.constant(1), True), (tf.constant(1j), True), (tf.constant("a"), False)])
+def test_is_numeric(x, numeric):
+    assert check.is_numeric_tensor(x) is numeric
+
+
+def test_is_numeric_asks_for_tensors():
+    assert not check.is_numeric_tensor(tf.constant(True))
+    assert not check.is_numeric_tensor(1)
+
+
+def test_assertions_in_a_traced_function_are_recorded():
+    x = tf.constant([1.0, -1.0])
+    with engine.tracing() as trace:
+        check.assert_positive(x, "in a function")
+        tf.Assert(tf.reduce_any(x > 0), [x])
+    assert [(node.op.type, node.attrs) for node in trace.nodes if node.op.type == "Assert"] == [
+        ("Assert", ("in a function.  Condition x > 0 did not hold element-wise",)),
+        ("Assert", ("Expected a condition to be true",)),
+    ]
+
+
+def test_numerics_of_a_gradient_are_checked():
+    x = tf.constant(4.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.debugging.check_numerics(x, "here") * 2.0
+    assert float(tape.gradient(y, x)) == 2.0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# tf.print
+
+
+def printed(*values, **options):
+    stream = io.StringIO()
+    tf.print(*values, output_stream=stream, **options)
+    return stream.getvalue()
+
+
+def grid(*shape):
+    return tf.reshape(tf.range(int(np.prod(shape))), shape)
+
+
+WRITTEN = [
+    ((tf.constant(1),), "1"),
+    ((tf.constant(1.5), tf.constant([1, 2, 3])), "1.5 [1 2 3]"),
+    (("a", tf.constant("b"), tf.constant(["x", "y"])), 'a "b" ["x" "y"]'),
+    ((tf.range(6),), "[0 1 2 3 4 5]"),
+    ((tf.range(7),), "[0 1 2 ... 4 5 6]"),
+    ((grid(2, 7),), "[[0 1 2 ... 4 5 6]\n [7 8 9 ... 11 12 13]]"),
+    (
+        (grid(7, 2),),
+        "[[0 1]\n [2 3]\n [4 5]\n ...\n [8 9]\n [10 11]\n [12 13]]",
+    ),
+    ((grid(2, 2, 2),), "[[[0 1]\n  [2 3]]\n\n [[4 5]\n  [6 7]]]"),
+    (
+        (grid(2, 2, 2, 2),),
+        "[[[[0 1]\n   [2 3]]\n\n  [[4 5]\n   [6 7]]]\n\n\n [[[8 9]\n   [10 11]]\n\n  [[12 13]\n   [14 15]]]]",
+    ),
+    (
+        ([tf.constant(1), tf.constant(2)], {"b": [4, 5], "a": tf.constant(3)}, (tf.constant(1),)),
+        "[1, 2] {'a': 3, 'b': [4, 5]} (1,)",
+    ),
+    ((None, True, tf.constant(True), tf.constant([True, False])), "None True 1 [1 0]"),
+    ((tf.Variable([1.0, 2.0]), tf.Variable(3)), "[1 2] 3"),
+    ((tf.constant([1e-8, 1e8, 123456789.0, 0.1, 1 / 3]),), "[1e-08 1e+08 123456792 0.1 0.333333343]"),
+    ((tf.constant([1.0, 100000.0, 1e6, 1234567.0]),), "[1 100000 1e+06 1234567]"),
+    ((tf.constant(1 / 3, "float64"), tf.constant(3.14159265358979, "float64")), "0.33333333333333331 3.14159265358979"),
+    ((tf.constant([np.nan, np.inf, -np.inf, -0.0]),), "[nan inf -inf -0]"),
+    ((tf.constant(1.5, "bfloat16"), tf.constant(0.1, "float16")), "1.5 0.0999755859"),
+    ((tf.constant(1, "int8"), tf.constant(255, "uint8")), "1 255"),
+    ((tf.constant(1 + 2j),), "(1,2)"),
+    ((tf.zeros([0]),), "[]"),
+    ((np.arange(3), np.float32(1.5), 1e10, 0.1), "array([0, 1, 2]) np.float32(1.5) 10000000000.0 0.1"),
+    (("%s {}", tf.constant(1)), "%s {} 1"),
+    ((["a", tf.constant("b")],), "['a', \"b\"]"),
+    ((tf.constant([b"\xff"]),), '["�"]'),
+    ((tf.int32, tf.TensorShape([1, 2])), "tf.int32 TensorShape([1, 2])"),
+    ((), ""),
+]
+
+
+@pytest.mark.parametrize("values, text", WRITTEN)
+def test_what_is_written(values, text):
+    assert printed(*values) == text + "\n"
+
+
+def test_options():
+    assert printed(1, tf.constant(2), sep=",", end="!") == "1,2!"
+    assert printed(tf.range(10), summarize=1) == "[0 ... 9]\n"
+    assert printed(tf.range(10), summarize=-1) == "[0 1 2 3 4 5 6 7 8 9]\n"
+    assert printed(1, name="ignored") == "1\n"
+
+
+def test_streams(capsys, tmp_path, caplog):
+    tf.print("first")
+    tf.print("second", output_stream=sys.stdout)
+    tf.print("third", output_stream=f"file://{tmp_path}/text")
+    tf.print("fourth", output_stream=f"file://{tmp_path}/text")
+    with caplog.at_level(logging.INFO):
+        tf.print("fifth", output_stream=logging.getLogger("test").info)
+    captured = capsys.readouterr()
+    assert (captured.err, captured.out) == ("first\n", "second\n")
+    assert (tmp_path / "text").read_text() == "third\nfourth\n"
+    assert caplog.messages == ["fifth"]
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"foo": 2}, "Unrecognized keyword arguments for tf.print: {'foo': 2}"),
+        ({"output_stream": 5}, "Unsupported output stream, logging level, or file: 5"),
+    ],
+)
+def test_print_errors(options, message):
+    with pytest.raises(ValueError, match=message):
+        tf.print(1, **options)
+
+
+def test_printing_in_a_compiled_program(capsys):
+    """What a traced function prints is written when its program runs."""
+    x = tf.constant([1.0, 2.0])
+    with engine.tracing() as trace:
+        tf.print("x:", x, output_stream=sys.stdout)
+        y = x * 2.0
+        program = engine.close(trace, [y.node], [x.node])
+        (node,) = [node for node in trace.nodes if node.op.type == "PrintV2"]
+    assert node.attrs[:2] == (("x: ", "\n"), 3)
+    assert capsys.readouterr().out == ""
+    node.op.run([x.numpy()], node.attrs)
+    assert program.size == 1
+    assert capsys.readouterr().out == "x: [1 2]\n"

@@ -1,0 +1,390 @@
+"""Random numbers: their distributions, on fixed seeds; what seeds do; gradients through samples."""
+
+import threading
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import gradtape as tf
+from gradtape._src.core import engine
+from gradtape._src.ops import seeds, threefry
+
+random = tf.random
+MANY = 20_000
+ALIKE = 1e-3  # seeds are fixed: a p-value below this is a mistake, not bad luck
+
+
+def stateless(function, *args, seed=(3, 4), **named):
+    return function([MANY], seed, *args, **named).numpy()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bits
+
+
+@pytest.mark.parametrize(
+    "key, counter, expected",
+    [
+        ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
+        ((0xFFFFFFFF, 0xFFFFFFFF), (0xFFFFFFFF, 0xFFFFFFFF), (0x1CB996FC, 0xBB002BE7)),
+        ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0)),
+    ],
+)
+def test_threefry_gives_the_authors_numbers(key, counter, expected):
+    words = threefry.threefry(np.array(key, "uint32"), *[jnp.array(c, "uint32") for c in counter])
+    assert tuple(int(word) for word in words) == expected
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3)])
+def test_bits_and_numbers_of_a_key_are_those_of_jax(shape):
+    key = np.array([123, 456], "uint32")
+    theirs = jax.random.wrap_key_data(key, impl="threefry2x32")
+    np.testing.assert_array_equal(threefry.bits32(key, shape), jax.random.bits(theirs, shape, "uint32"))
+    np.testing.assert_array_equal(threefry.bits64(key, shape), jax.random.bits(theirs, shape, "uint64"))
+    for dtype in map(np.dtype, ("float32", "float64")):
+        np.testing.assert_array_equal(threefry.uniform(key, shape, dtype), jax.random.uniform(theirs, shape, dtype))
+        np.testing.assert_array_equal(threefry.normal(key, shape, dtype), jax.random.normal(theirs, shape, dtype))
+
+
+def test_splitmix_gives_the_authors_numbers():
+    """The first three of the generator that begins with 1234567."""
+    golden = 0x9E3779B97F4A7C15
+    states = np.array([(1234567 + i * golden) % 2**64 for i in range(3)], "uint64")
+    assert [int(threefry._mixed(jnp.array(state))) for state in states] == [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+    ]
+
+
+def test_keys_of_seeds_differ():
+    words = np.array([[a, b] for a in (0, 1, -1, 2**62) for b in (0, 1, -1, 2**62)])
+    keys = [tuple(np.asarray(threefry.key_of(jnp.array(row))).tolist()) for row in words]
+    assert len(set(keys)) == 16
+    state = int(threefry._mixed(threefry._mixed(jnp.array(1, "uint64")) + 2))
+    assert np.asarray(threefry.key_of(jnp.array([1, 2]))).tolist() == [state >> 32, state % 2**32]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Distributions
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_normal_numbers(dtype):
+    x = stateless(random.stateless_normal, dtype=dtype)
+    assert x.dtype.name == dtype
+    x = x.astype("float64")
+    assert stats.kstest(x + np.random.default_rng(0).normal(0, 1e-2, MANY), "norm").pvalue > ALIKE
+    assert abs(np.mean(x)) < 4 / np.sqrt(MANY)
+    assert abs(np.var(x) - 1) < 4 * np.sqrt(2 / MANY)
+    assert abs(stats.kurtosis(x)) < 4 * np.sqrt(24 / MANY)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_uniform_numbers(dtype):
+    x = stateless(random.stateless_uniform, dtype=dtype)
+    assert x.dtype.name == dtype
+    step = 2.0 ** -threefry.MANTISSA[dtype]
+    x = x.astype("float64")
+    assert x.min() >= 0
+    assert x.max() <= 1 - step
+    x += np.random.default_rng(0).uniform(0, step, MANY)
+    assert stats.kstest(x, "uniform").pvalue > ALIKE
+
+
+def test_uniform_numbers_between_bounds():
+    x = stateless(random.stateless_uniform, -3, 5.0)
+    assert stats.kstest(x, "uniform", (-3, 8)).pvalue > ALIKE
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_truncated_normal_numbers(dtype):
+    x = stateless(random.stateless_truncated_normal, 1.0, 3.0, dtype=dtype).astype("float64")
+    assert x.min() >= -5
+    assert x.max() <= 7
+    x += np.random.default_rng(0).normal(0, 1e-2, MANY)
+    assert stats.kstest(x, "truncnorm", (-2, 2, 1, 3)).pvalue > ALIKE
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("low, high", [(0, 6), (-3, 4)])
+def test_integers_are_equally_frequent(dtype, low, high):
+    x = stateless(random.stateless_uniform, low, high, dtype=dtype)
+    values, counts = np.unique(x, return_counts=True)
+    assert values.tolist() == list(range(low, high))
+    assert stats.chisquare(counts).pvalue > ALIKE
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64"])
+def test_integers_of_the_whole_range(dtype):
+    x = stateless(random.stateless_uniform, None, None, dtype=dtype)
+    assert x.dtype.name == dtype
+    limits = np.iinfo(dtype)
+    unit = (x.astype("float64") - limits.min) / (float(limits.max) - limits.min)
+    assert stats.kstest(unit, "uniform").pvalue > ALIKE
+    bits = np.unpackbits(x.view("uint8")).reshape(MANY, -1).mean(0)
+    assert np.abs(bits - 0.5).max() < 5 * 0.5 / np.sqrt(MANY)
+
+
+@pytest.mark.parametrize("alpha, beta", [(0.3, 1.0), (4.0, 2.0)])
+def test_gamma_numbers(alpha, beta):
+    x = stateless(random.stateless_gamma, alpha, beta)
+    assert stats.kstest(x, "gamma", (alpha, 0, 1 / beta)).pvalue > ALIKE
+
+
+def test_gamma_numbers_are_never_0_and_nan_where_there_is_no_distribution():
+    x = random.stateless_gamma([3], (1, 2), [1e-30, 0.0, -1.0]).numpy()
+    tiny = np.finfo("float32").tiny
+    assert x[:2].tolist() == [tiny, tiny]
+    assert np.isnan(x[2])
+
+
+@pytest.mark.parametrize("rate", [0.7, 30.0])
+@pytest.mark.parametrize("dtype", ["int64", "float32"])
+def test_poisson_numbers(rate, dtype):
+    x = stateless(random.stateless_poisson, rate, dtype=dtype)
+    assert x.dtype.name == dtype
+    assert _fits(x, stats.poisson(rate)) > ALIKE
+
+
+def test_poisson_numbers_of_odd_rates_are_tensorflows():
+    x = random.poisson([2], [0.0, -1.0, np.inf]).numpy()
+    assert x.tolist() == [[0.0, 0.0, np.inf]] * 2
+
+
+def test_binomial_numbers():
+    x = stateless(random.stateless_binomial, 12, 0.3)
+    assert x.dtype == np.int32
+    assert _fits(x, stats.binom(12, 0.3)) > ALIKE
+
+
+def _fits(x, distribution):
+    """The p-value of counted against expected frequencies, the rare ones together."""
+    values = np.arange(int(distribution.ppf(0.005)), int(distribution.ppf(0.995)) + 1)
+    counts = [np.sum(x == value) for value in values]
+    expected = MANY * distribution.pmf(values)
+    rest = MANY - np.sum(counts), MANY - np.sum(expected)
+    return stats.chisquare([*counts, rest[0]], [*expected, rest[1]]).pvalue
+
+
+def test_categorical_frequencies():
+    p = np.array([[0.1, 0.0, 0.6, 0.3], [0.25, 0.25, 0.25, 0.25]])
+    with np.errstate(divide="ignore"):
+        x = random.stateless_categorical(np.log(p) + 7, MANY, (3, 4)).numpy()
+    assert x.dtype == np.int64
+    assert x.shape == (2, MANY)
+    for row, expected in zip(x, p, strict=True):
+        counts = np.bincount(row, minlength=4)
+        assert counts[expected == 0].sum() == 0
+        assert stats.chisquare(counts[expected > 0], MANY * expected[expected > 0]).pvalue > ALIKE
+
+
+def test_shuffles_are_equally_frequent():
+    counts = {}
+    for i in range(600):
+        order = tuple(random.experimental.stateless_shuffle(tf.range(3), (5, i)).numpy().tolist())
+        counts[order] = counts.get(order, 0) + 1
+    assert len(counts) == 6
+    assert stats.chisquare(list(counts.values())).pvalue > ALIKE
+
+
+def test_a_shuffle_holds_every_row_once():
+    x = tf.reshape(tf.range(2000), [1000, 2])
+    shuffled = random.shuffle(x, seed=1).numpy()
+    assert shuffled[:, 0].tolist() != x.numpy()[:, 0].tolist()
+    np.testing.assert_array_equal(shuffled[np.argsort(shuffled[:, 0])], x.numpy())
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_dropout_drops_at_its_rate(rate, dtype):
+    kept = tf.nn.experimental.stateless_dropout(tf.ones([MANY], dtype), rate, seed=(1, 2)).numpy()
+    assert kept.dtype.name == dtype
+    assert abs(np.mean(kept == 0) - rate) < 4 * np.sqrt(rate * (1 - rate) / MANY)
+    np.testing.assert_allclose(np.unique(kept), [0, 1 / (1 - rate)], rtol=1e-3 if dtype == "float16" else 1e-6)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Seeds
+
+
+def test_the_global_seed_decides_what_ops_without_a_seed_give():
+    random.set_seed(5)
+    first = [random.normal([3]).numpy(), random.uniform([3]).numpy(), random.normal([3]).numpy()]
+    random.set_seed(5)
+    again = [random.normal([3]).numpy(), random.uniform([3]).numpy(), random.normal([3]).numpy()]
+    random.set_seed(6)
+    other = random.normal([3]).numpy()
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first[0], first[2])
+    assert not np.array_equal(first[0], other)
+
+
+def test_ops_with_a_seed_count_by_themselves():
+    random.set_seed(5)
+    first = [random.normal([2], seed=1).numpy() for _ in range(2)]
+    random.set_seed(5)
+    random.uniform([2])
+    random.normal([2], seed=2)
+    random.uniform([2], seed=1)
+    again = [random.normal([2], seed=1).numpy() for _ in range(2)]
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(*first)
+
+
+def test_ops_of_one_seed_are_not_alike():
+    random.set_seed(5)
+    kept = tf.nn.dropout(tf.ones([MANY]), 0.5, seed=1).numpy() > 0
+    noise = random.normal([MANY], seed=1).numpy()
+    assert abs(np.corrcoef(kept, noise)[0, 1]) < 4 / np.sqrt(MANY)
+
+
+def test_a_seeded_op_is_the_same_in_each_process_though_no_global_seed_is_set():
+    random.set_seed(None)
+    first = random.normal([2], seed=1).numpy()
+    random.set_seed(None)
+    np.testing.assert_array_equal(first, random.normal([2], seed=1).numpy())
+    origin = seeds.DEFAULT, "RandomStandardNormal", 1
+    np.testing.assert_array_equal(first, random.stateless_normal([2], seeds.Stream(*origin).draw()).numpy())
+
+
+def test_without_any_seed_numbers_are_new_each_time():
+    random.set_seed(None)
+    first = random.normal([2]).numpy()
+    random.set_seed(None)
+    assert not np.array_equal(first, random.normal([2]).numpy())
+
+
+def test_a_dropout_of_nothing_counts_as_a_draw():
+    random.set_seed(5)
+    tf.nn.dropout(tf.ones([2]), 0.5)
+    expected = random.normal([2]).numpy()
+    random.set_seed(5)
+    tf.nn.dropout(tf.ones([2]), 0)
+    np.testing.assert_array_equal(random.normal([2]).numpy(), expected)
+
+
+@pytest.mark.parametrize("seed", ["text", 2**70, -1, 1.5, np.int64(5)])
+def test_any_seed_that_prints_is_a_seed(seed):
+    random.set_seed(seed)
+    first = random.normal([2]).numpy()
+    random.set_seed(seed)
+    np.testing.assert_array_equal(random.normal([2]).numpy(), first)
+
+
+def test_draws_of_threads_are_all_different():
+    random.set_seed(5)
+    drawn = []
+
+    def draw():
+        drawn.extend([float(random.uniform([], dtype="float64")) for _ in range(20)])
+
+    threads = [threading.Thread(target=draw) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(drawn)) == 80
+    random.set_seed(5)
+    assert set(drawn) == {float(random.uniform([], dtype="float64")) for _ in range(80)}
+
+
+def test_every_step_is_one_program():
+    """The numbers change, the compiled program does not."""
+    random.set_seed(5)
+    x = tf.constant([1.0, 2.0, 3.0])
+    results = set()
+    for step in range(6):
+        results.add(float(tf.reduce_sum(tf.nn.dropout(x, 0.1 + 0.1 * step) * random.normal([3]))))
+        if step == 2:
+            before = engine.counters.programs, engine.counters.kernels
+    assert (engine.counters.programs, engine.counters.kernels) == before
+    assert len(results) > 3
+
+
+def test_what_is_computed_again_is_the_same():
+    random.set_seed(5)
+    noise = random.normal([4])
+    first = (noise * 2.0).numpy()
+    np.testing.assert_array_equal((noise * 2.0).numpy(), first)
+    np.testing.assert_array_equal(noise.numpy() * 2, first)
+
+
+def test_seeds_of_both_integer_types_give_the_same_numbers():
+    narrow = random.stateless_normal([3], np.array([-1, 2], "int32")).numpy()
+    np.testing.assert_array_equal(random.stateless_normal([3], np.array([-1, 2], "int64")).numpy(), narrow)
+    assert not np.array_equal(random.stateless_normal([3], (2, -1)).numpy(), narrow)
+
+
+def test_split_seeds_give_unrelated_numbers():
+    rows = [random.stateless_normal([MANY], seed).numpy() for seed in random.split((1, 2), 3)]
+    rows.append(random.stateless_normal([MANY], random.fold_in((1, 2), 7)).numpy())
+    rows.append(random.stateless_normal([MANY], (1, 2)).numpy())
+    correlations = np.corrcoef(rows)[np.triu_indices(5, 1)]
+    assert np.abs(correlations).max() < 5 / np.sqrt(MANY)
+
+
+def test_draws_in_a_traced_function_are_its_callers():
+    random.set_seed(5)
+    with seeds.drawn_by_caller() as draws, engine.tracing() as trace:
+        inside = random.normal([2])
+        seeded = random.normal([2], seed=1)
+        program = engine.close(trace, [inside.node, seeded.node], [node for node, _ in draws])
+    assert len(draws) == 2
+    first, second = [np.asarray(engine.execute(program, [stream.draw() for _, stream in draws])) for _ in range(2)]
+    assert len(np.unique([first, second])) == 8
+    with seeds.drawn_by_caller() as again, engine.tracing():
+        random.uniform([2])
+        random.uniform([2], seed=1)
+    assert again[0][1].base == draws[0][1].base  # the same place in a function: the same stream
+    assert again[1][1].base != draws[1][1].base  # another op
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Gradients
+
+
+def test_gradients_flow_to_the_parameters_of_normal_numbers():
+    mean, stddev = tf.Variable([1.0, 2.0]), tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        x = random.normal([4, 2], mean, stddev, seed=1)
+        noise = (x - mean) / stddev
+        y = tf.reduce_sum(x)
+    dmean, dstddev = tape.gradient(y, [mean, stddev])
+    np.testing.assert_allclose(dmean.numpy(), [4.0, 4.0])
+    np.testing.assert_allclose(dstddev.numpy(), noise.numpy().sum(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 2.0, 40.0])
+def test_the_gradient_of_gamma_numbers_keeps_their_quantile(alpha):
+    """∂x/∂α = −∂F(x; α)/∂α / f(x; α), for the distribution function F and the density f."""
+    parameter = tf.constant([alpha], "float64")
+    with tf.GradientTape() as tape:
+        tape.watch(parameter)
+        x = random.stateless_gamma([5, 1], (1, 2), parameter, beta=2.0, dtype="float64")
+    slope = tape.jacobian(x, parameter).numpy().ravel()
+    samples, h = x.numpy().ravel() * 2, 1e-5
+    change = (stats.gamma.cdf(samples, alpha + h) - stats.gamma.cdf(samples, alpha - h)) / (2 * h)
+    np.testing.assert_allclose(slope * 2, -change / stats.gamma.pdf(samples, alpha), rtol=2e-4)
+
+
+@pytest.mark.parametrize("function", [random.gamma, random.poisson])
+def test_parameters_of_a_drawn_sample_have_a_gradient_or_none(function):
+    parameter = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(parameter)
+        x = function([4], parameter)
+    assert (tape.gradient(x, parameter) is None) == (function is random.poisson)
+
+
+def test_the_gradient_of_a_shuffle_goes_back_to_the_rows():
+    x = tf.Variable([1.0, 2.0, 3.0, 4.0])
+    weights = tf.constant([1.0, 2.0, 3.0, 4.0])
+    with tf.GradientTape() as tape:
+        shuffled = random.shuffle(x, seed=2)
+        y = tf.reduce_sum(shuffled * weights)
+    gradient = tf.convert_to_tensor(tape.gradient(y, x)).numpy()
+    np.testing.assert_array_equal(gradient[shuffled.numpy().astype(int) - 1], weights.numpy())
