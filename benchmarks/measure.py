@@ -75,7 +75,6 @@ class Benchmark:
         """A new process for `variant`, which ends with `stack`; without `cache` it starts with an empty one."""
         if cache is None:
             cache = stack.enter_context(tempfile.TemporaryDirectory(prefix="gradtape-bench-"))
-        WORKPLACE.mkdir(exist_ok=True)
         log = stack.enter_context((WORKPLACE / "workers.log").open("a"))
         return stack.enter_context(WorkerProcess(variant, self.pythons[variant.peer], Path(cache), log))
 

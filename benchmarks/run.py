@@ -56,6 +56,8 @@ def main(arguments: list[str] | None = None) -> int:
     versions = ", ".join(f"{peer} {version_of(peer, python)}" for peer, python in pythons.items())
     heading = f"{date.today()}, {report.machine()}, Python {platform.python_version()}, {versions}"
 
+    WORKPLACE.mkdir(exist_ok=True)
+    (WORKPLACE / "workers.log").unlink(missing_ok=True)
     benchmark, lines = Benchmark(variants, pythons, QUICK if parsed.quick else FULL), []
     for key in keys:
         with console.status(f"({key}) {rows[key].TITLE}"):

@@ -36,14 +36,15 @@ from gradtape._src.ops.convolution import (
     conv_transpose as conv_transpose,
     convolution as convolution,
 )
+
+# Softmax, losses, normalisation, dropout, lookups
+from gradtape._src.ops.ctc import ctc_loss as ctc_loss, ctc_unique_labels as ctc_unique_labels
 from gradtape._src.ops.depthwise import (
     depthwise_conv2d as depthwise_conv2d,
     depthwise_conv2d_backprop_filter as depthwise_conv2d_backprop_filter,
     depthwise_conv2d_backprop_input as depthwise_conv2d_backprop_input,
     separable_conv2d as separable_conv2d,
 )
-
-# Softmax, losses, normalisation, dropout, lookups
 from gradtape._src.ops.dropout import dropout as dropout
 from gradtape._src.ops.elementary import tanh as tanh
 from gradtape._src.ops.embedding import embedding_lookup as embedding_lookup

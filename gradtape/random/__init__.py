@@ -8,6 +8,7 @@ from gradtape._src.ops.distributions import (
     stateless_binomial as stateless_binomial,
     stateless_categorical as stateless_categorical,
     stateless_gamma as stateless_gamma,
+    stateless_parameterized_truncated_normal as stateless_parameterized_truncated_normal,
     stateless_poisson as stateless_poisson,
 )
 from gradtape._src.ops.generator import (

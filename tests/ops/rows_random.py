@@ -9,9 +9,10 @@ import numpy as np
 import gradtape as tf
 from gradtape._src.ops import distributions, seeds, threefry
 from gradtape._src.ops.random import _key as key_of_seed
-from tests.ops.table import Row, positive, real
+from tests.ops.table import Row, positive, real, unit
 
 Invalid = tf.errors.InvalidArgumentError
+normal_between = tf.random.stateless_parameterized_truncated_normal
 NOT_ALLOWED = "is not in the list of allowed values"
 SEED = np.array([1, 2])
 GLOBAL = 7
@@ -268,7 +269,38 @@ def classes(random_key):
     return jnp.sum(cumulative[:, None] <= u[..., None] * cumulative[:, None, -1:], -1)
 
 
+def between(mean, stddev, low, high):
+    """By the quantile function of the normal distribution, in the lower tail."""
+    cdf = jax.scipy.special.ndtr
+    low, high = (low - mean) / stddev, (high - mean) / stddev
+    return mean + stddev * jax.scipy.special.ndtri(cdf(low) + uniform() * (cdf(high) - cdf(low)))
+
+
 DISTRIBUTIONS = (
+    Row(
+        "normal-between",
+        lambda m, s, a, b: normal_between([2, 3], SEED, m, s, a - 3, b + 3),
+        (real(3), positive(3), unit(1), unit(3)),
+        lambda m, s, a, b: between(m, s, a - 3, b + 3),
+        dtypes=("float64",),
+        errors=(
+            (
+                lambda: normal_between([2], SEED, 0.0, 1.0, 1.0, -1.0),
+                Invalid,
+                "Invalid par",
+            ),
+            (
+                lambda: normal_between([2], SEED, 0.0, 0.0),
+                Invalid,
+                "Invalid parameters",
+            ),
+            (
+                lambda: normal_between([2], SEED, [0.0, 1.0, 2.0]),
+                Invalid,
+                "Shape passed in must end with broadcasted shape",
+            ),
+        ),
+    ),
     Row(
         "stateless-gamma",
         lambda: tf.random.stateless_gamma([3, 2, 2], SEED, ALPHA, BETA, "float64"),

@@ -111,3 +111,37 @@ def test_average_pool_between(ksize):
 
     compare(convolve, real(2, 4, 4, 1), real(2, 2, 1, 2), [1, 2], DENSE | POOLS, pool)
 
+
+
+@pytest.mark.parametrize("spatial", [[1, 2], [2], [3], [0, 1, 3], None])
+@pytest.mark.parametrize(
+    "add, shape",
+    [
+        (tf.nn.bias_add, (3,)),
+        (lambda y, bias: tf.nn.bias_add(y, bias, "NCHW"), (3,)),
+        (lambda y, bias: y + bias, (3,)),
+        (lambda y, bias: y + bias, (3, 1, 3)),
+        (lambda y, bias: y + bias, (2, 3, 1, 1)),
+    ],
+)
+def test_bias(add, shape, spatial):
+    y, bias = real(2, 3, 3, 3), tf.constant(real(*shape))
+
+    def to_bias(dense):
+        with tf.GradientTape() as tape:
+            tape.watch(bias)
+            image = add(tf.constant(y), bias)
+            means = tf.reduce_mean(image * tf.constant(np.ones(y.shape)) if dense else image, axis=spatial)
+            loss = tf.reduce_sum(means * tf.constant(real(*means.shape)))
+        return tape.gradient(loss, bias).numpy()
+
+    np.testing.assert_allclose(to_bias(dense=False), to_bias(dense=True), rtol=1e-12)
+
+
+def test_half_precision_sums_are_not_multiples():
+    """The number of places is infinite in float16; the sum is not."""
+    x, bias = tf.zeros([1, 300, 300, 1], "float16"), tf.zeros([1], "float16")
+    with tf.GradientTape() as tape:
+        tape.watch(bias)
+        loss = tf.reduce_sum(x + bias) * tf.constant(1e-4, "float16")
+    np.testing.assert_allclose(tape.gradient(loss, bias).numpy(), [9.0], rtol=1e-2)

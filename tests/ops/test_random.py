@@ -109,6 +109,17 @@ def test_truncated_normal_numbers(dtype):
     assert stats.kstest(x, "truncnorm", (-2, 2, 1, 3)).pvalue > ALIKE
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("low, high", [(-1.0, 2.0), (5.0, 7.0), (-np.inf, -6.0), (0.5, np.inf)])
+def test_normal_numbers_between_bounds(dtype, low, high):
+    bounds = tf.constant([low], dtype) + 1, tf.constant([high], dtype) + 1
+    draw = random.stateless_parameterized_truncated_normal
+    x = draw([MANY, 1], (3, 4), tf.constant([1.0], dtype), 1.0, *bounds).numpy().astype("float64").ravel() - 1
+    assert low <= x.min()
+    assert x.max() <= high
+    assert stats.kstest(x, "truncnorm", (low, high)).pvalue > ALIKE
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("low, high", [(0, 6), (-3, 4)])
 def test_integers_are_equally_frequent(dtype, low, high):

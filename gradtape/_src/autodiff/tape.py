@@ -7,13 +7,13 @@ import math
 from weakref import ref
 
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
-from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.autodiff.plan import Places, Plan, residual_set, stand_ins
 from gradtape._src.core import engine, journal, nest
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import cut, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.program import ELEMENT, NUMBER, RAN, leaf
+from gradtape._src.core.program import NUMBER, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.ops.array import broadcast_to, ones, reshape, transpose, zeros
@@ -23,6 +23,7 @@ from gradtape._src.ops.joining import stack, unstack
 logger = logging.getLogger("gradtape")
 plans = engine.Cache(512)
 UNPLANNED = object()  # a gradient that has user code in it, which runs each time
+residual_sets = engine.Cache(512)
 
 
 class UnconnectedGradients(enum.Enum):
@@ -68,6 +69,7 @@ class GradientTape:
     def __init__(self, persistent=False, watch_accessed_variables=True):
         self._persistent, self._watch_accessed = bool(persistent), watch_accessed_variables
         self._segments, self._watches, self._variables = [], [], []
+        self._active = set()  # nodes of traces that ran, which depend on what is watched
         self._recording = self._used = self._paused = False
         self._entered = False
 
@@ -153,7 +155,7 @@ class GradientTape:
         """Forget what was recorded, and go on as after `with`; ValueError if the tape is not recording."""
         if not self._recording:
             raise ValueError("The tape is not recording: reset() goes on recording, so call it inside of the tape's context.")
-        self._segments, self._watches, self._variables, self._used = [], [], [], False
+        self._segments, self._watches, self._variables, self._used, self._active = [], [], [], False, set()
         if not self._paused:
             self._begin(engine.local.trace)
 
@@ -234,6 +236,7 @@ class GradientTape:
             for segment in self._segments:
                 segment.trace.tapes = [t for t in segment.trace.tapes if t() is not self]
             self._segments, self._watches = [], []
+            self._active = set()
 
     def _targets(self, target, output_gradients):
         if target is None:
@@ -273,13 +276,9 @@ class GradientTape:
         return flat, checked
 
     def _differentiate(self, targets, sources, given):
-        key = self._plan_key(targets, sources, given)
-        if key is not None:
-            plan = plans.find(key)
-            if plan is None:
-                plan = plans.keep(key, self._make_plan(targets, sources, given))
-            if plan is not UNPLANNED:
-                return plan.apply(self._segments[0].trace, given)
+        plan = self._plan(targets, sources, given)
+        if plan is not None:
+            return plan.apply([segment.trace for segment in self._segments], given)
         return self._walk(targets, sources, given)
 
     # -- walking
@@ -288,16 +287,18 @@ class GradientTape:
         """What was recorded, as a list of `Entry`, and where each segment begins in it."""
         entries, offsets = [], []
         for segment in self._segments:
-            trace = segment.trace
             offsets.append(len(entries) - segment.start)
-            stop = len(trace.nodes) if segment.stop is None else segment.stop
-            inputs = trace.inputs
-            for index in range(segment.start, stop):
-                node = trace.nodes[index]
-                entries.append(
-                    Entry(node, node.inputs if inputs is None else inputs[index], trace.gradients.get(index))
-                )
+            entries += self._entries_of(segment)
         return entries, offsets
+
+    def _entries_of(self, segment):
+        trace = segment.trace
+        stop = len(trace.nodes) if segment.stop is None else segment.stop
+        inputs = trace.inputs
+        return [
+            Entry(node, node.inputs if inputs is None else inputs[index], trace.gradients.get(index))
+            for index, node in enumerate(trace.nodes[segment.start : stop], segment.start)
+        ]
 
     def _starts(self, offsets, reads):
         """The watched nodes, each with the position in the entries from which its use counts."""
@@ -344,43 +345,41 @@ class GradientTape:
 
     # -- plans (rule 8)
 
-    def _plan_key(self, targets, sources, given, dense=False):
-        """What determines the gradient Program, if it can be planned: one segment, no user code."""
-        if len(self._segments) != 1:
+    def _plan(self, targets, sources, given, dense=False):
+        """The Plan for these gradients, made at first sight; None where user code has to run each time."""
+        if not self._segments or any(segment.trace.gradients for segment in self._segments):
             return None
-        segment = self._segments[0]
-        trace = segment.trace
-        if trace.gradients:
-            return None
-        stop = len(trace.nodes) if segment.stop is None else segment.stop
-        leaves = len(trace.leaves) if segment.leaves is None else segment.leaves
-        reference, known = trace.reference, trace.leaf_index
+        places = Places(self._segments)
+        key = self._plan_key(places, targets, sources, given, dense)
+        plan = key and plans.find(key)
+        if plan is None and key:
+            engine.counters.plans += 1
+            plan = plans.keep(key, self._make_plan(places, targets, sources, given, dense))
+        return plan if plan is not UNPLANNED else None
+
+    def _plan_key(self, places, targets, sources, given, dense):
+        """What determines the gradient Program; None if a target is not on the tape."""
+        place = places.find
         watched, read = [], {}
-        for _, position, variable, node in self._reads():
-            place = known.get(node)
-            if place is None:
-                place = reference(node)
-            watched.append(position)
-            watched.append(place)
+        for number, position, variable, node in self._reads():
+            where = place(node)
+            watched.append((number, position, where))
             of_variable = read.get(id(variable))
             if of_variable is None:
-                read[id(variable)] = [place]
-            elif place not in of_variable:
-                of_variable.append(place)
-        for _, position, node, variable in self._watches:
-            place = reference(node)
-            watched.append(position)
-            watched.append(place)
-            if variable is not None and place not in read.setdefault(id(variable), []):
-                read[id(variable)].append(place)
-        asked = tuple([reference(self._target_node(t)) for t in targets])
+                read[id(variable)] = [where]
+            elif where not in of_variable:
+                of_variable.append(where)
+        for number, position, node, variable in self._watches:
+            where = place(node)
+            watched.append((number, position, where))
+            if variable is not None and where not in read.setdefault(id(variable), []):
+                read[id(variable)].append(where)
+        asked = tuple([place(self._target_node(t)) for t in targets])
         if None in asked:
             return None
-        wanted = [tuple(read.get(id(s), ())) if isinstance(s, Variable) else reference(s.node) for s in sources]
+        wanted = [tuple(read.get(id(s), ())) if isinstance(s, Variable) else place(s.node) for s in sources]
         return (
-            tuple([n.key for n in trace.nodes[:stop]]),
-            segment.start,
-            tuple([n.aval for n in trace.leaves[:leaves]]),
+            places.structure,
             tuple(watched),
             tuple(wanted),
             asked,
@@ -388,19 +387,16 @@ class GradientTape:
             dense,
         )
 
-    def _make_plan(self, targets, sources, given, dense=False):
+    def _make_plan(self, places, targets, sources, given, dense):
         """Differentiate once, into a Program of its own; `dense`: no IndexedSlices in the results."""
-        segment = self._segments[0]
-        trace = segment.trace
         entries, _ = self._entries()
         if any(e.node.op.impure for e in entries):
             return UNPLANNED
-        numbers = _stand_ins(entries)
+        numbers = stand_ins(entries, places)
         seeds = [None if d is None else EagerTensor(leaf(d.node.aval, None)) for d in given]
         with engine.tracing() as inner:
             results = self._walk(targets, sources, seeds, entries)
-            flat = []
-            layout = []
+            flat, layout = [], []
             for result in results:
                 if dense and isinstance(result, IndexedSlices):
                     result = result.to_dense()
@@ -412,45 +408,48 @@ class GradientTape:
                 else:
                     layout.append(len(flat))
                     flat.append(result.node)
-            given_nodes = [s.node for s in seeds if s is not None]
-            known = set(given_nodes)
             for node in flat:
                 if node.trace is not inner and node not in inner.leaf_index:
                     engine.adopt(inner, node)
-            forward = [n for n in inner.leaves if n not in known and (n in numbers or trace.reference(n) is not None)]
-            forward = [n for n in forward if n.index != NUMBER]
+            given_nodes = [s.node for s in seeds if s is not None]
+            forward, where = [], []
+            for node in inner.leaves:
+                if node.index != NUMBER and node not in given_nodes:
+                    found = numbers.get(node) or places.find(node)
+                    if found is not None:
+                        forward.append(node)
+                        where.append(found)
             program = engine.close(inner, flat, [*given_nodes, *forward])
-        references = [numbers[n] if n in numbers else trace.reference(n) for n in forward]
-        return Plan(program, tuple(references), layout)
+        return Plan(program, where, layout)
 
     # -- what the engine must keep for the backward pass (rule 6)
 
-    def residuals(self, trace):
-        """Indices of the nodes of `trace` whose values the backward pass will need."""
+    def residuals(self, trace, structure):
+        """Indices of the nodes of `trace` whose values the backward pass will need; called once for each trace that runs."""
         if self._used or not self._segments:
             return ()
-        entries, offsets = self._entries()
-        active = active_nodes(entries, self._starts(offsets, self._reads()))
-        wanted = set()
-        nodes = trace.nodes
-        stack = []
-        elements = {}
-        for entry in entries:
-            if entry.node.op is ELEMENT:
-                elements.setdefault(entry.inputs[0], {})[entry.node.attrs[0]] = entry.node
-        for position, entry in enumerate(entries):
-            if active.get(entry.node) == position:
-                stack += saved(entry, elements.get(entry.node))
-        while stack:
-            node = stack.pop()
-            index = node.index
-            if not (0 <= index < len(nodes) and nodes[index] is node) or index in wanted or node.value is not None:
-                continue
-            if node.op.cheap:
-                stack += node.inputs
-            else:
-                wanted.add(index)
-        return wanted if len(trace.nodes) > engine.SMALL or wanted_bytes(nodes, wanted) > 1 << 16 else ()
+        number = len(self._segments) - 1
+        while self._segments[number].trace is not trace:
+            number -= 1
+            if number < 0:
+                return ()
+        segment = self._segments[number]
+        starts = {}
+        for of, position, node in [(n, p, x) for n, p, _, x in self._reads()] + [(n, p, x) for n, p, x, _ in self._watches]:
+            if of == number:
+                starts[node] = min(position - segment.start, starts.get(node, len(trace.nodes)))
+        for node in trace.leaves:
+            if node in self._active:
+                starts[node] = 0
+        reference = trace.reference
+        key = (structure, segment.start, segment.stop, tuple([(reference(n), at) for n, at in starts.items()]))
+        found = residual_sets.find(key)
+        if found is None:
+            found = residual_sets.keep(key, residual_set(trace, self._entries_of(segment), starts))
+        active, wanted = found
+        self._active.update([trace.nodes[i] for i in active])
+        self._active.update(starts)
+        return wanted
 
     # -- Jacobians
 
@@ -520,51 +519,14 @@ class GradientTape:
     def _rows(self, target, sources, seeds):
         """The gradients of `target` for each of `seeds` (stacked output gradients), stacked; used by the Jacobians."""
         self._ask()
-        key = self._plan_key([target], sources, [seeds], dense=True)
-        plan = None
-        if key is not None:
-            plan = plans.find(key)
-            if plan is None:
-                one = EagerTensor(leaf(aval(tuple(seeds.shape[1:]), seeds.dtype.numpy), None))
-                plan = plans.keep(key, self._make_plan([target], sources, [one], dense=True))
-        if plan is None or plan is UNPLANNED:
+        one = EagerTensor(leaf(aval(tuple(seeds.shape[1:]), seeds.dtype.numpy), None))
+        plan = self._plan([target], sources, [one], dense=True)
+        if plan is None:
             rows = [self._walk([target], sources, [seed]) for seed in unstack(seeds)]
             results = [None if any(r is None for r in column) else stack(column) for column in zip(*rows, strict=True)]
         else:
-            results = plan.apply(self._segments[0].trace, [seeds], vectorized=True)
+            results = plan.apply([segment.trace for segment in self._segments], [seeds], vectorized=True)
         self._answered()
-        return results
-
-
-class Plan:
-    """A gradient Program, the references of the forward nodes that it takes, and how its outputs make the results."""
-
-    __slots__ = ("layout", "program", "references")
-
-    def __init__(self, program, references, layout):
-        self.program, self.references, self.layout = program, references, layout
-
-    def apply(self, trace, given, vectorized=False):
-        """Append one call node; returns the gradients. `vectorized`: for output gradients that are stacked."""
-        if not self.program.outputs:
-            return [None] * len(self.layout)
-        nodes, leaves = trace.nodes, trace.leaves
-        inputs = [d.node for d in given if d is not None]
-        inputs += [nodes[r] if r >= 0 else leaves[-1 - r] for r in self.references]
-        if vectorized:
-            shared = len(self.references)
-            outputs = call_vectorized(self.program, inputs, [True] * (len(inputs) - shared) + [False] * shared)
-        else:
-            outputs = engine.call(self.program, tuple(inputs))
-        results = []
-        for place in self.layout:
-            if place is None:
-                results.append(None)
-            elif type(place) is tuple:
-                values, indices, shape = place
-                results.append(IndexedSlices(EagerTensor(outputs[values]), EagerTensor(outputs[indices]), shape))
-            else:
-                results.append(EagerTensor(outputs[place]))
         return results
 
 
@@ -593,51 +555,6 @@ class _Paused:
         state = engine.local
         state.tapes.append(ref(tape))
         tape._begin(state.trace)
-
-
-def _stand_ins(entries):
-    """Put a leaf of its own in the place of each Python number that an entry takes; returns their references.
-
-    One number's leaf serves wherever that number stands, in gradient functions too; in a plan the program's numbers are
-    parameters, and the gradient functions' own are constants.
-    """
-    numbers = {}
-    for entry in entries:
-        if any(source.index == NUMBER for source in entry.inputs):
-            key = entry.node.key
-            references = key[3:] if key[0] is RAN else key[2:]
-            inputs = []
-            for source, reference in zip(entry.inputs, references, strict=True):
-                if source.index == NUMBER:
-                    source = leaf(source.aval, None)
-                    numbers[source] = reference
-                inputs.append(source)
-            entry.inputs = tuple(inputs)
-    return numbers
-
-
-def saved(entry, elements):
-    """The nodes that an entry's gradient reads; `elements` are those of its outputs, if it has several."""
-    node = entry.node
-    op = node.op
-    outputs = [node] if elements is None else list(elements.values())
-    if entry.rule is not None or op.impure:
-        return [*entry.inputs, *outputs]
-    result = []
-    for name in op.saves:
-        if name in op.parameters:
-            index = op.parameters.index(name)
-            result += entry.inputs[index:] if op.variadic and index == len(op.parameters) - 1 else [entry.inputs[index]]
-        elif name in ("y", "z"):
-            result += outputs
-        elif elements is not None and int(name[1:]) in elements:
-            result.append(elements[int(name[1:])])
-    return result
-
-
-def wanted_bytes(nodes, wanted):
-    """How many bytes the values of some nodes take."""
-    return sum(nodes[i].aval.size * nodes[i].aval.dtype.itemsize for i in wanted if type(nodes[i].aval) is not tuple)
 
 
 def _sum_of(parts):

@@ -9,7 +9,8 @@ from gradtape._src.core import dtypes, engine
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
+from gradtape._src.core.program import NUMBER, leaf
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
 
 NUMBERS = (int, float, bool, complex)
 _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3, "O": 4}
@@ -310,7 +311,9 @@ def tensor(value, dtype=None, hint=None):
     if wanted is not None and wanted == object:
         wanted = None
     node = node_of(value, wanted)
-    return EagerTensor(node)
+    if node.index == NUMBER:  # shared by all tensors of this number: a Tensor gets a leaf of its own
+        node = leaf(node.aval, node.value)
+    return handle(node)
 
 
 @public

@@ -20,7 +20,8 @@ from gradtape._src.core.program import CALL, ELEMENT, NUMBER, RAN, USED, Node, P
 STRIDE = 64  # a loop's trace is cut once so many nodes are pending,
 LIMIT = 4 * STRIDE  # and any trace at this many
 KERNEL_COST = 25  # compiling one kernel costs as much as this many more nodes in a program compiled whole
-SMALL = 50  # residuals of a slice with fewer nodes are recomputed rather than kept
+SMALL = 50  # residuals of a trace with fewer nodes are recomputed rather than kept,
+SMALL_BYTES = 1 << 16  # unless they are larger than this
 UNBOUNDED = sys.maxsize
 
 
@@ -393,9 +394,9 @@ def run(trace):
     if len(nodes) > counters.most_pending:
         counters.most_pending = len(nodes)
     live = [n.index for n in nodes if (handle := n.handle) is not None and n.value is None and handle() is not None]
-    if trace.tapes:
-        live = _with_residuals(trace, live)
     structure = (tuple([n.key for n in nodes]), tuple([n.aval for n in trace.leaves]))
+    if trace.tapes:
+        live = _with_residuals(trace, structure, live)
     key = (structure, tuple(live))
     found = slices.find(key)
     if found is None:
@@ -474,13 +475,13 @@ def _undo(trace):
         variable._restore(before)
 
 
-def _with_residuals(trace, live):
+def _with_residuals(trace, structure, live):
     """Rule 6: add what the backward pass of an open tape will need."""
     wanted = set(live)
     for tape in trace.tapes:
         tape = tape()
         if tape is not None:
-            wanted.update(tape.residuals(trace))
+            wanted.update(tape.residuals(trace, structure))
     nodes = trace.nodes
     return sorted([i for i in wanted if nodes[i].value is None])
 

@@ -21,6 +21,7 @@ from gradtape._src.ops.compare import less
 from gradtape._src.ops.complex import conj
 from gradtape._src.ops.elementary import exp, tanh
 from gradtape._src.ops.floats import is_zeros, wide
+from gradtape._src.ops.gradients import summed_over
 from gradtape._src.ops.joining import concat
 from gradtape._src.ops.select import where
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, NUMERIC, REAL, broadcast, only, require, same
@@ -290,18 +291,14 @@ def _bias_add_grad(out_backprop, *, data_format):
 @gradient(_bias_add)
 def _(op, dy):
     needs_value, needs_bias = op.needed
-    return dy if needs_value else None, _summed(dy, op.get_attr("data_format")) if needs_bias else None
+    return dy if needs_value else None, _to_bias(dy, op.get_attr("data_format")) if needs_bias else None
 
 
-def _summed(dy, data_format):
-    """The sum over all axes but the channels; of a broadcast, a multiple of the sum of what it is a broadcast of."""
-    shape = shape_of(dy)
-    channel = _channel(len(shape), data_format)
-    source = broadcast_source(dy, ())
-    if source is None or shape_of(source)[channel] != shape[channel]:
+def _to_bias(dy, data_format):
+    if broadcast_source(dy) is None:
         return _bias_add_grad(dy, data_format=data_format)
-    count = math.prod(shape) // max(1, math.prod(shape_of(source)))
-    return _bias_add_grad(source, data_format=data_format) * count
+    channel = _channel(dy.ndim, data_format)
+    return summed_over(dy, tuple([axis for axis in range(dy.ndim) if axis != channel]))
 
 
 @gradient(_bias_add_grad)

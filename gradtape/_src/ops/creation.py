@@ -98,7 +98,7 @@ _RANGES = (dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.f
 @op("Range")
 def _range(start, limit, delta, *, dtype):
     if dtype.kind in "iu":
-        return np.arange(int(start), int(limit), int(delta), dtype)
+        return np.arange(int(start), int(limit), int(delta), dtype=dtype)
     first, step = float(start), float(delta)
     count = max(math.ceil((float(limit) - first) / step), 0)
     return (first + np.arange(count) * step).astype(dtype)

@@ -34,6 +34,7 @@ from gradtape._src.ops.linalg import (
     triangular_solve,
 )
 from gradtape._src.ops.matmul import matmul
+from gradtape._src.ops.segment import take_rows
 from gradtape._src.ops.shapes import require
 from gradtape._src.ops.sort import invert_permutation
 
@@ -355,6 +356,8 @@ def _lower_unit(lower_upper):
 
 
 def _rows(x, perm):
+    if perm.ndim == 1 and x.ndim == 2:
+        return take_rows(x, perm)
     return gather(x, perm, batch_dims=perm.ndim - 1, axis=-2)
 
 

@@ -4,6 +4,8 @@ Gradients flow to the shape parameter of a gamma distribution: a sample changes 
 (Figurnov, Mohamed and Mnih, "Implicit reparameterization gradients", 2018).
 """
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,9 +19,23 @@ from gradtape._src.core.errors import invalid, public
 from gradtape._src.ops import threefry
 from gradtape._src.ops.arithmetic import maximum
 from gradtape._src.ops.cast import cast
+from gradtape._src.ops.clip import clip_by_value
+from gradtape._src.ops.compare import greater
+from gradtape._src.ops.debugging import assert_less, assert_positive
 from gradtape._src.ops.floats import wide
-from gradtape._src.ops.random import INDEX, Own, _key as key_of, drawn, sampler, stateless_seed, static_shape
+from gradtape._src.ops.random import (
+    INDEX,
+    Own,
+    _key as key_of,
+    drawn,
+    sampler,
+    stateless_seed,
+    static_shape,
+    uniform_numbers,
+)
+from gradtape._src.ops.select import where
 from gradtape._src.ops.shapes import broadcast, broadcast_shapes, only, require
+from gradtape._src.ops.special import erfc, ndtri
 
 COUNTED = "its numbers are whole: they do not follow a small change of a parameter"
 SAMPLED = ("float16", "float32", "float64")
@@ -158,6 +174,33 @@ def stateless_binomial(shape, seed, counts, probs, output_dtype=dtypes.int32, na
 
 
 not_differentiable(*_poisson, _binomial, because=COUNTED)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Normal between bounds
+
+
+@public
+def stateless_parameterized_truncated_normal(shape, seed, means=0.0, stddevs=1.0, minvals=-2.0, maxvals=2.0, name=None):
+    """Normally distributed numbers between `minvals` and `maxvals`: the same numbers for the same `seed`.
+
+    `shape` is the whole shape of the result, and ends with what the parameters broadcast to. Made from uniform
+    numbers by the inverse of the distribution function, so gradients flow to all parameters. An InvalidArgumentError
+    unless minvals < maxvals and stddevs > 0.
+    """
+    means = tensor(means, hint=dtypes.float32)
+    stddevs, minvals, maxvals = [tensor(p, means.dtype) for p in (stddevs, minvals, maxvals)]
+    assert_less(minvals, maxvals, "Invalid parameters")
+    assert_positive(stddevs, "Invalid parameters")
+    shape = sample_shape(shape, means, stddevs, minvals, maxvals)
+    u = uniform_numbers(stateless_seed(seed), shape=shape, dtype=means.dtype.numpy)
+    low, high = (minvals - means) / stddevs, (maxvals - means) / stddevs
+    # The distribution function tells numbers far below 0 apart, but not those far above: there take the mirror image
+    above = greater(low, 0)
+    low, high = where(above, -high, low), where(above, -low, high)
+    below, under = [0.5 * erfc(bound * -math.sqrt(0.5)) for bound in (low, high)]
+    x = clip_by_value(ndtri(below + u * (under - below)), low, high)
+    return means + stddevs * where(above, -x, x)
+
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Categorical

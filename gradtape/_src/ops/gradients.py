@@ -1,11 +1,13 @@
 """What the reverse pass does to cotangents: sums over broadcast axes, and IndexedSlices."""
 
+import math
+
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.ops.array import _broadcast_to, _reshape
+from gradtape._src.ops.array import _broadcast_to, _reshape, broadcast_source
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.gather import scatter_rows
 from gradtape._src.ops.joining import concat
@@ -19,8 +21,20 @@ def unbroadcast(dy, shape):
         return dy
     extra = len(have) - len(shape)
     axes = tuple([a for a in range(len(have)) if a < extra or (shape[a - extra] == 1 and have[a] != 1)])
-    total = _sum(dy, axis=axes, keepdims=False)
+    total = summed_over(dy, axes)
     return total if total.node.aval.shape == shape else _reshape(total, shape=shape)
+
+
+def summed_over(dy, axes):
+    """The sum of `dy` over `axes` (a tuple of places); of a broadcast along them, a multiple of what it is a broadcast of."""
+    source = broadcast_source(dy) if dy.dtype.size >= 4 else None  # 16 bits do not hold large multiples
+    if source is None:
+        return _sum(dy, axis=axes, keepdims=False)
+    have, shape = source.node.aval.shape, dy.node.aval.shape
+    times = math.prod([shape[a] for a in axes if have[a] == 1])
+    total = _sum(source, axis=axes, keepdims=False) * times
+    kept = tuple([extent for a, extent in enumerate(shape) if a not in axes])
+    return total if total.node.aval.shape == kept else _broadcast_to(total, shape=kept)
 
 
 @gradient(_broadcast_to)

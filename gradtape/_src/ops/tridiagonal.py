@@ -10,7 +10,7 @@ from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import to_numpy
-from gradtape._src.ops.array import expand_dims, plain, reshape, squeeze
+from gradtape._src.ops.array import expand_dims, plain, reshape, squeeze, zeros
 from gradtape._src.ops.complex import conj
 from gradtape._src.ops.cumulative import shift
 from gradtape._src.ops.decompositions import eigh, eigvalsh
@@ -52,7 +52,19 @@ def _as_compact(diagonals, diagonals_format):
     if not isinstance(diagonals, (tuple, list)) or len(diagonals) != 3:
         raise ValueError("Expected diagonals to be a sequence of length 3.")
     above, main, below = [tensor(part) for part in diagonals]
+    count = main.shape[-1]
+    above, below = _filled_up(above, count, reverse=True), _filled_up(below, count, reverse=False)
     return stack([above, main, below], -2)
+
+
+def _filled_up(x, count, reverse):
+    """A diagonal above (`reverse`) or below the main one, which has `count` elements, made as long as that one."""
+    if x.shape[-1] == count:
+        return x
+    if x.shape[-1] != count - 1:
+        raise ValueError(f"Expected diagonals of {count} or {count - 1} elements beside the main one, received {x.shape}.")
+    padding = zeros((*x.shape[:-1], 1), x.dtype)
+    return concat([x, padding] if reverse else [padding, x], -1)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

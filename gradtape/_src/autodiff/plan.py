@@ -1,0 +1,156 @@
+"""What a gradient call leaves behind for the next one like it (rule 8), and what it will need of the forward pass (rule 6)."""
+
+from gradtape._src.autodiff.backward import active_nodes
+from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.core import engine
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.program import ELEMENT, NUMBER, RAN, leaf
+from gradtape._src.core.tensor import EagerTensor
+
+
+class Places:
+    """Where the nodes of a tape's record stand: `(segment number, reference in its trace)`.
+
+    `structure` is what the record computes, however often and with whichever values: the keys of each segment, the Avals
+    of its leaves, and which of those stand in an earlier segment.
+    """
+
+    def __init__(self, segments):
+        self._traces = [segment.trace for segment in segments]
+        self._leaves = {}
+        structure = []
+        for number, segment in enumerate(segments):
+            trace = segment.trace
+            stop = len(trace.nodes) if segment.stop is None else segment.stop
+            leaves = trace.leaves if segment.leaves is None else trace.leaves[: segment.leaves]
+            keys = tuple([node.key for node in trace.nodes[:stop]])
+            avals = tuple([node.aval for node in leaves])
+            structure.append((keys, segment.start, avals, self._link(number, leaves) if len(segments) > 1 else None))
+        self.structure = tuple(structure)
+
+    def _link(self, number, leaves):
+        origins = []
+        for position, node in enumerate(leaves):
+            origin = None
+            if node.index != NUMBER:
+                origin = self._leaves.get(node) or self._computed(node, number)
+                if origin is None:
+                    self._leaves[node] = number, -1 - position
+            origins.append(origin)
+        return tuple(origins)
+
+    def _computed(self, node, before):
+        index = node.index
+        for number in range(before - 1, -1, -1):
+            nodes = self._traces[number].nodes
+            if 0 <= index < len(nodes) and nodes[index] is node:
+                return number, index
+        return None
+
+    def find(self, node):
+        """The place of a node, or None."""
+        if len(self._traces) == 1:
+            reference = self._traces[0].reference(node)
+            return None if reference is None else (0, reference)
+        return self._computed(node, len(self._traces)) or self._leaves.get(node)
+
+
+class Plan:
+    """A gradient Program, the places of the forward nodes that it takes, and how its outputs make the results."""
+
+    __slots__ = ("layout", "places", "program")
+
+    def __init__(self, program, places, layout):
+        self.program, self.places, self.layout = program, places, layout
+
+    def apply(self, traces, given, vectorized=False):
+        """Append one call node; returns the gradients. `vectorized`: for output gradients that are stacked."""
+        if not self.program.outputs:
+            return [None] * len(self.layout)
+        inputs = [d.node for d in given if d is not None]
+        inputs += [traces[n].nodes[r] if r >= 0 else traces[n].leaves[-1 - r] for n, r in self.places]
+        if vectorized:
+            shared = len(self.places)
+            outputs = call_vectorized(self.program, inputs, [True] * (len(inputs) - shared) + [False] * shared)
+        else:
+            outputs = engine.call(self.program, tuple(inputs))
+        results = []
+        for place in self.layout:
+            if place is None:
+                results.append(None)
+            elif type(place) is tuple:
+                values, indices, shape = place
+                results.append(IndexedSlices(EagerTensor(outputs[values]), EagerTensor(outputs[indices]), shape))
+            else:
+                results.append(EagerTensor(outputs[place]))
+        return results
+
+
+def stand_ins(entries, places):
+    """Put a leaf of its own in the place of each Python number that an entry takes; returns where those numbers stand.
+
+    One number's leaf serves wherever that number stands, in gradient functions too; in a plan the program's numbers are
+    parameters, and the gradient functions' own are constants.
+    """
+    numbers = {}
+    for entry in entries:
+        if any(source.index == NUMBER for source in entry.inputs):
+            key = entry.node.key
+            references = key[3:] if key[0] is RAN else key[2:]
+            segment, _ = places.find(entry.node)
+            inputs = []
+            for source, reference in zip(entry.inputs, references, strict=True):
+                if source.index == NUMBER:
+                    source = leaf(source.aval, None)
+                    numbers[source] = segment, reference
+                inputs.append(source)
+            entry.inputs = tuple(inputs)
+    return numbers
+
+
+def residual_set(trace, entries, starts):
+    """`(indices of the active nodes, indices of those to keep)` of one segment; `starts` as for `active_nodes`.
+
+    Kept is exactly what the gradients read, less what has a value or is cheap to compute again; nothing if the whole
+    segment is small.
+    """
+    nodes = trace.nodes
+    active = active_nodes(entries, starts)
+    elements, stack, wanted = {}, [], set()
+    for entry in entries:
+        if entry.node.op is ELEMENT:
+            elements.setdefault(entry.inputs[0], {})[entry.node.attrs[0]] = entry.node
+    for position, entry in enumerate(entries):
+        if active.get(entry.node) == position:
+            stack += saved(entry, elements.get(entry.node))
+    while stack:
+        node = stack.pop()
+        index = node.index
+        if not (0 <= index < len(nodes) and nodes[index] is node) or index in wanted or node.value is not None:
+            continue
+        if node.op.cheap:
+            stack += node.inputs
+        else:
+            wanted.add(index)
+    size = sum(nodes[i].aval.size * nodes[i].aval.dtype.itemsize for i in wanted if type(nodes[i].aval) is not tuple)
+    kept = tuple(wanted) if len(nodes) > engine.SMALL or size > engine.SMALL_BYTES else ()
+    return tuple([entry.node.index for position, entry in enumerate(entries) if active.get(entry.node) == position]), kept
+
+
+def saved(entry, elements):
+    """The nodes that an entry's gradient reads; `elements` are those of its outputs, if it has several."""
+    node = entry.node
+    op = node.op
+    outputs = [node] if elements is None else list(elements.values())
+    if entry.rule is not None or op.impure:
+        return [*entry.inputs, *outputs]
+    result = []
+    for name in op.saves:
+        if name in op.parameters:
+            index = op.parameters.index(name)
+            result += entry.inputs[index:] if op.variadic and index == len(op.parameters) - 1 else [entry.inputs[index]]
+        elif name in ("y", "z"):
+            result += outputs
+        elif elements is not None and int(name[1:]) in elements:
+            result.append(elements[int(name[1:])])
+    return result

@@ -1,0 +1,202 @@
+"""Connectionist temporal classification: how improbable a label sequence is, over all its alignments with the frames.
+
+Graves, Fernández, Gomez and Schmidhuber, "Connectionist temporal classification", 2006. A frame says a class or blank;
+an alignment stands for the labels that are left when repetitions are merged and blanks taken out. Its states are the
+labels with a blank before, between and behind them; the recursions over them are in logarithms.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax, nn
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.define import gradient, not_differentiable, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.ops.array import expand_dims, transpose
+from gradtape._src.ops.floats import wide
+from gradtape._src.ops.shapes import FLOATING, require
+
+INTEGERS = ("int32", "int64")
+INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
+
+
+def _states(labels, blank):
+    """The class of each state [batch, states], and whether it may follow the state two before it."""
+    batch, count = labels.shape
+    classes = jnp.full((batch, 2 * count + 1), blank, jnp.int32).at[:, 1::2].set(labels.astype(jnp.int32))
+    before = jnp.pad(classes, ((0, 0), (2, 0)), constant_values=blank)[:, :-2]
+    return classes, (classes != blank) & (classes != before)
+
+
+def _later(x, by):
+    """`x` [batch, states] moved `by` states on; what comes in is impossible."""
+    return jnp.pad(x, ((0, 0), (by, 0)), constant_values=-jnp.inf)[:, : x.shape[1]]
+
+
+def _either(x, y, z, may):
+    """log(eˣ + eʸ + eᶻ), without z where it may not be."""
+    return jnp.logaddexp(jnp.logaddexp(x, y), jnp.where(may, z, -jnp.inf))
+
+
+def _final(label_length, states):
+    """0 for the states that an alignment may end in, the last label and the blank behind it; else -inf."""
+    last = 2 * label_length.astype(jnp.int32)[:, None]
+    state = lax.broadcasted_iota(jnp.int32, (label_length.shape[0], states), 1)
+    return jnp.where((state == last) | (state == last - 1), 0.0, -jnp.inf)
+
+
+def _emitted(logits, classes):
+    """The logarithms of the probabilities of the states' classes: [frames, batch, states]."""
+    return jnp.take_along_axis(nn.log_softmax(logits), classes[None], axis=2, mode="promise_in_bounds")
+
+
+def _check(labels, logits, label_length, logit_length):
+    """InvalidArgumentError unless dtypes and shapes, given as avals, go together."""
+    require(logits, FLOATING)
+    for x in (labels, label_length, logit_length):
+        require(x, INTEGERS, "Tlabels")
+    if logits.ndim != 3 or labels.ndim != 2:
+        raise invalid(
+            "ctc_loss takes logits of 3 axes (frames, batch, classes) and labels of 2 (batch, labels), received shapes "
+            f"{list(logits.shape)} and {list(labels.shape)}."
+        )
+    batch = logits.shape[1]
+    if (labels.shape[0], label_length.shape, logit_length.shape) != (batch, (batch,), (batch,)):
+        raise invalid(
+            f"ctc_loss takes labels, label_length and logit_length of one batch of {batch}, received shapes "
+            f"{list(labels.shape)}, {list(label_length.shape)} and {list(logit_length.shape)}."
+        )
+
+
+def _loss_avals(labels, logits, label_length, logit_length, blank, classes, frames):
+    alphas = aval((*logits.shape[:2], 2 * labels.shape[1] + 1), np.promote_types(logits.dtype, np.float32))
+    return aval(logits.shape[1:2], logits.dtype), alphas
+
+
+def _possible(labels, label_length, logit_length, blank, classes, frames):
+    """What is wrong with labels and lengths, or None."""
+    for name, lengths, extent in (
+        ("label_length", label_length, labels.shape[1]),
+        ("logit_length", logit_length, frames),
+    ):
+        if (lengths < 0).any() or (lengths > extent).any():
+            return f"{name} must be in [0, {extent}], what there is of them; received {lengths.tolist()}."
+    used = labels[np.arange(labels.shape[1]) < label_length[:, None]]
+    wrong = used[(used < 0) | (used >= classes) | (used == blank)]
+    if wrong.size:
+        return f"Labels must be in [0, {classes}) and not {blank}, which is the blank; received {wrong[0]}."
+    return None
+
+
+@op(
+    "CTCLossDense",
+    infer=_loss_avals,
+    mixed=True,
+    saves="labels logits label_length logit_length y1",
+    status=_possible,
+    checked="labels label_length logit_length",
+)
+def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, frames):
+    """The loss, and log P(the first frames, then in this state) for each frame and state."""
+    states, may_skip = _states(labels, blank)
+    emitted = _emitted(wide(logits), states)
+    position = lax.broadcasted_iota(jnp.int32, states.shape, 1)
+    start = jnp.where(position == 0, 0.0, -jnp.inf).astype(emitted.dtype)
+
+    def step(alpha, frame):
+        index, emission = frame
+        # Before the first frame all stand at the first blank, which it may say, or go on from
+        moved = _either(alpha, _later(alpha, 1), _later(alpha, 2), may_skip & (index > 0))
+        alpha = jnp.where(index < logit_length[:, None], moved + emission, alpha)
+        return alpha, alpha
+
+    index = lax.iota(logit_length.dtype, frames)
+    last, alphas = lax.scan(step, start, (index, emitted))
+    final = _final(label_length, states.shape[1]).astype(last.dtype)
+    return -nn.logsumexp(last + final, axis=1).astype(logits.dtype), alphas
+
+
+@gradient(_ctc_loss)
+def _(op, dloss, dalphas):  # the alphas do not leave this file
+    dlogits = _ctc_loss_gradient(*op.inputs, op.outputs[1], blank=op.get_attr("blank"))
+    return None, expand_dims(expand_dims(dloss, 0), 2) * dlogits, None, None
+
+
+@op("CTCLossDenseGrad", infer=lambda labels, logits, *others, blank: logits, mixed=True)
+def _ctc_loss_gradient(labels, logits, label_length, logit_length, alphas, *, blank):
+    """softmax(logits) less the probability that a frame says a class, given the labels; 0 where they are impossible."""
+    states, may_skip = _states(labels, blank)
+    z = wide(logits)
+    emitted = _emitted(z, states)
+    final = _final(label_length, states.shape[1]).astype(z.dtype)
+    lengths = logit_length[:, None]
+    # The same recursion backwards in time and, with the states in reverse, from the last label to the first
+    may_skip_back = jnp.pad(may_skip, ((0, 0), (0, 2)))[:, 2:][:, ::-1]
+
+    def step(beta, frame):
+        index, following = frame
+        onward = (beta + following)[:, ::-1]
+        moved = _either(onward, _later(onward, 1), _later(onward, 2), may_skip_back)[:, ::-1]
+        beta = jnp.where(index == lengths - 1, final, jnp.where(index < lengths - 1, moved, -jnp.inf))
+        return beta, beta
+
+    index = lax.iota(logit_length.dtype, z.shape[0])
+    following = jnp.concatenate([emitted[1:], jnp.zeros_like(emitted[:1])])
+    _, betas = lax.scan(step, jnp.full_like(final, -jnp.inf), (index, following), reverse=True)
+    likelihood = nn.logsumexp(alphas[-1] + final, axis=1)[None, :, None]
+    possible = jnp.isfinite(likelihood)
+    occupied = jnp.exp(alphas + betas - jnp.where(possible, likelihood, 0.0))
+    frame, row = [lax.broadcasted_iota(jnp.int32, occupied.shape, axis) for axis in (0, 1)]
+    said = jnp.zeros_like(z).at[frame, row, states[None]].add(occupied)
+    here = (index[:, None, None] < lengths[None]) & possible
+    return jnp.where(here, nn.softmax(z) - said, 0.0).astype(logits.dtype)
+
+
+@public
+def ctc_loss(
+    labels, logits, label_length, logit_length, logits_time_major=True, unique=None, blank_index=None, name=None
+):
+    """−log P(labels | logits), summed over all alignments, for each row of a batch: shape [batch].
+
+    `labels` [batch, labels] are class numbers, of which `label_length` [batch] count; `logits` [frames, batch, classes]
+    (batch first unless `logits_time_major`), of which `logit_length` [batch] frames count. `blank_index` is the class
+    that says nothing (0; negative ones count from the last). inf where the frames are too few for the labels; the
+    gradient there is 0. `unique` has no effect. Gradients of first order only.
+    """
+    labels, logits, label_length, logit_length = map(tensor, (labels, logits, label_length, logit_length))
+    if logits.ndim == 3 and not logits_time_major:
+        logits = transpose(logits, (1, 0, 2))
+    inputs = labels, logits, label_length, logit_length
+    _check(*[x.node.aval for x in inputs])
+    frames, _, classes = logits.node.aval.shape
+    blank = 0 if blank_index is None else static(blank_index, "blank_index")
+    blank += classes if blank < 0 else 0
+    loss, _ = _ctc_loss(*inputs, blank=blank, classes=classes, frames=frames)
+    return loss
+
+
+@op("CTCUniqueLabels", infer=lambda labels: (aval(labels.shape, INT64), aval(labels.shape, INT32)))
+def _unique_labels(labels):
+    if not labels.shape[1]:
+        return jnp.zeros(labels.shape, jnp.int64), jnp.zeros(labels.shape, jnp.int32)
+    same = labels[:, :, None] == labels[:, None, :]
+    first = jnp.argmax(same, axis=2)  # where each label stands for the first time
+    is_new = first == lax.broadcasted_iota(first.dtype, labels.shape, 1)
+    rank = jnp.cumsum(is_new, axis=1) - 1
+    index = jnp.take_along_axis(rank, first, axis=1)
+    row = lax.broadcasted_iota(jnp.int32, labels.shape, 0)
+    place = jnp.where(is_new, rank, labels.shape[1])
+    unique = jnp.zeros(labels.shape, jnp.int64).at[row, place].set(labels.astype(jnp.int64), mode="drop")
+    return unique, index.astype(jnp.int32)
+
+
+not_differentiable(_unique_labels, because="it gives integers")
+
+
+@public
+def ctc_unique_labels(labels, name=None):
+    """The different labels of each row [batch, labels], padded with 0 (int64), and the place of each label among
+    them.
+    """
+    return list(_unique_labels(tensor(labels)))
