@@ -7,6 +7,7 @@ from gradtape import (
     config as config,
     dtypes as dtypes,
     errors as errors,
+    image as image,
     linalg as linalg,
     math as math,
     nest as nest,
@@ -47,6 +48,7 @@ from gradtape._src.core.dtypes import (
     uint64 as uint64,
 )
 from gradtape._src.core.indexed_slices import IndexedSlices as IndexedSlices
+from gradtape._src.core.module import Module as Module
 from gradtape._src.core.op import RegisterGradient as RegisterGradient
 from gradtape._src.core.shape import TensorShape as TensorShape
 from gradtape._src.core.spec import TensorSpec as TensorSpec

@@ -34,6 +34,7 @@ from gradtape._src.ops.linalg import (
     inv as inv,
     logdet as logdet,
     lstsq as lstsq,
+    pinv as pinv,
     slogdet as slogdet,
     solve as solve,
     triangular_solve as triangular_solve,
@@ -43,7 +44,6 @@ from gradtape._src.ops.matrix_functions import (
     expm as expm,
     logm as logm,
     matrix_rank as matrix_rank,
-    pinv as pinv,
     sqrtm as sqrtm,
 )
 from gradtape._src.ops.norms import l2_normalize as l2_normalize, norm as norm, normalize as normalize

@@ -17,7 +17,11 @@ EDGES = [-INF, -2.0, 0.0, 1.0, 6.0, 7.0, INF, NAN]
 def takes_no(function, *dtypes):
     """Errors: the function of integers, strings and so on."""
     return tuple(
-        (lambda dtype=dtype: function(tf.zeros([3], dtype)), tf.errors.InvalidArgumentError, f"Value for attr 'T' of {dtype}")
+        (
+            lambda dtype=dtype: function(tf.zeros([3], dtype)),
+            tf.errors.InvalidArgumentError,
+            f"Value for attr 'T' of {dtype}",
+        )
         for dtype in dtypes
     )
 
@@ -42,7 +46,14 @@ ROWS = (
         special=((EDGES, [0, 0, 0, 1, 6, 7, INF, NAN], [0, 0, 0, 1, 1, 1, 1, 0]), ([1, -2], [1, 0], None)),
         errors=takes_no(tf.nn.relu, "bool", "complex64"),
     ),
-    Row("relu of integers", tf.nn.relu, (np.array([-2, 0, 3], "int32"),), lambda x: x * (x > 0), order=0, dtypes=("int32", "int64", "uint8")),
+    Row(
+        "relu of integers",
+        tf.nn.relu,
+        (np.array([-2, 0, 3], "int32"),),
+        lambda x: x * (x > 0),
+        order=0,
+        dtypes=("int32", "int64", "uint8"),
+    ),
     Row(
         "ReluGrad",
         activation._relu_grad,
@@ -105,7 +116,13 @@ ROWS = (
         (real(2, 3),),
         lambda x: jnp.concatenate([jnp.where(x > 0, x, 0), jnp.where(x < 0, -x, 0)], -1),
         special=(([[-1.0, 2.0]], [[0, 2, 1, 0]], [[-1, 1]]),),
-        errors=((lambda: tf.nn.crelu(tf.zeros([3, 2]), axis=2), tf.errors.InvalidArgumentError, r"range \[-2, 2\), but got 2"),),
+        errors=(
+            (
+                lambda: tf.nn.crelu(tf.zeros([3, 2]), axis=2),
+                tf.errors.InvalidArgumentError,
+                r"range \[-2, 2\), but got 2",
+            ),
+        ),
     ),
     Row(
         "elu",
@@ -134,7 +151,13 @@ ROWS = (
         selu,
         ops=("Selu",),
         dtypes=ALL,
-        special=((EDGES, [-1.7580993, -1.5201665, 0, 1.050701, 6.304206, 7.354907, INF, NAN], [0, 0.2379328, *[1.050701] * 6]),),
+        special=(
+            (
+                EDGES,
+                [-1.7580993, -1.5201665, 0, 1.050701, 6.304206, 7.354907, INF, NAN],
+                [0, 0.2379328, *[1.050701] * 6],
+            ),
+        ),
         errors=takes_no(tf.nn.selu, "int32"),
     ),
     Row(
@@ -151,7 +174,13 @@ ROWS = (
         lambda x: x / (1 + jnp.abs(x)),
         ops=("Softsign",),
         dtypes=ALL,
-        special=(([-INF, -2.0, 0.0, 3.0, INF, NAN], [NAN, -0.6666667, 0, 0.75, NAN, NAN], [0, 0.11111111, 1, 0.0625, 0, NAN]),),
+        special=(
+            (
+                [-INF, -2.0, 0.0, 3.0, INF, NAN],
+                [NAN, -0.6666667, 0, 0.75, NAN, NAN],
+                [0, 0.11111111, 1, 0.0625, 0, NAN],
+            ),
+        ),
         errors=takes_no(tf.nn.softsign, "int32"),
     ),
     Row(
@@ -162,7 +191,11 @@ ROWS = (
         ops=("Gelu",),
         dtypes=ALL,
         special=(
-            ([-INF, -2.0, 0.0, 1.0, INF, NAN], [NAN, -0.0455002673, 0, 0.8413447, INF, NAN], [NAN, -0.08523181, 0.5, 1.0833155, NAN, NAN]),
+            (
+                [-INF, -2.0, 0.0, 1.0, INF, NAN],
+                [NAN, -0.0455002673, 0, 0.8413447, INF, NAN],
+                [NAN, -0.08523181, 0.5, 1.0833155, NAN, NAN],
+            ),
             ([-10.0, -5.0, 1000.0], [-7.61985e-23, -1.4332578e-06, 1000], [-7.6184e-22, -7.1469467e-06, 1]),
         ),
         errors=(
@@ -178,7 +211,11 @@ ROWS = (
         ops=("Gelu",),
         dtypes=ALL,
         special=(
-            ([-INF, -2.0, 0.0, 1.0, INF, NAN], [NAN, -0.0454023, 0, 0.841192, INF, NAN], [NAN, -0.0860993, 0.5, 1.082964, NAN, NAN]),
+            (
+                [-INF, -2.0, 0.0, 1.0, INF, NAN],
+                [NAN, -0.0454023, 0, 0.841192, INF, NAN],
+                [NAN, -0.0860993, 0.5, 1.082964, NAN, NAN],
+            ),
         ),
     ),
     Row(
@@ -211,13 +248,31 @@ ROWS = (
         dtypes=(*ALL, "int32"),
         special=(((np.zeros([0, 2], "float32"), [1.0, 2.0]), np.zeros([0, 2]), (np.zeros([0, 2]), [0, 0])),),
         errors=(
-            (lambda: tf.nn.bias_add(tf.zeros([2, 3]), tf.zeros([2])), tf.errors.InvalidArgumentError,
-             r"as many biases as the last dimension of the input tensor: \[2\] vs. \[2,3\]"),
-            (lambda: tf.nn.bias_add(tf.zeros([3]), tf.zeros([3])), tf.errors.InvalidArgumentError, r"at least 2D: \[3\]"),
-            (lambda: tf.nn.bias_add(tf.zeros([2, 3]), tf.zeros([3, 1])), tf.errors.InvalidArgumentError, r"Biases must be 1D: \[3,1\]"),
-            (lambda: tf.nn.bias_add(tf.zeros([2, 3]), tf.zeros([3]), "X"), ValueError, "`data_format` must be of the form"),
-            (lambda: tf.nn.bias_add(tf.zeros([2, 3]), tf.zeros([3], "float64")), tf.errors.InvalidArgumentError,
-             "cannot compute BiasAdd as input #1"),
+            (
+                lambda: tf.nn.bias_add(tf.zeros([2, 3]), tf.zeros([2])),
+                tf.errors.InvalidArgumentError,
+                r"as many biases as the last dimension of the input tensor: \[2\] vs. \[2,3\]",
+            ),
+            (
+                lambda: tf.nn.bias_add(tf.zeros([3]), tf.zeros([3])),
+                tf.errors.InvalidArgumentError,
+                r"at least 2D: \[3\]",
+            ),
+            (
+                lambda: tf.nn.bias_add(tf.zeros([2, 3]), tf.zeros([3, 1])),
+                tf.errors.InvalidArgumentError,
+                r"Biases must be 1D: \[3,1\]",
+            ),
+            (
+                lambda: tf.nn.bias_add(tf.zeros([2, 3]), tf.zeros([3]), "X"),
+                ValueError,
+                "`data_format` must be of the form",
+            ),
+            (
+                lambda: tf.nn.bias_add(tf.zeros([2, 3]), tf.zeros([3], "float64")),
+                tf.errors.InvalidArgumentError,
+                "cannot compute BiasAdd as input #1",
+            ),
         ),
     ),
     Row(

@@ -3,25 +3,15 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 import gradtape as tf
 from gradtape._src.ops import pooling
 from tests.ops.table import Row, distinct, real
+from tests.ops.windows import FORMATS, at, stacked, steps, zeros
 
 Invalid, Unimplemented = tf.errors.InvalidArgumentError, tf.errors.UnimplementedError
 INF, NAN = np.inf, np.nan
-FORMATS = {3: "NWC", 4: "NHWC", 5: "NDHWC"}
 FLOATS = ("float64", "float32", "float16", "bfloat16")
-
-
-def steps(*shape):
-    """Small whole numbers, in float32, for which TensorFlow's results are written below: 3 more each time, modulo 7."""
-    return (np.arange(np.prod(shape)) * 3 % 7 - 3).reshape(shape).astype("float32")
-
-
-def at(shape, *numbers):
-    return np.array(numbers, "float32").reshape(shape)
 
 
 def by_axis(values, layout):
@@ -30,36 +20,17 @@ def by_axis(values, layout):
     return [1 if axis in "NC" else next(values) for axis in layout]
 
 
-def padded(x, ksize, strides, padding, fill):
-    pads = lax.padtype_to_pads(x.shape, ksize, strides, padding) if isinstance(padding, str) else padding
-    return jnp.pad(x, pads, constant_values=fill)
-
-
-def windows(x, ksize, strides, padding, dilations, fill):
-    """[cells of the window, *stops]: each cell's view of `x`."""
-    x = padded(x, ksize, strides, padding, fill)
-    views = []
-    for cell in np.ndindex(*ksize):
-        index = []
-        for axis, i in enumerate(cell):
-            reach = (ksize[axis] - 1) * dilations[axis]
-            index.append(slice(i * dilations[axis], x.shape[axis] - reach + i * dilations[axis], strides[axis]))
-        views.append(x[tuple(index)])
-    return jnp.stack(views)
-
-
 def reference(kind, ksize, strides=1, padding="VALID", dilations=1, layout=None):
     """A pool by windows laid side by side."""
 
     def pool(x):
         letters = layout or FORMATS[x.ndim]
-        geometry = [by_axis(values, letters) for values in (ksize, strides)], padding, by_axis(dilations, letters)
-        (window, steps_), pads, rates = geometry
+        extents, stops, rates = [by_axis(values, letters) for values in (ksize, strides, dilations)]
         if kind == "max":
             lowest = -jnp.inf if jnp.issubdtype(x.dtype, jnp.floating) else jnp.iinfo(x.dtype).min
-            return jnp.max(windows(x, window, steps_, pads, rates, lowest), 0)
-        total = jnp.sum(windows(x, window, steps_, pads, rates, 0), 0)
-        return total / jnp.sum(windows(jnp.ones_like(x), window, steps_, pads, rates, 0), 0)
+            return jnp.max(stacked(x, extents, stops, padding, rates, lowest), 0)
+        total, count = [jnp.sum(stacked(a, extents, stops, padding, rates, 0), 0) for a in (x, jnp.ones_like(x))]
+        return total / count
 
     return pool
 
@@ -73,32 +44,47 @@ def along(pool, x, dx):
 
 
 def wrong(exception, match, function, *shape, ksize=2, strides=2, padding="VALID", dtype="float32", **named):
-    return lambda: function(tf.zeros(shape, dtype), ksize, strides, padding, **named), exception, match
+    """An entry of `errors`: a call of a pool with one mistake in it."""
+    return lambda: function(zeros(*shape, dtype=dtype), ksize, strides, padding, **named), exception, match
 
 
 def invalid_pools(function):
     """The mistakes that every pool over two axes finds."""
+    shape = 1, 5, 5, 4
     return (
-        wrong(Invalid, "ksize must be positive. The specified or inferred ksize is: 1,0,0,1", function, 1, 5, 5, 3, ksize=0),
-        wrong(Invalid, "Stride must be > 0, but got 0", function, 1, 5, 5, 3, strides=0),
+        wrong(Invalid, "ksize must be positive. .* is: 1,0,0,1", function, *shape, ksize=0),
+        wrong(Invalid, "Stride must be > 0, but got 0", function, *shape, strides=0),
         wrong(Invalid, r"must have 2 spatial dimensions: received \[5,5,3\]", function, 5, 5, 3),
-        wrong(Unimplemented, "Non-spatial pooling is not yet supported", function, 1, 5, 5, 4, ksize=[1, 1, 1, 2], strides=[1, 1, 1, 2]),
-        wrong(Unimplemented, "Pooling is not yet supported on the batch dimension", function, 2, 5, 5, 4, ksize=[2, 1, 1, 1]),
-        wrong(ValueError, "ksize should be of length 1, 2 or 4", function, 1, 5, 5, 4, ksize=[1, 2, 3]),
-        wrong(Invalid, "'padding' of \"FOO\" is not in the list", function, 1, 5, 5, 4, padding="FOO"),
-        wrong(Invalid, "'data_format' of \"FOO\" is not in the list of allowed values: \"NHWC\", \"NCHW\"", function, 1, 5, 5, 4, data_format="FOO"),
-        wrong(Invalid, "output size would be negative: -1", function, 1, 5, 5, 4, ksize=7, strides=1),
-    )  # fmt: skip
+        wrong(Unimplemented, "Non-spatial pooling is not yet supported", function, *shape, ksize=[1, 1, 1, 2]),
+        wrong(Unimplemented, "not yet supported on the batch dimension", function, *shape, ksize=[2, 1, 1, 1]),
+        wrong(ValueError, "ksize should be of length 1, 2 or 4", function, *shape, ksize=[1, 2, 3]),
+        wrong(Invalid, "'padding' of \"FOO\" is not in the list", function, *shape, padding="FOO"),
+        wrong(Invalid, "'data_format' of \"FOO\" is not in the list", function, *shape, data_format="FOO"),
+        wrong(Invalid, "output size would be negative: -1", function, *shape, ksize=7, strides=1),
+    )
+
+
+def wrong_pool(match, window=(2, 2), kind="MAX", **named):
+    """An entry of `errors`: a call of tf.nn.pool with one mistake in it."""
+    return lambda: tf.nn.pool(zeros(1, 5, 5, 3), window, kind, **named), ValueError, match
 
 
 MAX_2 = {
-    "ksize": (1, 2, 3, 1), "strides": (1, 2, 1, 1), "padding": "SAME", "explicit_paddings": (), "data_format": "NHWC",
+    "ksize": (1, 2, 3, 1),
+    "strides": (1, 2, 1, 1),
+    "padding": "SAME",
+    "explicit_paddings": (),
+    "data_format": "NHWC",
     "dilations": (1, 1, 1, 1),
-}  # fmt: skip
+}
 MAX_3 = {
-    "ksize": (1, 1, 2, 1, 2), "strides": (1, 1, 2, 1, 1), "padding": "VALID", "explicit_paddings": (),
-    "data_format": "NCDHW", "dilations": (1, 1, 1, 1, 1),
-}  # fmt: skip
+    "ksize": (1, 1, 2, 1, 2),
+    "strides": (1, 1, 2, 1, 1),
+    "padding": "VALID",
+    "explicit_paddings": (),
+    "data_format": "NCDHW",
+    "dilations": (1, 1, 1, 1, 1),
+}
 MAX_2_REFERENCE = reference("max", (2, 3), (2, 1), "SAME")
 MAX_3_REFERENCE = reference("max", (2, 1, 2), (2, 1, 1), layout="NCDHW")
 
@@ -120,7 +106,16 @@ MAXIMA = (
         ),
         errors=(
             *invalid_pools(tf.nn.max_pool2d),
-            wrong(Invalid, "Padding 2 needs to be smaller than the window size 2", tf.nn.max_pool2d, 1, 5, 5, 3, padding=[[0, 0], [2, 2], [1, 1], [0, 0]]),
+            wrong(
+                Invalid,
+                "Padding 2 needs to be smaller than the window size 2",
+                tf.nn.max_pool2d,
+                1,
+                5,
+                5,
+                3,
+                padding=[[0, 0], [2, 2], [1, 1], [0, 0]],
+            ),
             wrong(Invalid, "Value for attr 'T' of bool", tf.nn.max_pool2d, 1, 5, 5, 3, dtype="bool"),
         ),
     ),
@@ -131,7 +126,11 @@ MAXIMA = (
         reference("max", 3, 2, "SAME"),
         ops=("MaxPool",),
         special=(
-            (steps(1, 4, 4, 1), at((1, 2, 2, 1), 3, 3, 3, 2), at((1, 4, 4, 1), 0, 0, 2, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0)),
+            (
+                steps(1, 4, 4, 1),
+                at((1, 2, 2, 1), 3, 3, 3, 2),
+                at((1, 4, 4, 1), 0, 0, 2, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0),
+            ),
             (np.full([1, 1, 3, 1], -INF, "float32"), np.full([1, 1, 2, 1], -INF), at((1, 1, 3, 1), 1, 1, 0)),
         ),
     ),
@@ -160,7 +159,11 @@ MAXIMA = (
         special=((steps(1, 5, 1), at((1, 5, 1), 0, 3, 3, 2, 2), at((1, 5, 1), 0, 1, 2, 0, 2)),),
         errors=(
             wrong(ValueError, "`data_format` must be 'NWC' or 'NCW'", tf.nn.max_pool1d, 1, 5, 3, data_format="X"),
-            (lambda: tf.nn.max_pool(tf.zeros([5, 5]), 2, 2, "SAME"), ValueError, r"rank` must be 3, 4 or 5. Received: input.shape=\(5, 5\) of rank 2"),
+            (
+                lambda: tf.nn.max_pool(tf.zeros([5, 5]), 2, 2, "SAME"),
+                ValueError,
+                r"rank` must be 3, 4 or 5. Received: input.shape=\(5, 5\) of rank 2",
+            ),
         ),
     ),
     Row(
@@ -169,9 +172,15 @@ MAXIMA = (
         (distinct(1, 2, 2, 3, 2),),
         reference("max", 2, 1),
         ops=("MaxPool3D",),
-        special=((steps(1, 2, 2, 3, 1), at((1, 1, 1, 2, 1), 3, 3), at((1, 2, 2, 3, 1), 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0)),),
+        special=(
+            (steps(1, 2, 2, 3, 1), at((1, 1, 1, 2, 1), 3, 3), at((1, 2, 2, 3, 1), 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0)),
+        ),
         errors=(
-            (lambda: tf.nn.max_pool(tf.zeros([1, 5, 5, 5, 3]), 2, 2, [[0, 0], *[[1, 1]] * 3, [0, 0]]), ValueError, "Explicit padding is not supported with an input tensor of rank 5"),
+            (
+                lambda: tf.nn.max_pool(tf.zeros([1, 5, 5, 5, 3]), 2, 2, [[0, 0], *[[1, 1]] * 3, [0, 0]]),
+                ValueError,
+                "Explicit padding is not supported with an input tensor of rank 5",
+            ),
         ),
     ),
     Row(
@@ -180,16 +189,13 @@ MAXIMA = (
         (distinct(1, 4, 3, 1),),
         reference("max", 2, 1, dilations=(2, 1)),
         ops=("MaxPool",),
-        errors=tuple(
-            (lambda arguments=arguments, named=named: tf.nn.pool(tf.zeros([1, 5, 5, 3]), *arguments, **named), exception, match)
-            for arguments, named, exception, match in (
-                (([2, 2], "MAX"), {"padding": "SAME", "dilations": [2, 2]}, ValueError, "'SAME' padding is not implemented for `dilation_rate` > 1"),
-                (([2, 2], "MAX"), {"strides": [3, 3]}, ValueError, "`strides` > `window_shape` not supported"),
-                (([2, 2], "MAX"), {"strides": [2, 2], "dilations": [2, 2]}, ValueError, "not supported in conjunction with"),
-                (([2, 2], "SUM"), {}, ValueError, "2-D SUM pooling is not supported"),
-                (([2], "MAX"), {}, ValueError, r"Shape \(1, 5, 5, 3\) must have rank 3"),
-                (([2] * 4, "MAX"), {}, ValueError, "must be 1, 2, or 3. Received: .* of length 4"),
-            )
+        errors=(
+            wrong_pool("'SAME' padding is not implemented for `dilation_rate` > 1", padding="SAME", dilations=[2, 2]),
+            wrong_pool("`strides` > `window_shape` not supported", strides=[3, 3]),
+            wrong_pool("not supported in conjunction with", strides=[2, 2], dilations=[2, 2]),
+            wrong_pool("2-D SUM pooling is not supported", kind="SUM"),
+            wrong_pool(r"Shape \(1, 5, 5, 3\) must have rank 3", window=[2]),
+            wrong_pool("must be 1, 2, or 3. Received: .* of length 4", window=[2] * 4),
         ),
     ),
     Row(
@@ -238,9 +244,36 @@ MAXIMA = (
             ),
         ),
         errors=(
-            wrong(ValueError, "other than 'NHWC' are not supported", tf.nn.max_pool_with_argmax, 1, 5, 5, 3, data_format="NCHW"),
-            wrong(Invalid, "'Targmax' of \"float32\" is not in the list", tf.nn.max_pool_with_argmax, 1, 5, 5, 3, output_dtype=tf.float32),
-            wrong(TypeError, "Expected string for argument 'padding'", tf.nn.max_pool_with_argmax, 1, 5, 5, 3, padding=[[0, 0]] * 4),
+            wrong(
+                ValueError,
+                "other than 'NHWC' are not supported",
+                tf.nn.max_pool_with_argmax,
+                1,
+                5,
+                5,
+                3,
+                data_format="NCHW",
+            ),
+            wrong(
+                Invalid,
+                "'Targmax' of \"float32\" is not in the list",
+                tf.nn.max_pool_with_argmax,
+                1,
+                5,
+                5,
+                3,
+                output_dtype=tf.float32,
+            ),
+            wrong(
+                TypeError,
+                "Expected string for argument 'padding'",
+                tf.nn.max_pool_with_argmax,
+                1,
+                5,
+                5,
+                3,
+                padding=[[0, 0]] * 4,
+            ),
         ),
     ),
     Row(
@@ -251,15 +284,15 @@ MAXIMA = (
         ops=("MaxPoolWithArgmax",),
         order=0,
     ),
-)  # fmt: skip
+)
 
 
 def places(x):
     """Where the maxima of the 2×2 windows are in each flattened image: the places, pooled as the values are."""
     numbers = jnp.broadcast_to(jnp.arange(x[0].size, dtype="int64").reshape(x.shape[1:]), x.shape)
-    ksize, rates = (1, 2, 2, 1), (1, 1, 1, 1)
-    best = jnp.argmax(windows(x, ksize, ksize, "SAME", rates, -jnp.inf), 0)
-    return jnp.take_along_axis(windows(numbers, ksize, ksize, "SAME", rates, -1), best[None], 0)[0]
+    geometry = (1, 2, 2, 1), (1, 2, 2, 1), "SAME", (1, 1, 1, 1)
+    best = jnp.argmax(stacked(x, *geometry, -jnp.inf), 0)
+    return jnp.take_along_axis(stacked(numbers, *geometry, -1), best[None], 0)[0]
 
 
 MEANS = (
@@ -273,7 +306,16 @@ MEANS = (
         special=((np.zeros([0, 4, 4, 1], "float32"), np.zeros([0, 2, 2, 1]), np.zeros([0, 4, 4, 1])),),
         errors=(
             *invalid_pools(tf.nn.avg_pool2d),
-            wrong(TypeError, "Expected string for argument 'padding'", tf.nn.avg_pool2d, 1, 5, 5, 3, padding=[[0, 0], [1, 1], [1, 1], [0, 0]]),
+            wrong(
+                TypeError,
+                "Expected string for argument 'padding'",
+                tf.nn.avg_pool2d,
+                1,
+                5,
+                5,
+                3,
+                padding=[[0, 0], [1, 1], [1, 1], [0, 0]],
+            ),
             wrong(Invalid, "Value for attr 'T' of int32", tf.nn.avg_pool2d, 1, 5, 5, 3, dtype="int32"),
         ),
     ),
@@ -298,7 +340,13 @@ MEANS = (
         (real(1, 2, 3, 5),),
         reference("avg", 2, 2, "SAME", layout="NCHW"),
         ops=("AvgPool",),
-        special=((steps(1, 1, 3, 3), at((1, 1, 2, 2), -0.5, 0.5, -1, 0), at((1, 1, 3, 3), 0.25, 0.25, 0.5, 0.25, 0.25, 0.5, 0.5, 0.5, 1)),),
+        special=(
+            (
+                steps(1, 1, 3, 3),
+                at((1, 1, 2, 2), -0.5, 0.5, -1, 0),
+                at((1, 1, 3, 3), 0.25, 0.25, 0.5, 0.25, 0.25, 0.5, 0.5, 0.5, 1),
+            ),
+        ),
     ),
     Row(
         "avg_pool2d of all",
@@ -332,16 +380,32 @@ MEANS = (
     *[
         Row(
             types[1],
-            lambda dy, rank=rank, geometry=geometry, size=size: pooling.MEANS[rank][1](dy, input_sizes=size, **geometry),
+            lambda dy, rank=rank, geometry=geometry, size=size: pooling.MEANS[rank][1](
+                dy, input_sizes=size, **geometry
+            ),
             (dy,),
             lambda dy, expected=expected, size=size: jax.linear_transpose(expected, jnp.zeros(size, dy.dtype))(dy)[0],
             ops=(types[1],),
         )
         for rank, types, geometry, size, dy, expected in (
-            (2, ("AvgPool", "AvgPoolGrad"), MAX_2, (1, 3, 3, 2), real(1, 2, 3, 2), reference("avg", (2, 3), (2, 1), "SAME")),
-            (3, ("AvgPool3D", "AvgPool3DGrad"), MAX_3, (1, 1, 4, 1, 3), real(1, 1, 2, 1, 2), reference("avg", (2, 1, 2), (2, 1, 1), layout="NCDHW")),
+            (
+                2,
+                ("AvgPool", "AvgPoolGrad"),
+                MAX_2,
+                (1, 3, 3, 2),
+                real(1, 2, 3, 2),
+                reference("avg", (2, 3), (2, 1), "SAME"),
+            ),
+            (
+                3,
+                ("AvgPool3D", "AvgPool3DGrad"),
+                MAX_3,
+                (1, 1, 4, 1, 3),
+                real(1, 1, 2, 1, 2),
+                reference("avg", (2, 1, 2), (2, 1, 1), layout="NCDHW"),
+            ),
         )
     ],
-)  # fmt: skip
+)
 
 ROWS = (*MAXIMA, *MEANS)

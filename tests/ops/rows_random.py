@@ -8,7 +8,7 @@ import numpy as np
 
 import gradtape as tf
 from gradtape._src.ops import distributions, seeds, threefry
-from gradtape._src.ops.random import _key as key_of_seed
+from gradtape._src.ops.random import seed_key
 from tests.ops.table import Row, positive, real, unit
 
 Invalid = tf.errors.InvalidArgumentError
@@ -81,7 +81,7 @@ def integers_between(low, high):
 NORMAL = (
     Row(
         "key",
-        lambda seed: key_of_seed(seed),
+        seed_key,
         (SEED.astype("int32"),),
         lambda seed: np.asarray(jax.random.key_data(key())),
         ops=("StatelessRandomGetKeyCounter",),

@@ -112,7 +112,6 @@ def test_average_pool_between(ksize):
     compare(convolve, real(2, 4, 4, 1), real(2, 2, 1, 2), [1, 2], DENSE | POOLS, pool)
 
 
-
 @pytest.mark.parametrize("spatial", [[1, 2], [2], [3], [0, 1, 3], None])
 @pytest.mark.parametrize(
     "add, shape",

@@ -78,13 +78,13 @@ def op(type, *, mixed=False, **declared):
     return decorate
 
 
-def binary_operator(function, attrs=None):
+def binary_operator(function, made=None, attrs=None):
     """`(forward, reflected)`: a Python operator and its reflected form, for a public function of two tensors.
 
-    They are the same as calling the function, but most arithmetic takes this way, so it goes without detours. `attrs`
-    are the attribute values that the function gives its op, if they are not the defaults.
+    They are the same as calling the function, but most arithmetic takes this way, so it goes without detours: it records
+    the Op `made` (the function's own) with the attribute values `attrs` (the defaults).
     """
-    made = function.op
+    made = function.op if made is None else made
     attrs = made.defaults if attrs is None else attrs
 
     def forward(self, other):
@@ -153,8 +153,11 @@ def check(made, nodes, attrs):
     """Raise the op's data-dependent error, if the values deserve it. In a trace of a gradient nothing is checked."""
     if engine.local.trace.parent is not None:
         return
+    avals = tuple([node.aval for node in nodes])
+    if (attrs, *avals) not in made.avals:
+        made.result(avals, attrs)  # a bad shape or dtype is what to complain about first
     attributes = dict(zip(made.attributes, attrs, strict=True))
-    if made.when is not None and not made.when(*[node.aval for node in nodes], **attributes):
+    if made.when is not None and not made.when(*avals, **attributes):
         return
     arrays = [to_numpy(node) for node, name in zip(nodes, made.parameters, strict=False) if name in made.checked]
     message = made.status(*arrays, **attributes)

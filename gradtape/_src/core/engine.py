@@ -172,10 +172,8 @@ def record(op, inputs, attrs=()):
         result = op.avals.get(tuple(avals))
     if result is None:
         result = op.result(tuple([x.aval for x in inputs]), attrs)
-    frame = sys._getframe(2)
-    while internal[frame.f_code.co_filename]:
-        if frame.f_back is None:
-            break
+    frame = sys._getframe(3)  # record, emit and the public function lie between here and the user
+    while internal[frame.f_code.co_filename] and frame.f_back is not None:
         frame = frame.f_back
     nodes = trace.nodes
     node = Node(key, inputs, result, trace, len(nodes), frame.f_code, frame.f_lasti)

@@ -225,9 +225,6 @@ def truediv(x, y, name=None):
     return realdiv(*_quotient_operands(x, y, "__truediv__"))
 
 
-truediv.op = realdiv.op  # which it is between floats
-
-
 @public
 def divide(x, y, name=None):
     """`x / y`, element-wise, with broadcasting, as Python has it. Integers give floats."""

@@ -61,7 +61,7 @@ def _in_float64(kernel, x):
 def _near(x, order):
     """Jₙ and Yₙ for 0 < x ≤ 25."""
     log_x = (2.0 / math.pi) * (jnp.log(x / 2) + _EULER)
-    j0 = j1 = rest0 = rest1 = 0.0
+    j0 = j1 = rest0 = rest1 = jnp.zeros_like(x)
     for sine, weight, neumann in zip(_SINES, _WEIGHTS, _NEUMANN, strict=True):
         cosine = jnp.cos(x * sine)
         j0, rest0 = j0 + weight * cosine, rest0 + neumann * cosine
@@ -109,7 +109,7 @@ def _i(x):
 def _small_k(x, order):
     """Kₙ for 0 < x < 2."""
     square, term, harmonic = x * x / 4, 1.0, 0.0
-    rest0 = rest1 = 0.0
+    rest0 = rest1 = jnp.zeros_like(x)
     for k in range(1, 16):
         term, harmonic = term * square / (k * k), harmonic + 1 / k
         rest0, rest1 = rest0 + term * harmonic, rest1 + k * term * harmonic
@@ -120,7 +120,7 @@ def _small_k(x, order):
 
 def _large_k(x, order):
     """eˣ Kₙ for x ≥ 2."""
-    total = 0.0
+    total = jnp.zeros_like(x)
     for u, weight in _NODES:
         term = 2 * weight * lax.rsqrt(2 * x + u * u)
         total = total + (term * (1 + u * u / x) if order else term)

@@ -31,6 +31,9 @@ def _not_equal(x, y, *, incompatible_shape_error=True):
     return x != y if _compatible(x.shape, y.shape) else jnp.ones((), bool)
 
 
+EQUAL, NOT_EQUAL = _equal.op, _not_equal.op
+
+
 @public
 def equal(x, y, name=None):
     """`x == y`, element-wise, with broadcasting. Any dtype but string."""
@@ -48,15 +51,9 @@ def equal_or_false(x, y):
     return _equal(x, y, incompatible_shape_error=False)
 
 
-equal_or_false.op = _equal.op
-
-
 def not_equal_or_true(x, y):
     """`x != y`; a scalar True if the shapes cannot be broadcast."""
     return _not_equal(x, y, incompatible_shape_error=False)
-
-
-not_equal_or_true.op = _not_equal.op
 
 
 @op("Less", infer=only(REAL, compare), broadcasting=True)

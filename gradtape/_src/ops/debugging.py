@@ -207,9 +207,7 @@ def assert_non_positive(x, message=None, summarize=None, name=None):
 
 @public
 def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
-    """InvalidArgumentError unless |x − y| ≤ atol + rtol·|y|, element-wise. Both are 10 ε of the floating dtype for
-    None.
-    """
+    """InvalidArgumentError unless |x − y| ≤ atol + rtol·|y|, element-wise; both are 10 ε of the dtype by default."""
     x = tensor(x)
     y = tensor(y, x.dtype)
     if not (x.dtype.is_floating or x.dtype.is_complex):
@@ -314,12 +312,12 @@ def _match(x, pattern, known, message):
             assert_rank_at_least(x, len(pattern), message)
         axes = range(-len(pattern), 0)
     else:
-        pattern_ = pattern or (1,)
-        if len(pattern_) > 1:
-            assert_rank(x, len(pattern_), message)
+        pattern = pattern or (1,)
+        if len(pattern) > 1:
+            assert_rank(x, len(pattern), message)
         else:
             assert_rank_in(x, (0, 1), message)
-        pattern, axes = pattern_, range(len(pattern_))
+        axes = range(len(pattern))
     for entry, axis in zip(pattern, axes, strict=True):
         if entry in ANY:
             continue

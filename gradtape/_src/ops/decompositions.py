@@ -83,11 +83,14 @@ def _qr(input, *, full_matrices):
 def _(op, dq, dr):
     (a,), (q, r) = op.inputs, op.outputs
     m, n = a.shape[-2:]
-    if m > n and q.shape[-1] == m:
+    if q.shape[-1] > n + 1:
         raise NotImplementedError(
-            f"QrGrad not implemented when nrows > ncols and full_matrices is true. Received r.shape={r.shape} with nrows={m} "
-            f"and ncols={n}. Call qr with full_matrices=False."
+            f"QrGrad not implemented when nrows > ncols + 1 and full_matrices is true: more than one column of q is not "
+            f"unique. Received r.shape={r.shape} with nrows={m} and ncols={n}. Call qr with full_matrices=False."
         )
+    if q.shape[-1] > n:  # the last column is orthogonal to the others: δQ₂ = −Q₁ δQ₁ᴴ Q₂
+        q, last, dq, dlast = q[..., :n], q[..., n:], dq[..., :n], dq[..., n:]
+        return _qr_gradient(q, r[..., :n, :], dq - matmul(last, matmul(dlast, q, adjoint_a=True)), dr[..., :n, :])
     if m >= n:
         return _qr_gradient(q, r, dq, dr)
     # wide: A = [X | Y], R = [U | V] with X = Q U and Y = Q V
@@ -108,7 +111,7 @@ def qr(input, full_matrices=False, name=None):
     """`(q, r)`, a named tuple, with `q r = input`: the columns of q are orthonormal, r is upper triangular.
 
     For [..., m, n] q has min(m, n) columns, or m if `full_matrices`. No gradient (NotImplementedError) for the full
-    matrices if m > n.
+    matrices if m > n + 1, as more than one column of q is then not unique.
     """
     return Qr(*_qr(tensor(input), full_matrices=bool(full_matrices)))
 

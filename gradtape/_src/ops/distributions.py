@@ -26,9 +26,9 @@ from gradtape._src.ops.floats import wide
 from gradtape._src.ops.random import (
     INDEX,
     Own,
-    _key as key_of,
     drawn,
     sampler,
+    seed_key,
     stateless_seed,
     static_shape,
     uniform_numbers,
@@ -161,7 +161,7 @@ def draw_binomial(source, shape, counts, probs, dtype):
     probs = tensor(probs, hint=dtypes.float32)
     counts = cast(tensor(counts, hint=probs.dtype), probs.dtype)
     shape = sample_shape(shape, counts, probs)
-    return _binomial(key_of(source), counts, probs, shape=shape, dtype=dtypes.as_dtype(dtype).numpy)
+    return _binomial(seed_key(source), counts, probs, shape=shape, dtype=dtypes.as_dtype(dtype).numpy)
 
 
 @public

@@ -9,7 +9,7 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.ops import seeds
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import greater_equal
-from gradtape._src.ops.random import Own, stateless_seed, static_shape, uniform_numbers
+from gradtape._src.ops.random import seed_key, stateless_seed, static_shape, uniform_numbers
 from gradtape._src.ops.select import where
 
 
@@ -21,26 +21,34 @@ def _dropped(x, rate, noise_shape, uniform):
     x = tensor(x)
     if not x.dtype.is_floating:
         raise ValueError(
-            f"`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype={x.dtype}. Use "
-            f"tf.cast."
+            f"`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype={x.dtype}. Cast it."
         )
-    if is_number:
-        scaled = x * (1 / (1 - float(rate)))
-    elif not is_tensor(rate):
-        raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
-    else:
-        rate = tensor(rate)
-        if rate.ndim:
-            raise ValueError(f"Shape {rate.shape} must have rank 0: `rate` is one number for all elements.")
-        if rate.dtype != x.dtype:
-            raise ValueError(
-                "`x.dtype` must be compatible with `rate.dtype`. "
-                f"Received: x.dtype={x.dtype} and rate.dtype={rate.dtype}. Use tf.cast."
-            )
-        scaled = x / (1 - rate)
+    if is_number and rate == 0:
+        return x
     # A 16-bit number could not say whether it is below 0.001
-    noise = uniform(_noise_shape(x, noise_shape), dtypes.float32 if x.dtype.size < 4 else x.dtype)
-    return where(greater_equal(noise, cast(rate, noise.dtype) if is_tensor(rate) else float(rate)), scaled, 0.0)
+    noise_dtype = dtypes.float32 if x.dtype.size < 4 else x.dtype
+    if is_number:
+        scaled, threshold = x * (1 / (1 - float(rate))), float(rate)
+    else:
+        rate = _scalar(rate, x)
+        scaled, threshold = x / (1 - rate), cast(rate, noise_dtype)
+    noise = uniform(_noise_shape(x, noise_shape), noise_dtype)
+    return where(greater_equal(noise, threshold), scaled, 0.0)
+
+
+def _scalar(rate, x):
+    """A rate that is a tensor, if it fits `x`."""
+    if not is_tensor(rate):
+        raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
+    rate = tensor(rate)
+    if rate.ndim:
+        raise ValueError(f"Shape {rate.shape} must have rank 0: `rate` is one number for all elements.")
+    if rate.dtype != x.dtype:
+        raise ValueError(
+            f"`x.dtype` must be compatible with `rate.dtype`. Received: x.dtype={x.dtype} and rate.dtype={rate.dtype}: "
+            "use tf.cast."
+        )
+    return rate
 
 
 def _noise_shape(x, noise_shape):
@@ -61,27 +69,19 @@ def dropout(x, rate, noise_shape=None, seed=None, name=None):
     together. `rate` is a number in [0, 1) or a scalar tensor of the floating dtype of `x`. See `tf.random.set_seed`
     for `seed`.
     """
-    if isinstance(rate, numbers.Real) and rate == 0 and tensor(x).dtype.is_floating:
-        seeds.draw(uniform_numbers.stateful.op.type, seed)  # what is drawn next does not depend on the rate
-        return tensor(x)
-    return _dropped(x, rate, noise_shape, lambda shape, dtype: _noise(Own(seed), shape, dtype))
+    # Drawn even if nothing is dropped: what other ops draw does not depend on the rate
+    key = seed_key(seeds.draw(uniform_numbers.stateful.op.type, seed))
+    return _dropped(x, rate, noise_shape, lambda s, dtype: uniform_numbers.stateful(key, shape=s, dtype=dtype.numpy))
 
 
 @public
 def stateless_dropout(x, rate, seed, rng_alg=None, noise_shape=None, name=None):
     """As `dropout`: the same elements for the same `seed` of two integers."""
-    if isinstance(rate, numbers.Real) and rate == 0 and tensor(x).dtype.is_floating:
-        return tensor(x)
-    return _dropped(x, rate, noise_shape, lambda shape, dtype: _noise(stateless_seed(seed), shape, dtype))
-
-
-def _noise(source, shape, dtype):
-    return uniform_numbers(source, shape=shape, dtype=dtype.numpy)
+    key = seed_key(stateless_seed(seed))
+    return _dropped(x, rate, noise_shape, lambda s, dtype: uniform_numbers.stateless(key, shape=s, dtype=dtype.numpy))
 
 
 @public
 def general_dropout(x, rate, uniform_sampler, noise_shape=None, name=None):
     """As `dropout`, with uniform numbers in [0, 1) from `uniform_sampler(shape=…, dtype=…)`."""
-    if isinstance(rate, numbers.Real) and rate == 0 and tensor(x).dtype.is_floating:
-        return tensor(x)
     return _dropped(x, rate, noise_shape, lambda shape, dtype: uniform_sampler(shape=shape, dtype=dtype))

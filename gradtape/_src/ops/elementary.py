@@ -133,7 +133,7 @@ def pow(x, y, name=None):
     """
     exponent = None
     if isinstance(y, (int, float, np.integer, np.floating)) and is_tensor(x):
-        exponent = _STRUCTURAL.get(y)
+        exponent = _STRUCTURAL.get(float(y))
         if exponent is not None and type(x) is EagerTensor and x.node.aval.inexact:
             return emit(_pow.op, (x.node, engine.number(exponent, x.node.aval.dtype)), (exponent,))
     return _pow(x, y, exponent=exponent)

@@ -16,11 +16,11 @@ from gradtape._src.ops.joining import concat, unstack
 from gradtape._src.ops.random import (
     INDEX,
     _any_integers,
-    _key,
     _normal,
     _truncated_normal,
     draw_normal,
     draw_uniform,
+    seed_key,
     static_shape,
 )
 from gradtape._src.ops.shapes import FLOATING
@@ -198,7 +198,7 @@ class Generator:
     @public
     def uniform_full_int(self, shape, dtype=dtypes.uint64, name=None):
         """Integers that take all values of `dtype` (int32, int64, uint32, uint64) alike."""
-        return _any_integers(_key(self._draw(shape)), shape=static_shape(shape), dtype=dtypes.as_dtype(dtype).numpy)
+        return _any_integers(seed_key(self._draw(shape)), shape=static_shape(shape), dtype=dtypes.as_dtype(dtype).numpy)
 
     @public
     def binomial(self, shape, counts, probs, dtype=dtypes.int32, name=None):
@@ -219,7 +219,7 @@ class Generator:
     def _words(self, rows, count):
         """Random int64 of shape [rows, count]; the state advances by `count` numbers."""
         count = static(count, "count")
-        return _any_integers(_key(self.skip(count)), shape=(rows, count), dtype=np.dtype(np.int64))
+        return _any_integers(seed_key(self.skip(count)), shape=(rows, count), dtype=np.dtype(np.int64))
 
 
 _global = None

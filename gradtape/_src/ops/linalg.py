@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
+from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
 from gradtape._src.core.tensor import Tensor
@@ -333,6 +333,67 @@ def logdet(matrix, name=None):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Pseudoinverses
+
+
+def _pinv_rule(a, rcond):
+    check_matrix(a)
+    return aval((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
+
+
+@op("PseudoInverse", infer=_pinv_rule, saves="a y", mixed=True)
+def _pinv(a, rcond):
+    shape = (*a.shape[:-2], a.shape[-1], a.shape[-2])
+    if not a.size:
+        return jnp.zeros(shape, dtype=a.dtype)
+    u, s, vh = jnp.linalg.svd(wide(a), full_matrices=False)
+    kept = s > rcond[..., None].astype(s.dtype) * s[..., :1]
+    inverse = jnp.where(kept, 1 / jnp.where(kept, s, jnp.ones_like(s)), jnp.zeros_like(s)).astype(u.dtype)
+    v, uh = _turned(vh), _turned(u)
+    return ((v * inverse[..., None, :]) @ uh).astype(a.dtype)
+
+
+@gradient(_pinv)
+def _(op, dy):
+    return _pinv_gradient(op.inputs[0], op.outputs[0], dy), None
+
+
+def _pinv_gradient(a, y, dy):
+    # dA = −Yᴴ dy Yᴴ + (1 − A Y) dyᴴ Y Yᴴ + Yᴴ Y dyᴴ (1 − Y A), where the rank stays as it is.
+    # Golub and Pereyra, "The differentiation of pseudo-inverses" (1973).
+    first = matmul(matmul(y, dy, adjoint_a=True), y, adjoint_b=True)
+    left = matmul(matmul(dy, y, adjoint_a=True), y, adjoint_b=True)
+    right = matmul(y, matmul(y, dy, adjoint_b=True), adjoint_a=True)
+    return left - matmul(a, matmul(y, left)) + right - matmul(matmul(right, y), a) - first
+
+
+def check_float(a):
+    if not (a.dtype.is_floating or a.dtype.is_complex):
+        raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {a.dtype.name}). Use tf.cast.")
+
+
+def _cutoff(shape, dtype):
+    """Which part of the largest singular value counts as 0 for matrices of `shape` with parts of `dtype`."""
+    return 10.0 * max(shape[-2:]) * float(np.finfo(dtype).eps)
+
+
+@public
+def pinv(a, rcond=None, validate_args=False, name=None):
+    """The pseudoinverse of Moore and Penrose of matrices [..., m, n]: [..., n, m].
+
+    Singular values up to `rcond` times the largest count as 0; `rcond` (a scalar or [...]) is by default 10·max(m, n) times
+    the dtype's resolution. The gradient holds where the rank does not change.
+    """
+    a = tensor(a)
+    check_float(a)
+    check_matrix(a.node.aval)
+    kind = a.dtype.real_dtype
+    if rcond is None:
+        rcond = _cutoff(a.shape, kind.numpy)
+    return _pinv(a, rcond if is_tensor(rcond) else tensor(rcond, kind))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Least squares
 
 
@@ -354,10 +415,8 @@ def _least_squares(matrix, rhs, *, l2_regularizer, fast):
     if 0 in a.shape or 0 in b.shape:
         return jnp.zeros((*a.shape[:-2], a.shape[-1], b.shape[-1]), dtype=rhs.dtype)
     if not fast:
-        u, s, vh = jnp.linalg.svd(a, full_matrices=False)
-        cutoff = jnp.finfo(s.dtype).eps * max(a.shape[-2:]) * s[..., :1]
-        inverse = jnp.where(s > cutoff, 1 / jnp.where(s > cutoff, s, 1), 0).astype(a.dtype)
-        return (_turned(vh) @ (inverse[..., None] * (_turned(u) @ b))).astype(rhs.dtype)
+        cutoff = _cutoff(a.shape, jnp.finfo(a.dtype).dtype)
+        return (_pinv.op.kernel(a, jnp.array(cutoff, jnp.finfo(a.dtype).dtype)) @ b).astype(rhs.dtype)
     tall = a.shape[-2] >= a.shape[-1]
     gram = _turned(a) @ a if tall else a @ _turned(a)
     factor = lax.linalg.cholesky(gram + l2_regularizer * jnp.eye(gram.shape[-1], dtype=a.dtype), symmetrize_input=False)
@@ -372,8 +431,9 @@ def _least_squares(matrix, rhs, *, l2_regularizer, fast):
 @gradient(_least_squares)
 def _(op, dy):
     (a, b), (x,), (l2_regularizer, fast) = op.inputs, op.outputs, op.entry.node.attrs
-    if not fast:
-        raise ValueError("Gradient not defined for fast=False: call lstsq with fast=True, which asks for full rank.")
+    if not fast:  # X = A⁺ B
+        inverse = pinv(a)
+        return _pinv_gradient(a, inverse, matmul(dy, b, adjoint_b=True)), matmul(inverse, dy, adjoint_a=True)
     tall = a.shape[-2] >= a.shape[-1]
     factor = cholesky(_regularized(matmul(a, a, adjoint_a=tall, adjoint_b=not tall), l2_regularizer))
     if tall:  # X = C⁻¹ Aᴴ B with C = Aᴴ A + λ
@@ -395,7 +455,7 @@ def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
     """The X, [..., n, k], that minimises `‖A X − rhs‖² + l2_regularizer·‖X‖²` for A [..., m, n] and rhs [..., m, k].
 
     If m < n and nothing is regularised: the smallest X with `A X = rhs`. `fast` solves the normal equations by Cholesky's
-    method, which needs full rank (else NaN) and loses accuracy where A is badly conditioned. Otherwise X comes from the
-    singular values, without regularisation, and has no gradient (ValueError).
+    method, which needs full rank (else NaN) and loses accuracy where A is badly conditioned. Otherwise X is `pinv(A) rhs`,
+    without regularisation.
     """
     return _least_squares(matrix, rhs, l2_regularizer=float(l2_regularizer), fast=bool(fast))

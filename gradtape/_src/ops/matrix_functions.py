@@ -1,4 +1,4 @@
-"""Functions of square matrices (exponential, logarithm, square root), pseudoinverses and ranks."""
+"""Functions of square matrices (exponential, logarithm, square root), and ranks."""
 
 import jax
 import jax.numpy as jnp
@@ -6,8 +6,7 @@ import numpy as np
 from jax import lax
 
 from gradtape._src.core import dtypes
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import public
 from gradtape._src.ops.array import expand_dims, reshape, zeros
@@ -19,8 +18,7 @@ from gradtape._src.ops.diagonals import adjoint
 from gradtape._src.ops.einsum import einsum
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.joining import concat
-from gradtape._src.ops.linalg import check_matrix, solve, square
-from gradtape._src.ops.matmul import matmul
+from gradtape._src.ops.linalg import check_float, check_matrix, solve, square
 from gradtape._src.ops.reduction import reduce_max, reduce_sum
 from gradtape._src.ops.shapes import COMPLEX, require
 
@@ -122,56 +120,7 @@ def logm(input):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Pseudoinverses and ranks
-
-
-def _pinv_rule(a, rcond):
-    check_matrix(a)
-    return aval((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
-
-
-@op("PseudoInverse", infer=_pinv_rule, saves="a y", mixed=True)
-def _pinv(a, rcond):
-    shape = (*a.shape[:-2], a.shape[-1], a.shape[-2])
-    if not a.size:
-        return jnp.zeros(shape, dtype=a.dtype)
-    u, s, vh = jnp.linalg.svd(wide(a), full_matrices=False)
-    kept = s > rcond[..., None].astype(s.dtype) * s[..., :1]
-    inverse = jnp.where(kept, 1 / jnp.where(kept, s, jnp.ones_like(s)), jnp.zeros_like(s)).astype(u.dtype)
-    v, uh = jnp.conj(jnp.swapaxes(vh, -1, -2)), jnp.conj(jnp.swapaxes(u, -1, -2))
-    return ((v * inverse[..., None, :]) @ uh).astype(a.dtype)
-
-
-@gradient(_pinv)
-def _(op, dy):
-    # dA = −Yᴴ dy Yᴴ + (1 − A Y) dyᴴ Y Yᴴ + Yᴴ Y dyᴴ (1 − Y A), where the rank stays as it is.
-    # Golub and Pereyra, "The differentiation of pseudo-inverses" (1973).
-    (a, _), (y,) = op.inputs, op.outputs
-    first = matmul(matmul(y, dy, adjoint_a=True), y, adjoint_b=True)
-    left = matmul(matmul(dy, y, adjoint_a=True), y, adjoint_b=True)
-    right = matmul(y, matmul(y, dy, adjoint_b=True), adjoint_a=True)
-    return left - matmul(a, matmul(y, left)) + right - matmul(matmul(right, y), a) - first, None
-
-
-def _check_float(a):
-    if not (a.dtype.is_floating or a.dtype.is_complex):
-        raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {a.dtype.name}). Use tf.cast.")
-
-
-@public
-def pinv(a, rcond=None, validate_args=False, name=None):
-    """The pseudoinverse of Moore and Penrose of matrices [..., m, n]: [..., n, m].
-
-    Singular values up to `rcond` times the largest count as 0; `rcond` (a scalar or [...]) is by default 10·max(m, n) times
-    the dtype's resolution. The gradient holds where the rank does not change.
-    """
-    a = tensor(a)
-    _check_float(a)
-    check_matrix(a.node.aval)
-    kind = a.dtype.real_dtype
-    if rcond is None:
-        rcond = 10.0 * max(a.shape[-2:]) * float(np.finfo(kind.as_numpy_dtype).eps)
-    return _pinv(a, rcond if is_tensor(rcond) else tensor(rcond, kind))
+# Ranks
 
 
 @public
@@ -181,7 +130,7 @@ def matrix_rank(a, tol=None, validate_args=False, name=None):
     By default `tol` is max(m, n) times the dtype's resolution times the largest singular value.
     """
     a = tensor(a)
-    _check_float(a)
+    check_float(a)
     check_matrix(a.node.aval)
     s = svd(a, compute_uv=False)
     if tol is None:

@@ -55,8 +55,8 @@ def _(op, dmean, dvariance):  # dx = (dm + 2·(x − m)·dv) / n: what v sends t
 
 def _total(*parts):
     """The sum of cotangents, without those that are None or known to be zeros; None if nothing is left."""
-    parts = [part for part in parts if part is not None and not is_zeros(part)]
-    return functools.reduce(operator.add, parts) if parts else None
+    flowing = [part for part in parts if part is not None and not is_zeros(part)]
+    return functools.reduce(operator.add, flowing) if flowing else None
 
 
 def _scaled(dy, factor):

@@ -31,7 +31,8 @@ def _pair(function):
 
 def _division():
     """`/`: most of it is between floats, where it is one op."""
-    between_floats, of_any = binary_operator(arithmetic.truediv), _pair(arithmetic.truediv)
+    between_floats = binary_operator(arithmetic.truediv, arithmetic.realdiv.op)
+    of_any = _pair(arithmetic.truediv)
 
     def forward(self, other):
         return (between_floats if self.dtype.numpy.kind == "f" else of_any)[0](self, other)
@@ -69,14 +70,6 @@ OPERATORS = {
     "lshift": _pair(compare.left_shift),
     "rshift": _pair(compare.right_shift),
 }
-COMPARISONS = {
-    "lt": binary_operator(compare.less),
-    "le": binary_operator(compare.less_equal),
-    "gt": binary_operator(compare.greater),
-    "ge": binary_operator(compare.greater_equal),
-}
-
-
 def _yielding(operator, reflected):
     """`operator`, which leaves an operand that it cannot convert, of a library with operators, to that one's own."""
 
@@ -97,9 +90,9 @@ def _yielding(operator, reflected):
     return call
 
 
-def _equality(function, of_none):
+def _equality(function, made, of_none):
     """`==` or `!=`: element by element; one bool if the shapes cannot be broadcast, or if the other side is None."""
-    compared, _ = binary_operator(function, attrs=(False,))
+    compared, _ = binary_operator(function, made, attrs=(False,))
     return public(lambda self, other: of_none if other is None else compared(self, other))
 
 
@@ -116,19 +109,24 @@ def _round(self, digits=None):
     return rounded(self * scale) / scale
 
 
+COMPARISONS = {
+    "lt": binary_operator(compare.less)[0],
+    "le": binary_operator(compare.less_equal)[0],
+    "gt": binary_operator(compare.greater)[0],
+    "ge": binary_operator(compare.greater_equal)[0],
+    "eq": _equality(compare.equal_or_false, compare.EQUAL, of_none=False),
+    "ne": _equality(compare.not_equal_or_true, compare.NOT_EQUAL, of_none=True),
+}
+UNARY = {"neg": arithmetic.negative, "pos": tensor, "abs": arithmetic.abs, "invert": _invert, "round": _round}
+
 for kind in (Tensor, Variable):
     for name, (forward, reflected) in OPERATORS.items():
         setattr(kind, f"__{name}__", _yielding(forward, f"__r{name}__"))
         setattr(kind, f"__r{name}__", reflected)
-    for name, (forward, _) in COMPARISONS.items():
-        setattr(kind, f"__{name}__", forward)
-    kind.__eq__ = _equality(compare.equal_or_false, of_none=False)
-    kind.__ne__ = _equality(compare.not_equal_or_true, of_none=True)
-    kind.__neg__ = arithmetic.negative
-    kind.__pos__ = tensor
-    kind.__abs__ = arithmetic.abs
-    kind.__invert__ = _invert
-    kind.__round__ = _round
+    for name, comparison in COMPARISONS.items():
+        setattr(kind, f"__{name}__", comparison)
+    for name, operator in UNARY.items():
+        setattr(kind, f"__{name}__", operator)
 
 
 def _no_update(symbol, update):

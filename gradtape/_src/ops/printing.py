@@ -24,9 +24,7 @@ class _Slot:
 
 
 def element_text(value):
-    """One element as TensorFlow writes it: as few digits as tell it from its neighbours, of 6 or 9 (float64: 15 or
-    17).
-    """
+    """One element as TensorFlow writes it: a float with 6 digits if these are enough, else 9 (float64: 15 or 17)."""
     if isinstance(value, bytes):
         return f'"{value.decode(errors="replace")}"'
     if isinstance(value, (bool, np.bool_)):

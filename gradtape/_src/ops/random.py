@@ -1,11 +1,10 @@
-"""Normal, uniform and shuffled: stateful functions, which draw anew at each call, and stateless ones, which a seed
-determines.
+"""Normal and uniform numbers, shuffling. Stateful functions draw anew at each call; a seed determines stateless ones.
 
 Both are the same kernels of a key, which is made of a seed of two integers (see `seeds`, `threefry`). Reproducible for
 a seed, on every device; the numbers are not TensorFlow's.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,10 +12,11 @@ from jax import lax
 
 from gradtape._src.core import dtypes
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, static_list, tensor
+from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.ops import seeds, threefry
+from gradtape._src.ops.array import extents
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.gather import gather
 from gradtape._src.ops.joining import stack
@@ -32,15 +32,15 @@ KEY = aval((2,), np.dtype(np.uint32))
 class Sampler(NamedTuple):
     """The two ops of one kernel: TensorFlow has a type for stateless and one for stateful use."""
 
-    stateless: object
-    stateful: object
+    stateless: Any
+    stateful: Any
 
     def __call__(self, source, *inputs, **attributes):
         """Record the op that fits `source`: a stateless seed (a Tensor), or an `Own` seed."""
         if isinstance(source, Own):
-            key = _key(seeds.draw(self.stateful.op.type, source.seed))
+            key = seed_key(seeds.draw(self.stateful.op.type, source.seed))
             return self.stateful(key, *inputs, **attributes)
-        return self.stateless(_key(source), *inputs, **attributes)
+        return self.stateless(seed_key(source), *inputs, **attributes)
 
 
 class Own(NamedTuple):
@@ -64,11 +64,12 @@ def _key_aval(seed):
 
 
 @op("StatelessRandomGetKeyCounter", infer=_key_aval)
-def _key(seed):
+def seed_key(seed):
+    """The key, uint32[2], that a seed (or a generator's state) of int32 or int64 stands for."""
     return threefry.key_of(seed.astype(jnp.int64))
 
 
-not_differentiable(_key, because="a seed is made of integers")
+not_differentiable(seed_key, because="a seed is made of integers")
 
 
 def stateless_seed(seed):
@@ -83,11 +84,7 @@ def static_shape(shape):
     """The `shape` argument of a random function as a tuple; a tensor's value is taken."""
     if isinstance(shape, (int, np.integer)) or getattr(shape, "shape", None) == ():
         raise invalid("shape must be a vector of {int32,int64}, got shape []: give [n] for n numbers, [] for a scalar.")
-    extents = static_list(shape, "shape")
-    for extent in extents:
-        if extent < 0:
-            raise invalid(f"Dimension {extent} must be >= 0: shape is {list(extents)}.")
-    return extents
+    return extents(shape)
 
 
 def drawn(allowed):
@@ -199,7 +196,7 @@ def _draw_integers(source, shape, minval, maxval, dtype):
             f"Got `minval`={minval} and `maxval`={maxval}."
         )
     if minval is None:
-        return _any_integers(_key(source), shape=shape, dtype=dtype.numpy)
+        return _any_integers(seed_key(source), shape=shape, dtype=dtype.numpy)
     if dtype.is_unsigned:
         raise ValueError(
             f"Argument `dtype` got invalid value {dtype!r} when argument `minval` is not None. Please don't use "
@@ -287,7 +284,7 @@ def stateless_shuffle(value, seed, alg="auto_select", name=None):
 def split(seed, num=2, alg="auto_select"):
     """`num` new seeds made of one, [num, 2] in its dtype; the numbers of one tell nothing of those of another."""
     seed = stateless_seed(seed)
-    return _any_integers(_key(seed), shape=(static(num, "num"), 2), dtype=seed.dtype.numpy)
+    return _any_integers(seed_key(seed), shape=(static(num, "num"), 2), dtype=seed.dtype.numpy)
 
 
 @public

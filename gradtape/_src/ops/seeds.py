@@ -45,9 +45,7 @@ class Global:
         self.seed, self.streams = seed, {}
 
     def stream(self, kind, seed):
-        """The stream of ops of type `kind` with their own `seed`; with None, the one that all ops without a seed
-        share.
-        """
+        """The stream of ops of type `kind` with a `seed` of their own; for None the one that all ops without share."""
         key = None if seed is None else (kind, seed)
         with _lock:
             found = self.streams.get(key)
@@ -65,7 +63,7 @@ class Global:
 class Drawing(threading.local):
     """What a thread that traces a function has met of draws, as `(leaf, stream)`; None outside of a function."""
 
-    draws = None
+    draws: list | None = None
 
 
 _lock = threading.RLock()
@@ -80,8 +78,7 @@ def plain(seed):
 
 @public
 def set_seed(seed):
-    """Set the global seed: what random ops give from here on depends on it, on their own seeds and on how often they
-    ran.
+    """Set the global seed, on which depends what random ops give from here on.
 
     An op with its own seed has a count of its own, ops without one share one; this starts them all again. None: ops
     without a seed of their own give other numbers each time the program runs.
