@@ -192,6 +192,7 @@ from gradtape._src.ops.special import sigmoid as sigmoid
 from gradtape._src.ops import operators as _operators
 
 # Matrix products
+from gradtape._src.ops.decompositions import eig as eig, eigvals as eigvals
 from gradtape._src.ops.einsum import einsum as einsum
 from gradtape._src.ops.matmul import matmul as matmul, tensordot as tensordot
 from gradtape._src.ops.matrix_functions import sqrtm as matrix_square_root

@@ -1,5 +1,6 @@
 """Linear algebra on matrices in the last two axes: `tf.linalg`."""
 
+from gradtape._src.compat.names import missing as _missing
 from gradtape._src.ops.clip import global_norm as global_norm
 from gradtape._src.ops.creation import eye as eye
 from gradtape._src.ops.decompositions import (
@@ -46,10 +47,13 @@ from gradtape._src.ops.matrix_functions import (
     matrix_rank as matrix_rank,
     sqrtm as sqrtm,
 )
-from gradtape._src.ops.norms import l2_normalize as l2_normalize, norm as norm, normalize as normalize
+from gradtape._src.ops.normalization import l2_normalize as l2_normalize
+from gradtape._src.ops.norms import norm as norm, normalize as normalize
 from gradtape._src.ops.tridiagonal import (
     banded_triangular_solve as banded_triangular_solve,
     eigh_tridiagonal as eigh_tridiagonal,
     tridiagonal_matmul as tridiagonal_matmul,
     tridiagonal_solve as tridiagonal_solve,
 )
+
+__getattr__ = _missing(__name__)

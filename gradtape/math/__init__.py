@@ -105,14 +105,13 @@ from gradtape._src.ops.special import (
     zeta as zeta,
 )
 
-# Reductions, scans, segments, sorting, counting, norms
+# Reductions, scans, segments, sorting, counting
 from gradtape._src.ops.counting import bincount as bincount, confusion_matrix as confusion_matrix
 from gradtape._src.ops.cumulative import (
     cumprod as cumprod,
     cumsum as cumsum,
     cumulative_logsumexp as cumulative_logsumexp,
 )
-from gradtape._src.ops.norms import l2_normalize as l2_normalize
 from gradtape._src.ops.reduction import (
     count_nonzero as count_nonzero,
     reduce_all as reduce_all,

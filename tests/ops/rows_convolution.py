@@ -54,7 +54,7 @@ CONVOLUTIONS = (
             wrong(Invalid, "Dilated rates should be larger than 0", dilations=-1),
             wrong(Unimplemented, "strides in the batch and depth", strides=[2, 1, 1, 1]),
             wrong(Unimplemented, "dilations in the batch and depth", dilations=[1, 1, 1, 2]),
-            wrong(ValueError, r"strides should be of length 1, 2 or 4. .* \[1, 2, 3\]", strides=[1, 2, 3]),
+            wrong(ValueError, r"strides should be of length 1, 2 or 4. .*=\[1, 2, 3\]", strides=[1, 2, 3]),
             wrong(Invalid, "'padding' of \"same\" is not in the list", padding="same"),
             wrong(ValueError, "'EXPLICIT' is not a valid value", padding="EXPLICIT"),
             wrong(TypeError, "Expected string for argument 'padding' not 1", padding=1),

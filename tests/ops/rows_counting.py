@@ -80,9 +80,17 @@ ROWS = (
         ops=("HistogramFixedWidth",),
         order=0,
         errors=(
-            (lambda: tf.histogram_fixed_width([1.0], [5.0, 0.0]), Invalid, r"value_range\[0\] < value_range\[1\], but got '\[5.0, 0.0"),
+            (
+                lambda: tf.histogram_fixed_width([1.0], [5.0, 0.0]),
+                Invalid,
+                r"value_range\[0\] < value_range\[1\], but got '\[5.0, 0.0",
+            ),
             (lambda: tf.histogram_fixed_width([1.0], [1.0, 2.0, 3.0]), Invalid, r"a vector of 2 elements. Received shape \[3\]"),
-            (lambda: tf.histogram_fixed_width([1.0], [0.0, 1.0], nbins=0), Invalid, "nbins should be a positive number, but got '0'"),
+            (
+                lambda: tf.histogram_fixed_width([1.0], [0.0, 1.0], nbins=0),
+                Invalid,
+                "nbins should be a positive number, but got '0'",
+            ),
             (lambda: tf.histogram_fixed_width([NAN], [0.0, 1.0]), Invalid, "must not contain NaN"),
         ),
     ),
@@ -108,7 +116,9 @@ ROWS = (
         lambda x: np.array([[0, 0, 1], [2, 4, 4]], "int32"),
         order=0,
         special=(([1.0, 4.9], [1, 4]),),
-        errors=((lambda: tf.histogram_fixed_width_bins([1.0], [0.0, 1.0], nbins=0), Invalid, "nbins should be a positive number"),),
+        errors=(
+            (lambda: tf.histogram_fixed_width_bins([1.0], [0.0, 1.0], nbins=0), Invalid, "nbins should be a positive number"),
+        ),
     ),
     Row(
         "confusion_matrix",
@@ -126,7 +136,11 @@ ROWS = (
             (lambda: tf.math.confusion_matrix([0, 1], [0, 3], num_classes=3), Invalid, "`predictions` out of bound"),
             (lambda: tf.math.confusion_matrix([-1, 1], [0, 1]), Invalid, "`labels` contains negative values"),
             (lambda: tf.math.confusion_matrix([1], [-1]), Invalid, "`predictions` contains negative values"),
-            (lambda: tf.math.confusion_matrix([1, 1], [0, 1, 2]), Invalid, r"must match: values\[0\].shape = \[2\] != .* = \[3\]"),
+            (
+                lambda: tf.math.confusion_matrix([1, 1], [0, 1, 2]),
+                Invalid,
+                r"must match: values\[0\].shape = \[2\] != .* = \[3\]",
+            ),
             (lambda: tf.math.confusion_matrix([1, 1], [0, 1], weights=[1.0]), ValueError, r"\(2,\) and \(1,\) are incompatible"),
         ),
     ),

@@ -59,7 +59,10 @@ DIAGONALS = (
     Row(
         "diag_part-bands",
         lambda x: tuple(
-            [tf.linalg.diag_part(x, k=tf.constant([-1, 2]), padding_value=-7, align=a) for a in ("LEFT_LEFT", "RIGHT_LEFT", "LEFT_RIGHT", "RIGHT_RIGHT")]
+            [
+                tf.linalg.diag_part(x, k=tf.constant([-1, 2]), padding_value=-7, align=a)
+                for a in ("LEFT_LEFT", "RIGHT_LEFT", "LEFT_RIGHT", "RIGHT_RIGHT")
+            ]
         ),
         (NUMBERED.astype("int32"),),
         lambda x: tuple(
@@ -87,9 +90,17 @@ DIAGONALS = (
         special=(([INF, 0.0], [[INF, 0.0], [0.0, 0.0]], [1.0, 1.0]), ([], np.zeros((0, 0)))),
         errors=(
             (lambda: tf.linalg.diag(1.0), Invalid, r"diagonal must be at least 1-dim, received shape: \[\]"),
-            (lambda: tf.linalg.diag([1.0, 2.0], num_rows=1), Invalid, "number of rows is too small. 1 given, the diagonal needs 2"),
+            (
+                lambda: tf.linalg.diag([1.0, 2.0], num_rows=1),
+                Invalid,
+                "number of rows is too small. 1 given, the diagonal needs 2",
+            ),
             (lambda: tf.linalg.diag([1.0, 2.0], num_cols=1), Invalid, "number of columns is too small"),
-            (lambda: tf.linalg.diag([1.0, 2.0], k=-1, num_rows=4, num_cols=3), Invalid, "columns is not consistent with .* give 3 rows"),
+            (
+                lambda: tf.linalg.diag([1.0, 2.0], k=-1, num_rows=4, num_cols=3),
+                Invalid,
+                "columns is not consistent with .* give 3 rows",
+            ),
             (lambda: tf.linalg.diag([[1.0], [2.0]], k=(-1, 1)), Invalid, r"number of diagonals provided .* names 3"),
         ),
     ),
@@ -275,24 +286,6 @@ NORMS = (
         lambda x: tf.linalg.normalize(x, ord=1)[0],
         (complexes(3, seed=1),),
         lambda x: x / jnp.sum(jnp.abs(x)),
-    ),
-    Row(
-        "l2_normalize",
-        lambda x: tf.math.l2_normalize(x, axis=[0, 1]),
-        (real(3, 2, seed=1),),
-        lambda x: x / jnp.sqrt(jnp.sum(x * x)),
-        dtypes=FLOATS,
-        special=(([[3.0, 4.0]], [[0.6, 0.8]], [[0.032, -0.024]]), ([[0.0, 0.0]], [[0.0, 0.0]], [[1e6, 1e6]])),
-        errors=(
-            (lambda: tf.linalg.l2_normalize(MATRIX, 1, dim=1), ValueError, "Cannot specify both 'dim' and 'axis'"),
-            (lambda: tf.linalg.l2_normalize([1, 2]), TypeError, "Cannot convert 1e-12 to EagerTensor of dtype int32"),
-        ),
-    ),
-    Row(
-        "l2_normalize-complex",
-        lambda x: tf.math.l2_normalize(x, dim=0),
-        (complexes(2, 2, seed=1),),
-        lambda x: x / jnp.sqrt(jnp.sum(jnp.abs(x) ** 2, 0)),
     ),
 )
 

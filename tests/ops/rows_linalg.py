@@ -131,7 +131,11 @@ SYSTEMS = (
         special=((([[2.0, 9.0], [1.0, 0.0]], [[1.0], [2.0]]), [[0.5], [INF]]),),
         errors=(
             (lambda: tf.linalg.triangular_solve(tf.ones([2, 3]), tf.ones([2, 1])), Invalid, r"must be square \(3 =/= 2\)"),
-            (lambda: tf.linalg.triangular_solve(tf.ones([2, 2]), tf.ones([3, 1])), Invalid, "In.0. mismatch In.1. shape: 2 vs. 3"),
+            (
+                lambda: tf.linalg.triangular_solve(tf.ones([2, 2]), tf.ones([3, 1])),
+                Invalid,
+                "In.0. mismatch In.1. shape: 2 vs. 3",
+            ),
             (
                 lambda: tf.linalg.triangular_solve(tf.ones([2, 2, 2]), tf.ones([3, 2, 1])),
                 Invalid,
@@ -211,7 +215,12 @@ SYSTEMS = (
         (regular(3, seed=2),),
         lambda x: jnp.linalg.det(x) * jnp.linalg.inv(x).T,
         ops=("MatrixCofactors",),
-        special=((np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [0.0, 1.0, 1.0]]), [[-2.0, -2.0, 2.0], [1.0, 1.0, -1.0], [0.0, 0.0, 0.0]]),),
+        special=(
+            (
+                np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [0.0, 1.0, 1.0]]),
+                [[-2.0, -2.0, 2.0], [1.0, 1.0, -1.0], [0.0, 0.0, 0.0]],
+            ),
+        ),
     ),
     Row(
         "cofactors-complex",
@@ -518,7 +527,11 @@ FACTORISATIONS = (
             (lambda: tf.linalg.lu_solve([1.0], [0], [[1.0]]), ValueError, "at least 2 dimensions"),
             (lambda: tf.linalg.lu_solve(tf.ones([2, 3]), [0], [[1.0]]), ValueError, "`lower_upper` must be square"),
             (lambda: tf.linalg.lu_solve(tf.eye(2), [[0, 1]], [[1.0]]), ValueError, r"must equal `rank\(perm\) \+ 1`: 2 and 2"),
-            (lambda: tf.linalg.lu_solve(tf.eye(2), [0, 1], [[1.0]]), ValueError, r"must equal `rhs.shape\[-2\]`: \[2,2\] and \[1,1"),
+            (
+                lambda: tf.linalg.lu_solve(tf.eye(2), [0, 1], [[1.0]]),
+                ValueError,
+                r"must equal `rhs.shape\[-2\]`: \[2,2\] and \[1,1",
+            ),
         ),
     ),
     Row(
@@ -551,7 +564,9 @@ FACTORISATIONS = (
             [
                 jnp.stack(parts)
                 for parts in zip(
-                    solved_by_lu(factors[0], b[0], np.array([1, 0])), solved_by_lu(factors[1], b[1], np.array([0, 1])), strict=True
+                    solved_by_lu(factors[0], b[0], np.array([1, 0])),
+                    solved_by_lu(factors[1], b[1], np.array([0, 1])),
+                    strict=True,
                 )
             ]
         ),
@@ -607,7 +622,9 @@ FUNCTIONS = (
         "sqrtm-complex",
         tf.linalg.sqrtm,
         (np.array([[1j, 2.0], [3.0, 4.0 + 1j]]),),
-        lambda x: np.array([[0.77101752 + 0.98784244j, 0.585626 - 0.29785064j], [0.87843899 - 0.44677596j, 1.94226952 + 0.3921418j]]),
+        lambda x: np.array(
+            [[0.77101752 + 0.98784244j, 0.585626 - 0.29785064j], [0.87843899 - 0.44677596j, 1.94226952 + 0.3921418j]]
+        ),
         ops=("MatrixSquareRoot",),
         oracle=False,
         dtypes=(),
@@ -633,7 +650,9 @@ FUNCTIONS = (
         "logm-values",
         tf.linalg.logm,
         (np.array([[1j, 2.0], [3.0, 4.0 + 1j]]),),
-        lambda x: np.array([[0.65387812 + 2.01949811j, 0.38971916 - 0.70827451j], [0.58457874 - 1.06241177j, 1.43331624 + 0.60294884j]]),
+        lambda x: np.array(
+            [[0.65387812 + 2.01949811j, 0.38971916 - 0.70827451j], [0.58457874 - 1.06241177j, 1.43331624 + 0.60294884j]]
+        ),
         ops=("MatrixLogarithm",),
         order=-1,
         tolerance=1e-2,
@@ -701,7 +720,9 @@ def dense(bands):
 
 
 def place(x, n, k):
-    padded = jnp.concatenate([x, jnp.zeros_like(x[..., :1])], -1) if k > 0 else jnp.concatenate([jnp.zeros_like(x[..., :1]), x], -1)
+    padded = (
+        jnp.concatenate([x, jnp.zeros_like(x[..., :1])], -1) if k > 0 else jnp.concatenate([jnp.zeros_like(x[..., :1]), x], -1)
+    )
     return padded[..., None] * jnp.eye(n, k=k)
 
 
@@ -721,7 +742,11 @@ FEW_DIAGONALS = (
         errors=(
             (lambda: tf.linalg.tridiagonal_matmul(tf.ones([3, 3]), tf.ones([2, 1])), Invalid, "Invalid superdiagonal shape"),
             (lambda: tf.linalg.tridiagonal_matmul(tf.ones([2, 3]), tf.ones([3, 1])), ValueError, r"of shape \[..., 3, m\]"),
-            (lambda: tf.linalg.tridiagonal_matmul(tf.ones([3]), tf.ones([3, 1]), "x"), ValueError, "Unrecognized diagonals_format: x"),
+            (
+                lambda: tf.linalg.tridiagonal_matmul(tf.ones([3]), tf.ones([3, 1]), "x"),
+                ValueError,
+                "Unrecognized diagonals_format: x",
+            ),
             (
                 lambda: tf.linalg.tridiagonal_matmul(tf.ones([2, 3]), tf.ones([3, 1]), "matrix"),
                 ValueError,
@@ -785,7 +810,11 @@ FEW_DIAGONALS = (
         special=((([[2.0, 3.0, 4.0], [0.0, 1.0, 1.0]], [[1.0], [2.0], [3.0]]), [[0.5], [0.5], [0.625]]),),
         errors=(
             (lambda: tf.linalg.banded_triangular_solve(tf.ones([2, 3]), tf.ones([2, 1])), Invalid, r"mismatch In\[1\] shape"),
-            (lambda: tf.linalg.banded_triangular_solve(tf.ones([3, 2]), tf.ones([2, 1])), Invalid, "There are 3 bands for a .* 2 rows"),
+            (
+                lambda: tf.linalg.banded_triangular_solve(tf.ones([3, 2]), tf.ones([2, 1])),
+                Invalid,
+                "There are 3 bands for a .* 2 rows",
+            ),
         ),
     ),
     Row(
@@ -810,8 +839,16 @@ FEW_DIAGONALS = (
         errors=(
             (lambda: tf.linalg.eigh_tridiagonal([1.0], [1.0]), ValueError, r"alpha must be \[n\] and beta \[n - 1\]"),
             (lambda: tf.linalg.eigh_tridiagonal([1.0, 2.0], [1.0], select="x"), ValueError, "are 'a', 'i', 'v', received 'x'"),
-            (lambda: tf.linalg.eigh_tridiagonal([1.0, 2.0], [1.0], select="i", select_range=[1, 0]), ValueError, "empty index range"),
-            (lambda: tf.linalg.eigh_tridiagonal([1.0, 2.0], [1.0], select="v", select_range=[1.0, 1.0]), ValueError, "empty interval"),
+            (
+                lambda: tf.linalg.eigh_tridiagonal([1.0, 2.0], [1.0], select="i", select_range=[1, 0]),
+                ValueError,
+                "empty index range",
+            ),
+            (
+                lambda: tf.linalg.eigh_tridiagonal([1.0, 2.0], [1.0], select="v", select_range=[1.0, 1.0]),
+                ValueError,
+                "empty interval",
+            ),
         ),
     ),
     Row(

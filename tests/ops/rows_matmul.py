@@ -73,7 +73,11 @@ MATMUL = (
             (([[1e38, 1e38]], [[10.0], [1.0]]), [[np.inf]], ([[10.0, 1.0]], [[1e38], [1e38]])),
         ),
         errors=(
-            (lambda: tf.matmul(tf.ones([2, 3]), tf.ones([2, 3])), Invalid, r"size-incompatible: In\[0\]: \[2,3\], In\[1\]: \[2,3\]"),
+            (
+                lambda: tf.matmul(tf.ones([2, 3]), tf.ones([2, 3])),
+                Invalid,
+                r"size-incompatible: In\[0\]: \[2,3\], In\[1\]: \[2,3\]",
+            ),
             (
                 lambda: tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]), transpose_a=True, transpose_b=True),
                 Invalid,
@@ -81,7 +85,11 @@ MATMUL = (
             ),
             (lambda: tf.matmul(tf.ones([3]), tf.ones([3, 2])), Invalid, r"In\[0\] ndims must be >= 2: received shape \[3\]"),
             (lambda: tf.matmul(tf.ones([2, 3]), 2.0), Invalid, r"In\[1\] ndims must be >= 2: received shape \[\]"),
-            (lambda: tf.matmul(tf.ones([2, 2]), tf.ones([2, 2], tf.float64)), Invalid, "MatMul as input #1.*float tensor but is a d"),
+            (
+                lambda: tf.matmul(tf.ones([2, 2]), tf.ones([2, 2], tf.float64)),
+                Invalid,
+                "MatMul as input #1.*float tensor but is a d",
+            ),
             (lambda: tf.matmul([[True]], [[True]]), Invalid, f"attr 'T' of bool {NOT_ALLOWED}"),
             (
                 lambda: tf.matmul(tf.ones([2, 2]), tf.ones([2, 2]), transpose_b=True, adjoint_b=True),
@@ -138,7 +146,9 @@ MATMUL = (
     *[
         Row(
             f"matmul-output_type-{turn_a}-{turn_b}",
-            lambda a, b, turn_a=turn_a, turn_b=turn_b: tf.matmul(a, b, adjoint_a=turn_a, transpose_b=turn_b, output_type=tf.float64),
+            lambda a, b, turn_a=turn_a, turn_b=turn_b: tf.matmul(
+                a, b, adjoint_a=turn_a, transpose_b=turn_b, output_type=tf.float64
+            ),
             (real(2, 2, 2, seed=3), real(2, 2, seed=3)),
             lambda a, b, turn_a=turn_a, turn_b=turn_b: jnp.matmul(turned(a, turn_a), turned(b, turn_b)),
             ops=("BatchMatMulV3",),
@@ -230,13 +240,21 @@ TENSORDOT = (
         (real(2, 3),),
         lambda x: x @ np.array([[1.0], [2.0], [3.0]]),
         errors=(
-            (lambda: tf.tensordot(tf.ones([2, 3]), tf.ones([2, 2]), 1), Invalid, r"size-incompatible: In\[0\]: \[2,3\], In\[1\]: \[2,2\]"),
+            (
+                lambda: tf.tensordot(tf.ones([2, 3]), tf.ones([2, 2]), 1),
+                Invalid,
+                r"size-incompatible: In\[0\]: \[2,3\], In\[1\]: \[2,2\]",
+            ),
             (lambda: tf.tensordot(tf.ones([2]), tf.ones([2]), -1), ValueError, "`axes` must be at least 0. Received: -1"),
             (lambda: tf.tensordot(tf.ones([2]), tf.ones([2]), 2), ValueError, "not be larger than the number of dimensions"),
             (lambda: tf.tensordot(tf.ones([2]), tf.ones([2]), [[0], [0], [0]]), ValueError, "integer or have length 2"),
             (lambda: tf.tensordot(tf.ones([2, 2]), tf.ones([2]), [[0, 1], [0]]), ValueError, "`a` and `b`, 2 != 1"),
             (lambda: tf.tensordot(tf.ones([2]), tf.ones([2]), [[1], [0]]), IndexError, r"axis 1 of a tensor of shape \[2\]"),
-            (lambda: tf.tensordot(tf.ones([2, 2]), tf.ones([2, 2]), [[0, 0], [0, 1]]), ValueError, "names an axis of a tensor twice"),
+            (
+                lambda: tf.tensordot(tf.ones([2, 2]), tf.ones([2, 2]), [[0, 0], [0, 1]]),
+                ValueError,
+                "names an axis of a tensor twice",
+            ),
         ),
     ),
 )
@@ -283,7 +301,9 @@ EINSUM = (
         lambda x, y: jnp.einsum("ab,bc->ca", x, y),
         ops=("Einsum",),
         dtypes=FLOATS,
-        special=(((np.ones((2, 0), "float32"), np.ones((0, 2), "float32")), np.zeros((2, 2)), (np.ones((2, 0)), np.ones((0, 2)))),),
+        special=(
+            ((np.ones((2, 0), "float32"), np.ones((0, 2), "float32")), np.zeros((2, 2)), (np.ones((2, 0)), np.ones((0, 2)))),
+        ),
         errors=(
             (lambda: tf.einsum("i1->i", tf.ones([2, 2])), ValueError, "Subscripts have incorrect format: i1->i"),
             (lambda: tf.einsum("ij->i->j", tf.ones([2, 2])), ValueError, "Subscripts have incorrect format"),
@@ -296,9 +316,17 @@ EINSUM = (
             (lambda: tf.einsum("ii->i", tf.ones([2, 3])), Invalid, r"Expected dimension 2 at axis 1 of the input shaped \[2,3\]"),
             (lambda: tf.einsum("ij->i", tf.ones([2])), Invalid, "Expected input 0 to have rank 2 but got: 1"),
             (lambda: tf.einsum("...ij->...i", tf.ones([2])), Invalid, "Expected input 0 to have rank at least 2 but got: 1"),
-            (lambda: tf.einsum("...i->i", tf.ones([2, 2, 2])), Invalid, r"contains 2 broadcasting dimension\(s\) but no ellipsis"),
+            (
+                lambda: tf.einsum("...i->i", tf.ones([2, 2, 2])),
+                Invalid,
+                r"contains 2 broadcasting dimension\(s\) but no ellipsis",
+            ),
             (lambda: tf.einsum("...i,...i->...", tf.ones([2, 3]), tf.ones([4, 3])), Invalid, "compatible batch dimensions"),
-            (lambda: tf.einsum("i,i->", tf.ones([2]), tf.constant([1, 2])), Invalid, "Einsum as input #1.*float tensor but is a int32"),
+            (
+                lambda: tf.einsum("i,i->", tf.ones([2]), tf.constant([1, 2])),
+                Invalid,
+                "Einsum as input #1.*float tensor but is a int32",
+            ),
             (lambda: tf.einsum("i->", [True]), Invalid, f"attr 'T' of bool {NOT_ALLOWED}"),
         ),
     ),

@@ -421,9 +421,7 @@ LAYERS = (
     ),
     Row(
         "local-response-weighted",
-        lambda x: (
-            tf.nn.local_response_normalization(x, depth_radius=1) * tf.constant(FOUR.astype(x.dtype.as_numpy_dtype))
-        ),
+        lambda x: tf.nn.local_response_normalization(x, depth_radius=1) * tf.constant(FOUR.astype(x.dtype.as_numpy_dtype)),
         (real(1, 1, 1, 4),),
         lambda x: response_normalized(x, 1, 1.0, 1.0, 0.5) * FOUR,
         special=(

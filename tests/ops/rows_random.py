@@ -212,9 +212,7 @@ UNIFORM = (
     ),
     Row(
         "all-integers",
-        lambda: tuple(
-            tf.random.stateless_uniform([2], SEED, None, None, d) for d in ("int32", "int64", "uint32", "uint64")
-        ),
+        lambda: tuple(tf.random.stateless_uniform([2], SEED, None, None, d) for d in ("int32", "int64", "uint32", "uint64")),
         (),
         lambda: tuple(
             np.asarray(jax.random.bits(key(), (2,), d)).view(d.replace("u", "") if signed else d)
@@ -235,9 +233,7 @@ UNIFORM = (
         "fold-in",
         lambda seed, data: tf.random.fold_in(seed, data),
         (SEED.astype("int32"), np.array(5, "int32")),
-        lambda seed, data: np.array(
-            [np.asarray(jax.random.bits(key(), (1, 2), f"u{seed.dtype}")).view(seed.dtype)[0, 0], 5]
-        ),
+        lambda seed, data: np.array([np.asarray(jax.random.bits(key(), (1, 2), f"u{seed.dtype}")).view(seed.dtype)[0, 0], 5]),
         dtypes=("int32", "int64"),
         result=lambda dtype: dtype,
     ),
@@ -364,9 +360,9 @@ DISTRIBUTIONS = (
         "stateless-binomial",
         lambda: tf.random.stateless_binomial([3, 2], SEED, [4, 30], [0.5, 0.1]),
         (),
-        lambda: np.asarray(
-            jax.random.binomial(key(), np.float32([4, 30]), np.float32([0.5, 0.1]), (3, 2), "float32")
-        ).astype("int32"),
+        lambda: np.asarray(jax.random.binomial(key(), np.float32([4, 30]), np.float32([0.5, 0.1]), (3, 2), "float32")).astype(
+            "int32"
+        ),
         ops=("StatelessRandomBinomial",),
         dtypes=("float64",),
     ),

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from tests.ops.table import Row, boolean, complexes, distinct, integers, positive, real
+from tests.ops.table import Row, boolean, complexes, distinct, integers, real
 
 INF, NAN = np.inf, np.nan
 Invalid = tf.errors.InvalidArgumentError

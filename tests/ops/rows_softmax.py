@@ -54,9 +54,7 @@ ROWS = (
         ),
     ),
     Row("softmax-axis", lambda x: tf.nn.softmax(x, axis=1), (real(2, 3, 2),), lambda x: jax.nn.softmax(x, 1)),
-    Row(
-        "softmax-axis-tensor", lambda x: tf.nn.softmax(x, tf.constant(0)), (real(2, 3),), lambda x: jax.nn.softmax(x, 0)
-    ),
+    Row("softmax-axis-tensor", lambda x: tf.nn.softmax(x, tf.constant(0)), (real(2, 3),), lambda x: jax.nn.softmax(x, 0)),
     Row(
         "log-softmax",
         tf.nn.log_softmax,

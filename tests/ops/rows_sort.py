@@ -67,7 +67,10 @@ SORTED = (
         lambda x: tf.sort(x) * [1.0, 10.0, 100.0],
         (distinct(3),),
         lambda x: jnp.sort(x) * jnp.array([1.0, 10.0, 100.0]),
-        special=(([3.0, 3.0, 1.0], [1.0, 30.0, 300.0], [10.0, 100.0, 1.0]), ([0.0, -0.0, 1.0], [0.0, 0.0, 100.0], [1.0, 10.0, 100.0])),
+        special=(
+            ([3.0, 3.0, 1.0], [1.0, 30.0, 300.0], [10.0, 100.0, 1.0]),
+            ([0.0, -0.0, 1.0], [0.0, 0.0, 100.0], [1.0, 10.0, 100.0]),
+        ),
     ),
     Row(
         "sort-descending",
@@ -131,10 +134,16 @@ SORTED = (
             tf.math.top_k(x, 0).values,
         ),
         (integers(0, 100, 4, seed=1),),
-        lambda x: tuple(
-            [array for k, kind in ((1, "int16"), (3, "int64")) for array in (best_of_integers(x, k)[0], best_of_integers(x, k)[1].astype(kind))]
-        )
-        + (x[:0],),
+        lambda x: (
+            tuple(
+                [
+                    array
+                    for k, kind in ((1, "int16"), (3, "int64"))
+                    for array in (best_of_integers(x, k)[0], best_of_integers(x, k)[1].astype(kind))
+                ]
+            )
+            + (x[:0],)
+        ),
         dtypes=INTEGERS,
         result=lambda dtype: (dtype, "int16", dtype, "int64", dtype),
     ),

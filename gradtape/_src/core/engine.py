@@ -12,7 +12,7 @@ from collections import OrderedDict
 import jax
 import numpy as np
 
-from gradtape._src.core import journal, memory, runtime
+from gradtape._src.core import journal, memory, runtime, tuning
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import ResourceExhaustedError, internal, invalid
 from gradtape._src.core.program import CALL, ELEMENT, NUMBER, RAN, USED, Node, Program, Trace, leaf, slice_trace
@@ -497,7 +497,7 @@ def execute(program, arguments):
                 return interpret(program, arguments)
             counters.programs += 1
             runtime.prune_cache()
-            compiled = program.compiled = jax.jit(program.evaluate)
+            compiled = program.compiled = jax.jit(program.evaluate, compiler_options=tuning.options(program))
             if large:
                 memory.check(compiled, arguments)
         values = compiled(*arguments)

@@ -1,6 +1,6 @@
 """Activation functions, and the bias that is added before them.
 
-Where TensorFlow has the gradient of an activation as an op of its own (`ReluGrad`), it is one here: one pass over memory.
+Where TensorFlow has an op for the gradient of an activation (`ReluGrad`), so has gradtape: one node, not three.
 """
 
 import math
@@ -106,9 +106,7 @@ def _(op, dz):
 def leaky_relu(features, alpha=0.2, name=None):
     """x where x > 0, else `alpha`·x, element-wise. The gradient at 0 is `alpha`. Integers are taken as float32."""
     if is_tensor(alpha) or not isinstance(alpha, (int, float, np.number, np.ndarray)):
-        raise TypeError(
-            f"Expected float for argument 'alpha' not {alpha!r}. For a tensor write tf.where(x > 0, x, alpha * x)."
-        )
+        raise TypeError(f"Expected float for argument 'alpha' not {alpha!r}. For a tensor write tf.where(x > 0, x, alpha * x).")
     features = tensor(features)
     if features.dtype.is_integer:
         features = cast(features, "float32")
@@ -210,7 +208,7 @@ def _(op, dy):
 
 @public
 def gelu(features, approximate=False, name=None):
-    """x·Φ(x), element-wise, Φ the normal distribution's probability of less than x; or an approximation by tanh. Float."""
+    """x·Φ(x), element-wise, Φ the normal distribution function; with `approximate`, by way of tanh. Float."""
     features = tensor(features)
     if not features.dtype.is_floating:
         raise ValueError(
@@ -238,7 +236,10 @@ def _(op, dy):  # with s = sigmoid(βx): dx = dy·s·(1 + βx·(1 − s)), dβ =
 
 @public
 def silu(features, beta=1.0):
-    """x·sigmoid(`beta`·x), element-wise; also called swish. `beta` is taken in the dtype of `features`, and differentiated."""
+    """x·sigmoid(`beta`·x), element-wise; also called swish. Float or complex.
+
+    `beta` is taken in the dtype of `features`; it broadcasts, and has a gradient.
+    """
     features = tensor(features)
     require(features.node.aval, FLOATING + COMPLEX)
     if is_tensor(beta):
@@ -311,11 +312,9 @@ def _(op, dz):
 
 @public
 def bias_add(value, bias, data_format=None, name=None):
-    """`value` [batch, …, channels] plus `bias` [channels]; with a `data_format` "NC…" the channels are axis 1. Any dtype."""
-    if data_format is not None:
-        if not data_format.startswith("N") or not (data_format.startswith("NC") or data_format.endswith("C")):
-            raise ValueError(
-                f"`data_format` must be of the form `N...C` or `NC...`. Received: data_format={data_format}"
-            )
-    first = data_format is not None and data_format.startswith("NC")
+    """`value` [batch, …, channels] plus `bias` [channels]. With a `data_format` "NC…" the channels are axis 1."""
+    data_format = data_format or "NHWC"
+    first = data_format.startswith("NC")
+    if not first and not (data_format.startswith("N") and data_format.endswith("C")):
+        raise ValueError(f"`data_format` must be of the form `N...C` or `NC...`. Received: data_format={data_format}")
     return _bias_add(value, bias, data_format="NCHW" if first else "NHWC")

@@ -159,13 +159,13 @@ def image_and_filter(rank, image, filter_shape, **geometry):
     check_geometry(rank, **geometry)
     if len(filter_shape) != rank + 2:
         raise invalid(
-            f"convolution filter must be {rank + 2}-dimensional: {plain(filter_shape)}. Its axes are those of the window, "
-            "then channels (divided by groups), then outputs."
+            f"convolution filter must be {rank + 2}-dimensional: {plain(filter_shape)}. Its axes are those of the "
+            "window, then channels (divided by groups), then outputs."
         )
     if len(image) != rank + 2:
         raise invalid(
-            f"convolution input must be {rank + 2}-dimensional: {plain(image)}. Its axes are those of {geometry['data_format']}; "
-            "expand_dims puts a missing one in."
+            f"convolution input must be {rank + 2}-dimensional: {plain(image)}. Its axes are those of "
+            f"{geometry['data_format']}; expand_dims puts a missing one in."
         )
     if 0 in filter_shape[:-2]:
         raise invalid(
@@ -183,13 +183,14 @@ def _dense_aval(rank, input, filter, **geometry):
     depth, (inputs, outputs) = input.shape[channel], filter.shape[-2:]
     if depth % inputs:
         raise invalid(
-            f"input depth must be evenly divisible by filter depth: {depth} vs {inputs}. The filter {plain(filter.shape)} has its "
-            f"channels on the second last axis; the input {plain(input.shape)} has them on axis {channel} ({geometry['data_format']})."
+            f"input depth must be evenly divisible by filter depth: {depth} vs {inputs}. The filter "
+            f"{plain(filter.shape)} has its channels on the second last axis; the input {plain(input.shape)} has them on "
+            f"axis {channel} ({geometry['data_format']})."
         )
     if depth == 0 or outputs % (depth // inputs):
         raise invalid(
-            f"output depth must be evenly divisible by number of groups: {outputs} vs {depth // inputs}. An input of {depth} "
-            f"channels and a filter of {inputs} make {depth // inputs} groups."
+            f"output depth must be evenly divisible by number of groups: {outputs} vs {depth // inputs}. An input of "
+            f"{depth} channels and a filter of {inputs} make {depth // inputs} groups."
         )
     ways = sweeps(input.shape, filter.shape[:-2], **geometry)
     return aval(swept(input.shape, ways, channel, outputs), input.dtype)
@@ -203,8 +204,8 @@ def transposed_aval(what, forward, input, filter, out_backprop, **geometry):
     spatial, channel = spatial_axes(geometry["data_format"])
     if out_backprop.shape[0] != input.shape[0]:
         raise invalid(
-            f"{what}: input and out_backprop must have the same batch size. Input batch: {input.shape[0]}, outbackprop batch: "
-            f"{out_backprop.shape[0]}, batch_dim: 0"
+            f"{what}: input and out_backprop must have the same batch size. Input batch: {input.shape[0]}, outbackprop "
+            f"batch: {out_backprop.shape[0]}, batch_dim: 0"
         )
     if out_backprop.shape[channel] != expected.shape[channel]:
         raise invalid(
@@ -215,8 +216,9 @@ def transposed_aval(what, forward, input, filter, out_backprop, **geometry):
         if out_backprop.shape[axis] != expected.shape[axis]:
             raise invalid(
                 f"{what}: Size of out_backprop doesn't match computed: actual = {out_backprop.shape[axis]}, computed = "
-                f"{expected.shape[axis]} spatial_dim: {axis} input: {input.shape[axis]} filter: {filter.shape[place]} output: "
-                f"{out_backprop.shape[axis]} stride: {geometry['strides'][axis]} dilation: {geometry['dilations'][axis]}"
+                f"{expected.shape[axis]} spatial_dim: {axis} input: {input.shape[axis]} filter: {filter.shape[place]} "
+                f"output: {out_backprop.shape[axis]} stride: {geometry['strides'][axis]} "
+                f"dilation: {geometry['dilations'][axis]}"
             )
 
 
@@ -308,10 +310,7 @@ _types = {
     2: ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
     3: ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
 }
-DENSE = {
-    rank: family(types, partial(_dense_aval, rank), (_convolve, _to_input, _to_filter))
-    for rank, types in _types.items()
-}
+DENSE = {rank: family(types, partial(_dense_aval, rank), (_convolve, _to_input, _to_filter)) for rank, types in _types.items()}
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The public functions
@@ -331,7 +330,7 @@ def geometry(rank, strides, padding, data_format, dilations):
 
 
 def _flat_geometry(stride, padding, data_format, dilations):
-    """The attributes of a convolution over one axis, as one over two of which the first has extent 1; and where that is."""
+    """The attributes of a convolution over one axis, done over two: before it stands one of extent 1; and where."""
     data_format, axis, wide_format = flat_format(data_format)
     padding, numbers = paddings(padding, 3)
     return {
@@ -357,7 +356,7 @@ def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, n
 
 @public
 def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None, name=None):
-    """Convolution over two axes: `input` [..., height, width, channels] with `filters` [height, width, channels, outputs].
+    """Convolution over two axes: `input` [..., height, width, channels], `filters` [height, width, channels, outputs].
 
     y[n, h, w, o] = Σ x[n, h·s + i·d − p, w·s + j·d − p, c] · k[i, j, c, o] for strides s, dilations d, padding p. With
     `data_format="NCHW"` the channels stand before the spatial axes. `strides` and `dilations` are one int, one for each
@@ -382,8 +381,8 @@ def convolution(input, filters, strides=None, padding="VALID", data_format=None,
     rank = filters.ndim - 2
     if rank not in (1, 2, 3):
         raise ValueError(
-            f"`num_spatial_dims` must be 1, 2, or 3. Received: num_spatial_dims={rank}: filters of shape {filters.shape} have "
-            "two axes beside the spatial ones."
+            f"`num_spatial_dims` must be 1, 2, or 3. Received: num_spatial_dims={rank}: filters of shape {filters.shape} "
+            "have two axes beside the spatial ones."
         )
     not_both(sequence(strides, rank, "", "strides"), sequence(dilations, rank, "", "dilations"))
     return (conv1d, conv2d, conv3d)[rank - 1](input, filters, strides, padding, data_format, dilations)
@@ -391,7 +390,7 @@ def convolution(input, filters, strides=None, padding="VALID", data_format=None,
 
 @public
 def atrous_conv2d(value, filters, rate, padding, name=None):
-    """`conv2d` whose filter has its cells `rate` apart: `convolution` with dilations, for [..., height, width, channels]."""
+    """`conv2d` with a filter whose cells are `rate` apart: `convolution` with dilations."""
     return convolution(value, filters, padding=padding, dilations=rate)
 
 
@@ -422,10 +421,11 @@ def _transposed(rank, input, filters, output_shape, strides, padding, data_forma
 
 
 @public
-def conv1d_transpose(
-    input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None
-):
-    """The transpose of `conv1d`: `input` [batch, width, outputs], `filters` [extent, channels, outputs]; see `conv2d_transpose`."""
+def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None):
+    """The transpose of `conv1d` with respect to its input; see `conv2d_transpose`.
+
+    `input` [batch, width, outputs], `filters` [extent, channels, outputs].
+    """
     attributes, axis = _flat_geometry(strides, padding, data_format, dilations)
     input, filters = tensor(input), tensor(filters)
     sizes = widened(_output_shape(output_shape, input, filters, 1, flat_format(data_format)[0]), axis)
@@ -434,21 +434,17 @@ def conv1d_transpose(
 
 
 @public
-def conv2d_transpose(
-    input, filters, output_shape, strides, padding="SAME", data_format="NHWC", dilations=None, name=None
-):
-    """The transpose of `conv2d` with respect to its input: its result has `output_shape`, and `conv2d` of that has input's.
+def conv2d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NHWC", dilations=None, name=None):
+    """The transpose of `conv2d` with respect to its input, also called deconvolution.
 
     `input` [batch, height, width, outputs], `filters` [height, width, channels, outputs], `output_shape` the four
-    extents of the result, or its height and width. Also called deconvolution.
+    extents of the result, or its height and width: `conv2d` of something of that shape has the shape of `input`.
     """
     return _transposed(2, input, filters, output_shape, strides, padding, data_format, dilations)
 
 
 @public
-def conv3d_transpose(
-    input, filters, output_shape, strides, padding="SAME", data_format="NDHWC", dilations=None, name=None
-):
+def conv3d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NDHWC", dilations=None, name=None):
     """The transpose of `conv3d` with respect to its input; see `conv2d_transpose`."""
     return _transposed(3, input, filters, output_shape, strides, padding, data_format, dilations)
 
@@ -474,8 +470,8 @@ def atrous_conv2d_transpose(value, filters, output_shape, rate, padding, name=No
     if value.ndim == filters.ndim == 4 and value.shape[3] != filters.shape[3]:
         raise ValueError(
             "`value` channel count must be compatible with `filters` input channel count. Received: "
-            f"value.shape={value.shape} with channel count {value.shape[3]} and filters.shape={filters.shape} with input "
-            f"channel count {filters.shape[3]}."
+            f"value.shape={value.shape} with channel count {value.shape[3]} and filters.shape={filters.shape} with "
+            f"input channel count {filters.shape[3]}."
         )
     if rate < 1:
         raise ValueError(f"`rate` cannot be less than one. Received: rate={rate}")

@@ -196,7 +196,9 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
         )
     labels, predictions = cast(labels, dtypes.int64), cast(predictions, dtypes.int64)
     known = [to_numpy(x.node) for x in (labels, predictions)]
-    count = max([int(v.max()) + 1 for v in known if v.size], default=0) if num_classes is None else static(num_classes, "num_classes")
+    count = (
+        max([int(v.max()) + 1 for v in known if v.size], default=0) if num_classes is None else static(num_classes, "num_classes")
+    )
     for values, what in zip(known, ("labels", "predictions"), strict=True):
         _check_classes(values, what, count)
     if weights is None:

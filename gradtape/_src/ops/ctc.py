@@ -154,9 +154,7 @@ def _ctc_loss_gradient(labels, logits, label_length, logit_length, alphas, *, bl
 
 
 @public
-def ctc_loss(
-    labels, logits, label_length, logit_length, logits_time_major=True, unique=None, blank_index=None, name=None
-):
+def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True, unique=None, blank_index=None, name=None):
     """−log P(labels | logits), summed over all alignments, for each row of a batch: shape [batch].
 
     `labels` [batch, labels] are class numbers, of which `label_length` [batch] count; `logits` [frames, batch, classes]

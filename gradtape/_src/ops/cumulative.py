@@ -86,6 +86,7 @@ def _(op, dy):  # db is the recurrence run backwards, da = db · conj(h) of the 
 
 @op("Cumsum", infer=only(NUMERIC, same))
 def _cumsum(x, *, axis, exclusive, reverse):
+    x = lax.optimization_barrier(x)  # the gradient of a sum is constant, and XLA would take long to fold its scan
     y = lax.cumsum(wide(x), axis, reverse).astype(x.dtype)
     return _moved(y, axis, reverse, 0) if exclusive else y
 

@@ -211,9 +211,7 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
     x = tensor(x)
     y = tensor(y, x.dtype)
     if not (x.dtype.is_floating or x.dtype.is_complex):
-        raise ValueError(
-            f"data type {x.dtype.name} not inexact: assert_near compares floating numbers. Use assert_equal."
-        )
+        raise ValueError(f"data type {x.dtype.name} not inexact: assert_near compares floating numbers. Use assert_equal.")
     tolerance = 10 * float(finfo(x.dtype.real_dtype.numpy).eps)
     rtol, atol = [tolerance if given is None else given for given in (rtol, atol)]
     near = compare.less_equal(absolute(x - y), atol + rtol * absolute(y))

@@ -1,4 +1,4 @@
-"""Depthwise convolutions: each channel has filters of its own, so a result is a sum of few products, without a matrix."""
+"""Depthwise convolutions: each channel has filters of its own, so a result is a sum of few products, no matrix's."""
 
 import jax.numpy as jnp
 from jax import lax
@@ -31,7 +31,7 @@ def _convolve(x, kernel, ways, data_format):
 
 def _to_input(kernel, dy, shape, ways, data_format):
     """dy, with cells put in between where there is a stride, convolved with the filter turned round."""
-    spatial, channel = spatial_axes(data_format)
+    _, channel = spatial_axes(data_format)
     gaps = [(0, 0, 0)] * dy.ndim
     for way in ways:
         gaps[way.axis] = 0, 0, way.stride - 1
@@ -60,8 +60,8 @@ def _depthwise_aval(input, filter, **attributes):
     if input.shape[channel] != filter.shape[-2]:
         raise invalid(
             f"input and filter must have the same depth: {input.shape[channel]} vs {filter.shape[-2]}. The filter "
-            f"{plain(filter.shape)} has its channels on the second last axis; the input {plain(input.shape)} has them on axis "
-            f"{channel} ({attributes['data_format']})."
+            f"{plain(filter.shape)} has its channels on the second last axis; the input {plain(input.shape)} has them on "
+            f"axis {channel} ({attributes['data_format']})."
         )
     ways = sweeps(input.shape, filter.shape[:-2], **attributes)
     return aval(swept(input.shape, ways, channel, filter.shape[-2] * filter.shape[-1]), input.dtype)
@@ -80,9 +80,10 @@ DEPTHWISE = family(
 
 @public
 def depthwise_conv2d(input, filter, strides, padding, data_format=None, dilations=None, name=None):
-    """Convolution of each channel by itself: `input` [batch, height, width, channels], `filter` [height, width, channels, multiplier].
+    """Convolution of each channel by itself; see `conv2d` for what is not said here.
 
-    The result has channels · multiplier channels. See `conv2d` for the other arguments.
+    `input` is [batch, height, width, channels], `filter` [height, width, channels, multiplier]; the result has channels ·
+    multiplier channels.
     """
     return DEPTHWISE.forward(input, filter, **geometry(2, strides, padding, data_format, dilations))
 
@@ -102,24 +103,21 @@ def depthwise_conv2d_backprop_filter(
 ):
     """The gradient of `depthwise_conv2d` with respect to its filter, of shape `filter_sizes`."""
     attributes = geometry(2, strides, padding, data_format, dilations)
-    return DEPTHWISE.to_filter(
-        input, out_backprop, filter_sizes=static_list(filter_sizes, "filter_sizes"), **attributes
-    )
+    return DEPTHWISE.to_filter(input, out_backprop, filter_sizes=static_list(filter_sizes, "filter_sizes"), **attributes)
 
 
 @public
-def separable_conv2d(
-    input, depthwise_filter, pointwise_filter, strides, padding, data_format=None, dilations=None, name=None
-):
-    """`depthwise_conv2d`, then a 1×1 convolution that mixes the channels: `pointwise_filter` [1, 1, channels · multiplier, outputs]."""
+def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, data_format=None, dilations=None, name=None):
+    """`depthwise_conv2d`, then a 1×1 convolution that mixes the channels.
+
+    `pointwise_filter` is [1, 1, channels · multiplier, outputs].
+    """
     pointwise_filter = tensor(pointwise_filter)
     shape = pointwise_filter.shape
     if shape.rank != 4:
         raise ValueError(f"Shape {shape} must have rank 4: pointwise_filter is [1, 1, channels · multiplier, outputs].")
     for extent in shape[:2]:
         if extent != 1:
-            raise ValueError(
-                f"Dimensions {extent} and 1 are not compatible: pointwise_filter of shape {shape} must be 1×1."
-            )
+            raise ValueError(f"Dimensions {extent} and 1 are not compatible: pointwise_filter of shape {shape} must be 1×1.")
     depthwise = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
     return conv2d(depthwise, pointwise_filter, 1, "VALID", data_format)

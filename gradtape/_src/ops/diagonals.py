@@ -350,9 +350,7 @@ def band_part(input, num_lower, num_upper, name=None):
 def _transposed(a, conjugate):
     x = tensor(a)
     if x.ndim < 2:
-        raise ValueError(
-            f"Argument `a` should be a (batch) matrix with rank >= 2.  Received `a` = {a} with shape: {x.shape}"
-        )
+        raise ValueError(f"Argument `a` should be a (batch) matrix with rank >= 2.  Received `a` = {a} with shape: {x.shape}")
     return transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2), conjugate)
 
 

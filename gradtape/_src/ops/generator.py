@@ -42,27 +42,22 @@ PER_NUMBER = 256  # what TensorFlow adds to the counter for each number
 
 
 def _algorithm(alg):
-    """The argument `alg` as an Algorithm other than AUTO_SELECT."""
-    if isinstance(alg, Algorithm):
-        found = alg
-    elif isinstance(alg, str):
-        found = Algorithm.__members__.get(alg.upper())
-    else:
-        number = 3 if alg is None else int(tensor(alg).numpy())
-        found = Algorithm(number) if number in (1, 2, 3) else None
-    if found is None:
+    """The argument `alg` (an Algorithm, its name or number, or None) as an Algorithm other than AUTO_SELECT."""
+    try:
+        if alg is None:
+            return Algorithm.PHILOX
+        found = Algorithm[alg.upper()] if isinstance(alg, str) else Algorithm(alg)
+    except (KeyError, ValueError):
         raise ValueError(
             f"Argument `alg` got unsupported value {alg}. Supported values are philox for the Philox algorithm, "
             "threefry for the ThreeFry algorithm, and auto_select for auto-selection."
-        )
+        ) from None
     return Algorithm.PHILOX if found is Algorithm.AUTO_SELECT else found
 
 
 @public
 def create_rng_state(seed, alg):
-    """The state of a generator that begins with `seed` (an integer, or a few): a vector of int64, to give to
-    from_state.
-    """
+    """The state of a generator that begins with `seed` (an integer, or a few): a vector of int64."""
     words = WORDS[_algorithm(alg)]
     if isinstance(seed, (int, np.integer)):
         array = np.array([(int(seed) >> 64 * i) & (2**64 - 1) for i in range(words)], np.uint64).astype(np.int64)
@@ -79,6 +74,7 @@ class Generator:
 
     Made by `Generator.from_seed(1)`, `from_non_deterministic_state()`, `from_state(state, alg)`, or as a copy of
     another. What is drawn advances the state; draws from one state are the same on every device and in every thread.
+    Threads that draw at the same time should each have one of their own: see `split`.
     """
 
     @public

@@ -26,7 +26,7 @@ def unbroadcast(dy, shape):
 
 
 def summed_over(dy, axes):
-    """The sum of `dy` over `axes` (a tuple of places); of a broadcast along them, a multiple of what it is a broadcast of."""
+    """The sum of `dy` over `axes` (a tuple of ints); of a broadcast, a multiple of the sum of what was broadcast."""
     source = broadcast_source(dy) if dy.dtype.size >= 4 else None  # 16 bits do not hold large multiples
     if source is None:
         return _sum(dy, axis=axes, keepdims=False)

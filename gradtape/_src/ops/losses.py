@@ -210,9 +210,7 @@ def _alike(labels, logits, what):
     labels, logits = _both(labels, logits, what)
     labels = tensor(labels, logits.dtype)
     if labels.shape != logits.shape:
-        raise ValueError(
-            f"`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape})."
-        )
+        raise ValueError(f"`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape}).")
     return labels, logits
 
 
@@ -243,9 +241,7 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
     log_input = tensor(log_input)
     targets = tensor(targets, log_input.dtype)
     if targets.shape != log_input.shape:
-        raise ValueError(
-            f"`log_input` and `targets` must have the same shape, received ({log_input.shape} vs {targets.shape})."
-        )
+        raise ValueError(f"`log_input` and `targets` must have the same shape, received ({log_input.shape} vs {targets.shape}).")
     loss = exp(log_input) - log_input * targets
     if compute_full_loss:
         small = logical_and(targets >= 0, targets <= 1)

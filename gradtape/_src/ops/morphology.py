@@ -3,19 +3,26 @@
 import functools
 
 import jax.numpy as jnp
-import numpy as np
-from jax import lax
 
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import shape_of
 from gradtape._src.ops.array import plain
 from gradtape._src.ops.convolution import check_geometry
 from gradtape._src.ops.rearrange import reverse
 from gradtape._src.ops.shapes import REAL, require
-from gradtape._src.ops.window import positions, sequence, sweeps, swept, unviewed, views
+from gradtape._src.ops.window import (
+    lowest,
+    outside_padding,
+    positions,
+    sequence,
+    sweeps,
+    swept,
+    unviewed,
+    views,
+    winners,
+)
 
 GEOMETRY = ("strides", "rates", "padding")
 
@@ -30,29 +37,15 @@ def _ways(shape, filter_shape, strides, rates, padding):
 
 def _candidates(input, filter, ways):
     """For each cell of the window, image plus filter at all its stops; the least number where it is in the padding."""
-    lowest = -np.inf if jnp.issubdtype(input.dtype, jnp.inexact) else np.iinfo(input.dtype).min
+    least = jnp.asarray(lowest(input.dtype), input.dtype)
     weights = filter.reshape(-1, filter.shape[2])
     for view, weight, cell in zip(views(input, ways), weights, positions(ways), strict=True):
-        candidate = view + weight
-        for way, i in zip(ways, cell, strict=True):
-            first, end = way.inside(i)
-            if (first, end) != (0, way.out):
-                stop = lax.broadcasted_iota(jnp.int32, view.shape, way.axis)
-                candidate = jnp.where((stop >= first) & (stop < end), candidate, jnp.asarray(lowest, view.dtype))
-        yield candidate
+        yield jnp.where(outside_padding(cell, ways, view.shape), view + weight, least)
 
 
 def _winners(input, filter, ways):
-    """For each stop of the window, the number of the first cell that gives the maximum."""
-    best, winner = None, None
-    for number, candidate in enumerate(_candidates(input, filter, ways)):
-        if best is None:
-            best, winner = candidate, jnp.zeros(candidate.shape, jnp.int32)
-            continue
-        better = candidate > best
-        best = jnp.where(better, candidate, best)
-        winner = jnp.where(better, jnp.int32(number), winner)
-    return winner
+    best = functools.reduce(jnp.maximum, _candidates(input, filter, ways))
+    return winners(_candidates(input, filter, ways), best, ways)
 
 
 def _dilation_aval(input, filter, *, strides, rates, padding):
@@ -64,8 +57,8 @@ def _dilation_aval(input, filter, *, strides, rates, padding):
             raise invalid(f"{what} must be {rank}-dimensional: {plain(x.shape)}. Its axes are {axes}.")
     if input.shape[3] != filter.shape[2]:
         raise invalid(
-            f"input and filter must have the same depth: {input.shape[3]} vs {filter.shape[2]}. Each channel has a window of its "
-            "own."
+            f"input and filter must have the same depth: {input.shape[3]} vs {filter.shape[2]}. Each channel has a "
+            "window of its own."
         )
     if 0 in filter.shape[:2]:
         raise invalid(f"filter must not have zero elements: its shape is {plain(filter.shape)}.")
@@ -75,9 +68,7 @@ def _dilation_aval(input, filter, *, strides, rates, padding):
 
 @op("Dilation2D", infer=_dilation_aval, saves="input filter")
 def _dilation(input, filter, *, strides, rates, padding):
-    return functools.reduce(
-        jnp.maximum, _candidates(input, filter, _ways(input.shape, filter.shape, strides, rates, padding))
-    )
+    return functools.reduce(jnp.maximum, _candidates(input, filter, _ways(input.shape, filter.shape, strides, rates, padding)))
 
 
 # The gradient goes to the image and to the filter where they made the maximum. Both are linear in the incoming one, and
@@ -156,9 +147,7 @@ _linear(_pick_filter, _to_filter)
 
 def _attributes(strides, padding, data_format, dilations):
     if data_format != "NHWC":
-        raise ValueError(
-            f"`data_format` values other than 'NHWC' are not supported. Received: data_format={data_format}"
-        )
+        raise ValueError(f"`data_format` values other than 'NHWC' are not supported. Received: data_format={data_format}")
     return {
         "strides": sequence(strides, 2, data_format, "strides"),
         "rates": sequence(dilations, 2, data_format, "dilations"),
@@ -170,8 +159,8 @@ def _attributes(strides, padding, data_format, dilations):
 def dilation2d(input, filters, strides, padding, data_format, dilations, name=None):
     """Greyscale dilation: y[n, h, w, c] = max over (i, j) of x[n, h·s + i·d, w·s + j·d, c] + filters[i, j, c].
 
-    `input` is [batch, height, width, channels], `filters` [height, width, channels], both of one real dtype. The gradient
-    goes to the first cell that made the maximum.
+    `input` is [batch, height, width, channels], `filters` [height, width, channels], both of one real dtype. The
+    gradient goes to the first cell that made the maximum.
     """
     return _dilation(input, filters, **_attributes(strides, padding, data_format, dilations))
 

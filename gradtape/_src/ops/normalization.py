@@ -186,9 +186,7 @@ def _along_channels(shape, data_format):
 def _batch_norm_avals(x, scale, offset, mean, variance, epsilon, exponential_avg_factor, data_format, is_training):
     require(x, FLOATING)
     if data_format not in FORMATS:
-        raise invalid(
-            f"Value for attr 'data_format' of {data_format!r} is not in the list of allowed values: {FORMATS}."
-        )
+        raise invalid(f"Value for attr 'data_format' of {data_format!r} is not in the list of allowed values: {FORMATS}.")
     if x.ndim != len(data_format):
         raise invalid(f"input must be {len(data_format)}-dimensional for data_format {data_format}: {list(x.shape)}")
     channels = x.shape[_channel(x.shape, data_format)]
@@ -366,9 +364,7 @@ def _(op, dy, dm, ds):
 def _images(input, **attributes):
     require(input, FLOATING)
     if input.ndim != 4:
-        raise invalid(
-            f"in must be 4-dimensional: [batch, height, width, channels], received shape {list(input.shape)}."
-        )
+        raise invalid(f"in must be 4-dimensional: [batch, height, width, channels], received shape {list(input.shape)}.")
     return input
 
 

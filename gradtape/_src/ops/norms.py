@@ -1,13 +1,13 @@
-"""Norms of vectors and matrices, and scaling to norm 1."""
+"""Norms of vectors and matrices, and division by them."""
 
 import numpy as np
 
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
-from gradtape._src.ops.arithmetic import abs, maximum, rsqrt, sqrt, square
+from gradtape._src.ops.arithmetic import abs, sqrt
 from gradtape._src.ops.array import reshape, squeeze, transpose
-from gradtape._src.ops.complex import complex, conj, imag, real
+from gradtape._src.ops.complex import complex, conj
 from gradtape._src.ops.decompositions import svd
 from gradtape._src.ops.elementary import pow
 from gradtape._src.ops.reduction import reduce_max, reduce_sum
@@ -83,17 +83,3 @@ def normalize(tensor, ord="euclidean", axis=None, name=None):
     x = _as_tensor(tensor)
     size = norm(x, ord, axis, keepdims=True)
     return x / (complex(size, 0 * size) if x.dtype.is_complex and not size.dtype.is_complex else size), size
-
-
-@public
-def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
-    """`x / √max(Σ|x|², epsilon)` over `axis` (an int, several, or None: all). `dim` is an old name of `axis`."""
-    if dim is not None:
-        if axis is not None:
-            raise ValueError("Cannot specify both 'dim' and 'axis'.")
-        axis = dim
-    x = tensor(x)
-    if not x.dtype.is_complex:
-        return x * rsqrt(maximum(reduce_sum(square(x), axis, keepdims=True), epsilon))
-    scale = rsqrt(maximum(reduce_sum(real(x * conj(x)), axis, keepdims=True), epsilon))
-    return complex(real(x) * scale, imag(x) * scale)

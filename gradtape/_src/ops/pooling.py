@@ -6,6 +6,7 @@ follows the winners.
 """
 
 import functools
+import math
 
 import jax.numpy as jnp
 import numpy as np
@@ -28,10 +29,10 @@ from gradtape._src.ops.window import (
     cells,
     check_paddings,
     flat_format,
+    lowest,
     not_both,
     one_of,
     paddings,
-    positions,
     sequence,
     spatial_axes,
     sweeps,
@@ -39,6 +40,7 @@ from gradtape._src.ops.window import (
     unviewed,
     views,
     widened,
+    winners,
 )
 
 ORDERED = (*FLOATING, "int32", "int64", "uint8", "int16", "int8", "uint16")
@@ -61,20 +63,16 @@ def _pool_aval(rank, allowed, input, *, ksize, strides, padding, explicit_paddin
     check_paddings(padding, explicit_paddings, data_format)
     if input.ndim != rank + 2:
         raise invalid(
-            f"tensor_in_shape must have {rank} spatial dimensions: received {plain(input.shape)} for {data_format}. expand_dims "
-            "puts a missing axis in."
+            f"tensor_in_shape must have {rank} spatial dimensions: received {plain(input.shape)} for {data_format}. "
+            "expand_dims puts a missing axis in."
         )
     spatial, channel = spatial_axes(data_format)
     if min(ksize) < 1:
-        raise invalid(
-            f"Sliding window ksize must be positive. The specified or inferred ksize is: {','.join(map(str, ksize))}"
-        )
+        raise invalid(f"Sliding window ksize must be positive. The specified or inferred ksize is: {','.join(map(str, ksize))}")
     if min(strides) < 1:
         raise invalid(f"Stride must be > 0, but got {min(strides)}")
     if ksize[0] != 1 or strides[0] != 1:
-        raise UnimplementedError(
-            None, None, f"Pooling is not yet supported on the batch dimension: ksize={list(ksize)}."
-        )
+        raise UnimplementedError(None, None, f"Pooling is not yet supported on the batch dimension: ksize={list(ksize)}.")
     if ksize[channel] != 1 or strides[channel] != 1:
         raise UnimplementedError(
             None,
@@ -84,9 +82,7 @@ def _pool_aval(rank, allowed, input, *, ksize, strides, padding, explicit_paddin
     for axis in spatial if padding == "EXPLICIT" else ():
         for amount in explicit_paddings[2 * axis : 2 * axis + 2]:
             if amount >= ksize[axis]:
-                raise invalid(
-                    f"Padding {amount} needs to be smaller than the window size {ksize[axis]}, on axis {axis}."
-                )
+                raise invalid(f"Padding {amount} needs to be smaller than the window size {ksize[axis]}, on axis {axis}.")
     ways = _ways(input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations)
     return aval(swept(input.shape, ways, channel, input.shape[channel]), input.dtype)
 
@@ -99,10 +95,6 @@ def _geometry_of(op):
 # Maxima
 
 
-def _lowest(dtype):
-    return -np.inf if jnp.issubdtype(dtype, jnp.inexact) else np.iinfo(dtype).min
-
-
 def _stages(ways):
     """The window, or if it has many cells a window for each of its axes: the maximum of maxima is the same.
 
@@ -113,23 +105,12 @@ def _stages(ways):
 
 def _maximum(x, ways):
     for stage in _stages(ways):
-        x = functools.reduce(jnp.maximum, views(x, stage, _lowest(x.dtype)))
+        x = functools.reduce(jnp.maximum, views(x, stage, lowest(x.dtype)))
     return x
 
 
 def _winners(x, y, ways):
-    """For each stop of the window, the number of its first cell that equals the maximum `y`; of the first NaN for NaN."""
-    winner = jnp.full(y.shape, -1, jnp.int8 if cells(ways) < 127 else jnp.int32)
-    numbered = list(enumerate(zip(views(x, ways, _lowest(x.dtype)), positions(ways), strict=True)))
-    for number, (view, cell) in reversed(numbered):
-        won = (view == y) | (view != view)
-        for way, i in zip(ways, cell, strict=True):
-            first, end = way.inside(i)
-            if (first, end) != (0, way.out):  # where all is -inf, the padding does not win
-                stop = lax.broadcasted_iota(jnp.int32, y.shape, way.axis)
-                won &= (stop >= first) & (stop < end)
-        winner = jnp.where(won, jnp.asarray(number, winner.dtype), winner)
-    return winner
+    return winners(views(x, ways, lowest(x.dtype)), y, ways)
 
 
 def _to_winners(x, y, dy, ways):
@@ -161,7 +142,7 @@ def _of_winners(x, values, ways):
 
 
 def _maxima(types, rank):
-    """Define a maximum pool of `rank` spatial axes, its gradient, and the transpose of that; returns the three functions."""
+    """Define a maximum pool of `rank` spatial axes, its gradient, and the transpose of that; returns the three."""
     infer = functools.partial(_pool_aval, rank, ORDERED)
 
     @op(types[0], infer=infer, saves="input y")
@@ -228,7 +209,7 @@ def _channels_last(ksize, strides, padding):
 def _max_pool_with_argmax(input, *, ksize, strides, padding, Targmax, include_batch_in_index):
     ways = _ways(input.shape, **_channels_last(ksize, strides, padding))
     counted = input.shape if include_batch_in_index else input.shape[1:]
-    places = lax.iota(Targmax, np.prod(counted, dtype=np.int64)).reshape(counted)  # host-side: a shape
+    places = lax.iota(Targmax, math.prod(counted)).reshape(counted)
     return _maximum(input, ways), _of_winners(input, jnp.broadcast_to(places, input.shape), ways)
 
 
@@ -243,21 +224,24 @@ def _(op, dy, _):
 # Means
 
 
-def _counts(ways, rank):
-    """How many cells of the window are not in the padding, for each stop: an array that broadcasts, or a number."""
-    counts = 1
+def _divided(x, ways):
+    """`x`, which has an element for each stop of the window, divided by how many of its cells are not in the padding."""
+    counts = np.ones((1,) * x.ndim, x.dtype)
     for way in ways:
-        shape = [1] * rank
-        shape[way.axis] = way.out
         inside = [way.inside(i) for i in range(way.extent)]
         along = [sum([first <= stop < end for first, end in inside]) for stop in range(way.out)]
-        counts = counts * np.array(along, np.int64).reshape(shape)
-    return int(counts.flat[0]) if counts.size and (counts == counts.flat[0]).all() else counts
+        counts = counts * np.array(along, x.dtype).reshape([way.out if axis == way.axis else 1 for axis in range(x.ndim)])
+    return x / counts
+
+
+def _tile(ways):
+    """Whether the windows lie side by side along all axes."""
+    return False not in [way.tiles for way in ways]
 
 
 def _average(x, ways):
     wider = wide(x)
-    if all([way.tiles for way in ways]):
+    if _tile(ways):
         shape, split = [], []
         for axis, extent in enumerate(x.shape):
             way = next((way for way in ways if way.axis == axis), None)
@@ -271,11 +255,6 @@ def _average(x, ways):
     zero = jnp.zeros((), wider.dtype)
     total = lax.reduce_window(wider, zero, lax.add, window, strides, padding, window_dilation=dilation)
     return _divided(total, ways).astype(x.dtype)
-
-
-def _divided(x, ways):
-    counts = _counts(ways, x.ndim)
-    return x / (counts if isinstance(counts, int) else jnp.asarray(counts, x.dtype))
 
 
 def _to_all(dy, ways):
@@ -307,9 +286,10 @@ def _averages(types, rank):
         (image,) = op.inputs
         shape, geometry = shape_of(image), _geometry_of(op)
         ways = _ways(shape, **geometry)
-        if all([way.tiles for way in ways]):
-            source = dy if all([way.out == 1 for way in ways]) else broadcast_source(dy, [way.axis for way in ways])
-            if source is not None:  # the same at every place of an image, or everywhere: a broadcast goes on as one
+        if _tile(ways):
+            once = sum([way.out for way in ways]) == len(ways)
+            source = dy if once else broadcast_source(dy, [way.axis for way in ways])
+            if source is not None:  # what is the same everywhere stays a broadcast
                 return _broadcast_to(under_broadcast(lambda dy: dy / cells(ways), source), shape=shape)
         return to_input(dy, input_sizes=shape, **geometry)
 
@@ -360,18 +340,14 @@ def _over_one_axis(pool, input, ksize, strides, padding, data_format, dilations=
 def _named(padding):
     """TypeError unless the padding is a name: a mean over padding of a given size is not defined."""
     if not isinstance(padding, str):
-        raise TypeError(
-            f"Expected string for argument 'padding' not {padding!r}: give 'SAME' or 'VALID', or use tf.pad first."
-        )
+        raise TypeError(f"Expected string for argument 'padding' not {padding!r}: give 'SAME' or 'VALID', or use tf.pad first.")
     return padding
 
 
 def _spatial_rank(input):
     rank = tensor(input).ndim - 2
     if not 1 <= rank <= 3:
-        raise ValueError(
-            f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={tensor(input).shape} of rank {rank + 2}."
-        )
+        raise ValueError(f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={tensor(input).shape} of rank {rank + 2}.")
     return rank
 
 
@@ -381,9 +357,7 @@ def max_pool(input, ksize, strides, padding, data_format=None, name=None):
     pools = max_pool1d, max_pool2d, max_pool3d
     rank = _spatial_rank(input)
     if rank == 3 and not isinstance(padding, str):
-        raise ValueError(
-            f"Explicit padding is not supported with an input tensor of rank 5. Received: padding={padding}"
-        )
+        raise ValueError(f"Explicit padding is not supported with an input tensor of rank 5. Received: padding={padding}")
     return pools[rank - 1](input, ksize, strides, padding, data_format)
 
 
@@ -406,7 +380,10 @@ def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
 
 @public
 def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
-    """The maximum over a window moving over three axes: `input` [batch, depth, height, width, channels]; see `max_pool2d`."""
+    """The maximum over a window moving over three axes: `input` [batch, depth, height, width, channels].
+
+    See `max_pool2d`; `padding` is "SAME" or "VALID".
+    """
     return MAXIMA[3][0](input, **_geometry(3, ksize, strides, _named(padding), data_format))
 
 
@@ -427,9 +404,7 @@ def max_pool_with_argmax(
     `include_batch_in_index`.
     """
     if data_format != "NHWC":
-        raise ValueError(
-            f"`data_format` values other than 'NHWC' are not supported. Received: data_format={data_format}"
-        )
+        raise ValueError(f"`data_format` values other than 'NHWC' are not supported. Received: data_format={data_format}")
     return _max_pool_with_argmax(
         input,
         ksize=sequence(ksize, 2, data_format, "ksize"),
@@ -464,7 +439,10 @@ def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
 
 @public
 def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
-    """The mean over a window moving over three axes: `input` [batch, depth, height, width, channels]; see `avg_pool2d`."""
+    """The mean over a window moving over three axes: `input` [batch, depth, height, width, channels].
+
+    See `avg_pool2d`.
+    """
     return MEANS[3][0](input, **_geometry(3, ksize, strides, _named(padding), data_format))
 
 
@@ -478,9 +456,7 @@ def pool(input, window_shape, pooling_type, strides=None, padding="VALID", data_
     input, window = tensor(input), static_list(window_shape, "window_shape")
     rank = len(window)
     if not 1 <= rank <= 3:
-        raise ValueError(
-            f"`len(window_shape)` must be 1, 2, or 3. Received: window_shape={window_shape} of length {rank}"
-        )
+        raise ValueError(f"`len(window_shape)` must be 1, 2, or 3. Received: window_shape={window_shape} of length {rank}")
     if input.ndim != rank + 2:
         raise ValueError(f"Shape {input.shape} must have rank {rank + 2}: window_shape={list(window)} has {rank} axes.")
     steps, rates = (static_list(value or (1,) * rank, "strides") for value in (strides, dilations))
@@ -492,8 +468,8 @@ def pool(input, window_shape, pooling_type, strides=None, padding="VALID", data_
         )
     if any(step > extent for step, extent in zip(steps, window, strict=True)):
         raise ValueError(
-            "`strides` > `window_shape` not supported due to inconsistency between CPU and GPU implementations. Received: "
-            f"strides={list(steps)} and window_shape={list(window)}"
+            "`strides` > `window_shape` not supported due to inconsistency between CPU and GPU implementations. "
+            f"Received: strides={list(steps)} and window_shape={list(window)}"
         )
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f"{rank}-D {pooling_type} pooling is not supported: pooling_type is 'MAX' or 'AVG'.")

@@ -220,9 +220,7 @@ def _id_fault(segment_ids, num_segments):
 
 
 def _unsorted(type, allowed, saves="segment_ids"):
-    return op(
-        type, infer=_unsorted_rule(allowed), saves=saves, mixed=True, status=_id_fault, checked="segment_ids"
-    )
+    return op(type, infer=_unsorted_rule(allowed), saves=saves, mixed=True, status=_id_fault, checked="segment_ids")
 
 
 @_unsorted("UnsortedSegmentSum", NUMERIC)

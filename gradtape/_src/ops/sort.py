@@ -211,7 +211,9 @@ def in_top_k(targets, predictions, k, name=None):
 def _arg_rule(input, axis, output_type):
     require(input, (*REAL, "bool"))
     if not input.shape[axis]:
-        raise invalid(f"Reduction axis {axis} is empty in shape {plain(input.shape)}: there is no largest or smallest of nothing.")
+        raise invalid(
+            f"Reduction axis {axis} is empty in shape {plain(input.shape)}: there is no largest or smallest of nothing."
+        )
     return aval((*input.shape[:axis], *input.shape[axis + 1 :]), output_type)
 
 

@@ -1,8 +1,8 @@
 """Convolution gradients where the incoming gradient is the same at every place.
 
-A mean or a sum over space sends a cotangent that is constant over space, [N, 1, 1, O] as it were. No image is made of it:
-with S[n, i, j, c], the sum of the input over all places that cell (i, j) of the window meets, the filter's gradient is
-Σ_n S[n, i, j, c] · dy[n, o], and the input's is the transpose of that sum.
+A mean or a sum over space sends a cotangent that is constant over space, [N, 1, 1, O] as it were. No image is made of
+it: with S[n, i, j, c], the sum of the input over all places that cell (i, j) of the window meets, the filter's gradient
+is Σ_n S[n, i, j, c] · dy[n, o], and the input's is the transpose of that sum.
 """
 
 import math
@@ -19,7 +19,7 @@ from gradtape._src.ops.window import spatial_axes, sweeps
 
 
 def constant_over(dy, axes):
-    """The [N, C] that the image `dy` is made of, if it was recorded as a broadcast along the spatial `axes`; else None."""
+    """The [N, C] that the image `dy` is made of, if it was recorded as a broadcast along `axes`, the spatial ones."""
     if dy.dtype.size < 4:  # sums over space do not fit 16 bits
         return None
     source = broadcast_source(dy, axes)
@@ -42,22 +42,20 @@ def _source_before_reshape(dy, axes):
     if before.op is not _broadcast_to.op or before.inputs is None:
         return None
     (source,) = before.inputs
-    have = (1,) * (before.aval.ndim - source.aval.ndim) + source.aval.shape
-    kept = [extent for extent, whole in zip(have, before.aval.shape, strict=True) if whole != 1]
     if [extent for extent in node.aval.shape if extent != 1] != [extent for extent in before.aval.shape if extent != 1]:
         return None
-    kept = iter(kept)
+    have = (1,) * (before.aval.ndim - source.aval.ndim) + source.aval.shape
+    kept = iter([extent for extent, whole in zip(have, before.aval.shape, strict=True) if whole != 1])
     shape = tuple([1 if whole == 1 else next(kept) for whole in node.aval.shape])
     return None if any(shape[axis] != 1 for axis in axes) else emit(_reshape.op, (source,), (shape,))
 
 
 def _meetings(ways, dtype):
-    """For each axis, a matrix [cells of the window, cells of the axis]: 1 where the window's cell ever meets the axis's."""
+    """For each axis, a matrix [cells of the window, cells of the axis]: 1 where the one ever meets the other."""
     for way in ways:
         meets = np.zeros((way.extent, way.size), dtype)
         for i in range(way.extent):
-            places = np.arange(way.out) * way.stride + i * way.dilation - way.low
-            meets[i, places[(places >= 0) & (places < way.size)]] = 1
+            meets[i, [way.meets(i, stop) for stop in range(*way.inside(i))]] = 1
         yield meets
 
 
@@ -77,9 +75,7 @@ def _sum_aval(input, *, window, data_format, **geometry):
 def _window_sum(input, *, window, strides, padding, explicit_paddings, data_format, dilations):
     ways = sweeps(input.shape, window, strides, padding, explicit_paddings, data_format, dilations)
     image, matrices, cells = _letters(ways, data_format)
-    return jnp.einsum(
-        f"{image},{','.join(matrices)}->{cells}", input, *_meetings(ways, input.dtype), precision="highest"
-    )
+    return jnp.einsum(f"{image},{','.join(matrices)}->{cells}", input, *_meetings(ways, input.dtype), precision="highest")
 
 
 @op("WindowSpread", infer=lambda sums, *, input_sizes, **geometry: aval(input_sizes, sums.dtype))
@@ -106,7 +102,7 @@ def _(op, dy):
 
 
 def filter_of_constant(image, dy, filter_shape, geometry):
-    """The gradient of a filter [*window, channels / groups, outputs], for a `dy` [N, outputs] that is the same everywhere."""
+    """The gradient of a filter [*window, channels / groups, outputs], `dy` [N, outputs] being the same everywhere."""
     *window, inputs, outputs = filter_shape
     sums = _window_sum(image, window=tuple(window), **geometry)
     batch, channels = shape_of(sums)[0], shape_of(sums)[-1]

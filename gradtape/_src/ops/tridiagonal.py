@@ -46,9 +46,7 @@ def _as_compact(diagonals, diagonals_format):
             raise ValueError(f"Expected last two dimensions of diagonals to be same, got shape {x.shape}.")
         return diag_part(x, k=(-1, 1), align="LEFT_RIGHT")
     if diagonals_format != "sequence":
-        raise ValueError(
-            f"Unrecognized diagonals_format: {diagonals_format}. Give 'compact', 'sequence' or 'matrix'."
-        )
+        raise ValueError(f"Unrecognized diagonals_format: {diagonals_format}. Give 'compact', 'sequence' or 'matrix'.")
     if not isinstance(diagonals, (tuple, list)) or len(diagonals) != 3:
         raise ValueError("Expected diagonals to be a sequence of length 3.")
     above, main, below = [tensor(part) for part in diagonals]
@@ -218,7 +216,9 @@ def _banded_rule(bands, rhs, lower, adjoint):
     check_matrix(bands)
     check_matrix(rhs, 1)
     if bands.shape[-1] != rhs.shape[-2]:
-        raise invalid(f"In[0] mismatch In[1] shape: {plain(bands.shape)} {plain(rhs.shape)}: rhs must have a row for each column.")
+        raise invalid(
+            f"In[0] mismatch In[1] shape: {plain(bands.shape)} {plain(rhs.shape)}: rhs must have a row for each column."
+        )
     if bands.shape[-2] > bands.shape[-1]:
         raise invalid(f"There are {bands.shape[-2]} bands for a matrix of {bands.shape[-1]} rows: {plain(bands.shape)}.")
     return aval((*broadcast_shapes(bands.shape[:-2], rhs.shape[:-2]), *rhs.shape[-2:]), rhs.dtype)

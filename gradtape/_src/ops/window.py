@@ -5,6 +5,7 @@ import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from gradtape._src.core.convert import static_list
@@ -17,7 +18,7 @@ MOST_VIEWS = 64  # a window with more cells is not unrolled into a view for each
 
 
 class Sweep(NamedTuple):
-    """A window's way along one axis: `out` stops, `stride` cells apart, over `size` cells with `low` cells of padding before.
+    """A window's way along one axis: `out` stops, `stride` cells apart, over `size` cells and `low` of padding before.
 
     The window has `extent` cells, `dilation` apart; they span `reach` cells of the axis.
     """
@@ -50,7 +51,7 @@ class Sweep(NamedTuple):
         return stop * self.stride + cell * self.dilation - self.low
 
     def inside(self, cell):
-        """The first stop at which the window's `cell` is not in the padding, and the first after it at which it is again."""
+        """The first stop at which the window's `cell` is not in the padding, and the first after that where it is."""
         first = min(max(0, -(self.meets(cell, 0) // self.stride)), self.out)
         return first, min(max(first, (self.size - 1 - self.meets(cell, 0)) // self.stride + 1), self.out)
 
@@ -86,8 +87,8 @@ def sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dil
             if room <= -stride:
                 raise invalid(
                     f"Computed output size would be negative: {-(-room // stride)} [input_size: {size + low + high}, "
-                    f"effective_filter_size: {reach}, stride: {stride}]. The window is larger than axis {axis} of {plain(shape)}: "
-                    "use padding='SAME', or a smaller window."
+                    f"effective_filter_size: {reach}, stride: {stride}]. The window is larger than axis {axis} of "
+                    f"{plain(shape)}: use padding='SAME', or a smaller window."
                 )
             out = max(0, out)
         result.append(Sweep(axis, size, extent, stride, dilation, low, out))
@@ -118,7 +119,7 @@ def positions(ways):
 
 
 def views(x, ways, fill=0):
-    """For each cell of the window, what it meets at all its stops: a strided view of `x`, with `fill` where it is outside."""
+    """For each cell of the window, what it meets at all its stops: a strided view of `x`, `fill` where it is outside."""
     for cell in positions(ways):
         start, stop, stride, padding = [0] * x.ndim, list(x.shape), [1] * x.ndim, [(0, 0, 0)] * x.ndim
         for way, i in zip(ways, cell, strict=True):
@@ -133,8 +134,37 @@ def views(x, ways, fill=0):
         yield view if all(p == (0, 0, 0) for p in padding) else lax.pad(view, jnp.asarray(fill, x.dtype), padding)
 
 
+def outside_padding(cell, ways, shape):
+    """Whether the window's `cell` is not in the padding, at each stop: True, or an array of `shape`."""
+    outside = True
+    for way, i in zip(ways, cell, strict=True):
+        first, end = way.inside(i)
+        if (first, end) != (0, way.out):
+            stop = lax.broadcasted_iota(jnp.int32, shape, way.axis)
+            outside = outside & (stop >= first) & (stop < end)
+    return outside
+
+
+def winners(candidates, best, ways):
+    """For each stop of the window, the number of the first cell whose candidate equals `best`, or is NaN.
+
+    `candidates` are arrays like `best`, one for each cell. What is in the padding does not win, even where all is −∞.
+    """
+    winner = jnp.full(best.shape, -1, jnp.int8 if cells(ways) < 127 else jnp.int32)
+    numbered = list(enumerate(zip(candidates, positions(ways), strict=True)))
+    for number, (candidate, cell) in reversed(numbered):
+        won = ((candidate == best) | (candidate != candidate)) & outside_padding(cell, ways, best.shape)
+        winner = jnp.where(won, jnp.asarray(number, winner.dtype), winner)
+    return winner
+
+
+def lowest(dtype):
+    """The least value of a dtype: −∞, or the least integer."""
+    return -np.inf if jnp.issubdtype(dtype, jnp.inexact) else np.iinfo(dtype).min
+
+
 def unviewed(piece, arrays, ways, shape):
-    """The transpose of `views`: `piece(cell's number, *arrays)` added to the cells of an array of `shape` that its view shows.
+    """The transpose of `views`: `piece(cell's number, *arrays)` added to what its view shows of an array of `shape`.
 
     `arrays` have an element for each stop of the window; where they are 0, `piece` must be 0. The pieces that fall on
     each residue of the stride are summed at the resolution of the stops; then these sums are interleaved.
@@ -155,10 +185,10 @@ def unviewed(piece, arrays, ways, shape):
             residues.append(residue)
         end = [first + extent for first, extent in zip(start, extents, strict=True)]
         part = piece(number, *[lax.slice(array, start, end) for array in arrays])
-        residues = tuple(residues)
-        sums[residues] = sums[residues] + part if residues in sums else part
+        key = tuple(residues)
+        sums[key] = sums[key] + part if key in sums else part
     nothing = jnp.zeros_like(part)
-    parts = [sums.get(residues, nothing) for residues in itertools.product(*[range(way.stride) for way in ways])]
+    parts = [sums.get(key, nothing) for key in itertools.product(*[range(way.stride) for way in ways])]
     for way in reversed(ways):
         parts = [_interleaved(parts[i : i + way.stride], way.axis) for i in range(0, len(parts), way.stride)]
     lows = {way.axis: way.low for way in ways}
@@ -196,14 +226,10 @@ def paddings(padding, length):
     """The `padding` argument, a name or a list of pairs, as (name, numbers)."""
     if isinstance(padding, str):
         if padding == "EXPLICIT":
-            raise ValueError(
-                "'EXPLICIT' is not a valid value for `padding`. To use explicit padding, `padding` must be a list."
-            )
+            raise ValueError("'EXPLICIT' is not a valid value for `padding`. To use explicit padding, `padding` must be a list.")
         return padding, ()
     if not isinstance(padding, (list, tuple)):
-        raise TypeError(
-            f"Expected string for argument 'padding' not {padding!r}: give 'SAME', 'VALID', or a list of pairs."
-        )
+        raise TypeError(f"Expected string for argument 'padding' not {padding!r}: give 'SAME', 'VALID', or a list of pairs.")
     numbers = []
     for index, pair in enumerate(padding):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
