@@ -50,6 +50,14 @@ from gradtape._src.core.dtypes import (
 from gradtape._src.core.indexed_slices import IndexedSlices as IndexedSlices
 from gradtape._src.core.module import Module as Module
 from gradtape._src.core.op import RegisterGradient as RegisterGradient
+from gradtape._src.core.scopes import (
+    control_dependencies as control_dependencies,
+    device as device,
+    executing_eagerly as executing_eagerly,
+    get_static_value as get_static_value,
+    init_scope as init_scope,
+    name_scope as name_scope,
+)
 from gradtape._src.core.shape import TensorShape as TensorShape
 from gradtape._src.core.spec import TensorSpec as TensorSpec
 from gradtape._src.core.tensor import Tensor as Tensor

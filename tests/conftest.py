@@ -5,6 +5,8 @@ from collections import Counter
 
 # Before JAX is imported: a kernel that would promote two dtypes silently fails instead.
 os.environ.setdefault("JAX_NUMPY_DTYPE_PROMOTION", "strict")
+# The tests compile thousands of small programs that nobody will need again.
+os.environ.setdefault("GRADTAPE_CACHE_DIR", "")
 
 import hypothesis
 import pytest

@@ -202,9 +202,7 @@ ROWS = (
         lambda x: 1 / x,
         ops=("Reciprocal",),
         dtypes=FLOATS,
-        special=slopes(
-            [-INF, -2.0, 0.0, 0.5, INF, NAN], [0.0, -0.5, INF, 2.0, 0.0, NAN], [0.0, -0.25, -INF, -4.0, 0.0, NAN]
-        ),
+        special=slopes([-INF, -2.0, 0.0, 0.5, INF, NAN], [0.0, -0.5, INF, 2.0, 0.0, NAN], [0.0, -0.25, -INF, -4.0, 0.0, NAN]),
         errors=((lambda: tf.math.reciprocal([1]), Invalid, "attr 'T' of int32 is not in the list"),),
     ),
     Row("reciprocal complex", tf.math.reciprocal, (z,), lambda x: 1 / x, ops=("Reciprocal",), dtypes=COMPLEX),

@@ -82,9 +82,7 @@ ROWS = (
         (x, row),
         lambda x, y: jnp.sqrt(jnp.sum(x * x) + jnp.sum(y * y)),
         special=((([3.0, 4.0], [12.0]), 13.0, ([3 / 13, 4 / 13], [12 / 13])),),
-        errors=(
-            (lambda: tf.linalg.global_norm(tf.constant([1.0])), TypeError, "`t_list` should be a sequence of tensors"),
-        ),
+        errors=((lambda: tf.linalg.global_norm(tf.constant([1.0])), TypeError, "`t_list` should be a sequence of tensors"),),
     ),
     Row(
         "clip_by_global_norm",

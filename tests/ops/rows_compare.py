@@ -270,9 +270,7 @@ ROWS = (
         oracle=False,
         dtypes=("float64",),
         result=lambda dtype: "float32",
-        special=(
-            (np.array([1e300, -1e300, 0.5]), [3.4028234663852886e38, -3.4028234663852886e38, 0.5], [0.0, 0.0, 1.0]),
-        ),
+        special=((np.array([1e300, -1e300, 0.5]), [3.4028234663852886e38, -3.4028234663852886e38, 0.5], [0.0, 0.0, 1.0]),),
     ),
     Row(
         "saturate_cast to uint8",

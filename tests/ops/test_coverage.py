@@ -13,7 +13,9 @@ from tests.ops.spy import reads, recorded, several
 from tests.ops.table import Row, real
 
 # TensorFlow has no gradient for these either: asking for one is a LookupError there and here.
-WITHOUT_GRADIENT = frozenset("Bitcast CTCLossDenseGrad DenseBincount IgammaGradA ListDiff Lu MatrixLogarithm RandomGammaGrad TruncateMod Unique UniqueWithCounts".split())
+WITHOUT_GRADIENT = frozenset(
+    "AdjustContrastv2 Bitcast CTCLossDenseGrad DenseBincount IgammaGradA ListDiff Lu MatrixLogarithm RandomGammaGrad TruncateMod Unique UniqueWithCounts".split()
+)
 
 # The reverse pass looks through these by itself.
 STRUCTURE = frozenset(["Ran", "TupleElement"])

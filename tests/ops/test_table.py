@@ -38,9 +38,7 @@ def close(received, expected, tolerance, what=""):
     if received.dtype.kind in "biu" and expected.dtype.kind in "biu":
         np.testing.assert_array_equal(received, expected, err_msg=what)
     else:
-        np.testing.assert_allclose(
-            received.astype(wide), expected.astype(wide), rtol=tolerance, atol=tolerance, err_msg=what
-        )
+        np.testing.assert_allclose(received.astype(wide), expected.astype(wide), rtol=tolerance, atol=tolerance, err_msg=what)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -185,9 +183,7 @@ class Differentiated:
             tape.watch([x, c])
             _, gradients = self.gradient(x, c)
         received = [(dx, u) for dx, u in zip(gradients, self.u, strict=True) if dx is not None]
-        to_x, to_c = tape.gradient(
-            [dx for dx, _ in received], [x, c], output_gradients=[tf.constant(u) for _, u in received]
-        )
+        to_x, to_c = tape.gradient([dx for dx, _ in received], [x, c], output_gradients=[tf.constant(u) for _, u in received])
         return arrays_of(to_x), arrays_of(to_c), arrays_of(gradients)
 
 
@@ -296,27 +292,35 @@ def run_one_by_one():
         engine.eager = False
 
 
-@rows()
-def test_ops_one_by_one_give_the_same(row):
+def together_and_alone(row, run):
     """Recorded ops, run together, agree with each op run at once."""
-
-    def run():
-        tensors = [tf.constant(array) for array in row.args]
-        sources = [tensors[i] for i in row.differentiated] if row.order >= 1 else []
-        with tf.GradientTape() as tape:
-            tape.watch(sources)
-            results = several(row.call(*tensors))
-        gradients = tape.gradient([r for r in results if inexact(r)], sources) if sources else []
-        return arrays_of(results), arrays_of(gradients)
-
-    together = run()
+    together = run(row)
     with run_one_by_one():
-        alone = run()
-    for received, expected in zip([*alone[0], *alone[1]], [*together[0], *together[1]], strict=True):
+        alone = run(row)
+    for received, expected in zip(alone, together, strict=True):
         assert (received is None) == (expected is None)
         if received is not None:
             assert received.dtype == expected.dtype
             close(received, expected, 1e-9)
+
+
+@rows()
+def test_ops_one_by_one_give_the_same(row):
+    together_and_alone(row, lambda row: arrays_of(several(row.call(*[tf.constant(array) for array in row.args]))))
+
+
+@pytest.mark.long
+@rows(lambda row: row.order >= 1 and row.differentiated)
+def test_gradients_one_by_one_are_the_same(row):
+    def run(row):
+        tensors = [tf.constant(array) for array in row.args]
+        sources = [tensors[i] for i in row.differentiated]
+        with tf.GradientTape() as tape:
+            tape.watch(sources)
+            results = several(row.call(*tensors))
+        return arrays_of(tape.gradient([r for r in results if inexact(r)], sources))
+
+    together_and_alone(row, run)
 
 
 @rows()

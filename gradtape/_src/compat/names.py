@@ -13,7 +13,7 @@ def missing(module):
     def __getattr__(name):
         public = [n for n in dir(sys.modules[module]) if not n.startswith("_")]
         prefix = module.replace("gradtape", "tf", 1)
-        near = difflib.get_close_matches(name, public, n=1)
+        near = difflib.get_close_matches(name, public, n=1, cutoff=0.75)
         hint = f" Did you mean {prefix}.{near[0]}?" if near else ""
         raise AttributeError(f"gradtape has no {prefix}.{name}.{hint}")
 

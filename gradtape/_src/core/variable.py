@@ -8,6 +8,7 @@ from gradtape._src.core.convert import node_of, tensor
 from gradtape._src.core.errors import cut, invalid, public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import leaf
+from gradtape._src.core.scopes import scoped
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Reference, Stored, text
 
@@ -72,7 +73,7 @@ class Variable(Stored):
         if node.aval.dtype != object:
             value = engine.to_device(value)
         self._tensor = EagerTensor(leaf(node.aval, value))
-        self._name = (name or "Variable") + ":0"
+        self._name = scoped(name or "Variable") + ":0"
         self._trainable = True if trainable is None else bool(trainable)
         self._constraint, self._synchronization, self._aggregation = constraint, synchronization, aggregation
         self._uid = next(_uid)

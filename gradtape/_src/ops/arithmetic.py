@@ -110,9 +110,7 @@ def add_n(inputs, name=None):
     except TypeError:
         inputs = []
     if not inputs:
-        raise ValueError(
-            "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape."
-        )
+        raise ValueError("Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.")
     return _add_n(*inputs) if len(inputs) > 1 else tensor(inputs[0])
 
 
@@ -127,9 +125,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
         if not x.shape.is_compatible_with(first.shape if shape is None else shape):
             raise ValueError(f"Shapes {first.shape if shape is None else shape} and {x.shape} are not compatible")
         if x.dtype != (first.dtype if tensor_dtype is None else tensor_dtype):
-            raise ValueError(
-                f"inputs must have one dtype, received {first.dtype.name} and {x.dtype.name}. Use tf.cast."
-            )
+            raise ValueError(f"inputs must have one dtype, received {first.dtype.name} and {x.dtype.name}. Use tf.cast.")
     return add_n(inputs)
 
 
@@ -210,9 +206,7 @@ def _quotient_operands(x, y, what):
     x = tensor(x, y.dtype if is_tensor(y) and not is_tensor(x) else None)
     y = tensor(y, hint=x.dtype)
     if x.dtype != y.dtype:
-        raise TypeError(
-            f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}. Bring both to one with tf.cast."
-        )
+        raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}. Bring both to one with tf.cast.")
     if x.dtype.name not in NUMERIC:
         raise TypeError(f"Invalid dtype {x.dtype!r} in {what}. Expected one of {', '.join(NUMERIC)}. Use tf.cast.")
     quotient = _QUOTIENT.get(x.dtype.name)
@@ -327,6 +321,7 @@ def _(op, dy):
 
 
 mod = floormod
+
 
 @op("TruncateDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)
 def truncatediv(x, y):

@@ -42,62 +42,66 @@ _HANKEL_FROM = 25.0
 
 
 def _hankel_coefficients(order, count=20):
-    """aₖ(n) = Π (4n² − (2i − 1)²) / (k! 8ᵏ)."""
+    """(−1)^⌊k/2⌋ aₖ(n) with aₖ(n) = Π (4n² − (2i − 1)²) / (k! 8ᵏ), for even and for odd k."""
     coefficients = [1.0]
     for k in range(1, count):
         coefficients.append(coefficients[-1] * (4 * order * order - (2 * k - 1) ** 2) / (8 * k))
-    return coefficients
+    signed = [(-1) ** (k // 2) * coefficient for k, coefficient in enumerate(coefficients)]
+    return signed[::2], signed[1::2]
 
 
 _HANKEL = [_hankel_coefficients(order) for order in (0, 1)]
 _STEP = 0.3
-_NODES = [(_STEP * i, _STEP * math.exp(-((_STEP * i) ** 2)) * (0.5 if i == 0 else 1.0)) for i in range(24)]
+_NODES = [_STEP * i for i in range(24)]
+_GAUSSIAN = [2 * _STEP * math.exp(-u * u) * (0.5 if u == 0 else 1.0) for u in _NODES]
+# K₀(x) = −(log(x/2) + γ) I₀(x) + Σ cₖ (x²/4)ᵏ with cₖ = Hₖ / (k!)², and K₁ is minus its derivative.
+_SERIES_K0 = [sum([1 / i for i in range(1, k + 1)]) / math.factorial(k) ** 2 for k in range(16)]
+_SERIES_K1 = [k * coefficient for k, coefficient in enumerate(_SERIES_K0)]
 
 
 def _in_float64(kernel, x):
     return kernel(x.astype(jnp.float64)).astype(x.dtype)
 
 
+def _constants(numbers):
+    return jnp.array(numbers, jnp.float64)
+
+
+def _polynomial(coefficients, x):
+    """Σ cₖ xᵏ."""
+    return jnp.polyval(_constants(coefficients[::-1]), x)
+
+
 def _near(x, order):
     """Jₙ and Yₙ for 0 < x ≤ 25."""
+    sines, weights, neumann = _constants(_SINES), _constants(_WEIGHTS), _constants(_NEUMANN)
+    angles = x[..., None] * sines
+    cosines = jnp.cos(angles)
     log_x = (2.0 / math.pi) * (jnp.log(x / 2) + _EULER)
-    j0 = j1 = rest0 = rest1 = jnp.zeros_like(x)
-    for sine, weight, neumann in zip(_SINES, _WEIGHTS, _NEUMANN, strict=True):
-        cosine = jnp.cos(x * sine)
-        j0, rest0 = j0 + weight * cosine, rest0 + neumann * cosine
-        if order:
-            sine_term = sine * jnp.sin(x * sine)
-            j1, rest1 = j1 + weight * sine_term, rest1 + neumann * sine_term
-    if order:
-        return j1, log_x * j1 - (4.0 / math.pi) * rest1 - (2.0 / math.pi) * j0 / x
-    return j0, log_x * j0 - (4.0 / math.pi) * rest0
+    j0 = jnp.sum(weights * cosines, axis=-1)
+    if not order:
+        return j0, log_x * j0 - (4.0 / math.pi) * jnp.sum(neumann * cosines, axis=-1)
+    slopes = sines * jnp.sin(angles)
+    j1 = jnp.sum(weights * slopes, axis=-1)
+    return j1, log_x * j1 - (4.0 / math.pi) * jnp.sum(neumann * slopes, axis=-1) - (2.0 / math.pi) * j0 / x
 
 
 def _far(x, order):
     """Jₙ and Yₙ for x > 25."""
-    series = [0.0, 0.0]
-    for k in reversed(range(len(_HANKEL[order]))):
-        series[k % 2] = (-1) ** (k // 2) * _HANKEL[order][k] + series[k % 2] / (x * x)
-    even, odd = series[0], series[1] / x
+    inverse = 1 / (x * x)
+    even, odd = [_polynomial(coefficients, inverse) for coefficients in _HANKEL[order]]
+    odd = odd / x
     cosine, sine = jnp.cos(x), jnp.sin(x)
-    if order:
-        cosine, sine = sine - cosine, -(sine + cosine)
-    else:
-        cosine, sine = cosine + sine, sine - cosine
+    cosine, sine = (sine - cosine, -(sine + cosine)) if order else (cosine + sine, sine - cosine)
     size = lax.rsqrt(math.pi * x)
     return size * (even * cosine - odd * sine), size * (even * sine + odd * cosine)
 
 
-def _oscillating(order, kind):
-    """The kernel of J (kind 0) or Y (kind 1), for x ≥ 0."""
-
-    def kernel(x):
-        near = x <= _HANKEL_FROM
-        edge = jnp.array(_HANKEL_FROM, x.dtype)
-        below, above = jnp.where(near, x, edge), jnp.where(near, edge, x)
-        return jnp.where(near, _near(below, order)[kind], _far(above, order)[kind])
-
-    return kernel
+def _oscillating(x, order):
+    """Jₙ and Yₙ for x ≥ 0."""
+    near, edge = x <= _HANKEL_FROM, jnp.array(_HANKEL_FROM, x.dtype)
+    pairs = zip(_near(jnp.where(near, x, edge), order), _far(jnp.where(near, edge, x), order), strict=True)
+    return [jnp.where(near, below, above) for below, above in pairs]
 
 
 def _i(x):
@@ -108,23 +112,19 @@ def _i(x):
 
 def _small_k(x, order):
     """Kₙ for 0 < x < 2."""
-    square, term, harmonic = x * x / 4, 1.0, 0.0
-    rest0 = rest1 = jnp.zeros_like(x)
-    for k in range(1, 16):
-        term, harmonic = term * square / (k * k), harmonic + 1 / k
-        rest0, rest1 = rest0 + term * harmonic, rest1 + k * term * harmonic
+    square = x * x / 4
     i0, i1 = _i(x)
     log_x = jnp.log(x / 2) + _EULER
-    return i0 / x + log_x * i1 - rest1 * 2 / x if order else rest0 - log_x * i0
+    if order:
+        return i0 / x + log_x * i1 - _polynomial(_SERIES_K1, square) * 2 / x
+    return _polynomial(_SERIES_K0, square) - log_x * i0
 
 
 def _large_k(x, order):
     """eˣ Kₙ for x ≥ 2."""
-    total = jnp.zeros_like(x)
-    for u, weight in _NODES:
-        term = 2 * weight * lax.rsqrt(2 * x + u * u)
-        total = total + (term * (1 + u * u / x) if order else term)
-    return total
+    x, squares = x[..., None], _constants([u * u for u in _NODES])
+    terms = _constants(_GAUSSIAN) * lax.rsqrt(2 * x + squares)
+    return jnp.sum(terms * (1 + squares / x) if order else terms, axis=-1)
 
 
 def _decaying(order, scaled):
@@ -156,7 +156,7 @@ def _slope(x, y, rest):
 @op("BesselJ0", infer=_FLOAT, saves="x")
 def bessel_j0(x):
     """Bessel function of the first kind J₀(x), element-wise. Float."""
-    return _in_float64(lambda x: _oscillating(0, 0)(jnp.abs(x)), x)
+    return _in_float64(lambda x: _oscillating(jnp.abs(x), 0)[0], x)
 
 
 @gradient(bessel_j0)
@@ -167,7 +167,7 @@ def _(op, dy):
 @op("BesselJ1", infer=_FLOAT, saves="x y")
 def bessel_j1(x):
     """Bessel function of the first kind J₁(x), element-wise. Float."""
-    return _in_float64(lambda x: jnp.sign(x) * _oscillating(1, 0)(jnp.abs(x)), x)
+    return _in_float64(lambda x: jnp.sign(x) * _oscillating(jnp.abs(x), 1)[0], x)
 
 
 @gradient(bessel_j1)
@@ -182,7 +182,7 @@ def _(op, dy):
 
 def _second_kind(order, x):
     positive = x > 0
-    result = _oscillating(order, 1)(jnp.where(positive, x, jnp.ones((), x.dtype)))
+    result = _oscillating(jnp.where(positive, x, jnp.ones((), x.dtype)), order)[1]
     return jnp.where(positive, result, jnp.where(jnp.isnan(x), x, -jnp.inf))
 
 

@@ -100,9 +100,7 @@ def saturate_cast(value, dtype, name=None):
 
     value, dtype = tensor(value), dtypes.as_dtype(dtype)
     if not (value.dtype.is_numeric and dtype.is_numeric):
-        raise TypeError(
-            f"saturate_cast from {value.dtype.name} to {dtype.name}: only numbers have limits. Use tf.cast."
-        )
+        raise TypeError(f"saturate_cast from {value.dtype.name} to {dtype.name}: only numbers have limits. Use tf.cast.")
     if value.dtype.is_complex and dtype.is_complex:
         return complex(saturated(real(value), dtype.real_dtype), saturated(imag(value), dtype.real_dtype))
     return cast(saturated(real(value), dtype.real_dtype), dtype)

@@ -70,6 +70,8 @@ OPERATORS = {
     "lshift": _pair(compare.left_shift),
     "rshift": _pair(compare.right_shift),
 }
+
+
 def _yielding(operator, reflected):
     """`operator`, which leaves an operand that it cannot convert, of a library with operators, to that one's own."""
 

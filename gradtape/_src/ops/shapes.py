@@ -94,8 +94,7 @@ def axes_of(axis, rank, what="axis"):
     for a in axes:
         if not -rank <= a < rank:
             raise invalid(
-                f"Invalid reduction dimension ({a} for input with {rank} dimension(s)): {what} must be in "
-                f"[{-rank}, {rank - 1}]."
+                f"Invalid reduction dimension ({a} for input with {rank} dimension(s)): {what} must be in [{-rank}, {rank - 1}]."
             )
         result.append(a % rank)
     if len(set(result)) != len(result):

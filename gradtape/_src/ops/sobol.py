@@ -80,13 +80,9 @@ def sobol_sample(dim, num_results, skip=0, dtype=dtypes.float32, name=None):
         raise invalid(f"Value for attr 'dtype' of {dtype.name} is not in the list of allowed values: float, double")
     if dim < 1 or count < 1 or skip < 0:
         what = "dim" if dim < 1 else "num_results" if count < 1 else "skip"
-        raise invalid(
-            f"{what} must be at least {'zero' if what == 'skip' else 'one'}, received {dim=}, {count=}, {skip=}."
-        )
+        raise invalid(f"{what} must be at least {'zero' if what == 'skip' else 'one'}, received {dim=}, {count=}, {skip=}.")
     if dim > len(_AXES):
-        raise invalid(
-            f"dim must be at most {len(_AXES)}, received {dim}: there are no direction numbers for more axes."
-        )
+        raise invalid(f"dim must be at most {len(_AXES)}, received {dim}: there are no direction numbers for more axes.")
     directions = np.array([_directions(*axis) for axis in _AXES[:dim]], np.uint64)
     index = np.arange(skip + 1, skip + count + 1, dtype=np.uint64)[:, None]
     gray = index ^ index >> np.uint64(1)

@@ -1,0 +1,74 @@
+"""Scopes that eager code enters: of names, of devices, of control dependencies."""
+
+import contextlib
+import threading
+
+from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import Stored, Tensor
+
+_local = threading.local()
+
+
+def scoped(name):
+    """`name` under the name scopes that are open in this thread."""
+    return getattr(_local, "prefix", "") + name
+
+
+class name_scope:  # noqa: N801  (TensorFlow's name)
+    """Context that puts `name/` before the names of variables made in it; gives the whole prefix.
+
+    A name that ends in "/" is taken as it is, whichever scopes are open.
+    """
+
+    @public
+    def __init__(self, name):
+        if not isinstance(name, str):
+            raise ValueError("name for name_scope must be a string.")
+        self._name = name
+
+    @property
+    def name(self):
+        """The name that was given."""
+        return self._name
+
+    def __enter__(self):
+        self._outer = getattr(_local, "prefix", "")
+        if self._name.endswith("/"):
+            _local.prefix = self._name
+        else:
+            _local.prefix = f"{self._outer}{self._name}/" if self._name else ""
+        return _local.prefix
+
+    def __exit__(self, kind, value, traceback):
+        _local.prefix = self._outer
+
+
+@public
+def device(device_name):
+    """Context for code that names a device. Values stay on JAX's default device; a name that is none is a ValueError."""
+    if not isinstance(device_name, str) or not any(kind in device_name.upper() for kind in ("CPU", "GPU", "TPU")):
+        raise ValueError(f"Unknown device {device_name!r}: give a name such as '/CPU:0' or '/GPU:0'.")
+    return contextlib.nullcontext()
+
+
+@public
+def control_dependencies(control_inputs):
+    """Context for code that orders side effects. Eager code runs them in the order in which they stand."""
+    return contextlib.nullcontext()
+
+
+@public
+def init_scope():
+    """Context that lifts what is made in it out of functions that are being traced. Eager code is outside of them."""
+    return contextlib.nullcontext()
+
+
+def executing_eagerly():
+    """Whether ops give values at once, for all that the program can see: True outside of functions and graphs."""
+    return True
+
+
+@public
+def get_static_value(tensor, partial=False):
+    """The value of a tensor as a NumPy array; what is no tensor is given back as it is."""
+    return tensor.numpy() if isinstance(tensor, (Tensor, Stored)) else tensor
