@@ -79,9 +79,7 @@ def print_table(lines: list[Line], heading: str) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=170)
-    table = Table(
-        title=heading, caption="above: gradtape's number ÷ theirs, so below 1 gradtape is ahead; below: theirs"
-    )
+    table = Table(title=heading, caption="above: gradtape's number ÷ theirs, so below 1 gradtape is ahead; below: theirs")
     table.add_column("row")
     names = columns_of(lines)
     for name in names:
@@ -94,9 +92,7 @@ def print_table(lines: list[Line], heading: str) -> None:
             style = "bold" if name == OURS else "" if share is None else "green" if share <= 1 else "yellow"
             text = "\n".join(cell(line, name))
             cells.append(f"[{style}]{text}[/{style}]" if style else text)
-        judged = "\n".join(
-            f"[green]{words} ✓[/green]" if met else f"[red]{words} ✗[/red]" for met, words in verdicts(line)
-        )
+        judged = "\n".join(f"[green]{words} ✓[/green]" if met else f"[red]{words} ✗[/red]" for met, words in verdicts(line))
         table.add_row(f"({line.key}) {line.title}", *cells, judged, end_section=True)
     console.print(table)
     for note in notes(lines):

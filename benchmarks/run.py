@@ -36,9 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rows", help=f"some rows only, of {','.join(rows)}")
     parser.add_argument("--variants", help=f"some columns only, of {','.join(report.TITLES)}")
     parser.add_argument("--quick", action="store_true", help="few repetitions: to try it, not to quote it")
-    parser.add_argument(
-        "--python", action="append", default=[], metavar="PEER=PATH", help="the Python that has a peer installed"
-    )
+    parser.add_argument("--python", action="append", default=[], metavar="PEER=PATH", help="the Python that has a peer installed")
     parsed = parser.parse_args(arguments)
     keys = choice(parser, parsed.rows, rows)
     names = choice(parser, parsed.variants, report.TITLES)

@@ -196,9 +196,6 @@ from gradtape._src.ops.elementary import (
 from gradtape._src.ops.rounding import floor as floor, round as round
 from gradtape._src.ops.special import sigmoid as sigmoid
 
-# Operators on tensors
-from gradtape._src.ops import operators as _operators
-
 # Matrix products
 from gradtape._src.ops.decompositions import eig as eig, eigvals as eigvals
 from gradtape._src.ops.einsum import einsum as einsum

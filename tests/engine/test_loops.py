@@ -3,8 +3,7 @@
 import pytest
 
 import gradtape as tf
-
-from .loops import LOOPS
+from tests.engine.loops import LOOPS
 
 
 @pytest.mark.parametrize("name", LOOPS)

@@ -131,16 +131,29 @@ def _draw_structural(random, shapes, x):
         ),
         (("stack", lambda v: tf.stack([v, -v]), lambda v: jnp.stack([v, -v])), (2, *shape)),
         (
-            ("gather", lambda v: tf.gather(v, [0, extent - 1, 0], axis=axis), lambda v: jnp.take(v, jnp.array([0, extent - 1, 0]), axis)),
+            (
+                "gather",
+                lambda v: tf.gather(v, [0, extent - 1, 0], axis=axis),
+                lambda v: jnp.take(v, jnp.array([0, extent - 1, 0]), axis),
+            ),
             shape[:axis] + (3,) + shape[axis + 1 :],
         ),
-        (("product", lambda v: tf.matmul(v, v, transpose_b=True), lambda v: v @ jnp.swapaxes(v, -1, -2)), shape[:-1] + shape[-2:-1])
+        (
+            ("product", lambda v: tf.matmul(v, v, transpose_b=True), lambda v: v @ jnp.swapaxes(v, -1, -2)),
+            shape[:-1] + shape[-2:-1],
+        )
         if len(shape) > 1
         else None,
         (("einsum", lambda v: tf.einsum("...i,...i->...", v, v), lambda v: jnp.einsum("...i,...i->...", v, v)), shape[:-1]),
         (("reverse", lambda v: tf.reverse(v, [axis]), lambda v: jnp.flip(v, axis)), shape),
-        (("pad", lambda v: tf.pad(v, [[1, 0]] * len(shape)), lambda v: jnp.pad(v, [[1, 0]] * len(shape))), tuple([n + 1 for n in shape])),
-        (("tile", lambda v: tf.tile(v, [2] * len(shape)), lambda v: jnp.tile(v, [2] * len(shape))), tuple([2 * n for n in shape])),
+        (
+            ("pad", lambda v: tf.pad(v, [[1, 0]] * len(shape)), lambda v: jnp.pad(v, [[1, 0]] * len(shape))),
+            tuple([n + 1 for n in shape]),
+        ),
+        (
+            ("tile", lambda v: tf.tile(v, [2] * len(shape)), lambda v: jnp.tile(v, [2] * len(shape))),
+            tuple([2 * n for n in shape]),
+        ),
     ]
     choices = [c for c in choices if c is not None and c[1] in SHAPES]
     (name, ours, theirs), result = choices[random.integers(len(choices))]

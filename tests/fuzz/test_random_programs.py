@@ -59,7 +59,5 @@ def test_recorded_eager_and_jax_agree(chunk, fuzz_factor, count):
         for name, got in (("recorded", recorded), ("eager", eager)):
             assert len(got) == len(expected)
             for index, (a, b) in enumerate(zip(got, expected, strict=True)):
-                np.testing.assert_allclose(
-                    a, b, rtol=1e-7, atol=1e-9, err_msg=f"seed {seed}, {name}, result {index}:\n{program}"
-                )
+                np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9, err_msg=f"seed {seed}, {name}, result {index}:\n{program}")
         count("random programs compared (recorded, op by op, JAX)")

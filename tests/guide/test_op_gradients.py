@@ -221,9 +221,7 @@ def test_solve():
     )
 
 
-@pytest.mark.parametrize(
-    "function", [tf.linalg.inv, lambda a: tf.linalg.solve(a, [[1.0], [1.0]])], ids=["inv", "solve"]
-)
+@pytest.mark.parametrize("function", [tf.linalg.inv, lambda a: tf.linalg.solve(a, [[1.0], [1.0]])], ids=["inv", "solve"])
 def test_a_singular_matrix_raises(function):
     with pytest.raises(tf.errors.InvalidArgumentError, match="not invertible"):
         gradients(function, [[1.0, 2.0], [2.0, 4.0]])

@@ -150,9 +150,7 @@ FLOAT32, FLOAT64, INT32 = tf.constant(1.0), tf.constant(1.0, tf.float64), tf.con
     ],
 )
 def test_dtypes_of_tensors_do_not_mix(operate, expected, received):
-    message = (
-        rf"cannot compute \w+ as input #1\(zero-based\) was expected to be a {expected} .* but is a {received} tensor"
-    )
+    message = rf"cannot compute \w+ as input #1\(zero-based\) was expected to be a {expected} .* but is a {received} tensor"
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         operate()
 

@@ -134,9 +134,7 @@ def test_a_list_of_losses(heads):
     agree(tape.gradient(losses, weights), [5.0, 7.0, 0.0])
 
 
-@pytest.mark.parametrize(
-    "select", [lambda stacked, i: stacked[i], tf.gather, lambda stacked, i: tf.unstack(stacked)[i]]
-)
+@pytest.mark.parametrize("select", [lambda stacked, i: stacked[i], tf.gather, lambda stacked, i: tf.unstack(stacked)[i]])
 def test_heads_that_the_loss_does_not_use_get_zeros(heads, select):
     weights, x, wanted = heads
     with tf.GradientTape(persistent=True) as tape:
@@ -146,9 +144,7 @@ def test_heads_that_the_loss_does_not_use_get_zeros(heads, select):
     agree(tape.gradient(losses[1], weights), [0.0, 7.0, 0.0])
 
 
-@pytest.mark.parametrize(
-    "select", [lambda stacked, i: stacked[i], tf.gather, lambda stacked, i: tf.unstack(stacked)[i]]
-)
+@pytest.mark.parametrize("select", [lambda stacked, i: stacked[i], tf.gather, lambda stacked, i: tf.unstack(stacked)[i]])
 def test_indexing_outside_the_tape_is_an_op_that_it_has_not_seen(heads, select):
     weights, x, wanted = heads
     with tf.GradientTape(persistent=True) as tape:

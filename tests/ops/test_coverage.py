@@ -14,7 +14,10 @@ from tests.ops.table import Row, real
 
 # TensorFlow has no gradient for these either: asking for one is a LookupError there and here.
 WITHOUT_GRADIENT = frozenset(
-    "AdjustContrastv2 Bitcast CTCLossDenseGrad DenseBincount IgammaGradA ListDiff Lu MatrixLogarithm RandomGammaGrad TruncateMod Unique UniqueWithCounts".split()
+    """
+    AdjustContrastv2 Bitcast CTCLossDenseGrad DenseBincount IgammaGradA ListDiff Lu MatrixLogarithm RandomGammaGrad
+    TruncateMod Unique UniqueWithCounts
+    """.split()
 )
 
 # The reverse pass looks through these by itself.

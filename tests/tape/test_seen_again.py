@@ -34,9 +34,7 @@ def rounds(choices):
         ),
         pytest.param(lambda x, p: x * p, [np.array([1.0, 2.0, 3.0]), np.ones(3), np.zeros(3)], lambda p: p, id="array"),
         pytest.param(lambda x, p: x * p, [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]], np.array, id="list"),
-        pytest.param(
-            lambda x, p: x * tf.constant(p), [1.0, 2.0, [1.0, 2.0, 3.0]], lambda p: p * np.ones(3), id="constant"
-        ),
+        pytest.param(lambda x, p: x * tf.constant(p), [1.0, 2.0, [1.0, 2.0, 3.0]], lambda p: p * np.ones(3), id="constant"),
         pytest.param(lambda x, p: x[p] * 2.0, [0, 1, 2, -1], lambda p: 2 * np.eye(3)[p], id="index"),
         pytest.param(lambda x, p: x[p:], [0, 1, 2, -1], lambda p: np.where(np.arange(3) >= p % 3, 1, 0), id="slice"),
         pytest.param(lambda x, p: x[::p], [1, 2, 3, -1], lambda p: np.where(np.arange(3) % p == 0, 1, 0), id="stride"),
@@ -47,9 +45,7 @@ def rounds(choices):
             id="gather",
         ),
         pytest.param(lambda x, p: tf.roll(x, p, 0) * X, [0, 1, 2], lambda p: np.roll(X, -p), id="roll"),
-        pytest.param(
-            lambda x, p: tf.clip_by_value(x, p, 2.5), [0.0, 1.5, 2.2], lambda p: (p <= X) & (X <= 2.5), id="bound"
-        ),
+        pytest.param(lambda x, p: tf.clip_by_value(x, p, 2.5), [0.0, 1.5, 2.2], lambda p: (p <= X) & (X <= 2.5), id="bound"),
         pytest.param(
             lambda x, p: tf.where(p, x, 2.0 * x),
             [[True, False, True], [False, False, True]],
@@ -84,9 +80,7 @@ def rounds(choices):
             lambda p: 2 * np.ones(3),
             id="dtype",
         ),
-        pytest.param(
-            lambda x, p: x if p else x * 3.0, [True, False], lambda p: np.ones(3) if p else 3 * np.ones(3), id="branch"
-        ),
+        pytest.param(lambda x, p: x if p else x * 3.0, [True, False], lambda p: np.ones(3) if p else 3 * np.ones(3), id="branch"),
         pytest.param(lambda x, p: [x] * p, [1, 2, 3], lambda p: p * np.ones(3), id="number_of_targets"),
         pytest.param(lambda x, p: x * p if p else x * 0.0, [1.0, 2.0, 0.0], lambda p: p * np.ones(3), id="zero"),
     ],

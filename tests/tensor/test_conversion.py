@@ -153,9 +153,7 @@ class TestContainer:
 
 class TestArrays:
     @both
-    @pytest.mark.parametrize(
-        "dtype", ["bool", "int8", "uint16", "int32", "int64", "float16", "float32", "float64", "complex64"]
-    )
+    @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "int64", "float16", "float32", "float64", "complex64"])
     def test_asarray_keeps_the_dtype(self, make, dtype):
         array = np.asarray(make(np.array([0, 1]).astype(dtype)))
         assert type(array) is np.ndarray
@@ -375,15 +373,11 @@ class TestAttributes:
 
     @pytest.mark.parametrize("name", ["shape", "dtype", "ndim"])
     def test_cannot_be_set(self, name):
-        with pytest.raises(
-            AttributeError, match=f"(can't|has no|read-only|object attribute).*{name}|{name}.*(setter|read-only)"
-        ):
+        with pytest.raises(AttributeError, match=f"(can't|has no|read-only|object attribute).*{name}|{name}.*(setter|read-only)"):
             setattr(tf.constant(1.0), name, None)
 
     def test_eval_names_numpy(self):
-        with pytest.raises(
-            NotImplementedError, match=r"eval is not supported when eager execution is enabled.*numpy\(\)"
-        ):
+        with pytest.raises(NotImplementedError, match=r"eval is not supported when eager execution is enabled.*numpy\(\)"):
             tf.constant(1.0).eval()
 
 

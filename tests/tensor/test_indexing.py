@@ -87,9 +87,7 @@ def test_random_expressions(shape, fuzz_factor, count):
         count("random index expressions compared with NumPy")
 
 
-@pytest.mark.parametrize(
-    "dtype", ["bool", "int8", "uint8", "int32", "int64", "float16", "float32", "float64", "complex64"]
-)
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "int64", "float16", "float32", "float64", "complex64"])
 def test_every_dtype(dtype):
     array = np.arange(6).reshape(2, 3).astype(dtype)
     result = tf.constant(array)[::-1, 1:]

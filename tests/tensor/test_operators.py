@@ -328,9 +328,7 @@ class TestMatmul:
 
     def test_batches(self):
         left, right = np.arange(24.0).reshape(2, 3, 4), np.arange(8.0).reshape(4, 2)
-        assert (tf.constant(left) @ tf.constant(np.broadcast_to(right, (2, 4, 2)))).numpy().tolist() == (
-            left @ right
-        ).tolist()
+        assert (tf.constant(left) @ tf.constant(np.broadcast_to(right, (2, 4, 2)))).numpy().tolist() == (left @ right).tolist()
         assert (tf.constant(left) @ tf.constant(right[None])).numpy().tolist() == (left @ right).tolist()
         assert (tf.constant(left) @ tf.constant(right)).numpy().tolist() == (left @ right).tolist()
 

@@ -75,9 +75,7 @@ def test_a_result_prints_as_a_constant_does():
 
 def test_print_shows_the_tensor(capsys):
     print(tf.constant(6.0), tf.constant([1, 2]))
-    assert capsys.readouterr().out == (
-        "tf.Tensor(6.0, shape=(), dtype=float32) tf.Tensor([1 2], shape=(2,), dtype=int32)\n"
-    )
+    assert capsys.readouterr().out == ("tf.Tensor(6.0, shape=(), dtype=float32) tf.Tensor([1 2], shape=(2,), dtype=int32)\n")
 
 
 def test_inside_a_list_a_tensor_shows_its_repr():
@@ -93,8 +91,7 @@ VARIABLES = [
     ),
     (
         lambda: tf.Variable(tf.zeros((3, 2)), name="w"),
-        "'w:0' shape=(3, 2) dtype=float32, numpy=\n"
-        "array([[0., 0.],\n       [0., 0.],\n       [0., 0.]], dtype=float32)",
+        "'w:0' shape=(3, 2) dtype=float32, numpy=\narray([[0., 0.],\n       [0., 0.],\n       [0., 0.]], dtype=float32)",
     ),
     (
         lambda: tf.Variable([1.0, 2.0], shape=[None]),

@@ -422,9 +422,7 @@ class TestIndexedSlices:
         assert sparse.shape == [3, 2]
 
     def test_is_made_dense(self):
-        sparse = tf.IndexedSlices(
-            tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), tf.constant([2, 0, 2]), tf.constant([3, 2])
-        )
+        sparse = tf.IndexedSlices(tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), tf.constant([2, 0, 2]), tf.constant([3, 2]))
         assert tf.convert_to_tensor(sparse).numpy().tolist() == [[3.0, 4.0], [0.0, 0.0], [6.0, 8.0]]
         assert tf.reduce_sum(sparse).numpy() == 21.0
 

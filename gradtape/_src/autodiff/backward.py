@@ -1,21 +1,32 @@
 """The one reverse pass. It serves tapes, calls of Programs, Jacobians: whatever is differentiated is walked here."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from gradtape._src.core import engine
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.program import CALL, ELEMENT, leaf
+from gradtape._src.core.op import Op, Rule
+from gradtape._src.core.program import CALL, ELEMENT, Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
+from gradtape._src.ops.arithmetic import add_n
 from gradtape._src.ops.array import zeros
 from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
-from gradtape._src.ops.arithmetic import add_n
+
+Cotangent = Tensor | IndexedSlices
 
 
 class Entry:
     """One recorded op: the node, its input nodes, and a gradient function of its own where it has one."""
 
     __slots__ = ("inputs", "node", "rule")
+    node: Node
+    inputs: tuple[Node, ...]
+    rule: Rule | None
 
-    def __init__(self, node, inputs, rule=None):
+    def __init__(self, node: Node, inputs: tuple[Node, ...], rule: Rule | None = None) -> None:
         self.node, self.inputs, self.rule = node, inputs, rule
 
 
@@ -23,37 +34,40 @@ class Operation:
     """What a gradient function sees of the op: `type`, `inputs`, `outputs`, `get_attr(name)`."""
 
     __slots__ = ("_elements", "entry", "needed")
+    entry: Entry
+    needed: tuple[bool, ...]
+    _elements: dict[int, Node] | None
 
-    def __init__(self, entry, needed, elements):
+    def __init__(self, entry: Entry, needed: tuple[bool, ...], elements: dict[int, Node] | None) -> None:
         self.entry, self.needed, self._elements = entry, needed, elements
 
     @property
-    def type(self):
+    def type(self) -> str:
         """The op type's name."""
         return self.entry.node.op.type
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The op's name: its type, in eager code."""
         return self.entry.node.op.type
 
     @property
-    def inputs(self):
+    def inputs(self) -> tuple[Tensor, ...]:
         """The input Tensors."""
         return tuple([handle(n) for n in self.entry.inputs])
 
     @property
-    def outputs(self):
+    def outputs(self) -> tuple[Tensor, ...]:
         """The output Tensors."""
         node = self.entry.node
         if type(node.aval) is not tuple:
             return (handle(node),)
         recorded = self._elements or {}
-        return tuple([
-            handle(recorded[i] if i in recorded else engine.record(ELEMENT, (node,), (i,))) for i in range(len(node.aval))
-        ])
+        return tuple(
+            [handle(recorded[i] if i in recorded else engine.record(ELEMENT, (node,), (i,))) for i in range(len(node.aval))]
+        )
 
-    def get_attr(self, name):
+    def get_attr(self, name: str) -> Any:
         """The value of an attribute, by its name."""
         node = self.entry.node
         try:
@@ -64,14 +78,14 @@ class Operation:
             ) from None
 
 
-def differentiable(node):
+def differentiable(node: Node) -> bool:
     """Whether a gradient can flow into a node: it is floating or complex (for a tuple: one of its elements is)."""
     if type(node.aval) is tuple:
         return any(a.inexact for a in node.aval)
     return node.aval.inexact
 
 
-def active_nodes(entries, starts):
+def active_nodes(entries: Sequence[Entry], starts: Mapping[Node, int]) -> dict[Node, int]:
     """The nodes that depend on `starts`, each with the position from which its use counts.
 
     `starts` is a dict from node to such a position; for a node that an entry computes it is the entry's position.
@@ -90,14 +104,15 @@ def active_nodes(entries, starts):
     return active
 
 
-def reverse(entries, active, cotangents):
+def reverse(entries: Sequence[Entry], active: Mapping[Node, int], cotangents: Mapping[Node, Cotangent]) -> dict[Node, Any]:
     """Send cotangents (a dict from node to Tensor or IndexedSlices) back through `entries`.
 
     Only nodes in `active` (from `active_nodes`) take part. Returns the dict with the cotangent of every active node
     that the targets depend on; entries are visited once, last to first, without recursion.
     """
-    received = {node: [cotangent] for node, cotangent in cotangents.items()}
-    total, elements = {}, {}
+    received: dict[Node, list[Any]] = {node: [cotangent] for node, cotangent in cotangents.items()}
+    total: dict[Node, Any] = {}
+    elements: dict[Node, dict[int, Node]] = {}
     for position in range(len(entries) - 1, -1, -1):
         entry = entries[position]
         node = entry.node
@@ -123,11 +138,11 @@ def reverse(entries, active, cotangents):
     return total
 
 
-class Parts(dict):
+class Parts(dict[int, list[Any]]):
     """The cotangent of a node with several outputs: output index → contributions so far."""
 
 
-def apply_rule(entry, needed, cotangent, elements):
+def apply_rule(entry: Entry, needed: tuple[bool, ...], cotangent: Any, elements: dict[Node, dict[int, Node]]) -> Sequence[Any]:
     """The cotangents of an entry's inputs, as a list with one result (or None) for each."""
     node = entry.node
     rule = entry.rule or node.op.gradient
@@ -151,13 +166,12 @@ def apply_rule(entry, needed, cotangent, elements):
         )
     if entry.rule is not None or node.op.impure:
         results = [
-            _checked(node.op, source, result, i)
-            for i, (source, result) in enumerate(zip(entry.inputs, results, strict=True))
+            _checked(node.op, source, result, i) for i, (source, result) in enumerate(zip(entry.inputs, results, strict=True))
         ]
     return results
 
 
-def _checked(op, source, result, index):
+def _checked(op: Op, source: Node, result: Any, index: int) -> Any:
     """A gradient that a user's function returned, as a Tensor of the input's dtype and shape; else an error that names it."""
     if result is None or isinstance(result, IndexedSlices):
         return result
@@ -176,7 +190,7 @@ def _checked(op, source, result, index):
     return result
 
 
-def summed(contributions):
+def summed(contributions: Sequence[Any]) -> Any:
     """The sum of what flowed into one node. All IndexedSlices stay IndexedSlices, a mixture becomes dense."""
     if len(contributions) == 1:
         return contributions[0]
@@ -192,7 +206,7 @@ def summed(contributions):
     return dense[0] + dense[1] if len(dense) == 2 else add_n(dense)
 
 
-def vjp_program(program, given, needed):
+def vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...]) -> tuple[Program, tuple[int | None, ...]]:
     """The Program from `(parameters…, cotangents of the outputs in `given`)` to the cotangents of parameters in `needed`.
 
     Returns it with a tuple that says for each needed parameter which output holds its cotangent (None: nothing flows).
@@ -208,14 +222,15 @@ def vjp_program(program, given, needed):
         outputs = engine.inline(program, parameters)
         entries = [Entry(node, node.inputs) for node in trace.nodes]
         active = active_nodes(entries, {parameters[i]: 0 for i in needed})
-        cotangents = {}
+        cotangents: dict[Node, Any] = {}
         for index, seed in zip(given, seeds, strict=True):
             node = outputs[index]
             if node in active:
                 mine = EagerTensor(seed)
                 cotangents[node] = cotangents[node] + mine if node in cotangents else mine
         total = reverse(entries, active, cotangents)
-        results, where = [], []
+        results: list[Node] = []
+        where: list[int | None] = []
         for i in needed:
             found = total.get(parameters[i])
             if found is None:
@@ -228,12 +243,12 @@ def vjp_program(program, given, needed):
     return known
 
 
-def _call_gradient(op, *grads):
+def _call_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     (program,) = op.entry.node.attrs
     given = tuple([i for i, d in enumerate(grads) if d is not None])
     needed = tuple([i for i, need in enumerate(op.needed) if need])
     derived, where = vjp_program(program, given, needed)
-    results = [None] * len(op.needed)
+    results: list[Tensor | None] = [None] * len(op.needed)
     if derived.outputs:
         nodes = engine.call(derived, (*op.entry.inputs, *[grads[i].node for i in given]))
         for i, place in zip(needed, where, strict=True):

@@ -1,5 +1,10 @@
 """Numeric gradient checks for users: does the gradient agree with differences of the function's values?"""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 
 from gradtape._src.autodiff.tape import GradientTape
@@ -17,7 +22,14 @@ class GradientMismatch(AssertionError):
 
 
 @public
-def check_gradients(f, args, order=2, modes=("reverse",), tolerance=1e-4, seed=0):
+def check_gradients(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    order: int = 2,
+    modes: Sequence[str] = ("reverse",),
+    tolerance: float = 1e-4,
+    seed: int = 0,
+) -> None:
     """Check the gradients of `f(*args)` against central differences, in float64, along a random direction.
 
     `args`: arrays or tensors; the floating ones are differentiated (in float64, whatever they were), the others passed
@@ -41,7 +53,7 @@ def check_gradients(f, args, order=2, modes=("reverse",), tolerance=1e-4, seed=0
     random = np.random.default_rng(seed)
     weights = None
 
-    def scalar(*inputs):
+    def scalar(*inputs: Any) -> Any:
         """f as one number: the sum of its outputs times fixed random weights."""
         nonlocal weights
         outputs = [o for o in nest.flatten(f(*inputs)) if o.dtype.is_floating]
@@ -59,7 +71,7 @@ def check_gradients(f, args, order=2, modes=("reverse",), tolerance=1e-4, seed=0
     if order == 2:
         directions = {i: constant(random.uniform(0.5, 1.5, arrays[i].shape)) for i in floating}
 
-        def slope(*inputs):
+        def slope(*inputs: Any) -> Any:
             """The derivative of f along a fixed direction: its gradient is the second order."""
             with GradientTape() as tape:
                 tape.watch([inputs[i] for i in floating])
@@ -72,7 +84,14 @@ def check_gradients(f, args, order=2, modes=("reverse",), tolerance=1e-4, seed=0
             _check(slope, arrays, floating, 2, tolerance, random)
 
 
-def _check(scalar, arrays, floating, order, tolerance, random):
+def _check(
+    scalar: Callable[..., Any],
+    arrays: list[np.ndarray],
+    floating: list[int],
+    order: int,
+    tolerance: float,
+    random: np.random.Generator,
+) -> None:
     """Compare the gradient of `scalar` with central differences, first along one direction, then where it went wrong."""
     inputs = [constant(a) for a in arrays]
     sources = [inputs[i] for i in floating]
@@ -80,12 +99,9 @@ def _check(scalar, arrays, floating, order, tolerance, random):
         tape.watch(sources)
         value = scalar(*inputs)
     grads = [
-        np.zeros(s.shape) if g is None else _dense(g)
-        for s, g in zip(sources, tape.gradient(value, sources), strict=True)
+        np.zeros(tuple(s.shape)) if g is None else _dense(g) for s, g in zip(sources, tape.gradient(value, sources), strict=True)
     ]
-    directions = [
-        random.choice([-1.0, 1.0], arrays[i].shape) * random.uniform(0.5, 1.0, arrays[i].shape) for i in floating
-    ]
+    directions = [random.choice([-1.0, 1.0], arrays[i].shape) * random.uniform(0.5, 1.0, arrays[i].shape) for i in floating]
     analytical = sum(float(np.sum(g * d)) for g, d in zip(grads, directions, strict=True))
     numerical = _difference(scalar, arrays, dict(zip(floating, directions, strict=True)), STEP[order])
     size = sum(float(np.sum(np.abs(g * d))) for g, d in zip(grads, directions, strict=True))
@@ -107,7 +123,7 @@ def _check(scalar, arrays, floating, order, tolerance, random):
     )
 
 
-def _difference(scalar, arrays, directions, step):
+def _difference(scalar: Callable[..., Any], arrays: list[np.ndarray], directions: dict[int, np.ndarray], step: float) -> float:
     """The central difference of `scalar` along directions, a dict from argument number to array."""
     values = []
     for sign in (1.0, -1.0):
@@ -116,11 +132,11 @@ def _difference(scalar, arrays, directions, step):
     return (values[0] - values[1]) / (2 * step)
 
 
-def _as_array(value):
+def _as_array(value: Any) -> np.ndarray:
     array = np.array(value.numpy() if hasattr(value, "numpy") else value)
     return array.astype(np.float64) if array.dtype.kind == "f" or array.dtype.name == "bfloat16" else array
 
 
-def _dense(grad):
+def _dense(grad: Any) -> np.ndarray:
     """A gradient as a float64 array; IndexedSlices become dense."""
     return np.asarray((grad.to_dense() if hasattr(grad, "to_dense") else grad).numpy(), np.float64)

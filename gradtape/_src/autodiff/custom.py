@@ -1,15 +1,22 @@
 """Gradients of the user's own: `custom_gradient`, overrides of registered ones, and what is built on them."""
 
+from __future__ import annotations
+
 import functools
 import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 
+from gradtape._src.autodiff.backward import Operation
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import convert, engine, nest
 from gradtape._src.core.errors import public
-from gradtape._src.core.op import Op, define, gradient_named
+from gradtape._src.core.op import Op, Rule, define, gradient_named
+from gradtape._src.core.program import Node
 from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.variable import Variable
 
 # The results of a function with a gradient of its own: (results…, arguments…) → results. The gradient function is the
 # trace's, by node, so that the fingerprint of a step does not change with each new closure.
@@ -20,18 +27,18 @@ CUSTOM.reason = "custom_gradient gave it a gradient function for one tape only"
 class Watcher:
     """Notes the variables that are read while it is open."""
 
-    def __enter__(self):
+    def __enter__(self) -> Watcher:
         self._tape = GradientTape(watch_accessed_variables=True)
         self._tape.open_quietly()
         return self
 
-    def __exit__(self, kind, value, traceback):
+    def __exit__(self, kind: object, value: Any, traceback: object) -> None:
         self.variables = self._tape.watched_variables()
         self._tape.__exit__(None, None, None)
 
 
 @public
-def custom_gradient(f=None):
+def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
     """Decorator for a function that gives its result and its gradient: `f(*args) → (result, grad_fn)`.
 
     `grad_fn(*dy)` gets one gradient for each result and returns one for each argument. If `f` uses variables, `grad_fn`
@@ -47,17 +54,17 @@ def custom_gradient(f=None):
 class CustomGradient:
     """A function with a gradient of its own, that `custom_gradient` made; as a method it binds like one."""
 
-    def __init__(self, f):
+    def __init__(self, f: Callable[..., Any]) -> None:
         functools.update_wrapper(self, f)
         self._function = f
 
-    def __get__(self, instance, owner=None):
+    def __get__(self, instance: Any, owner: type | None = None) -> CustomGradient:
         if instance is None:
             return self
         return CustomGradient(functools.partial(self._function, instance))
 
     @public
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with Watcher() as watcher:
             result, grad_fn = self._function(*args, **kwargs)
         arguments = nest.flatten(args)
@@ -76,7 +83,7 @@ class CustomGradient:
         return nest.unflatten(spec, [EagerTensor(n) for n in engine.elements(node)])
 
 
-def _node_or_none(value):
+def _node_or_none(value: Any) -> Node | None:
     """The node of an argument; None for what is no tensor (a string, an object)."""
     try:
         node = convert.node_of(value)
@@ -85,18 +92,18 @@ def _node_or_none(value):
     return node if node.aval.dtype != object else None
 
 
-def _accepts_variables(grad_fn):
+def _accepts_variables(grad_fn: Callable[..., Any]) -> bool:
     spec = inspect.getfullargspec(grad_fn)
     return "variables" in spec.args or "variables" in spec.kwonlyargs or spec.varkw is not None
 
 
-def _rule(grad_fn, results, arguments, variables):
+def _rule(grad_fn: Callable[..., Any], results: int, arguments: list[bool], variables: list[Variable]) -> Rule:
     """The gradient function of the recorded node: nothing for the results, the user's gradients for the rest.
 
     `arguments` says for each argument whether it is a tensor, and so an input of the node.
     """
 
-    def rule(op, *grads):
+    def rule(op: Operation, *grads: Any) -> list[Any]:
         if variables:
             input_grads, variable_grads = grad_fn(*grads, variables=variables)
             variable_grads = list(variable_grads)
@@ -118,12 +125,12 @@ def _rule(grad_fn, results, arguments, variables):
 
 
 @public
-def grad_pass_through(f):
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     """`f` with the gradient of the identity: a straight-through estimator. Result and argument have one shape."""
 
     @custom_gradient
-    def pass_through(*args, **kwargs):
-        def grad(*dy, variables=None):
+    def pass_through(*args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
+        def grad(*dy: Any, variables: Sequence[Variable] | None = None) -> Any:
             return (dy, [None] * len(variables)) if variables is not None else dy
 
         return f(*args, **kwargs), grad
@@ -131,7 +138,7 @@ def grad_pass_through(f):
     return functools.wraps(f)(pass_through)
 
 
-def _barrier(*values):
+def _barrier(*values: Any) -> tuple[Any, ...]:
     return tuple(jax.lax.optimization_barrier(values))
 
 
@@ -140,23 +147,23 @@ BARRIER.gradient = lambda op, *grads: list(grads)
 
 
 @public
-def recompute_grad(f):
+def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """`f`, whose intermediate values are not kept for the backward pass but computed again there (checkpointing).
 
     Trades time for memory: Chen et al., "Training Deep Nets with Sublinear Memory Cost" (2016), section 3.
     """
 
     @custom_gradient
-    def checkpointed(*args, **kwargs):
+    def checkpointed(*args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
         result = f(*args, **kwargs)
 
-        def grad(*dy, variables=None):
+        def grad(*dy: Any, variables: Sequence[Variable] | None = None) -> Any:
             arguments, spec = nest.flatten_with_spec(args)
             nodes = [convert.node_of(a) for a in arguments]
             # the barrier keeps XLA from finding the forward pass again and keeping its values after all
             held = engine.elements(engine.record(BARRIER, (*nodes, *[d.node for d in dy])))
             tensors = [EagerTensor(n) for n in held]
-            again, dy = tensors[: len(nodes)], tensors[len(nodes) :]
+            again, seeds = tensors[: len(nodes)], tensors[len(nodes) :]
             with GradientTape(watch_accessed_variables=False) as tape:
                 for tensor in again:
                     if tensor.node.aval.inexact:
@@ -166,7 +173,7 @@ def recompute_grad(f):
                 recomputed = f(*nest.unflatten(spec, again), **kwargs)
             sources = [*again, *(variables or ())]
             targets = nest.flatten(recomputed)
-            grads = tape.gradient(targets, sources, output_gradients=dy) if sources else []
+            grads = tape.gradient(targets, sources, output_gradients=seeds) if sources else []
             mine = grads[: len(again)]
             return (mine, grads[len(again) :]) if variables is not None else mine
 
@@ -175,7 +182,7 @@ def recompute_grad(f):
     return functools.wraps(f)(checkpointed)
 
 
-class gradient_override_map:  # noqa: N801  (TensorFlow's name)
+class gradient_override_map:
     """Context in which ops of some types get other gradients: `{"Floor": "MyFloor"}`; the forward pass is unchanged.
 
     The names are those given to `RegisterGradient`, or built-in op types. It holds for ops that are run in the context,
@@ -183,7 +190,7 @@ class gradient_override_map:  # noqa: N801  (TensorFlow's name)
     """
 
     @public
-    def __init__(self, op_type_map):
+    def __init__(self, op_type_map: dict[str, str]) -> None:
         if not isinstance(op_type_map, dict):
             raise TypeError(f"op_type_map must be a dictionary mapping strings to strings, received {op_type_map!r}.")
         for op_type, name in op_type_map.items():
@@ -194,13 +201,13 @@ class gradient_override_map:  # noqa: N801  (TensorFlow's name)
             gradient_named(name)
         self._map = dict(op_type_map)
 
-    def __enter__(self):
+    def __enter__(self) -> gradient_override_map:
         trace = engine.local.trace
         self._outer = trace.overrides
         trace.overrides = Overrides(self._map if self._outer is None else self._outer.names | self._map)
         return self
 
-    def __exit__(self, kind, value, traceback):
+    def __exit__(self, kind: object, value: Any, traceback: object) -> None:
         engine.local.trace.overrides = self._outer
 
 
@@ -209,9 +216,9 @@ class Overrides:
 
     __slots__ = ("names",)
 
-    def __init__(self, names):
+    def __init__(self, names: dict[str, str]) -> None:
         self.names = names
 
-    def __call__(self, op):
+    def __call__(self, op: Op) -> Op:
         name = self.names.get(op.type)
         return op if name is None else op.with_gradient(name)

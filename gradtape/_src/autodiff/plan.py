@@ -1,11 +1,21 @@
 """What a gradient call leaves behind for the next one like it (rule 8), and what it will need of the forward pass (rule 6)."""
 
-from gradtape._src.autodiff.backward import active_nodes
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gradtape._src.autodiff.backward import Entry, active_nodes
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.core import engine
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.program import ELEMENT, NUMBER, RAN, leaf
+from gradtape._src.core.program import ELEMENT, NUMBER, RAN, Node, Program, Trace, leaf
 from gradtape._src.core.tensor import EagerTensor
+
+if TYPE_CHECKING:
+    from gradtape._src.autodiff.tape import Segment
+
+Place = tuple[int, int]  # (segment number, reference in its trace)
 
 
 class Places:
@@ -15,9 +25,9 @@ class Places:
     of its leaves, and which of those stand in an earlier segment.
     """
 
-    def __init__(self, segments):
+    def __init__(self, segments: Sequence[Segment]) -> None:
         self._traces = [segment.trace for segment in segments]
-        self._leaves = {}
+        self._leaves: dict[Node, Place] = {}
         structure = []
         for number, segment in enumerate(segments):
             trace = segment.trace
@@ -28,8 +38,8 @@ class Places:
             structure.append((keys, segment.start, avals, self._link(number, leaves) if len(segments) > 1 else None))
         self.structure = tuple(structure)
 
-    def _link(self, number, leaves):
-        origins = []
+    def _link(self, number: int, leaves: Sequence[Node]) -> tuple[Place | None, ...]:
+        origins: list[Place | None] = []
         for position, node in enumerate(leaves):
             origin = None
             if node.index != NUMBER:
@@ -39,7 +49,7 @@ class Places:
             origins.append(origin)
         return tuple(origins)
 
-    def _computed(self, node, before):
+    def _computed(self, node: Node, before: int) -> Place | None:
         index = node.index
         for number in range(before - 1, -1, -1):
             nodes = self._traces[number].nodes
@@ -47,7 +57,7 @@ class Places:
                 return number, index
         return None
 
-    def find(self, node):
+    def find(self, node: Node) -> Place | None:
         """The place of a node, or None."""
         if len(self._traces) == 1:
             reference = self._traces[0].reference(node)
@@ -59,11 +69,14 @@ class Plan:
     """A gradient Program, the places of the forward nodes that it takes, and how its outputs make the results."""
 
     __slots__ = ("layout", "places", "program")
+    program: Program
+    places: list[Place]
+    layout: list[Any]  # for each source: None, an output, or (values, indices, dense shape) of IndexedSlices
 
-    def __init__(self, program, places, layout):
+    def __init__(self, program: Program, places: list[Place], layout: list[Any]) -> None:
         self.program, self.places, self.layout = program, places, layout
 
-    def apply(self, traces, given, vectorized=False):
+    def apply(self, traces: Sequence[Trace], given: Sequence[Any], vectorized: bool = False) -> list[Any]:
         """Append one call node; returns the gradients. `vectorized`: for output gradients that are stacked."""
         if not self.program.outputs:
             return [None] * len(self.layout)
@@ -74,7 +87,7 @@ class Plan:
             outputs = call_vectorized(self.program, inputs, [True] * (len(inputs) - shared) + [False] * shared)
         else:
             outputs = engine.call(self.program, tuple(inputs))
-        results = []
+        results: list[Any] = []
         for place in self.layout:
             if place is None:
                 results.append(None)
@@ -86,18 +99,18 @@ class Plan:
         return results
 
 
-def stand_ins(entries, places):
+def stand_ins(entries: Sequence[Entry], places: Places) -> dict[Node, Place]:
     """Put a leaf of its own in the place of each Python number that an entry takes; returns where those numbers stand.
 
     One number's leaf serves wherever that number stands, in gradient functions too; in a plan the program's numbers are
     parameters, and the gradient functions' own are constants.
     """
-    numbers = {}
+    numbers: dict[Node, Place] = {}
     for entry in entries:
         if any(source.index == NUMBER for source in entry.inputs):
             key = entry.node.key
             references = key[3:] if key[0] is RAN else key[2:]
-            segment, _ = places.find(entry.node)
+            segment, _ = places.find(entry.node)  # type: ignore[misc]  # what was recorded has a place
             inputs = []
             for source, reference in zip(entry.inputs, references, strict=True):
                 if source.index == NUMBER:
@@ -108,7 +121,7 @@ def stand_ins(entries, places):
     return numbers
 
 
-def residual_set(trace, entries, starts):
+def residual_set(trace: Trace, entries: Sequence[Entry], starts: Mapping[Node, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """`(indices of the active nodes, indices of those to keep)` of one segment; `starts` as for `active_nodes`.
 
     Kept is exactly what the gradients read, less what has a value or is cheap to compute again; nothing if the whole
@@ -116,7 +129,9 @@ def residual_set(trace, entries, starts):
     """
     nodes = trace.nodes
     active = active_nodes(entries, starts)
-    elements, stack, wanted = {}, [], set()
+    elements: dict[Node, dict[int, Node]] = {}
+    stack: list[Node] = []
+    wanted: set[int] = set()
     for entry in entries:
         if entry.node.op is ELEMENT:
             elements.setdefault(entry.inputs[0], {})[entry.node.attrs[0]] = entry.node
@@ -137,7 +152,7 @@ def residual_set(trace, entries, starts):
     return tuple([entry.node.index for position, entry in enumerate(entries) if active.get(entry.node) == position]), kept
 
 
-def saved(entry, elements):
+def saved(entry: Entry, elements: dict[int, Node] | None) -> list[Node]:
     """The nodes that an entry's gradient reads; `elements` are those of its outputs, if it has several."""
     node = entry.node
     op = node.op

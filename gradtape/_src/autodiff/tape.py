@@ -1,9 +1,13 @@
 """`GradientTape`: which part of the record is differentiated, with respect to what."""
 
+from __future__ import annotations
+
 import enum
 import functools
 import logging
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 from weakref import ref
 
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
@@ -11,9 +15,10 @@ from gradtape._src.autodiff.plan import Places, Plan, residual_set, stand_ins
 from gradtape._src.core import engine, journal, nest
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import cut, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.program import NUMBER, leaf
+from gradtape._src.core.program import NUMBER, Node, Trace, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.ops.array import broadcast_to, ones, reshape, transpose, zeros
@@ -24,6 +29,9 @@ logger = logging.getLogger("gradtape")
 plans = engine.Cache(512)
 UNPLANNED = object()  # a gradient that has user code in it, which runs each time
 residual_sets = engine.Cache(512)
+
+Source = Tensor | Variable
+Read = tuple[int, int, Variable, Node]  # (segment number, position, variable, the node that it held)
 
 
 class UnconnectedGradients(enum.Enum):
@@ -40,12 +48,18 @@ class Segment:
     """A part of a trace that a tape recorded: nodes `start` to `stop` (None: still recording), and its leaves by then."""
 
     __slots__ = ("first_read", "leaves", "reads", "start", "stop", "trace")
+    trace: Trace
+    start: int
+    stop: int | None
+    first_read: int
+    leaves: int | None
+    reads: int | None
 
-    def __init__(self, trace):
+    def __init__(self, trace: Trace) -> None:
         self.trace, self.start, self.stop, self.first_read = trace, len(trace.nodes), None, len(trace.reads)
         self.leaves = self.reads = None
 
-    def end(self):
+    def end(self) -> None:
         """Stop here."""
         if self.stop is None:
             self.stop, self.leaves, self.reads = len(self.trace.nodes), len(self.trace.leaves), len(self.trace.reads)
@@ -66,17 +80,19 @@ class GradientTape:
     6.0
     """
 
-    def __init__(self, persistent=False, watch_accessed_variables=True):
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent, self._watch_accessed = bool(persistent), watch_accessed_variables
-        self._segments, self._watches, self._variables = [], [], []
-        self._active = set()  # nodes of traces that ran, which depend on what is watched
+        self._segments: list[Segment] = []
+        self._watches: list[tuple[int, int, Node, Variable | None]] = []
+        self._variables: list[Variable] = []
+        self._active: set[Node] = set()  # nodes of traces that ran, which depend on what is watched
         self._recording = self._used = self._paused = False
         self._entered = False
 
     # -- recording
 
     @public
-    def __enter__(self):
+    def __enter__(self) -> GradientTape:
         if self._recording:
             raise ValueError(
                 "Tape is still recording, This can happen if you try to re-enter an already-active tape. Leave its `with` "
@@ -90,7 +106,7 @@ class GradientTape:
         self.open_quietly()
         return self
 
-    def open_quietly(self):
+    def open_quietly(self) -> None:
         """Open the tape without running what is pending."""
         state = engine.local
         self._recording = self._entered = True
@@ -99,11 +115,11 @@ class GradientTape:
         self._begin(state.trace)
         journal.note("tape opened", id(self))
 
-    def __exit__(self, kind, value, traceback):
+    def __exit__(self, kind: object, value: Any, traceback: object) -> None:
         if self._recording:
             self._close()
 
-    def _close(self):
+    def _close(self) -> None:
         if self._segments:
             self._segments[-1].end()
         self._recording = False
@@ -111,18 +127,18 @@ class GradientTape:
         state.tapes = [t for t in state.tapes if (tape := t()) is not None and tape is not self]
         journal.note("tape closed", id(self))
 
-    def _begin(self, trace):
+    def _begin(self, trace: Trace) -> None:
         self._segments.append(Segment(trace))
         trace.tapes.append(ref(self))
 
-    def moved(self, before, after):
+    def moved(self, before: Trace, after: Trace) -> None:
         """The thread's trace was cut while this tape records: go on in the new one."""
         if not self._paused and self._segments and self._segments[-1].stop is None:
             self._segments[-1].end()
             self._begin(after)
 
     @public
-    def watch(self, tensor):
+    def watch(self, tensor: Any) -> None:
         """Record what is done with `tensor` (a tensor, a variable, or a nest of them) from here on."""
         if not self._entered:
             raise AttributeError("watch() needs an open tape: call it inside of `with tf.GradientTape() as tape:`.")
@@ -146,12 +162,12 @@ class GradientTape:
                 self._watches.append((len(self._segments) - 1, position, item.node, None))
 
     @public
-    def stop_recording(self):
+    def stop_recording(self) -> _Paused:
         """A context in which this tape records nothing; what is computed there is a constant to it."""
         return _Paused(self)
 
     @public
-    def reset(self):
+    def reset(self) -> None:
         """Forget what was recorded, and go on as after `with`; ValueError if the tape is not recording."""
         if not self._recording:
             raise ValueError("The tape is not recording: reset() goes on recording, so call it inside of the tape's context.")
@@ -160,7 +176,7 @@ class GradientTape:
             self._begin(engine.local.trace)
 
     @public
-    def watched_variables(self):
+    def watched_variables(self) -> tuple[Variable, ...]:
         """The variables that the tape watches, in order of their creation: a tuple."""
         found = {}
         for _, _, variable, _ in self._reads():
@@ -169,22 +185,28 @@ class GradientTape:
             found[variable._uid] = variable
         return tuple([found[uid] for uid in sorted(found)])
 
-    def _reads(self):
+    def _reads(self) -> list[Read]:
         """What variables were read while the tape watched, as `(segment number, position, variable, node)`."""
-        result = []
+        result: list[Read] = []
         watched = {id(variable): (number, at) for number, at, _, variable in reversed(self._watches) if variable is not None}
         automatic = self._watch_accessed
         for number, segment in enumerate(self._segments):
             for position, variable, node in segment.trace.reads[segment.first_read : segment.reads]:
-                if automatic and variable._trainable:
-                    result.append((number, position, variable, node))
-                elif watched and (number, position) >= watched.get(id(variable), (number, position + 1)):
+                if (automatic and variable._trainable) or (
+                    watched and (number, position) >= watched.get(id(variable), (number, position + 1))
+                ):
                     result.append((number, position, variable, node))
         return result
 
     # -- differentiating
 
-    def gradient(self, target, sources, output_gradients=None, unconnected_gradients=UnconnectedGradients.NONE):
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Any:
         """The gradient of (the sum of) `target` with respect to each of `sources`, in the structure of `sources`.
 
         `target`: a tensor, variable, or nest of them. `output_gradients`: what flows into each target (None: ones).
@@ -210,7 +232,7 @@ class GradientTape:
             cut(error)
             raise
 
-    def _ask(self):
+    def _ask(self) -> None:
         """Before gradients are computed: a tape that is not persistent can be asked once, and stops recording."""
         if not self._segments and (self._used or not self._entered):
             raise RuntimeError(
@@ -221,11 +243,9 @@ class GradientTape:
             if not self._persistent:
                 self._close()
             else:
-                logger.debug(
-                    "gradient of a persistent tape asked inside its context: the gradient's ops are recorded too"
-                )
+                logger.debug("gradient of a persistent tape asked inside its context: the gradient's ops are recorded too")
 
-    def _answered(self):
+    def _answered(self) -> None:
         """Gradients were computed: a tape that is not persistent lets go of its record."""
         if not self._persistent:
             self._used = True
@@ -238,7 +258,7 @@ class GradientTape:
             self._segments, self._watches = [], []
             self._active = set()
 
-    def _targets(self, target, output_gradients):
+    def _targets(self, target: Any, output_gradients: Any) -> tuple[list[Source], list[Tensor | None]]:
         if target is None:
             raise TypeError(
                 "Argument `target` should be a list or nested structure of Tensors, Variables or CompositeTensors to be "
@@ -261,21 +281,17 @@ class GradientTape:
             flat.append(t)
         given = [None] * len(flat) if output_gradients is None else nest.flatten(output_gradients)
         if len(given) != len(flat):
-            raise ValueError(
-                f"output_gradients has {len(given)} entries for {len(flat)} targets: give one for each, or None."
-            )
+            raise ValueError(f"output_gradients has {len(given)} entries for {len(flat)} targets: give one for each, or None.")
         checked = []
         for t, d in zip(flat, given, strict=True):
             if d is not None:
                 d = tensor(d, t.dtype if not is_tensor(d) else None)
                 if d.shape != t.shape:
-                    raise ValueError(
-                        f"output_gradients of shape {d.shape} for a target of shape {t.shape}: they must agree."
-                    )
+                    raise ValueError(f"output_gradients of shape {d.shape} for a target of shape {t.shape}: they must agree.")
             checked.append(d)
         return flat, checked
 
-    def _differentiate(self, targets, sources, given):
+    def _differentiate(self, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None]) -> list[Any]:
         plan = self._plan(targets, sources, given)
         if plan is not None:
             return plan.apply([segment.trace for segment in self._segments], given)
@@ -283,7 +299,7 @@ class GradientTape:
 
     # -- walking
 
-    def _entries(self):
+    def _entries(self) -> tuple[list[Entry], list[int]]:
         """What was recorded, as a list of `Entry`, and where each segment begins in it."""
         entries, offsets = [], []
         for segment in self._segments:
@@ -291,7 +307,7 @@ class GradientTape:
             entries += self._entries_of(segment)
         return entries, offsets
 
-    def _entries_of(self, segment):
+    def _entries_of(self, segment: Segment) -> list[Entry]:
         trace = segment.trace
         stop = len(trace.nodes) if segment.stop is None else segment.stop
         inputs = trace.inputs
@@ -300,9 +316,9 @@ class GradientTape:
             for index, node in enumerate(trace.nodes[segment.start : stop], segment.start)
         ]
 
-    def _starts(self, offsets, reads):
+    def _starts(self, offsets: list[int], reads: list[Read]) -> dict[Node, int]:
         """The watched nodes, each with the position in the entries from which its use counts."""
-        starts = {}
+        starts: dict[Node, int] = {}
         for number, position, _, node in reads:
             at = position + offsets[number]
             starts[node] = min(at, starts.get(node, at))
@@ -311,9 +327,10 @@ class GradientTape:
             starts[node] = min(at, starts.get(node, at))
         return starts
 
-    def _sources(self, sources, reads):
+    def _sources(self, sources: Sequence[Source], reads: list[Read]) -> list[tuple[Node, ...]]:
         """The nodes that stand for each source: of a variable, all that were read."""
-        read = {}
+        variable: Variable | None
+        read: dict[int, dict[Node, None]] = {}
         for _, _, variable, node in reads:
             read.setdefault(id(variable), {})[node] = None
         for _, _, node, variable in self._watches:
@@ -321,7 +338,13 @@ class GradientTape:
                 read.setdefault(id(variable), {})[node] = None
         return [tuple(read.get(id(s), ())) if isinstance(s, Variable) else (s.node,) for s in sources]
 
-    def _walk(self, targets, sources, given, entries=None):
+    def _walk(
+        self,
+        targets: Sequence[Source],
+        sources: Sequence[Source],
+        given: Sequence[Tensor | None],
+        entries: list[Entry] | None = None,
+    ) -> list[Any]:
         """Differentiate by walking the record; the gradient's ops are recorded where the thread records."""
         recorded, offsets = self._entries()
         entries = recorded if entries is None else entries
@@ -329,7 +352,7 @@ class GradientTape:
         on_tape = active_nodes(entries, self._starts(offsets, reads))
         wanted = [[n for n in nodes if n in on_tape] for nodes in self._sources(sources, reads)]
         active = active_nodes(entries, {n: on_tape[n] for nodes in wanted for n in nodes})
-        cotangents = {}
+        cotangents: dict[Node, Any] = {}
         for target, d in zip(targets, given, strict=True):
             node = self._target_node(target)
             if node in active:
@@ -340,26 +363,31 @@ class GradientTape:
         total = reverse(entries, active, cotangents)
         return [_sum_of([total[n] for n in nodes if n in total]) for nodes in wanted]
 
-    def _target_node(self, target):
+    def _target_node(self, target: Source) -> Node:
         return target._tensor.node if isinstance(target, Variable) else target.node
 
     # -- plans (rule 8)
 
-    def _plan(self, targets, sources, given, dense=False):
+    def _plan(
+        self, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], dense: bool = False
+    ) -> Plan | None:
         """The Plan for these gradients, made at first sight; None where user code has to run each time."""
         if not self._segments or any(segment.trace.gradients for segment in self._segments):
             return None
         places = Places(self._segments)
         key = self._plan_key(places, targets, sources, given, dense)
-        plan = key and plans.find(key)
+        plan: Any = key and plans.find(key)
         if plan is None and key:
             engine.counters.plans += 1
             plan = plans.keep(key, self._make_plan(places, targets, sources, given, dense))
         return plan if plan is not UNPLANNED else None
 
-    def _plan_key(self, places, targets, sources, given, dense):
+    def _plan_key(
+        self, places: Places, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], dense: bool
+    ) -> tuple[Any, ...] | None:
         """What determines the gradient Program; None if a target is not on the tape."""
         place = places.find
+        variable: Variable | None
         watched, read = [], {}
         for number, position, variable, node in self._reads():
             where = place(node)
@@ -387,7 +415,9 @@ class GradientTape:
             dense,
         )
 
-    def _make_plan(self, places, targets, sources, given, dense):
+    def _make_plan(
+        self, places: Places, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], dense: bool
+    ) -> Any:
         """Differentiate once, into a Program of its own; `dense`: no IndexedSlices in the results."""
         entries, _ = self._entries()
         if any(e.node.op.impure for e in entries):
@@ -396,7 +426,8 @@ class GradientTape:
         seeds = [None if d is None else EagerTensor(leaf(d.node.aval, None)) for d in given]
         with engine.tracing() as inner:
             results = self._walk(targets, sources, seeds, entries)
-            flat, layout = [], []
+            flat: list[Node] = []
+            layout: list[Any] = []
             for result in results:
                 if dense and isinstance(result, IndexedSlices):
                     result = result.to_dense()
@@ -424,7 +455,7 @@ class GradientTape:
 
     # -- what the engine must keep for the backward pass (rule 6)
 
-    def residuals(self, trace, structure):
+    def residuals(self, trace: Trace, structure: tuple[Any, ...]) -> tuple[int, ...]:
         """Indices of the nodes of `trace` whose values the backward pass will need; called once for each trace that runs."""
         if self._used or not self._segments:
             return ()
@@ -434,7 +465,7 @@ class GradientTape:
             if number < 0:
                 return ()
         segment = self._segments[number]
-        starts = {}
+        starts: dict[Node, int] = {}
         for of, position, node in [(n, p, x) for n, p, _, x in self._reads()] + [(n, p, x) for n, p, x, _ in self._watches]:
             if of == number:
                 starts[node] = min(position - segment.start, starts.get(node, len(trace.nodes)))
@@ -454,8 +485,14 @@ class GradientTape:
     # -- Jacobians
 
     @public
-    def jacobian(self, target, sources, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None,
-                 experimental_use_pfor=True):  # fmt: skip
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
         """The Jacobian of `target` (one tensor) with respect to each of `sources`: shape target.shape + source.shape.
 
         All rows are one vectorised call. A source that `target` does not depend on gives None, or zeros with "zero".
@@ -478,8 +515,14 @@ class GradientTape:
         return pack(results)
 
     @public
-    def batch_jacobian(self, target, source, unconnected_gradients=UnconnectedGradients.NONE, parallel_iterations=None,
-                       experimental_use_pfor=True):  # fmt: skip
+    def batch_jacobian(
+        self,
+        target: Any,
+        source: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Tensor:
         """The Jacobian of each row of `target` with respect to the same row of `source`: [batch, …target, …source].
 
         Row i of `target` must depend on row i of `source` only. An unconnected target gives zeros.
@@ -488,16 +531,16 @@ class GradientTape:
         self._check_row_by_row("batch_jacobian", experimental_use_pfor)
         source = _as_source(source)
         (target,), _ = self._targets(target, None)
-        for name, tensor in (("target", target), ("source", source)):
-            if tensor.ndim < 2:
+        for name, ranked in (("target", target), ("source", source)):
+            if ranked.ndim < 2:
                 raise ValueError(
-                    f"Shape {tensor.shape} of {name} must have rank at least 2: one row per example. Use jacobian, or "
+                    f"Shape {ranked.shape} of {name} must have rank at least 2: one row per example. Use jacobian, or "
                     "tf.expand_dims."
                 )
         if target.shape[0] != source.shape[0]:
             raise ValueError(
-                "Need first dimension of target shape (%s) and source shape (%s) to match: batch_jacobian is one Jacobian "
-                "per row." % (target.shape, source.shape)
+                f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match: "
+                "batch_jacobian is one Jacobian per row."
             )
         batch, *rest = target.shape
         count = math.prod(rest)
@@ -509,14 +552,14 @@ class GradientTape:
         axes = (1, 0, *range(2, source.ndim + 1))
         return reshape(transpose(rows, axes), shape)
 
-    def _check_row_by_row(self, method, vectorized):
+    def _check_row_by_row(self, method: str, vectorized: bool) -> None:
         if not vectorized and not self._persistent:
             raise RuntimeError(
                 f"Tape must be created with persistent=True to compute the {method} with experimental_use_pfor set to False. "
                 "Leave experimental_use_pfor at True: all rows are then one call."
             )
 
-    def _rows(self, target, sources, seeds):
+    def _rows(self, target: Source, sources: Sequence[Source], seeds: Tensor) -> list[Any]:
         """The gradients of `target` for each of `seeds` (stacked output gradients), stacked; used by the Jacobians."""
         self._ask()
         one = EagerTensor(leaf(aval(tuple(seeds.shape[1:]), seeds.dtype.numpy), None))
@@ -535,21 +578,21 @@ class _Paused:
 
     __slots__ = ("_tape",)
 
-    def __init__(self, tape):
+    def __init__(self, tape: GradientTape) -> None:
         if not tape._recording:
             raise RuntimeError(
                 "Trying to stop recording a tape which is not recording. Call stop_recording() inside its context."
             )
         self._tape = tape
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         tape = self._tape
         tape._segments[-1].end()
         tape._paused = True
         state = engine.local
         state.tapes = [t for t in state.tapes if t() is not tape]
 
-    def __exit__(self, kind, value, traceback):
+    def __exit__(self, kind: object, value: Any, traceback: object) -> None:
         tape = self._tape
         tape._paused = False
         state = engine.local
@@ -557,23 +600,23 @@ class _Paused:
         tape._begin(state.trace)
 
 
-def _sum_of(parts):
+def _sum_of(parts: Sequence[Any]) -> Any:
     return summed(parts) if parts else None
 
 
-def _inexact(dtype):
+def _inexact(dtype: DType) -> bool:
     return dtype.is_floating or dtype.is_complex
 
 
 _SIMPLE = {EagerTensor, ResourceVariable}
 
 
-def _sources(sources):
+def _sources(sources: Any) -> tuple[Sequence[Source], Callable[[Sequence[Any]], Any]]:
     """The sources as a list of tensors and variables, and the function that packs results in their structure."""
     kind = type(sources)
     if kind in _SIMPLE:
         flat, pack = [sources], _first
-    elif (kind is list or kind is tuple) and all([type(s) in _SIMPLE for s in sources]):
+    elif (kind is list or kind is tuple) and _SIMPLE.issuperset(map(type, sources)):
         flat, pack = sources, kind
     else:
         flat, spec = nest.flatten_with_spec(sources)
@@ -589,7 +632,9 @@ def _sources(sources):
     return flat, pack
 
 
-def _with_identities(targets, sources, given, results):
+def _with_identities(
+    targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], results: Sequence[Any]
+) -> list[Any]:
     """The results, with the derivative of a thing with respect to itself where nothing was recorded of it."""
     complete = list(results)
     for i, source in enumerate(sources):
@@ -604,11 +649,11 @@ def _with_identities(targets, sources, given, results):
     return complete
 
 
-def _first(results):
+def _first(results: Sequence[Any]) -> Any:
     return results[0]
 
 
-def _as_source(source):
+def _as_source(source: Any) -> Source:
     if isinstance(source, IndexedSlices):
         return source.values
     if not isinstance(source, (Tensor, Variable)):
@@ -618,7 +663,7 @@ def _as_source(source):
     return source
 
 
-def _unconnected(value):
+def _unconnected(value: Any) -> UnconnectedGradients:
     try:
         return UnconnectedGradients(value)
     except ValueError:

@@ -1,5 +1,7 @@
 """The C allocator of this process: keep the memory of a training step for the next one."""
 
+from __future__ import annotations
+
 import ctypes
 import sys
 

@@ -1,6 +1,10 @@
 """What is known of a value without running anything: shape and dtype."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -23,14 +27,14 @@ class Aval:
     inexact: bool
     tensor_shape: TensorShape
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.type.name}{list(self.shape)}"
 
 
-_interned = {}
+_interned: dict[tuple[Any, Any], Aval] = {}
 
 
-def aval(shape, dtype):
+def aval(shape: Iterable[int], dtype: np.dtype) -> Aval:
     """The Aval of `shape` (any sequence of ints) and `dtype` (a NumPy dtype)."""
     key = (shape, dtype)
     try:

@@ -1,5 +1,7 @@
 """gradtape's switches and counters, the public `gradtape.config`."""
 
+from __future__ import annotations
+
 import jax
 
 from gradtape._src.core import engine
@@ -7,20 +9,20 @@ from gradtape._src.core.errors import public
 
 
 @public
-def run_eagerly(run=True):
+def run_eagerly(run: bool = True) -> None:
     """Run each op at once, by itself, instead of recording it; for debugging. Results agree to rounding, not to the bit."""
     if run:
         engine.flush_if_outermost()
     engine.eager = bool(run)
 
 
-def functions_run_eagerly():
+def functions_run_eagerly() -> bool:
     """Whether ops run at once, each by itself."""
     return engine.eager
 
 
 @public
-def cache_info():
+def cache_info() -> dict[str, int]:
     """What the engine did in this process so far, as a dict.
 
     `runs` programs were run, of which `hits` were found as recorded; `programs` and `kernels` were compiled (whole
@@ -32,7 +34,7 @@ def cache_info():
 
 
 @public
-def clear_cache():
+def clear_cache() -> None:
     """Forget all compiled programs and gradient plans of this process, and set the counters back to 0."""
     engine.flush_if_outermost()
     for cache in engine.caches:
@@ -44,29 +46,27 @@ def clear_cache():
 class PhysicalDevice:
     """A device that JAX found: `name` and `device_type`."""
 
-    def __init__(self, name, device_type):
+    def __init__(self, name: str, device_type: str) -> None:
         self.name, self.device_type = name, device_type
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"PhysicalDevice(name={self.name!r}, device_type={self.device_type!r})"
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, PhysicalDevice) and (self.name, self.device_type) == (other.name, other.device_type)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((self.name, self.device_type))
 
 
 @public
-def list_physical_devices(device_type=None):
+def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """The devices that computations can run on, as a list of PhysicalDevice; of one type ("CPU", "GPU") if given."""
     devices = jax.devices()
     if all(d.platform != "cpu" for d in devices):
         devices = [*jax.devices("cpu"), *devices]
     found = []
     for device in devices:
-        kind = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}.get(
-            device.platform, device.platform
-        )
+        kind = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}.get(device.platform, device.platform)
         found.append(PhysicalDevice(f"/physical_device:{kind}:{device.id}", kind))
     return [d for d in found if device_type is None or d.device_type == device_type]

@@ -1,6 +1,10 @@
 """Python and NumPy values as tensors: which dtype they take, and what cannot be converted."""
 
+from __future__ import annotations
+
 import builtins
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -8,9 +12,14 @@ import numpy as np
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.program import NUMBER, leaf
+from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
+
+if TYPE_CHECKING:
+    from gradtape._src.core.errors import InvalidArgumentError
+    from gradtape._src.core.op import Op
+    from gradtape._src.core.program import Node
 
 NUMBERS = (int, float, bool, complex)
 _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3, "O": 4}
@@ -22,7 +31,7 @@ _default = {
 }
 
 
-def node_of(value, dtype=None):
+def node_of(value: Any, dtype: np.dtype | None = None) -> Node:
     """The node of anything that can be a tensor. `dtype` (NumPy's) is what a value without a dtype of its own takes.
 
     Tensors, variables and NumPy arrays keep their dtype; see `operands` for how operands are matched.
@@ -41,7 +50,7 @@ def node_of(value, dtype=None):
     return _converted(value, dtype)
 
 
-def _number(value, dtype):
+def _number(value: Any, dtype: np.dtype | None) -> Node:
     if dtype is None:
         dtype = _default[type(value)]
         if type(value) is int and not -(2**31) <= value < 2**31:
@@ -60,7 +69,7 @@ def _number(value, dtype):
         ) from None
 
 
-def _converted(value, dtype=None):
+def _converted(value: Any, dtype: np.dtype | None = None) -> Node:
     """A leaf for a value that is no Tensor: a list, an array of any library, a scalar, a string."""
     if value is None:
         raise ValueError("Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor.")
@@ -74,12 +83,12 @@ def _converted(value, dtype=None):
     return engine.constant(to_array(value, dtype))
 
 
-def pack(values, dtype):
+def pack(values: Sequence[Any], dtype: np.dtype | None) -> Node:
     """The node of a nest of lists that holds tensors; set by the ops that stack."""
     raise NotImplementedError
 
 
-def _holds_tensor(values):
+def _holds_tensor(values: Iterable[Any]) -> bool:
     stack = list(values)
     while stack:
         item = stack.pop()
@@ -90,7 +99,7 @@ def _holds_tensor(values):
     return False
 
 
-def to_array(value, dtype=None):
+def to_array(value: Any, dtype: np.dtype | None = None) -> Any:
     """`value` as an array that nobody else can change: a JAX array as it is, else the library's own NumPy copy.
 
     `dtype` (NumPy's) is what it takes: NumPy arrays are cast, Python values must be able to take it.
@@ -117,7 +126,7 @@ def to_array(value, dtype=None):
     return _fitted(array, dtype, value)
 
 
-def _own(array, dtype):
+def _own(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
     """A NumPy array of the user's, copied already: native byte order, in `dtype` if one is asked for."""
     if array.dtype.kind in "US":
         return _strings(array, dtype)
@@ -136,8 +145,8 @@ def _own(array, dtype):
         return array.astype(dtype, copy=False)
 
 
-def _strings(array, dtype):
-    if dtype is not None and dtype != object:
+def _strings(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
+    if dtype is not None and dtype.kind != "O":
         raise TypeError(
             f"Cannot convert {array.ravel()[0].item()!r} to EagerTensor of dtype {spoken_name(dtype)}: a string is no number."
         )
@@ -146,9 +155,9 @@ def _strings(array, dtype):
     return result.reshape(array.shape)
 
 
-def _kinds(value):
+def _kinds(value: Any) -> dict[type, None]:
     """The types of the leaves of a nest of lists, in order of their first appearance: a dict used as a set."""
-    kinds = {}
+    kinds: dict[type, None] = {}
     stack = [value]
     while stack:
         item = stack.pop()
@@ -160,21 +169,19 @@ def _kinds(value):
     return kinds
 
 
-def _check_mixture(kinds):
+def _check_mixture(kinds: dict[type, None]) -> None:
     """TensorFlow's rule: no bools among numbers, and a complex number only where the first one is complex."""
     letters = [np.dtype(k).kind for k in kinds if issubclass(k, (*NUMBERS, np.generic))]
     if ("b" in letters and len(set(letters)) > 1) or ("c" in letters and letters[0] != "c"):
         raise ValueError("Can't convert Python sequence with mixed types to Tensor. Give dtype=, or values of one type.")
 
 
-def _no_tensor(value, kinds):
+def _no_tensor(value: Any, kinds: dict[type, None]) -> ValueError:
     """The error for a value that cannot be a tensor."""
     strange = [k for k in kinds if not issubclass(k, (*NUMBERS, np.generic, str, bytes))]
     if strange:
         item = None if strange[0] is type(None) else value
-        return ValueError(
-            f"Attempt to convert a value ({str(item)[:80]}) with an unsupported type ({strange[0]}) to a Tensor."
-        )
+        return ValueError(f"Attempt to convert a value ({str(item)[:80]}) with an unsupported type ({strange[0]}) to a Tensor.")
     if len({issubclass(k, (str, bytes)) for k in kinds}) > 1:
         return ValueError("Can't convert Python sequence with mixed types to Tensor. Give values of one type.")
     if any(issubclass(k, (np.datetime64, np.timedelta64)) for k in kinds):
@@ -186,7 +193,7 @@ def _no_tensor(value, kinds):
     )
 
 
-def _is_rectangular(value):
+def _is_rectangular(value: Any) -> bool:
     if not isinstance(value, (list, tuple)):
         return True
     nested = [isinstance(item, (list, tuple)) for item in value]
@@ -195,7 +202,7 @@ def _is_rectangular(value):
     return True
 
 
-def _default_type(array, kinds):
+def _default_type(array: np.ndarray, kinds: dict[type, None]) -> np.ndarray:
     """What Python numbers become: float32 and int32 (int64 where they need it). A NumPy float that comes first stays."""
     first = next(iter(kinds), float)
     if array.dtype.kind == "f":
@@ -207,7 +214,7 @@ def _default_type(array, kinds):
     return array
 
 
-def _fitted(array, dtype, value):
+def _fitted(array: np.ndarray, dtype: np.dtype, value: Any) -> np.ndarray:
     """Python values in `dtype`, if nothing is lost: 1 may become 1.0, but 1.5 not 1, and no number a bool."""
     if array.size and array.dtype != object and _KINDS[array.dtype.kind] > _KINDS[dtype.kind]:
         raise TypeError(
@@ -228,13 +235,13 @@ def _fitted(array, dtype, value):
 SPOKEN = {"float32": "float", "float64": "double", "float16": "half"}
 
 
-def spoken_name(dtype):
+def spoken_name(dtype: Any) -> str:
     """The name by which TensorFlow's messages call a dtype."""
     name = dtypes.as_dtype(dtype).name
     return SPOKEN.get(name, name)
 
 
-def operands(op, values, position=0):
+def operands(op: Op, values: Sequence[Any], position: int = 0) -> tuple[Node, ...]:
     """The nodes of operands that must have one dtype: the first tensor's; numbers and arrays take it."""
     if len(values) == 2:  # what most calls are, without detours
         x, y = values
@@ -280,7 +287,7 @@ def operands(op, values, position=0):
     return tuple(nodes)
 
 
-def mismatch(op, index, expected, received):
+def mismatch(op: Op, index: int, expected: Any, received: Any) -> InvalidArgumentError:
     """The error for two tensors of different dtypes."""
     expected, received = spoken_name(expected), spoken_name(received)
     return invalid(
@@ -289,7 +296,7 @@ def mismatch(op, index, expected, received):
     )
 
 
-def tensor(value, dtype=None, hint=None):
+def tensor(value: Any, dtype: Any = None, hint: Any = None) -> Tensor:
     """`value` as a Tensor. A tensor of another dtype than `dtype` is a ValueError."""
     wanted = dtypes.as_dtype(dtype).numpy if dtype is not None else None
     if type(value) is EagerTensor and wanted is None:
@@ -308,7 +315,7 @@ def tensor(value, dtype=None, hint=None):
             return tensor(value, hint)
         except (TypeError, ValueError):
             pass
-    if wanted is not None and wanted == object:
+    if wanted is not None and wanted.kind == "O":
         wanted = None
     node = node_of(value, wanted)
     if node.index == NUMBER:  # shared by all tensors of this number: a Tensor gets a leaf of its own
@@ -317,7 +324,7 @@ def tensor(value, dtype=None, hint=None):
 
 
 @public
-def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None):
+def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Tensor:
     """`value` (number, list, array, variable, tensor) as a Tensor of `dtype`, or of the dtype that it suggests.
 
     A tensor of another dtype is a ValueError; a list that is not rectangular too.
@@ -326,7 +333,7 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None):
 
 
 @public
-def constant(value, dtype=None, shape=None, name="Const"):
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
     """A constant Tensor: `value` copied, in `dtype` if given (else NumPy's own, float32 and int32 for Python numbers).
 
     `shape` reshapes the values; a single value fills it. TypeError if the values do not fit the shape.
@@ -343,7 +350,7 @@ def constant(value, dtype=None, shape=None, name="Const"):
     wanted = dtypes.as_dtype(dtype).numpy if dtype is not None else None
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
         return EagerTensor(pack(value, wanted))
-    if wanted is not None and wanted == object:
+    if wanted is not None and wanted.kind == "O":
         wanted = None
     array = to_array(value, wanted)
     if shape is not None:
@@ -351,7 +358,7 @@ def constant(value, dtype=None, shape=None, name="Const"):
     return EagerTensor(engine.constant(array))
 
 
-def _shaped(array, shape):
+def _shaped(array: Any, shape: tuple[int, ...]) -> np.ndarray:
     size = int(np.prod(shape, dtype=np.int64))
     if array.size == size:
         return np.asarray(array).reshape(shape)
@@ -363,31 +370,35 @@ def _shaped(array, shape):
     )
 
 
-def _rebuild(array):
+def _rebuild(array: Any) -> Tensor:
     return constant(array)
 
 
-Tensor.__reduce__ = lambda self: (_rebuild, (self.numpy(),))
+def _reduce(self: Tensor) -> tuple[Any, ...]:
+    return _rebuild, (self.numpy(),)
+
+
+Tensor.__reduce__ = _reduce  # type: ignore[assignment, method-assign]  # it needs `constant`, which stands on tensor.py
 
 
 @public
-def is_tensor(x):
+def is_tensor(x: object) -> bool:
     """Whether `x` is a Tensor, Variable or IndexedSlices."""
     return isinstance(x, (Tensor, Stored, IndexedSlices))
 
 
-def static(value, what, kinds=(builtins.int, np.integer)):
+def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> int:
     """The Python value of an argument that is structure (an axis, a size): a number, or a tensor whose value is taken."""
     if isinstance(value, kinds) and not isinstance(value, bool):
         return int(value)
-    if isinstance(value, (Tensor, Stored)) or isinstance(value, np.ndarray):
+    if isinstance(value, (Tensor, Stored, np.ndarray)):
         array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
         if array.ndim == 0 and array.dtype.kind in "iu":
             return int(array)
     raise TypeError(f"{what} must be an integer, received {value!r} of type {type(value).__name__}.")
 
 
-def static_list(value, what):
+def static_list(value: Any, what: str) -> tuple[int, ...]:
     """A tuple of ints from a list, a shape, an array or a tensor whose value is taken; an int gives a tuple of one."""
     if isinstance(value, (Tensor, Stored)):
         value = value.numpy()

@@ -13,19 +13,36 @@
 What `@op` leaves under the kernel's name is the public function: it takes whatever can be a tensor, and records the op.
 """
 
+from __future__ import annotations
+
 import functools
 import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from gradtape._src.core import convert, engine
 from gradtape._src.core.errors import cut, invalid
-from gradtape._src.core.op import Op, define
+from gradtape._src.core.op import Attributes, Kernel, Op, Rule, define, ops
 from gradtape._src.core.tensor import EagerTensor, emit, to_numpy
 from gradtape._src.core.variable import ResourceVariable
 
+if TYPE_CHECKING:
+    from gradtape._src.core.program import Node
 
-def op(type, *, mixed=False, **declared):
+BinaryOperator = Callable[[Any, Any], Any]
+
+
+class OpFunction(Protocol):
+    """The public function of an op."""
+
+    op: Op
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any: ...
+
+
+def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel], OpFunction]:
     """Declare an op by its kernel (JAX arrays in, JAX array or tuple of them out), and return the public function.
 
     The kernel's positional parameters are tensors (one `*xs` is a list of tensors), the keyword-only ones attributes:
@@ -33,20 +50,20 @@ def op(type, *, mixed=False, **declared):
     dtype of the first tensor, and another tensor's dtype is an error. For the other declarations see `Op`.
     """
 
-    def decorate(kernel):
+    def decorate(kernel: Kernel) -> OpFunction:
         made = define(Op(type, kernel, **declared))
         parameters = list(inspect.signature(kernel).parameters.values())
         variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         count = len(made.parameters)
         defaults = tuple([p.default for p in parameters if p.kind is p.KEYWORD_ONLY])
-        standard = None if inspect.Parameter.empty in defaults else defaults
+        standard: Any = None if inspect.Parameter.empty in defaults else defaults
         made.defaults = standard
         plain = count == 1 and standard is not None and made.status is None
         nodes_of = _independent if mixed else convert.operands
         names = (*made.parameters, *made.attributes)
 
         @functools.wraps(kernel)
-        def function(*inputs, **named):
+        def function(*inputs: Any, **named: Any) -> Any:
             try:
                 if plain and not named and len(inputs) == 1:  # what most calls are, without detours
                     x = inputs[0]
@@ -65,20 +82,20 @@ def op(type, *, mixed=False, **declared):
 
         del function.__wrapped__
         public_parameters = [
-            p.replace(kind=p.POSITIONAL_OR_KEYWORD) if p.kind is p.KEYWORD_ONLY and not variadic else p
-            for p in parameters
+            p.replace(kind=p.POSITIONAL_OR_KEYWORD) if p.kind is p.KEYWORD_ONLY and not variadic else p for p in parameters
         ]
         kind = inspect.Parameter.KEYWORD_ONLY if variadic else inspect.Parameter.POSITIONAL_OR_KEYWORD
         public_parameters.append(inspect.Parameter("name", kind, default=None))
-        function.__signature__ = inspect.Signature(public_parameters)
-        function.op = made
-        made.function = function
-        return function
+        published: Any = function
+        published.__signature__ = inspect.Signature(public_parameters)
+        published.op = made
+        made.function = published
+        return published
 
     return decorate
 
 
-def binary_operator(function, made=None, attrs=None):
+def binary_operator(function: Any, made: Any = None, attrs: Any = None) -> tuple[BinaryOperator, BinaryOperator]:
     """`(forward, reflected)`: a Python operator and its reflected form, for a public function of two tensors.
 
     They are the same as calling the function, but most arithmetic takes this way, so it goes without detours: it records
@@ -87,7 +104,7 @@ def binary_operator(function, made=None, attrs=None):
     made = function.op if made is None else made
     attrs = made.defaults if attrs is None else attrs
 
-    def forward(self, other):
+    def forward(self: Any, other: Any) -> Any:
         try:
             if self.__class__ is EagerTensor:
                 x = self.node
@@ -107,7 +124,7 @@ def binary_operator(function, made=None, attrs=None):
             cut(error)
             raise
 
-    def reflected(self, other):
+    def reflected(self: Any, other: Any) -> Any:
         try:
             if self.__class__ is EagerTensor and other.__class__ is float and made.status is None:
                 x = self.node
@@ -121,8 +138,18 @@ def binary_operator(function, made=None, attrs=None):
     return forward, reflected
 
 
-def _bind(made, names, count, variadic, defaults, inputs, named):
+def _bind(
+    made: Op,
+    names: tuple[str, ...],
+    count: int,
+    variadic: bool,
+    defaults: Attributes,
+    inputs: tuple[Any, ...],
+    named: dict[str, Any],
+) -> tuple[Any, Attributes]:
     """Sort the arguments of a call into tensors and attribute values."""
+    given: Any
+    attributes: tuple[Any, ...]
     named.pop("name", None)
     if variadic:
         given, attributes = inputs, ()
@@ -145,13 +172,13 @@ def _bind(made, names, count, variadic, defaults, inputs, named):
     return given, tuple(values)
 
 
-def _independent(made, values):
+def _independent(made: Op, values: Sequence[Any]) -> tuple[Node, ...]:
     return tuple([convert.node_of(value) for value in values])
 
 
-def check(made, nodes, attrs):
+def check(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
     """Raise the op's data-dependent error, if the values deserve it. In a trace of a gradient nothing is checked."""
-    if engine.local.trace.parent is not None:
+    if made.status is None or engine.local.trace.parent is not None:
         return
     avals = tuple([node.aval for node in nodes])
     if (attrs, *avals) not in made.avals:
@@ -165,30 +192,28 @@ def check(made, nodes, attrs):
         raise invalid(f"{message} [Op:{made.type}]")
 
 
-def gradient(function):
+def gradient(function: Any) -> Callable[[Rule], Rule]:
     """Give the gradient of an op: a function of `(op, *dy)`, one `dy` per output, that returns one result per input.
 
     `op.inputs`, `op.outputs` are Tensors, `op.get_attr(name)` an attribute, `op.type` the type name. A result is a
     Tensor, an IndexedSlices, or None where nothing flows. It is written with the library's own ops, so it is recorded.
     """
 
-    def decorate(rule):
+    def decorate(rule: Rule) -> Rule:
         function.op.gradient = rule
         return rule
 
     return decorate
 
 
-def not_differentiable(*functions, because):
+def not_differentiable(*functions: Any, because: str) -> None:
     """State why ops (public functions, or type names) have no gradient. The explainer tells it to the user."""
-    from gradtape._src.core.op import ops
-
     for function in functions:
         made = ops[function] if isinstance(function, str) else function.op
         made.reason = because
 
 
-def ran(function, *values, attrs=()):
+def ran(function: Any, *values: Any, attrs: Attributes = ()) -> Any:
     """Run an op whose result's shape depends on values, at once, on NumPy arrays; tapes see it as any other op.
 
     `function` is the public function of an op whose kernel takes and gives NumPy arrays.

@@ -1,6 +1,9 @@
 """Element types: TensorFlow's `DType` objects over NumPy's (and ml_dtypes') dtypes."""
 
+from __future__ import annotations
+
 import builtins
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -10,76 +13,79 @@ class DType:
     """The type of a tensor's elements. Compares equal to its name and to the NumPy dtype that it stands for."""
 
     __slots__ = ("enum", "name", "numpy")
+    name: str
+    numpy: np.dtype
+    enum: builtins.int
 
-    def __init__(self, name, numpy_dtype, enum):
+    def __init__(self, name: str, numpy_dtype: Any, enum: builtins.int) -> None:
         self.name, self.numpy, self.enum = name, np.dtype(numpy_dtype), enum
 
     @property
-    def as_numpy_dtype(self):
+    def as_numpy_dtype(self) -> type[np.generic]:
         """The NumPy scalar type."""
         return self.numpy.type
 
     @property
-    def as_datatype_enum(self):
+    def as_datatype_enum(self) -> builtins.int:
         """TensorFlow's number for the type."""
         return self.enum
 
     @property
-    def is_floating(self):
+    def is_floating(self) -> builtins.bool:
         """Whether it is a real floating-point type."""
         return is_floating(self.numpy)
 
     @property
-    def is_complex(self):
+    def is_complex(self) -> builtins.bool:
         """Whether it is a complex type."""
         return self.numpy.kind == "c"
 
     @property
-    def is_integer(self):
+    def is_integer(self) -> builtins.bool:
         """Whether it is an integer type (bool is not)."""
         return self.numpy.kind in "iu"
 
     @property
-    def is_unsigned(self):
+    def is_unsigned(self) -> builtins.bool:
         """Whether it is an unsigned integer type."""
         return self.numpy.kind == "u"
 
     @property
-    def is_bool(self):
+    def is_bool(self) -> builtins.bool:
         """Whether it is bool."""
         return self.numpy.kind == "b"
 
     @property
-    def is_numeric(self):
+    def is_numeric(self) -> builtins.bool:
         """Whether it holds numbers: any type but bool and string."""
         return self.is_floating or self.is_integer or self.is_complex
 
     @property
-    def is_quantized(self):
+    def is_quantized(self) -> builtins.bool:
         """Whether it is a quantized type: gradtape has none."""
         return False
 
     @property
-    def is_numpy_compatible(self):
+    def is_numpy_compatible(self) -> builtins.bool:
         """Whether NumPy can hold it."""
         return True
 
     @property
-    def size(self):
+    def size(self) -> builtins.int:
         """Bytes per element."""
         return self.numpy.itemsize
 
     @property
-    def min(self):
+    def min(self) -> Any:
         """The least finite value."""
         return self._limit("min")
 
     @property
-    def max(self):
+    def max(self) -> Any:
         """The largest finite value."""
         return self._limit("max")
 
-    def _limit(self, which):
+    def _limit(self, which: str) -> Any:
         if self.is_bool:
             return which == "max"
         if self.is_integer:
@@ -89,25 +95,25 @@ class DType:
         raise TypeError(f"Cannot find {which}imum value of {self!r}: only integer and floating types have limits.")
 
     @property
-    def limits(self):
+    def limits(self) -> tuple[Any, Any]:
         """`(min, max)`; for floating types `(0, 1)`, the range of image values."""
         return (0, 1) if self.is_floating else (self.min, self.max)
 
     @property
-    def base_dtype(self):
+    def base_dtype(self) -> DType:
         """The type itself: gradtape has no reference types."""
         return self
 
     @property
-    def real_dtype(self):
+    def real_dtype(self) -> DType:
         """The type of the real part of a complex type, else the type itself."""
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
-    def is_compatible_with(self, other):
+    def is_compatible_with(self, other: Any) -> builtins.bool:
         """Whether a tensor of type `other` can stand where this type is expected."""
         return self == other
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> builtins.bool:
         if self is other:
             return True
         if other is None:
@@ -117,22 +123,22 @@ class DType:
         except TypeError:
             return False
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> builtins.bool:
         return not self == other
 
-    def __hash__(self):
+    def __hash__(self) -> builtins.int:
         return self.enum
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"tf.{self.name}"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"<dtype: {self.name!r}>"
 
-    def __int__(self):
+    def __int__(self) -> builtins.int:
         return self.enum
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return as_dtype, (self.name,)
 
 
@@ -172,7 +178,7 @@ _by_python = {
 }
 
 
-def as_dtype(type_value):
+def as_dtype(type_value: Any) -> DType:
     """`type_value` as a `DType`: a DType, a name, a NumPy dtype or scalar type, a Python type or TensorFlow's number."""
     if type(type_value) is DType:
         return type_value
@@ -198,11 +204,11 @@ def as_dtype(type_value):
     )
 
 
-def is_floating(numpy_dtype):
+def is_floating(numpy_dtype: np.dtype) -> builtins.bool:
     """Whether a NumPy dtype is real floating point, bfloat16 and the 8-bit types included."""
     return numpy_dtype.kind == "f" or (numpy_dtype.kind == "V" and numpy_dtype in BY_NUMPY)
 
 
-def is_inexact(numpy_dtype):
+def is_inexact(numpy_dtype: np.dtype) -> builtins.bool:
     """Whether a NumPy dtype is floating or complex: whether it can carry a gradient."""
     return numpy_dtype.kind in "fc" or is_floating(numpy_dtype)

@@ -3,19 +3,33 @@
 See `docs/design.md`, "When the pending program runs": the numbers of the rules there are those in the comments here.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import sys
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from gradtape._src.core import journal, memory, runtime, tuning
 from gradtape._src.core.aval import aval
-from gradtape._src.core.errors import ResourceExhaustedError, internal, invalid
-from gradtape._src.core.program import CALL, ELEMENT, NUMBER, RAN, USED, Node, Program, Trace, leaf, slice_trace
+from gradtape._src.core.errors import internal, invalid
+from gradtape._src.core.program import CALL, ELEMENT, NUMBER, RAN, USED, Key, Node, Program, Trace, leaf, slice_trace
+
+if TYPE_CHECKING:
+    from types import CodeType
+    from weakref import ref
+
+    from gradtape._src.core.aval import Aval
+    from gradtape._src.core.op import Attributes, Op
+
+Structure = tuple[tuple[Key, ...], tuple[Any, ...]]  # the keys of a trace, the Avals of its leaves
+Variant = tuple[Program | None, tuple[int, ...], tuple[int, ...], tuple[Key, ...]]
 
 STRIDE = 64  # a loop's trace is cut once so many nodes are pending,
 LIMIT = 4 * STRIDE  # and any trace at this many
@@ -28,7 +42,11 @@ UNBOUNDED = sys.maxsize
 class State(threading.local):
     """What a thread is doing: its pending trace, its open tapes (weakly), the anchor of its loop."""
 
-    def __init__(self):
+    trace: Trace
+    tapes: list[ref[Any]]
+    anchor: tuple[CodeType | None, int] | None
+
+    def __init__(self) -> None:
         self.trace = Trace(LIMIT if not forked else 0)
         self.tapes = []
         self.anchor = None
@@ -38,7 +56,7 @@ forked = False  # whether this process is a fork of one that used the library
 local = State()
 
 
-def _after_fork():
+def _after_fork() -> None:
     """JAX's threads do not exist in a forked process: the next op there raises instead of waiting for ever."""
     global forked
     forked = True
@@ -51,31 +69,29 @@ os.register_at_fork(after_in_child=_after_fork)
 class Counters:
     """What the engine did, for `gradtape.config.cache_info()` and the tests of it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.reset()
 
-    def reset(self):
+    def reset(self) -> None:
         """Start again from 0."""
         self.runs = self.hits = self.programs = self.kernels = self.node_by_node = self.plans = 0
         self.most_pending = 0
 
 
 counters = Counters()
+caches: list[Cache] = []
 
 
-caches = []
-
-
-class Cache(OrderedDict):
+class Cache(OrderedDict[Any, Any]):
     """A table of bounded size that forgets what was not used for longest."""
 
-    def __init__(self, bound):
+    def __init__(self, bound: int) -> None:
         super().__init__()
         caches.append(self)
         self.bound = bound
         self.lock = threading.Lock()
 
-    def find(self, key):
+    def find(self, key: Any) -> Any:
         """The value under `key`, which becomes the most recent, or None."""
         value = self.get(key)
         if value is not None:
@@ -83,7 +99,7 @@ class Cache(OrderedDict):
                 self.move_to_end(key)
         return value
 
-    def keep(self, key, value):
+    def keep(self, key: Any, value: Any) -> Any:
         """Enter `value` and return it."""
         with self.lock:
             self[key] = value
@@ -96,7 +112,7 @@ slices = Cache(2048)  # what is to be run, as recorded → what `_sliced` gives
 structures = Cache(1024)  # the same without saying which outputs are wanted → the variants made so far
 programs = Cache(1024)  # fingerprint → Program
 kernels = Cache(4096)  # (op, attributes) → compiled kernel
-built = set()  # (op, attributes, input Avals) of the kernels that XLA has compiled
+built: set[tuple[Any, ...]] = set()  # (op, attributes, input Avals) of the kernels that XLA has compiled
 eager = False  # whether each op runs at once, by itself
 
 
@@ -104,7 +120,7 @@ eager = False  # whether each op runs at once, by itself
 # The door
 
 
-def record(op, inputs, attrs=()):
+def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
     """Append one op to the thread's trace and return its node. `inputs` is a tuple of nodes, `attrs` of structure."""
     trace = local.trace
     if trace.overrides is not None:
@@ -112,6 +128,9 @@ def record(op, inputs, attrs=()):
     if len(trace.nodes) >= trace.limit:
         trace = _cut(trace)
     known = trace.leaf_index
+    first: int | None
+    second: int | None
+    key: Key
     if len(inputs) == 2:
         x, y = inputs
         if x.trace is trace:
@@ -160,7 +179,8 @@ def record(op, inputs, attrs=()):
         key = (op, attrs, first)
         result = op.avals.get((attrs, x.aval))
     else:
-        references, avals = [], [attrs]
+        references: list[int] = []
+        avals: list[Any] = [attrs]
         for x in inputs:
             avals.append(x.aval)
             if x.trace is trace:
@@ -181,7 +201,7 @@ def record(op, inputs, attrs=()):
     return node
 
 
-def adopt(trace, node):
+def adopt(trace: Trace, node: Node) -> int:
     """Enter a node that was not recorded in `trace`, and return its reference: a leaf, or computed again here.
 
     Computed again is what has no value: it ran but its value did not leave (rule 6), or it pends in another thread.
@@ -218,7 +238,7 @@ def adopt(trace, node):
     return known[node]
 
 
-def _check_scope(trace, node):
+def _check_scope(trace: Trace, node: Node) -> None:
     if node.trace is not None and node.trace.parent is not None and not trace.inside(node.trace):
         raise TypeError(
             "A tensor of a function or gradient that was being traced is used outside of it, where it has no value. "
@@ -226,7 +246,7 @@ def _check_scope(trace, node):
         )
 
 
-def record_ran(op, inputs, attrs, value):
+def record_ran(op: Op, inputs: tuple[Node, ...], attrs: Attributes, value: Any) -> Node:
     """Enter an op that ran already (its result's shape depends on values), so that tapes see it; returns its node."""
     if local.trace.overrides is not None:
         op = local.trace.overrides(op)
@@ -236,28 +256,25 @@ def record_ran(op, inputs, attrs, value):
     return node
 
 
-def _aval_of(value):
-    return (
-        tuple([aval(v.shape, v.dtype) for v in value]) if isinstance(value, tuple) else aval(value.shape, value.dtype)
-    )
+def _aval_of(value: Any) -> Aval | tuple[Aval, ...]:
+    return tuple([aval(v.shape, v.dtype) for v in value]) if isinstance(value, tuple) else aval(value.shape, value.dtype)
 
 
-def elements(node):
+def elements(node: Node) -> list[Node]:
     """The nodes of the outputs of a node that has several, which was recorded last."""
     trace = node.trace
     index, inputs, code, offset, first = node.index, (node,), node.code, node.offset, len(trace.nodes)
     result = [
-        Node((ELEMENT, _INDEX[i], index), inputs, aval_, trace, first + i, code, offset)
-        for i, aval_ in enumerate(node.aval)
+        Node((ELEMENT, _INDEX[i], index), inputs, aval_, trace, first + i, code, offset) for i, aval_ in enumerate(node.aval)
     ]
     trace.nodes.extend(result)
     return result
 
 
-class _Index(dict):
+class _Index(dict[int, tuple[int]]):
     """i → (i,), the attributes of an element."""
 
-    def __missing__(self, i):
+    def __missing__(self, i: int) -> tuple[int]:
         self[i] = attrs = (i,)
         return attrs
 
@@ -267,10 +284,10 @@ _INDEX = _Index()
 # ---------------------------------------------------------------------------------------------------------------------
 # Leaves
 
-_numbers = {}
+_numbers: dict[tuple[Any, int], Node] = {}
 
 
-def number(value, dtype):
+def number(value: Any, dtype: np.dtype) -> Node:
     """A leaf for a Python number in a NumPy dtype. The JAX array is kept from its second use on (rule 5)."""
     key = (value, dtype.num)
     known = _numbers.get(key)
@@ -286,7 +303,7 @@ def number(value, dtype):
     return new
 
 
-def constant(array):
+def constant(array: Any) -> Node:
     """A leaf that holds a NumPy array (which must be the library's own copy) or a JAX array."""
     return leaf(aval(array.shape, array.dtype), array)
 
@@ -295,14 +312,14 @@ def constant(array):
 # Running
 
 
-def value(node):
+def value(node: Node) -> Any:
     """The value of `node`, a JAX or NumPy array; runs what is pending if need be (rule 1)."""
     if node.value is None:
         _realize(node)
     return node.value
 
 
-def ready(node):
+def ready(node: Node) -> Any:
     """The value of `node` once it is there: an error of the run comes as an exception here, not later."""
     result = value(node)
     try:
@@ -311,7 +328,7 @@ def ready(node):
         raise memory.translated(error) from None
 
 
-def _realize(node):
+def _realize(node: Node) -> None:
     state = local
     trace = state.trace
     if trace.parent is not None:
@@ -336,36 +353,36 @@ def _realize(node):
         node.handle = handle
 
 
-def _always():
+def _always() -> bool:
     return True
 
 
-def flush():
+def flush() -> None:
     """Run the thread's pending trace: values that can still be reached get computed, in one program."""
     state = local
     trace = state.trace
     if not trace.nodes:
         return
     state.trace = Trace(LIMIT if state.anchor is None else STRIDE, overrides=trace.overrides)
-    for tape in state.tapes:
-        tape = tape()
+    for reference in state.tapes:
+        tape = reference()
         if tape is not None:
             tape.moved(trace, state.trace)
     run(trace)
 
 
-def flush_if_outermost():
+def flush_if_outermost() -> None:
     """Run what is pending unless a function or gradient is being traced."""
     if local.trace.parent is None:
         flush()
 
 
-def to_device(array):
+def to_device(array: np.ndarray) -> Any:
     """A NumPy array as a JAX array. The array must be the library's own: it may be used without a copy."""
     return jax.device_put(array)
 
 
-def _cut(trace):
+def _cut(trace: Trace) -> Trace:
     """Rule 3: a trace grew long. Find the loop that it is the record of, and cut at the loop's anchor from now on."""
     if forked:
         raise RuntimeError(
@@ -385,7 +402,7 @@ def _cut(trace):
     return state.trace
 
 
-def run(trace):
+def run(trace: Trace) -> None:
     """Compute what can still be reached of a trace that is no longer being recorded."""
     nodes = trace.nodes
     counters.runs += 1
@@ -419,7 +436,7 @@ def run(trace):
     _retire(trace, outputs, keys)
 
 
-def _sliced(trace, structure, live):
+def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:
     """`(Program, leaf positions, output indices, keys)` to run a trace with, the outputs being `live` or more.
 
     A Program of the same structure that gives more outputs serves too; after two variants, one is made that gives the
@@ -441,7 +458,7 @@ def _sliced(trace, structure, live):
     return variants[-1]
 
 
-def _argument(node):
+def _argument(node: Node) -> Any:
     """The value of a leaf; a NumPy array that comes a second time is given to the device for good."""
     value = node.value
     if type(value) is np.ndarray:
@@ -452,7 +469,7 @@ def _argument(node):
     return value
 
 
-def _retire(trace, outputs, keys):
+def _retire(trace: Trace, outputs: tuple[int, ...], keys: tuple[Key, ...]) -> None:
     """Let go of what is not needed: a node that has a value needs no inputs, so that the past is freed."""
     nodes = trace.nodes
     if trace.tapes:
@@ -467,24 +484,24 @@ def _retire(trace, outputs, keys):
     journal.ran(keys, [n.code for n in nodes], [n.offset for n in nodes])
 
 
-def _undo(trace):
+def _undo(trace: Trace) -> None:
     """Rule 10: a run failed. Variables go back to the values they had; the nodes stay as they are and can be run again."""
     for variable, before in reversed(trace.assigned):
         variable._restore(before)
 
 
-def _with_residuals(trace, structure, live):
+def _with_residuals(trace: Trace, structure: Structure, live: list[int]) -> list[int]:
     """Rule 6: add what the backward pass of an open tape will need."""
     wanted = set(live)
-    for tape in trace.tapes:
-        tape = tape()
+    for reference in trace.tapes:
+        tape = reference()
         if tape is not None:
             wanted.update(tape.residuals(trace, structure))
     nodes = trace.nodes
     return sorted([i for i in wanted if nodes[i].value is None])
 
 
-def execute(program, arguments):
+def execute(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """Run a Program on arrays; compiled whole, or at first sight node by node where that is cheaper (rule 7)."""
     large = program.bytes > memory.LARGE
     try:
@@ -506,10 +523,10 @@ def execute(program, arguments):
         raise memory.translated(error) from None
 
 
-def interpret(program, arguments):
+def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """Run a Program node by node, each with its own compiled kernel."""
     leaves = (*arguments, *program.constants)
-    values = []
+    values: list[Any] = []
     for op, attrs, *references in program.keys:
         inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
         if op is CALL:
@@ -518,13 +535,13 @@ def interpret(program, arguments):
             values.append(inputs[0][attrs[0]])
         else:
             values.append(_kernel(op, attrs)(*inputs))
-    for index, ((op, attrs, *references), _) in enumerate(zip(program.keys, program.avals, strict=True)):
+    for op, attrs, *references in program.keys:
         if op is not CALL and op is not ELEMENT:
             built.add((op, attrs, *[program.aval_of(r) for r in references]))
     return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs])
 
 
-def _kernel(op, attrs):
+def _kernel(op: Op, attrs: Attributes) -> Callable[..., Any]:
     found = kernels.find((op, attrs))
     if found is None:
         counters.kernels += 1
@@ -532,9 +549,10 @@ def _kernel(op, attrs):
     return found
 
 
-def _new_kernels(program):
+def _new_kernels(program: Program) -> int:
     """How many kernels running `program` node by node would have to compile."""
-    new, stack = set(), [program]
+    new: set[tuple[Any, ...]] = set()
+    stack = [program]
     while stack:
         current = stack.pop()
         for op, attrs, *references in current.keys:
@@ -552,7 +570,7 @@ def _new_kernels(program):
 
 
 @contextlib.contextmanager
-def tracing():
+def tracing() -> Iterator[Trace]:
     """Record into a trace of its own, whose leaves are the nodes of the surrounding one; yields that Trace."""
     outer = local.trace
     inner = Trace(UNBOUNDED, outer, outer.overrides)
@@ -565,16 +583,16 @@ def tracing():
         local.tapes = tapes
 
 
-def close(trace, outputs, parameters):
+def close(trace: Trace, outputs: Sequence[Node], parameters: Sequence[Node]) -> Program:
     """The Program of a trace: `outputs` are nodes, `parameters` the nodes that its callers will give values for.
 
     Leaves that are not parameters must hold values, and become constants of the Program.
     """
     references = [trace.reference(node) if node.trace is trace else adopt(trace, node) for node in outputs]
-    position = {}
+    position: dict[Node, int] = {}
     for node in parameters:
         position.setdefault(node, len(position))
-    constants = []
+    constants: list[Node] = []
     leaf_position = {}
     for index, node in enumerate(trace.leaves):
         where = position.get(node)
@@ -602,15 +620,15 @@ def close(trace, outputs, parameters):
     )
 
 
-def call(program, inputs):
+def call(program: Program, inputs: tuple[Node, ...]) -> list[Node]:
     """Append a call of `program` on nodes; returns the nodes of its outputs."""
     return elements(record(CALL, inputs, (program,)))
 
 
-def inline(program, inputs):
+def inline(program: Program, inputs: Sequence[Node]) -> list[Node]:
     """Record the ops of `program` one by one, on nodes; returns the nodes of its outputs."""
     leaves = [*inputs, *[constant(c) for c in program.constants]]
-    nodes = []
+    nodes: list[Node] = []
     for op, attrs, *references in program.keys:
         nodes.append(record(op, tuple([nodes[r] if r >= 0 else leaves[-1 - r] for r in references]), attrs))
     return [nodes[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]

@@ -1,7 +1,14 @@
 """TensorFlow's exception classes, and the cutting of library frames from tracebacks."""
 
+from __future__ import annotations
+
 import functools
 import os
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class OpError(Exception):
@@ -9,16 +16,16 @@ class OpError(Exception):
 
     code = 2
 
-    def __init__(self, node_def, op, message):
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
         super().__init__(message)
         self.node_def, self.op, self.message = node_def, op, message
 
     @property
-    def error_code(self):
+    def error_code(self) -> int:
         """The numeric status code, as in TensorFlow."""
         return self.code
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.message
 
 
@@ -58,7 +65,7 @@ class UnimplementedError(OpError):
     code = 12
 
 
-def invalid(message):
+def invalid(message: str) -> InvalidArgumentError:
     """An `InvalidArgumentError` with `message`, ready to be raised."""
     return InvalidArgumentError(None, None, message)
 
@@ -67,10 +74,10 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file
 KEEP_FRAMES = bool(os.environ.get("GRADTAPE_FULL_TRACEBACK"))
 
 
-class _Internal(dict):
+class _Internal(dict[str, bool]):
     """File name → whether its frames are the library's own (or a dependency's that it called)."""
 
-    def __missing__(self, filename):
+    def __missing__(self, filename: str) -> bool:
         inside = filename.startswith(PACKAGE) or any(
             f"{os.sep}site-packages{os.sep}{name}{os.sep}" in filename for name in ("jax", "jaxlib", "optree", "keras")
         )
@@ -81,7 +88,7 @@ class _Internal(dict):
 internal = _Internal()
 
 
-def cut(error):
+def cut(error: BaseException) -> None:
     """Take the library's frames out of `error`'s traceback, keep those of user code that the library called.
 
     Called in an `except` block that ends in a bare `raise`: re-raising adds no entry for the frame that does it,
@@ -96,7 +103,7 @@ def cut(error):
         if not internal[entry.tb_frame.f_code.co_filename]:
             if first is None:
                 first = entry
-            else:
+            elif last is not None:
                 last.tb_next = entry
             last = entry
         entry = following
@@ -105,11 +112,11 @@ def cut(error):
     error.__traceback__ = first
 
 
-def public(function):
+def public(function: Callable[P, R]) -> Callable[P, R]:
     """Mark a function of the public interface: an error that leaves it shows the user's frames only."""
 
     @functools.wraps(function)
-    def call(*args, **kwargs):
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
         except BaseException as error:

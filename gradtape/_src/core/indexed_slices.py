@@ -1,6 +1,14 @@
 """`IndexedSlices`: some rows of a larger tensor, as gradients of `gather` are."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from gradtape._src.core.errors import public
+from gradtape._src.core.shape import TensorShape
+
+if TYPE_CHECKING:
+    from gradtape._src.core.dtypes import DType
 
 
 class IndexedSlices:
@@ -12,49 +20,47 @@ class IndexedSlices:
     __slots__ = ("_dense_shape", "_indices", "_values")
 
     @public
-    def __init__(self, values, indices, dense_shape=None):
+    def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
         self._values, self._indices, self._dense_shape = values, indices, dense_shape
 
     @property
-    def values(self):
+    def values(self) -> Any:
         """The rows, a Tensor of shape [rows, …]."""
         return self._values
 
     @property
-    def indices(self):
+    def indices(self) -> Any:
         """Where the rows belong, an integer Tensor of shape [rows]."""
         return self._indices
 
     @property
-    def dense_shape(self):
+    def dense_shape(self) -> Any:
         """The shape of the whole, an integer Tensor, or None."""
         return self._dense_shape
 
     @property
-    def shape(self):
+    def shape(self) -> TensorShape:
         """The static shape of the whole, a TensorShape."""
-        from gradtape._src.core.shape import TensorShape
-
         if self._dense_shape is None:
             return TensorShape([None, *self._values.shape[1:]])
         return TensorShape(self._dense_shape.numpy())
 
     @property
-    def dtype(self):
+    def dtype(self) -> DType:
         """The type of the elements."""
         return self._values.dtype
 
     @property
-    def name(self):
+    def name(self) -> str:
         """IndexedSlices have no name in eager code."""
         raise AttributeError("IndexedSlices.name is meaningless when eager execution is enabled.")
 
-    def to_dense(self):
+    def to_dense(self) -> Any:
         """The whole tensor; set by the ops that scatter."""
         raise NotImplementedError
 
-    def __neg__(self):
+    def __neg__(self) -> IndexedSlices:
         return IndexedSlices(-self._values, self._indices, self._dense_shape)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"IndexedSlices(indices={self._indices!s}, values={self._values!s}, dense_shape={self._dense_shape!s})"

@@ -1,6 +1,10 @@
 """Whether a program fits into memory: asked before it runs, since afterwards the system may end the process."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Sequence
+from typing import Any
 
 import jax
 
@@ -9,7 +13,7 @@ from gradtape._src.core.errors import ResourceExhaustedError
 LARGE = 1 << 28  # bytes of values from which on a program is checked before it runs, and waited for
 
 
-def limit():
+def limit() -> int:
     """How many bytes the default device has."""
     stats = jax.devices()[0].memory_stats()
     if stats and "bytes_limit" in stats:
@@ -17,7 +21,7 @@ def limit():
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def check(compiled, arguments):
+def check(compiled: Any, arguments: Sequence[Any]) -> None:
     """Raise ResourceExhaustedError if XLA says that a program needs more memory than there is."""
     needs = compiled.lower(*arguments).compile().memory_analysis()
     if needs is None:
@@ -32,7 +36,7 @@ def check(compiled, arguments):
         )
 
 
-def translated(error):
+def translated(error: Exception) -> Exception:
     """What the user sees of an error of XLA's runtime."""
     if "RESOURCE_EXHAUSTED" in str(error) or "ut of memory" in str(error):
         return ResourceExhaustedError(None, None, f"Out of memory: {error}. No variable was changed.")

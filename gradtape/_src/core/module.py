@@ -1,6 +1,10 @@
 """`Module`: an object that finds the variables and modules among its attributes."""
 
+from __future__ import annotations
+
 import re
+from collections.abc import Callable
+from typing import Any
 
 from gradtape._src.core import nest
 from gradtape._src.core.variable import Variable
@@ -19,7 +23,7 @@ class Module:
     1
     """
 
-    def __init__(self, name=None):
+    def __init__(self, name: str | None = None) -> None:
         if name is None:
             name = re.sub(r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))", r"_\1", type(self).__name__).lower()
         if not name.isidentifier():
@@ -29,35 +33,37 @@ class Module:
         self._name = name
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The name of the module."""
         return self._name
 
     @property
-    def variables(self):
+    def variables(self) -> tuple[Variable, ...]:
         """All variables of this module and of those in it: a tuple, each once."""
         return tuple(self._flatten(lambda value: isinstance(value, Variable)))
 
     @property
-    def trainable_variables(self):
+    def trainable_variables(self) -> tuple[Variable, ...]:
         """The trainable ones among `variables`."""
         return tuple(self._flatten(lambda value: isinstance(value, Variable) and value.trainable))
 
     @property
-    def non_trainable_variables(self):
+    def non_trainable_variables(self) -> tuple[Variable, ...]:
         """The others among `variables`."""
         return tuple(self._flatten(lambda value: isinstance(value, Variable) and not value.trainable))
 
     @property
-    def submodules(self):
+    def submodules(self) -> tuple[Module, ...]:
         """All modules in this one, at any depth: a tuple, each once."""
         return tuple(self._flatten(lambda value: isinstance(value, Module)))
 
-    def _flatten(self, wanted):
+    def _flatten(self, wanted: Callable[[Any], bool]) -> list[Any]:
         """What satisfies `wanted` among the attributes: each module's own first, then those of the modules in it."""
-        found, seen, queue = [], {id(self)}, [self]
+        found: list[Any] = []
+        seen, queue = {id(self)}, [self]
         while queue:
-            module, inner = queue.pop(0), []
+            module = queue.pop(0)
+            inner: list[Module] = []
             for attribute in sorted(vars(module)):
                 if attribute.startswith("_tf_"):
                     continue

@@ -1,7 +1,10 @@
 """Nested structures (lists, tuples, dicts, namedtuples, dataclasses, attrs) as TensorFlow's `nest` sees them, on optree."""
 
+from __future__ import annotations
+
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import optree
 
@@ -10,14 +13,14 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 
 NAMESPACE = "gradtape"
 EXPANDED = "gradtape, composites expanded"  # here IndexedSlices are structures, not leaves
-_known = set()  # types that were seen as leaves, or are registered
+_known: set[type] = set()  # types that were seen as leaves, or are registered
 
 
-def _register(kind):
+def _register(kind: type) -> None:
     """Teach optree a dataclass the first time that one is seen."""
     names = [field.name for field in dataclasses.fields(kind)]
 
-    def make(_, children):
+    def make(_: Any, children: Iterable[Any]) -> Any:
         new = object.__new__(kind)
         for name, child in zip(names, children, strict=True):
             object.__setattr__(new, name, child)
@@ -29,15 +32,20 @@ def _register(kind):
         )
 
 
-def _components(slices):
+def _components(slices: Any) -> tuple[list[Any], None]:
     parts = [slices.values, slices.indices, slices.dense_shape]
     return [part for part in parts if part is not None], None
 
 
-optree.register_pytree_node(IndexedSlices, _components, lambda _, parts: IndexedSlices(*parts), namespace=EXPANDED)
+def _assembled(_: Any, parts: Iterable[Any]) -> Any:
+    return IndexedSlices(*parts)
 
 
-def flatten_with_spec(structure, namespace=NAMESPACE):
+# optree's signature asks for a Collection, its documentation for any class.
+optree.register_pytree_node(IndexedSlices, _components, _assembled, namespace=EXPANDED)  # type: ignore[arg-type]
+
+
+def flatten_with_spec(structure: Any, namespace: str = NAMESPACE) -> tuple[list[Any], optree.PyTreeSpec]:
     """`(leaves, spec)`; `None` is a leaf, dicts go by sorted key, an OrderedDict by its own order."""
     leaves, spec = optree.tree_flatten(structure, none_is_leaf=True, namespace=namespace)
     for item in leaves:
@@ -50,30 +58,30 @@ def flatten_with_spec(structure, namespace=NAMESPACE):
     return leaves, spec
 
 
-def unflatten(spec, leaves):
+def unflatten(spec: optree.PyTreeSpec, leaves: Iterable[Any]) -> Any:
     """The structure of `spec` with other leaves."""
     return optree.tree_unflatten(spec, leaves)
 
 
-def _namespace(expand_composites):
+def _namespace(expand_composites: bool) -> str:
     return EXPANDED if expand_composites else NAMESPACE
 
 
 @public
-def is_nested(seq):
+def is_nested(seq: Any) -> bool:
     """Whether `seq` is a container (list, tuple, dict, namedtuple, dataclass) rather than a leaf."""
     _, spec = flatten_with_spec(seq)
     return not spec.is_leaf()
 
 
 @public
-def flatten(structure, expand_composites=False):
+def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """The leaves of `structure` in order, as a list; a leaf gives a list of itself."""
     return flatten_with_spec(structure, _namespace(expand_composites))[0]
 
 
 @public
-def pack_sequence_as(structure, flat_sequence, expand_composites=False):
+def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
     """`flat_sequence` in the structure of `structure`; ValueError if the counts differ."""
     if not is_nested(flat_sequence):
         raise TypeError(
@@ -96,13 +104,13 @@ def pack_sequence_as(structure, flat_sequence, expand_composites=False):
 
 
 @public
-def assert_same_structure(nest1, nest2, check_types=True, expand_composites=False):
+def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
     """ValueError (TypeError for other container types) unless both are nested in the same way."""
     _matching_leaves(nest1, nest2, check_types, _namespace(expand_composites))
 
 
 @public
-def map_structure(func, *structure, check_types=True, expand_composites=False):
+def map_structure(func: Callable[..., Any], *structure: Any, check_types: bool = True, expand_composites: bool = False) -> Any:
     """`func` applied to corresponding leaves of the structures, in the structure of the first."""
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
@@ -114,7 +122,7 @@ def map_structure(func, *structure, check_types=True, expand_composites=False):
     return unflatten(spec, [func(*group) for group in zip(leaves, *others, strict=True)])
 
 
-def _matching_leaves(first, other, check_types, namespace):
+def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str) -> list[Any]:
     """The leaves of `other` in the order of `first`'s; raises unless they are nested in the same way."""
     _, wanted = flatten_with_spec(first, namespace)
     leaves, spec = flatten_with_spec(other, namespace)
@@ -140,7 +148,7 @@ def _matching_leaves(first, other, check_types, namespace):
     return leaves
 
 
-def _children(structure, namespace):
+def _children(structure: Any, namespace: str) -> dict[Any, Any] | None:
     """Name (key, index, field) → child of one level, or None for a leaf."""
     if optree.tree_is_leaf(structure, none_is_leaf=True, namespace=namespace):
         return None
@@ -149,7 +157,7 @@ def _children(structure, namespace):
     return dict(zip(names, level.children, strict=True))
 
 
-def _different(error, first, second, why):
+def _different(error: type[Exception], first: Any, second: Any, why: str) -> Exception:
     return error(
         f"The two structures don't have the same nested structure.\n\nFirst structure: {first!r}\n\n"
         f"Second structure: {second!r}\n\nMore specifically: {why}."

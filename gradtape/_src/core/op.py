@@ -4,13 +4,24 @@ An `Op` is a TensorFlow op type name, a kernel (a function of JAX arrays), a rul
 The gradient is a function, or a stated reason why there is none.
 """
 
+from __future__ import annotations
+
 import inspect
 import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import jax
 
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import InvalidArgumentError, UnimplementedError, invalid
+
+if TYPE_CHECKING:
+    from gradtape._src.core.define import OpFunction
+
+Attributes = tuple[Any, ...]  # the values of an op's attributes, hashable
+Kernel = Callable[..., Any]  # JAX arrays and attributes → a JAX array, or a tuple of them
+Rule = Callable[..., Any]  # (op, *dy) → one gradient for each input
 
 
 class Op:
@@ -33,12 +44,42 @@ class Op:
     """
 
     __slots__ = (
-        "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "function", "gradient", "impure", "infer",
-        "kernel", "parameters", "reason", "saves", "status", "type", "variadic", "when",
+        "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "function", "gradient", "impure",
+        "infer", "kernel", "parameters", "reason", "saves", "status", "type", "variadic", "when",
     )  # fmt: skip
+    type: str
+    kernel: Kernel
+    infer: Callable[..., Any] | None
+    broadcasting: bool
+    parameters: tuple[str, ...]
+    attributes: tuple[str, ...]
+    variadic: bool
+    saves: tuple[str, ...]
+    cheap: bool
+    status: Callable[..., str | None] | None
+    checked: tuple[str, ...]
+    when: Callable[..., bool] | None
+    gradient: Rule | None
+    reason: str | None
+    function: OpFunction | None
+    defaults: Attributes | None
+    impure: bool
+    avals: dict[tuple[Any, ...], Any]
+    derived: dict[str, Op]
 
-    def __init__(self, type, kernel, *, infer=None, broadcasting=False, saves="", cheap=False, status=None, checked="",
-                 when=None):  # fmt: skip
+    def __init__(
+        self,
+        type: str,
+        kernel: Kernel,
+        *,
+        infer: Callable[..., Any] | None = None,
+        broadcasting: bool = False,
+        saves: str = "",
+        cheap: bool = False,
+        status: Callable[..., str | None] | None = None,
+        checked: str = "",
+        when: Callable[..., bool] | None = None,
+    ) -> None:
         parameters = inspect.signature(kernel).parameters.values()
         self.type, self.kernel, self.infer, self.broadcasting = type, kernel, infer, broadcasting
         self.parameters = tuple([p.name for p in parameters if p.kind is not p.KEYWORD_ONLY])
@@ -49,14 +90,14 @@ class Op:
         self.gradient = self.reason = self.function = self.defaults = None
         self.impure, self.avals, self.derived = False, {}, {}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Op {self.type}>"
 
-    def run(self, inputs, attrs):
+    def run(self, inputs: Sequence[Any], attrs: Attributes) -> Any:
         """The kernel's result for JAX arrays `inputs` and the attribute values `attrs`."""
         return self.kernel(*inputs, **dict(zip(self.attributes, attrs, strict=True)))
 
-    def result(self, inputs, attrs):
+    def result(self, inputs: tuple[Any, ...], attrs: Attributes) -> Any:
         """The Aval (or tuple of Avals) that the op gives for input Avals; raises what a bad call deserves."""
         strings = any(type(i) is not tuple and i.dtype.kind == "O" for i in inputs)
         try:
@@ -78,7 +119,7 @@ class Op:
         self.avals[(attrs, *inputs)] = result
         return result
 
-    def _traced(self, inputs, attrs):
+    def _traced(self, inputs: tuple[Any, ...], attrs: Attributes) -> Any:
         specs = [jax.ShapeDtypeStruct(i.shape, i.dtype) for i in inputs]
         try:
             result = jax.eval_shape(lambda *arrays: self.run(arrays, attrs), *specs)
@@ -89,13 +130,11 @@ class Op:
             return tuple([aval(r.shape, r.dtype) for r in result])
         return aval(result.shape, result.dtype)
 
-    def with_gradient(self, name):
+    def with_gradient(self, name: str) -> Op:
         """The same op, whose gradient is the one registered under `name` (an override in force)."""
         derived = self.derived.get(name)
         if derived is None:
-            derived = Op(
-                self.type, self.kernel, infer=self.infer, broadcasting=self.broadcasting, saves=" ".join(self.saves)
-            )
+            derived = Op(self.type, self.kernel, infer=self.infer, broadcasting=self.broadcasting, saves=" ".join(self.saves))
             derived.function, derived.avals = self.function, self.avals
             derived.gradient, derived.impure = gradient_named(name)
             derived.saves = (*self.parameters, "y")
@@ -103,11 +142,11 @@ class Op:
         return derived
 
 
-ops = {}
-registered = {}
+ops: dict[str, Op] = {}
+registered: dict[str, tuple[Rule, str]] = {}
 
 
-def define(op):
+def define(op: Op) -> Op:
     """Enter `op` into the registry."""
     if op.type in ops:
         raise KeyError(f"an op of type {op.type!r} exists already")
@@ -115,7 +154,7 @@ def define(op):
     return op
 
 
-def gradient_named(name):
+def gradient_named(name: str) -> tuple[Rule | None, bool]:
     """`(function, is it user code)` for a name given to RegisterGradient, or a built-in op type."""
     if name in registered:
         return registered[name][0], True
@@ -135,12 +174,12 @@ class RegisterGradient:
 
     __slots__ = ("_name",)
 
-    def __init__(self, op_type):
+    def __init__(self, op_type: str) -> None:
         if not isinstance(op_type, str):
             raise TypeError(f"op_type must be a string, not {op_type!r}")
         self._name = op_type
 
-    def __call__(self, function):
+    def __call__(self, function: Rule) -> Rule:
         op = ops.get(self._name)
         if self._name in registered or (op is not None and (op.gradient or op.reason)):
             where = registered.get(self._name, (None, "gradtape itself"))[1]

@@ -4,9 +4,25 @@ A *reference* is an int: `i >= 0` is the value of node `i`, `-1 - k` is leaf (of
 A *key* is `(op, attribute values, *references)`: what a node computes, without saying with which values.
 """
 
-import itertools
+from __future__ import annotations
 
-from gradtape._src.core.op import Op, define
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradtape._src.core.op import Attributes, Op, define
+
+if TYPE_CHECKING:
+    from types import CodeType
+    from weakref import ref
+
+    from gradtape._src.core.aval import Aval
+    from gradtape._src.core.tensor import EagerTensor
+    from gradtape._src.core.variable import Variable
+
+Key = tuple[Any, ...]  # (Op, Attributes, *int)
 
 
 class Node:
@@ -18,8 +34,26 @@ class Node:
     """
 
     __slots__ = ("aval", "code", "handle", "index", "inputs", "key", "offset", "trace", "value")
+    key: Key
+    inputs: Any  # a tuple of Nodes; None in a leaf, and where the value is known
+    aval: Any  # an Aval; a tuple of Avals where the op has several outputs
+    trace: Any  # a Trace; None in a leaf, and where the value is known
+    index: int
+    code: CodeType | None
+    offset: int
+    value: Any  # a JAX or NumPy array (a tuple of them), or None
+    handle: Callable[[], Any] | None
 
-    def __init__(self, key, inputs, aval, trace, index, code, offset):
+    def __init__(
+        self,
+        key: Key,
+        inputs: tuple[Node, ...] | None,
+        aval: Any,
+        trace: Trace | None,
+        index: int,
+        code: CodeType | None,
+        offset: int,
+    ) -> None:
         self.key = key
         self.inputs = inputs
         self.aval = aval
@@ -30,25 +64,25 @@ class Node:
         self.value = self.handle = None
 
     @property
-    def op(self):
+    def op(self) -> Op:
         """The Op, of a leaf None."""
         key = self.key
         return key[0] if key[0] is not RAN else key[1][0]
 
     @property
-    def attrs(self):
+    def attrs(self) -> Attributes:
         """The values of the op's attributes."""
         key = self.key
         return key[1] if key[0] is not RAN else key[1][1]
 
 
 _serial = itertools.count()
-LEAF_KEY = (None, ())
+LEAF_KEY: Key = (None, ())
 NUMBER = -2  # the `index` of a leaf made of a Python number: each use of it is a parameter of its own
 USED = -3  # the `index` of a leaf whose NumPy array was an argument once
 
 
-def leaf(aval, value, index=-1):
+def leaf(aval: Any, value: Any, index: int = -1) -> Node:
     """A node that holds a value already."""
     node = Node(LEAF_KEY, None, aval, None, index, None, 0)
     node.value = value
@@ -69,25 +103,38 @@ class Trace:
         "__weakref__", "assigned", "gradients", "inputs", "leaf_index", "leaves", "limit", "nodes", "overrides", "parent",
         "reads", "recomputed", "serial", "tapes",
     )  # fmt: skip
+    nodes: list[Node]
+    leaves: list[Node]
+    leaf_index: dict[Node, int]
+    reads: list[tuple[int, Variable, Node]]
+    gradients: dict[int, Callable[..., Any]]
+    assigned: list[tuple[Variable, EagerTensor]]
+    recomputed: list[tuple[Node, Node]]
+    tapes: list[ref[Any]]
+    inputs: list[Any] | None
+    limit: int
+    parent: Trace | None
+    overrides: Any  # a function from an Op to the Op in force, or None
+    serial: int
 
-    def __init__(self, limit, parent=None, overrides=None):
+    def __init__(self, limit: int, parent: Trace | None = None, overrides: Callable[[Op], Op] | None = None) -> None:
         self.nodes, self.leaves, self.leaf_index = [], [], {}
         self.reads, self.gradients, self.assigned, self.recomputed, self.tapes = [], {}, [], [], []
         self.inputs = None
         self.limit, self.parent, self.overrides, self.serial = limit, parent, overrides, next(_serial)
 
-    def reference(self, node):
+    def reference(self, node: Node) -> int | None:
         """The reference by which `node` stands in this trace, or None."""
         index = node.index
         if 0 <= index < len(self.nodes) and self.nodes[index] is node:
             return index
         return self.leaf_index.get(node)
 
-    def node(self, reference):
+    def node(self, reference: int) -> Node:
         """The node that a reference stands for."""
         return self.nodes[reference] if reference >= 0 else self.leaves[-1 - reference]
 
-    def add_leaf(self, node):
+    def add_leaf(self, node: Node) -> int:
         """Enter `node` as a leaf and return its reference."""
         self.leaves.append(node)
         reference = -len(self.leaves)
@@ -95,16 +142,17 @@ class Trace:
             self.leaf_index[node] = reference
         return reference
 
-    def inside(self, trace):
+    def inside(self, trace: Trace) -> bool:
         """Whether this trace is nested in `trace`, at any depth."""
-        while self is not None:
-            if self is trace:
+        here: Trace | None = self
+        while here is not None:
+            if here is trace:
                 return True
-            self = self.parent
+            here = here.parent
         return False
 
 
-def _bytes(value):
+def _bytes(value: Any) -> int:
     return sum(map(_bytes, value)) if type(value) is tuple else value.size * value.dtype.itemsize
 
 
@@ -127,48 +175,64 @@ class Program:
         "runs",
         "size",
     )
+    keys: tuple[Key, ...]
+    avals: tuple[Any, ...]
+    parameters: tuple[Aval, ...]
+    outputs: tuple[int, ...]
+    constants: tuple[np.ndarray, ...]
+    size: int
+    bytes: int
+    compiled: Any
+    runs: int
+    derived: dict[tuple[Any, ...], tuple[Program, tuple[int | None, ...]]]
 
-    def __init__(self, keys, avals, parameters, outputs, constants=()):
+    def __init__(
+        self,
+        keys: tuple[Key, ...],
+        avals: tuple[Any, ...],
+        parameters: tuple[Aval, ...],
+        outputs: tuple[int, ...],
+        constants: tuple[np.ndarray, ...] = (),
+    ) -> None:
         self.keys, self.avals, self.parameters, self.outputs = keys, avals, parameters, outputs
         self.constants = constants
         self.size = sum([key[1][0].size if key[1] and type(key[1][0]) is Program else 1 for key in keys])
         self.bytes = sum([_bytes(a) for a in avals])
         self.compiled, self.runs, self.derived = None, 0, {}
 
-    def evaluate(self, *arguments):
+    def evaluate(self, *arguments: Any) -> tuple[Any, ...]:
         """Run the kernels in order on JAX arrays; called by `jax.jit`, and as the kernel of a call node."""
         leaves = (*arguments, *self.constants)
-        values = []
+        values: list[Any] = []
         for op, attrs, *references in self.keys:
             values.append(op.run([values[r] if r >= 0 else leaves[-1 - r] for r in references], attrs))
         return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in self.outputs])
 
-    def aval_of(self, reference):
+    def aval_of(self, reference: int) -> Any:
         """The Aval of the value that a reference stands for."""
         return self.avals[reference] if reference >= 0 else self.parameters[-1 - reference]
 
-    def __str__(self):
-        def name(reference):
+    def __str__(self) -> str:
+        def name(reference: int) -> str:
             return f"%{reference}" if reference >= 0 else f"%p{-1 - reference}"
 
-        def typed(avals):
+        def typed(avals: Any) -> str:
             return f"({', '.join(map(repr, avals))})" if isinstance(avals, tuple) else repr(avals)
 
         lines = [f"program({', '.join(f'%p{i}: {p!r}' for i, p in enumerate(self.parameters))})"]
         for index, ((op, attrs, *references), result) in enumerate(zip(self.keys, self.avals, strict=True)):
-            stated = ", ".join(
-                f"{n}={a!r}" for n, a in zip(op.attributes, attrs, strict=True) if not isinstance(a, Program)
-            )
+            stated = ", ".join(f"{n}={a!r}" for n, a in zip(op.attributes, attrs, strict=True) if not isinstance(a, Program))
             operands = ", ".join(map(name, references))
             lines.append(f"  %{index}: {typed(result)} = {op.type}({operands}{', ' if stated else ''}{stated})")
         lines.append(f"  return {', '.join(map(name, self.outputs))}")
         return "\n".join(lines)
 
 
-def slice_trace(trace, outputs):
+def slice_trace(trace: Trace, outputs: Sequence[int]) -> tuple[Program, tuple[int, ...]]:
     """The Program that computes the nodes `outputs` (indices) of `trace`, and the positions of the leaves it needs."""
     keys, wanted = [n.key for n in trace.nodes], set(outputs)
-    kept, leaf_positions = [], set()
+    kept: list[int] = []
+    leaf_positions: set[int] = set()
     for index in range(max(outputs, default=-1), -1, -1):
         if index in wanted:
             kept.append(index)
@@ -187,27 +251,25 @@ def slice_trace(trace, outputs):
     return Program(sliced, avals, parameters, tuple([renumbered[i] for i in outputs])), positions
 
 
-def verify(program):
+def verify(program: Program) -> None:
     """Raise AssertionError if a Program is not well formed: references that run forwards, Avals that the ops do not give."""
     for index, ((op, attrs, *references), stated) in enumerate(zip(program.keys, program.avals, strict=True)):
-        assert all(-len(program.parameters) <= r < index for r in references), (
-            f"node {index} refers to what is not there yet"
-        )
+        assert all(-len(program.parameters) <= r < index for r in references), f"node {index} refers to what is not there yet"
         assert len(attrs) == len(op.attributes), f"node {index}: {op.type} has other attributes"
         given = [program.aval_of(r) for r in references]
         assert op.result(tuple(given), attrs) == stated, f"node {index}: {op.type} does not give {stated}"
     assert all(-len(program.parameters) <= r < len(program.keys) for r in program.outputs)
 
 
-def _element(values, *, index):
+def _element(values: Sequence[Any], *, index: int) -> Any:
     return values[index]
 
 
-def _call(*arguments, program):
+def _call(*arguments: Any, program: Program) -> tuple[Any, ...]:
     return program.evaluate(*arguments)
 
 
-def _call_avals(*avals, program):
+def _call_avals(*avals: Aval, program: Program) -> tuple[Any, ...]:
     return tuple([program.aval_of(r) for r in program.outputs])
 
 

@@ -1,5 +1,7 @@
 """How JAX is set up for the library: 64-bit types, and compiled programs kept on disk between processes."""
 
+from __future__ import annotations
+
 import os
 import threading
 from pathlib import Path
@@ -9,7 +11,7 @@ import jax
 CACHE_BYTES = 1 << 30  # the folder is cut back to this size, oldest programs first
 
 
-def cache_folder():
+def cache_folder() -> Path | None:
     """Where compiled programs are kept: `GRADTAPE_CACHE_DIR` (empty: nowhere), else the user's cache folder."""
     given = os.environ.get("GRADTAPE_CACHE_DIR")
     if given is not None:
@@ -18,11 +20,12 @@ def cache_folder():
     return (Path(base) if base else Path.home() / ".cache") / "gradtape" / "xla"
 
 
-def configure():
+def configure() -> None:
     """Switch on 64-bit types, and the cache of compiled programs unless the user has set JAX's own."""
     jax.config.update("jax_enable_x64", True)
     folder = cache_folder()
-    if folder is not None and jax.config.jax_compilation_cache_dir is None:
+    # JAX makes the attributes of its config as it runs, where a type checker does not see them.
+    if folder is not None and jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
         jax.config.update("jax_compilation_cache_dir", str(folder))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
@@ -30,7 +33,7 @@ def configure():
 _pruned = threading.Event()
 
 
-def prune_cache():
+def prune_cache() -> None:
     """Remove the oldest compiled programs from the cache folder once it is too large; once for each process."""
     if _pruned.is_set():
         return

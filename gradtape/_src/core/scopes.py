@@ -1,7 +1,11 @@
 """Scopes that eager code enters: of names, of devices, of control dependencies."""
 
+from __future__ import annotations
+
 import contextlib
 import threading
+from contextlib import AbstractContextManager
+from typing import Any
 
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Stored, Tensor
@@ -9,29 +13,29 @@ from gradtape._src.core.tensor import Stored, Tensor
 _local = threading.local()
 
 
-def scoped(name):
+def scoped(name: str) -> str:
     """`name` under the name scopes that are open in this thread."""
     return getattr(_local, "prefix", "") + name
 
 
-class name_scope:  # noqa: N801  (TensorFlow's name)
+class name_scope:
     """Context that puts `name/` before the names of variables made in it; gives the whole prefix.
 
     A name that ends in "/" is taken as it is, whichever scopes are open.
     """
 
     @public
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         if not isinstance(name, str):
             raise ValueError("name for name_scope must be a string.")
         self._name = name
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The name that was given."""
         return self._name
 
-    def __enter__(self):
+    def __enter__(self) -> str:
         self._outer = getattr(_local, "prefix", "")
         if self._name.endswith("/"):
             _local.prefix = self._name
@@ -39,12 +43,12 @@ class name_scope:  # noqa: N801  (TensorFlow's name)
             _local.prefix = f"{self._outer}{self._name}/" if self._name else ""
         return _local.prefix
 
-    def __exit__(self, kind, value, traceback):
+    def __exit__(self, kind: object, value: Any, traceback: object) -> None:
         _local.prefix = self._outer
 
 
 @public
-def device(device_name):
+def device(device_name: str) -> AbstractContextManager[None]:
     """Context for code that names a device. Values stay on JAX's default device; a name that is none is a ValueError."""
     if not isinstance(device_name, str) or not any(kind in device_name.upper() for kind in ("CPU", "GPU", "TPU")):
         raise ValueError(f"Unknown device {device_name!r}: give a name such as '/CPU:0' or '/GPU:0'.")
@@ -52,23 +56,23 @@ def device(device_name):
 
 
 @public
-def control_dependencies(control_inputs):
+def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     """Context for code that orders side effects. Eager code runs them in the order in which they stand."""
     return contextlib.nullcontext()
 
 
 @public
-def init_scope():
+def init_scope() -> AbstractContextManager[None]:
     """Context that lifts what is made in it out of functions that are being traced. Eager code is outside of them."""
     return contextlib.nullcontext()
 
 
-def executing_eagerly():
+def executing_eagerly() -> bool:
     """Whether ops give values at once, for all that the program can see: True outside of functions and graphs."""
     return True
 
 
 @public
-def get_static_value(tensor, partial=False):
+def get_static_value(tensor: Any, partial: bool = False) -> Any:
     """The value of a tensor as a NumPy array; what is no tensor is given back as it is."""
     return tensor.numpy() if isinstance(tensor, (Tensor, Stored)) else tensor

@@ -1,6 +1,13 @@
 """`TensorShape`: the shape of a tensor, possibly only partly known."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
 from gradtape._src.core.errors import public
+
+Dims = tuple[Any, ...]  # ints, and None for an extent that is not known
 
 
 class TensorShape:
@@ -10,9 +17,10 @@ class TensorShape:
     """
 
     __slots__ = ("_dims",)
+    _dims: Dims | None
 
     @public
-    def __init__(self, dims):
+    def __init__(self, dims: Any) -> None:
         if dims is None:
             self._dims = None
         elif isinstance(dims, TensorShape):
@@ -23,51 +31,51 @@ class TensorShape:
             self._dims = tuple([_extent(dim) for dim in dims])
 
     @property
-    def rank(self):
+    def rank(self) -> Any:
         """The number of axes, or None."""
         return None if self._dims is None else len(self._dims)
 
     @property
-    def ndims(self):
+    def ndims(self) -> Any:
         """The number of axes, or None."""
         return self.rank
 
     @property
-    def dims(self):
+    def dims(self) -> Any:
         """The extents as a list, or None."""
         return None if self._dims is None else list(self._dims)
 
     @public
-    def as_list(self):
+    def as_list(self) -> list[Any]:
         """The extents as a list; ValueError if the rank is unknown."""
         return list(self._known())
 
-    def _known(self):
+    def _known(self) -> Dims:
         if self._dims is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return self._dims
 
     @public
-    def num_elements(self):
+    def num_elements(self) -> int | None:
         """The number of elements, or None when it is not known."""
-        if not self.is_fully_defined():
+        if self._dims is None or not self.is_fully_defined():
             return None
         count = 1
         for extent in self._dims:
             count *= extent
         return count
 
-    def is_fully_defined(self):
+    def is_fully_defined(self) -> bool:
         """Whether every extent is known."""
         return self._dims is not None and None not in self._dims
 
     @public
-    def assert_is_fully_defined(self):
+    def assert_is_fully_defined(self) -> None:
         """Raise ValueError unless every extent is known."""
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully defined.")
 
-    def is_compatible_with(self, other):
+    def is_compatible_with(self, other: Any) -> bool:
         """Whether a tensor could have both shapes: unknown extents fit everything."""
         other = TensorShape(other)
         if self._dims is None or other._dims is None:
@@ -77,45 +85,45 @@ class TensorShape:
         )
 
     @public
-    def assert_is_compatible_with(self, other):
+    def assert_is_compatible_with(self, other: Any) -> None:
         """Raise ValueError unless the shapes are compatible."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {TensorShape(other)} are incompatible")
 
     @public
-    def assert_has_rank(self, rank):
+    def assert_has_rank(self, rank: int) -> None:
         """Raise ValueError unless the rank is `rank` or unknown."""
         if self.rank not in (None, rank):
             raise ValueError(f"Shape {self} must have rank {rank}")
 
     @public
-    def with_rank(self, rank):
+    def with_rank(self, rank: int) -> TensorShape:
         """This shape if it has rank `rank`; ValueError if not."""
         self.assert_has_rank(rank)
         return self if self._dims is not None else TensorShape([None] * rank)
 
     @public
-    def with_rank_at_least(self, rank):
+    def with_rank_at_least(self, rank: int) -> TensorShape:
         """This shape if it has `rank` axes or more; ValueError if not."""
         if self._dims is not None and len(self._dims) < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
     @public
-    def with_rank_at_most(self, rank):
+    def with_rank_at_most(self, rank: int) -> TensorShape:
         """This shape if it has `rank` axes or fewer; ValueError if not."""
         if self._dims is not None and len(self._dims) > rank:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
     @public
-    def assert_same_rank(self, other):
+    def assert_same_rank(self, other: Any) -> None:
         """Raise ValueError unless the ranks are equal, or one is unknown."""
         other = TensorShape(other)
         if None not in (self.rank, other.rank) and self.rank != other.rank:
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
 
-    def most_specific_compatible_shape(self, other):
+    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
         """The shape that both are compatible with, unknown only where they differ."""
         other = TensorShape(other)
         if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
@@ -123,7 +131,7 @@ class TensorShape:
         return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims, strict=True)])
 
     @public
-    def merge_with(self, other):
+    def merge_with(self, other: Any) -> TensorShape:
         """The shape that has what either knows; ValueError if they contradict each other."""
         other = TensorShape(other)
         if not self.is_compatible_with(other):
@@ -133,26 +141,26 @@ class TensorShape:
         return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims, strict=True)])
 
     @public
-    def concatenate(self, other):
+    def concatenate(self, other: Any) -> TensorShape:
         """This shape followed by `other`."""
         other = TensorShape(other)
         if self._dims is None or other._dims is None:
             return TensorShape(None)
         return TensorShape(self._dims + other._dims)
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> TensorShape:
         return self.concatenate(other)
 
-    def __radd__(self, other):
+    def __radd__(self, other: Any) -> TensorShape:
         return TensorShape(other).concatenate(self)
 
     @public
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if self._dims is None:
             return self._unknown_part(index) if isinstance(index, slice) else None
         return TensorShape(self._dims[index]) if isinstance(index, slice) else self._dims[index]
 
-    def _unknown_part(self, index):
+    def _unknown_part(self, index: slice) -> TensorShape:
         """A slice of a shape of unknown rank: as many unknown extents as its bounds tell, if they do."""
         start, stop = index.start or 0, index.stop
         if index.step is not None or stop is None or start < 0 or stop < 0:
@@ -160,42 +168,42 @@ class TensorShape:
         return TensorShape([None] * max(stop - start, 0))
 
     @public
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         if self._dims is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
         return iter(self._dims)
 
     @public
-    def __len__(self):
+    def __len__(self) -> int:
         if self._dims is None:
             raise ValueError("Cannot take the length of shape with unknown rank.")
         return len(self._dims)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self._dims is not None
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         try:
             return self._dims == TensorShape(other)._dims
         except (TypeError, ValueError):
             return NotImplemented
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self._dims)
 
-    def __str__(self):
+    def __str__(self) -> str:
         if self._dims is None:
             return "<unknown>"
         return f"({', '.join(map(str, self._dims))}{',' if len(self._dims) == 1 else ''})"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"TensorShape({None if self._dims is None else list(self._dims)})"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return TensorShape, (self.dims,)
 
 
-def _extent(value):
+def _extent(value: Any) -> int | None:
     if value is None:
         return None
     try:

@@ -1,5 +1,9 @@
 """`Tensor`: the handle that a user holds. It points at a node, which may not have run yet."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import ref
 
 import numpy as np
@@ -8,8 +12,60 @@ from gradtape._src.core import engine, journal
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
 
+if TYPE_CHECKING:
+    from gradtape._src.core.dtypes import DType
+    from gradtape._src.core.op import Attributes, Op
+    from gradtape._src.core.program import Node
 
-class Tensor:
+    class Operators:
+        """What `ops/operators.py` and `ops/indexing.py` attach to tensors and variables."""
+
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __rfloordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __rmod__(self, other: Any) -> Tensor: ...
+        def __divmod__(self, other: Any) -> Any: ...
+        def __rdivmod__(self, other: Any) -> Any: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __rmatmul__(self, other: Any) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __rand__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+        def __ror__(self, other: Any) -> Tensor: ...
+        def __xor__(self, other: Any) -> Tensor: ...
+        def __rxor__(self, other: Any) -> Tensor: ...
+        def __lshift__(self, other: Any) -> Tensor: ...
+        def __rlshift__(self, other: Any) -> Tensor: ...
+        def __rshift__(self, other: Any) -> Tensor: ...
+        def __rrshift__(self, other: Any) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __eq__(self, other: Any) -> Any: ...
+        def __ne__(self, other: Any) -> Any: ...
+        def __neg__(self) -> Tensor: ...
+        def __pos__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __round__(self, digits: int | None = None) -> Tensor: ...
+
+        __getitem__: Callable[..., Tensor]
+else:
+    Operators = object
+
+
+class Tensor(Operators):
     """An immutable array of one dtype. `isinstance(x, tf.Tensor)` is how to ask for one.
 
     Arithmetic and indexing operators are NumPy's, with TensorFlow's rules for dtypes: two tensors must have the same
@@ -17,52 +73,53 @@ class Tensor:
     """
 
     __slots__ = ("__dict__", "__weakref__", "node")
+    node: Node
     __array_priority__ = 100
 
-    def __init__(self, node):
+    def __init__(self, node: Node) -> None:
         self.node = node
         node.handle = ref(self)
 
     @property
-    def shape(self):
+    def shape(self) -> TensorShape:
         """The shape, a `TensorShape`."""
         return self.node.aval.tensor_shape
 
     @property
-    def dtype(self):
+    def dtype(self) -> DType:
         """The type of the elements, a `DType`."""
         return self.node.aval.type
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """The number of axes."""
         return self.node.aval.ndim
 
     @property
-    def device(self):
+    def device(self) -> str:
         """The name of the device that holds the values, in TensorFlow's form."""
         platform = _platform(self.node.value)
         return f"/job:localhost/replica:0/task:0/device:{platform}:0"
 
-    def get_shape(self):
+    def get_shape(self) -> TensorShape:
         """The shape, a `TensorShape`."""
         return self.shape
 
     @public
-    def set_shape(self, shape):
+    def set_shape(self, shape: Any) -> None:
         """Check that the shape is compatible with `shape`; ValueError if not."""
         if not self.shape.is_compatible_with(shape):
             raise ValueError(f"Tensor's shape {self.shape} is not compatible with supplied shape {TensorShape(shape)}.")
 
     @public
-    def numpy(self):
+    def numpy(self) -> Any:
         """The value as a NumPy array, or a NumPy scalar for rank 0. Runs what is pending."""
         array = to_numpy(self.node)
         journal.note("left", "numpy")
         return array.copy() if array.ndim else array[()]
 
     @public
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = to_numpy(self.node)
         journal.note("left", "__array__")
         if dtype is not None:
@@ -70,11 +127,11 @@ class Tensor:
         return array.copy()
 
     @public
-    def __bool__(self):
+    def __bool__(self) -> bool:
         array = self._scalar_or("bool")
         return bool(array)
 
-    def _scalar_or(self, kind):
+    def _scalar_or(self, kind: str) -> Any:
         array = to_numpy(self.node)
         journal.note("left", kind)
         if array.size != 1 and kind == "bool":
@@ -83,25 +140,23 @@ class Tensor:
                 "used as a Python bool. Use tf.reduce_any(x) or tf.reduce_all(x)."
             )
         if array.size != 1:
-            raise TypeError(
-                f"only length-1 arrays can be converted to Python scalars: this tensor has shape {self.shape}."
-            )
+            raise TypeError(f"only length-1 arrays can be converted to Python scalars: this tensor has shape {self.shape}.")
         return array.reshape(())[()]
 
     @public
-    def __float__(self):
+    def __float__(self) -> float:
         return float(self._scalar_or("float"))
 
     @public
-    def __int__(self):
+    def __int__(self) -> int:
         return int(self._scalar_or("int"))
 
     @public
-    def __complex__(self):
+    def __complex__(self) -> complex:
         return complex(self._scalar_or("complex"))
 
     @public
-    def __index__(self):
+    def __index__(self) -> int:
         if self.node.aval.dtype.kind not in "iub" or self.node.aval.shape:
             raise TypeError(
                 f"only integer scalar tensors can be converted to a Python index, not dtype {self.dtype.name}, shape "
@@ -110,69 +165,71 @@ class Tensor:
         return int(self._scalar_or("index"))
 
     @public
-    def __len__(self):
+    def __len__(self) -> int:
         if not self.node.aval.shape:
             raise TypeError("Scalar tensor has no `len()`")
         return self.node.aval.shape[0]
 
     @public
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Tensor]:
         if not self.node.aval.shape:
             raise TypeError("Cannot iterate over a scalar tensor")
         return iter([self[i] for i in range(self.node.aval.shape[0])])
 
     @public
-    def __hash__(self):  # `==` compares elements
+    def __hash__(self) -> int:  # `==` compares elements
         raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
 
-    @public
-    def __getattr__(self, name):
-        if name in ("name", "op", "graph"):
-            raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
-        instead = f" Use {_numpy_names[name]}." if name in _numpy_names else ""
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.{instead}")
+    if not TYPE_CHECKING:  # to a type checker a class with `__getattr__` has every attribute
+
+        @public
+        def __getattr__(self, name):
+            if name in ("name", "op", "graph"):
+                raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
+            instead = f" Use {_numpy_names[name]}." if name in _numpy_names else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.{instead}")
 
     @public
-    def eval(self, feed_dict=None, session=None):
+    def eval(self, feed_dict: Any = None, session: Any = None) -> NoReturn:
         """Not for eager tensors: NotImplementedError, which names `numpy`."""
         raise NotImplementedError("eval is not supported when eager execution is enabled; use .numpy() for the value.")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text(self.node, repr)}>"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"tf.Tensor({text(self.node, str)}, shape={self.shape}, dtype={self.dtype.name})"
 
     @public
-    def __format__(self, spec):
+    def __format__(self, spec: str) -> str:
         return format(to_numpy(self.node)[()], spec)
 
-    def __copy__(self):
+    def __copy__(self) -> Tensor:
         return self
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         return self
 
     @public
-    def ref(self):
+    def ref(self) -> Reference:
         """A hashable reference to this tensor, for use as a key; `.deref()` gives the tensor."""
         return Reference(self)
 
-    def experimental_ref(self):
+    def experimental_ref(self) -> Reference:
         """A hashable reference to this tensor."""
         return Reference(self)
 
     @public
-    def __dlpack__(self, **options):
+    def __dlpack__(self, **options: Any) -> Any:
         journal.note("left", "dlpack")
         return jax_value(self.node).__dlpack__(**options)
 
     @public
-    def __dlpack_device__(self):
+    def __dlpack_device__(self) -> Any:
         return jax_value(self.node).__dlpack_device__()
 
     @public
-    def __jax_array__(self):
+    def __jax_array__(self) -> Any:
         journal.note("left", "jax")
         return jax_value(self.node)
 
@@ -200,10 +257,21 @@ class EagerTensor(Tensor):
     __slots__ = ()
 
 
-class Stored:
+class Stored(Operators):
     """What holds a tensor and is read for it: a Variable. `read()` gives the node."""
 
     __slots__ = ()
+    if TYPE_CHECKING:
+
+        @property
+        def shape(self) -> TensorShape: ...
+        @property
+        def dtype(self) -> DType: ...
+        @property
+        def ndim(self) -> int: ...
+        def numpy(self) -> Any: ...
+        def read(self) -> Node: ...
+        def read_value(self) -> Tensor: ...
 
 
 class Reference:
@@ -211,24 +279,24 @@ class Reference:
 
     __slots__ = ("_object",)
 
-    def __init__(self, target):
+    def __init__(self, target: Any) -> None:
         self._object = target
 
-    def deref(self):
+    def deref(self) -> Any:
         """The tensor or variable."""
         return self._object
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Reference) and self._object is other._object
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return id(self._object)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Reference wrapping {self._object!r}>"
 
 
-def handle(node):
+def handle(node: Node) -> Tensor:
     """The Tensor of a node: the one that a user holds, if there is one, so that it stays the node's only one."""
     held = node.handle
     if held is not None:
@@ -238,8 +306,9 @@ def handle(node):
     return EagerTensor(node)
 
 
-def emit(op, inputs, attrs=()):
+def emit(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Any:
     """Record one op on nodes and return its Tensor, or a tuple of Tensors."""
+    result: Any
     node = engine.record(op, inputs, attrs)
     if type(node.aval) is tuple:
         result = tuple([EagerTensor(n) for n in engine.elements(node)])
@@ -250,12 +319,12 @@ def emit(op, inputs, attrs=()):
     return result
 
 
-def to_numpy(node):
+def to_numpy(node: Node) -> np.ndarray:
     """The value of a node as a NumPy array, without a copy where there is none to make."""
     return np.asarray(engine.ready(node))
 
 
-def jax_value(node):
+def jax_value(node: Node) -> Any:
     """The value of a node as a JAX array."""
     value = engine.value(node)
     if isinstance(value, np.ndarray):
@@ -263,7 +332,7 @@ def jax_value(node):
     return value
 
 
-def text(node, how):
+def text(node: Node, how: Callable[[Any], str]) -> str:
     """How a node's value prints."""
     if node.trace is not None and node.trace.parent is not None:
         return "<not run yet>"
@@ -278,12 +347,12 @@ def text(node, how):
     return f"\n{lines}" if "\n" in lines else lines
 
 
-def _platform(value):
+def _platform(value: Any) -> str:
     devices = getattr(value, "devices", None)
     return next(iter(devices())).platform.upper() if callable(devices) else "CPU"
 
 
-def shape_of(value):
+def shape_of(value: Any) -> tuple[int, ...]:
     """The static shape of a Tensor, Variable or array, as a tuple."""
     node = getattr(value, "node", None)
     return node.aval.shape if node is not None else np.shape(value)

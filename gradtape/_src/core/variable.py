@@ -1,22 +1,35 @@
 """`Variable`: a name, a `trainable` flag and the Tensor that it holds now."""
 
+from __future__ import annotations
+
 import itertools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
 
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import node_of, tensor
 from gradtape._src.core.errors import cut, invalid, public
-from gradtape._src.core.op import Op, define
+from gradtape._src.core.op import Kernel, Op, define
 from gradtape._src.core.program import leaf
 from gradtape._src.core.scopes import scoped
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, Reference, Stored, text
+from gradtape._src.core.tensor import EagerTensor, Reference, Stored, Tensor, text
+
+if TYPE_CHECKING:
+    from gradtape._src.core.dtypes import DType
+    from gradtape._src.core.errors import InvalidArgumentError
+    from gradtape._src.core.program import Node
 
 _uid = itertools.count()
-STATE = "an assignment changes state, and state stops gradients: compute with the tensor itself, or keep the new value in a tensor"
+STATE = (
+    "an assignment changes state, and state stops gradients: compute with the tensor itself, or keep the new value in a tensor"
+)
 
 
-def _assigning(type, kernel):
+def _assigning(type: str, kernel: Kernel) -> Op:
     op = define(Op(type, kernel, infer=lambda value, *rest: value))
     op.reason = STATE
     return op
@@ -37,21 +50,60 @@ class Variable(Stored):
     variables are watched by a GradientTape when they are read. An assignment does not change what was read before.
     """
 
-    def __new__(cls, *args, **kwargs):
+    _declared: TensorShape | None
+    _tensor: EagerTensor
+    _name: str
+    _trainable: bool
+    _constraint: Callable[..., Any] | None
+    _uid: int
+    _assigned_in: int | None
+
+    # What `ops/scatter.py` and `ops/operators.py` attach.
+    scatter_update: Callable[..., Any]
+    scatter_add: Callable[..., Any]
+    scatter_sub: Callable[..., Any]
+    scatter_mul: Callable[..., Any]
+    scatter_div: Callable[..., Any]
+    scatter_max: Callable[..., Any]
+    scatter_min: Callable[..., Any]
+    batch_scatter_update: Callable[..., Any]
+    scatter_nd_update: Callable[..., Any]
+    scatter_nd_add: Callable[..., Any]
+    scatter_nd_sub: Callable[..., Any]
+    scatter_nd_max: Callable[..., Any]
+    scatter_nd_min: Callable[..., Any]
+    sparse_read: Callable[..., Any]
+    gather_nd: Callable[..., Any]
+    __iadd__: Callable[..., NoReturn]
+    __isub__: Callable[..., NoReturn]
+    __imul__: Callable[..., NoReturn]
+    __itruediv__: Callable[..., NoReturn]
+    __ipow__: Callable[..., NoReturn]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return object.__new__(ResourceVariable if cls is Variable else cls)
 
     @public
     def __init__(
-        self, initial_value=None, trainable=None, validate_shape=True, caching_device=None, name=None, variable_def=None,
-        dtype=None, import_scope=None, constraint=None, synchronization=None, aggregation=None, shape=None,
-        experimental_enable_variable_lifting=True,
-    ):  # fmt: skip
+        self,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        import_scope: str | None = None,
+        constraint: Callable[..., Any] | None = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        shape: Any = None,
+        experimental_enable_variable_lifting: bool = True,
+    ) -> None:
         if name is not None and not isinstance(name, str):
             raise ValueError(f"The name of a variable must be a string, received {name!r}.")
         if initial_value is None:
-            raise ValueError(
-                "The `initial_value` arg to `tf.Variable` must be specified: a tensor, array, number or function."
-            )
+            raise ValueError("The `initial_value` arg to `tf.Variable` must be specified: a tensor, array, number or function.")
         if callable(initial_value):
             initial_value = initial_value()
         wanted = dtypes.as_dtype(dtype).numpy if dtype is not None else None
@@ -82,17 +134,17 @@ class Variable(Stored):
     # -- what it is
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The name, with TensorFlow's ":0"."""
         return self._name
 
     @property
-    def trainable(self):
+    def trainable(self) -> bool:
         """Whether a tape watches it by itself."""
         return self._trainable
 
     @property
-    def constraint(self):
+    def constraint(self) -> Callable[..., Any] | None:
         """The projection to apply after an update, or None."""
         return self._constraint
 
@@ -102,43 +154,43 @@ class Variable(Stored):
         return self._tensor.node.aval
 
     @property
-    def shape(self):
+    def shape(self) -> TensorShape:
         """The shape, a `TensorShape`; the one given when the variable was made, if extents were left open there."""
         return self._tensor.node.aval.tensor_shape if self._declared is None else self._declared
 
     @property
-    def dtype(self):
+    def dtype(self) -> DType:
         """The type of the elements, a `DType`."""
         return self._tensor.node.aval.type
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """The number of axes."""
         return self._tensor.node.aval.ndim
 
     @property
-    def device(self):
+    def device(self) -> str:
         """The name of the device that holds the values."""
         return self._tensor.device
 
-    def get_shape(self):
+    def get_shape(self) -> TensorShape:
         """The shape, a `TensorShape`."""
         return self.shape
 
     @public
-    def set_shape(self, shape):
+    def set_shape(self, shape: Any) -> None:
         """Check that the shape is compatible with `shape`; ValueError if not."""
         if not self.shape.is_compatible_with(shape):
             raise ValueError(f"Shapes {self.shape} and {TensorShape(shape)} are not compatible")
 
     @public
-    def is_initialized(self, name=None):
+    def is_initialized(self, name: str | None = None) -> Tensor:
         """True: a variable has a value from the start."""
         return tensor(True)
 
     # -- reading
 
-    def read(self):
+    def read(self) -> Node:
         """The node that the variable holds now; noted for the open tapes."""
         node = self._tensor.node
         state = engine.local
@@ -147,66 +199,66 @@ class Variable(Stored):
         return node
 
     @public
-    def read_value(self):
+    def read_value(self) -> Tensor:
         """The value now, a Tensor of its own."""
         node = engine.record(READ, (self.read(),))
         return EagerTensor(node)
 
-    def value(self):
+    def value(self) -> Tensor:
         """The value now, a Tensor."""
         return self.read_value()
 
     @public
-    def numpy(self):
+    def numpy(self) -> Any:
         """The value as a NumPy array."""
         return self._tensor.numpy()
 
     @public
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self._tensor.__array__(dtype)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return bool(self._tensor)
 
-    def __float__(self):
+    def __float__(self) -> float:
         return float(self._tensor)
 
-    def __int__(self):
+    def __int__(self) -> int:
         return int(self._tensor)
 
-    def __complex__(self):
+    def __complex__(self) -> complex:
         return complex(self._tensor)
 
     @public
-    def __index__(self):
+    def __index__(self) -> int:
         return self._tensor.__index__()
 
     @public
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._tensor)
 
     @public
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Tensor]:
         return iter(self.read_value())
 
     @public
-    def __hash__(self):  # `==` compares elements
+    def __hash__(self) -> int:  # `==` compares elements
         raise TypeError(f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self!r})")
 
     __array_priority__ = 100
 
-    def ref(self):
+    def ref(self) -> Reference:
         """A hashable reference to this variable, for use as a key."""
         return Reference(self)
 
-    def experimental_ref(self):
+    def experimental_ref(self) -> Reference:
         """A hashable reference to this variable."""
         return Reference(self)
 
     # -- assigning
 
     @public
-    def assign(self, value, use_locking=False, name=None, read_value=True):
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Give the variable a new value of the same shape and dtype. Returns the variable, if `read_value`."""
         node = self._checked(value, "assign")
         if node.value is None or node.handle is not None or node.trace is not None or not _is_array_like(value):
@@ -214,17 +266,17 @@ class Variable(Stored):
         self._hold(node)
         return self if read_value else None
 
-    def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Add `delta` to the value. Returns the variable, if `read_value`."""
         self._update(ASSIGN_ADD, delta, "assign_add")
         return self if read_value else None
 
-    def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Subtract `delta` from the value. Returns the variable, if `read_value`."""
         self._update(ASSIGN_SUB, delta, "assign_sub")
         return self if read_value else None
 
-    def _update(self, op, delta, how):
+    def _update(self, op: Op, delta: Any, how: str) -> Variable:
         try:
             mine = self._tensor.node
             if delta.__class__ is EagerTensor and delta.node.aval is mine.aval:
@@ -236,7 +288,7 @@ class Variable(Stored):
             cut(error)
             raise
 
-    def _checked(self, value, how):
+    def _checked(self, value: Any, how: str) -> Node:
         mine = self._tensor.node.aval
         node = value.node if type(value) is EagerTensor else node_of(value, mine.dtype)
         if node.aval is mine:
@@ -255,7 +307,7 @@ class Variable(Stored):
             )
         raise invalid_shapes(self._name, how, mine, node.aval)
 
-    def _hold(self, node):
+    def _hold(self, node: Node) -> Variable:
         """Swap in the tensor of `node`."""
         state = engine.local
         trace = state.trace
@@ -269,29 +321,26 @@ class Variable(Stored):
             engine.flush_if_outermost()
         return self
 
-    def _restore(self, tensor):
+    def _restore(self, tensor: EagerTensor) -> None:
         """Go back to what was held before a run that failed."""
         self._tensor = tensor
         self._assigned_in = None
 
     # -- printing and copying
 
-    def __repr__(self):
-        return (
-            f"<tf.Variable '{self._name}' shape={self.shape} dtype={self.dtype.name}, "
-            f"numpy={text(self._tensor.node, repr)}>"
-        )
+    def __repr__(self) -> str:
+        return f"<tf.Variable '{self._name}' shape={self.shape} dtype={self.dtype.name}, numpy={text(self._tensor.node, repr)}>"
 
     __str__ = __repr__
 
-    def __format__(self, spec):
+    def __format__(self, spec: str) -> str:
         return format(self._tensor, spec) if spec else str(self)
 
-    def __copy__(self):
+    def __copy__(self) -> Variable:
         return self
 
     @public
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         copy = Variable(self._tensor, trainable=self._trainable, name=self._name[:-2], shape=self._declared)
         memo[id(self)] = copy
         return copy
@@ -301,7 +350,7 @@ class ResourceVariable(Variable):
     """What `tf.Variable(…)` makes."""
 
 
-def invalid_shapes(name, how, mine, other):
+def invalid_shapes(name: str, how: str, mine: Aval, other: Aval) -> InvalidArgumentError:
     """The error for an update whose shape is not the variable's."""
     return invalid(
         f"{how} on '{name}': cannot update variable with shape {list(mine.shape)} using a Tensor with shape "
@@ -309,5 +358,5 @@ def invalid_shapes(name, how, mine, other):
     )
 
 
-def _is_array_like(value):
+def _is_array_like(value: Any) -> bool:
     return not isinstance(value, (EagerTensor, Variable))

@@ -1,5 +1,7 @@
 """Sums, products, quotients, remainders, roots: element-wise arithmetic, each op with its gradient beside it."""
 
+from typing import Any
+
 import jax.numpy as jnp
 from jax import lax
 
@@ -296,7 +298,7 @@ def _integers(x, y):
     return x.dtype.kind in "iu"
 
 
-_nonzero = {"status": _zero_divisor, "checked": "y", "when": _integers}
+_nonzero: dict[str, Any] = {"status": _zero_divisor, "checked": "y", "when": _integers}
 
 
 @op("FloorDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)

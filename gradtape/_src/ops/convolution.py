@@ -29,6 +29,7 @@ from gradtape._src.ops.window import (
     not_both,
     one_of,
     over_batches,
+    padded,
     paddings,
     sequence,
     spatial_axes,
@@ -111,7 +112,7 @@ def _to_filter(x, dy, shape, ways, data_format):
 def _patches_product(x, dy, shape, ways, spatial, channel):
     """[window · channels, places] × [places, outputs]."""
     x = jnp.transpose(x, (channel, 0, *spatial))
-    patches = jnp.stack(list(views(x, [way._replace(axis=axis) for axis, way in enumerate(ways, 2)])))
+    patches = jnp.stack(list(views(*padded(x, [way._replace(axis=axis) for axis, way in enumerate(ways, 2)]))))
     places = jnp.transpose(dy, (0, *spatial, channel)).reshape(-1, shape[-1])
     return (patches.reshape(cells(ways) * shape[-2], -1) @ places).reshape(shape)
 
@@ -126,7 +127,7 @@ def _group_products(x, dy, shape, ways, channel):
     dy = grouped(dy)
     others = [axis for axis in range(dy.ndim) if axis not in (channel, channel + 1)]
     numbers = (others, others), ([channel], [channel])
-    products = [lax.dot_general(grouped(view), dy, numbers) for view in views(x, ways)]  # [groups, channels, outputs]
+    products = [lax.dot_general(grouped(view), dy, numbers) for view in views(*padded(x, ways))]
     return jnp.swapaxes(jnp.stack(products), 1, 2).reshape(shape)
 
 

@@ -10,7 +10,7 @@ from gradtape._src.ops.array import plain
 from gradtape._src.ops.convolution import conv2d, family, geometry, image_and_filter
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.shapes import FLOATING, require
-from gradtape._src.ops.window import spatial_axes, sweeps, swept, views
+from gradtape._src.ops.window import cells, padded, spatial_axes, sweeps, swept, views
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Kernels. Filters are [*window, channels, multiplier]; output c·multiplier + m comes of channel c.
@@ -24,7 +24,7 @@ def _weighted(images, weights, channel):
 
 def _convolve(x, kernel, ways, data_format):
     _, channel = spatial_axes(data_format)
-    images = views(jnp.repeat(wide(x), kernel.shape[-1], channel), ways)
+    images = views(*padded(jnp.repeat(wide(x), kernel.shape[-1], channel), ways))
     outputs = kernel.shape[-2] * kernel.shape[-1]
     return _weighted(list(images), wide(kernel).reshape(-1, outputs), channel).astype(x.dtype)
 
@@ -38,19 +38,24 @@ def _to_input(kernel, dy, shape, ways, data_format):
     spread = lax.pad(wide(dy), jnp.zeros((), wide(dy).dtype), gaps)
     back = [way._replace(size=way.span, stride=1, low=way.reach - 1 - way.low, out=way.size) for way in ways]
     outputs = dy.shape[channel]
-    dx = _weighted(list(views(spread, back)), lax.rev(wide(kernel).reshape(-1, outputs), [0]), channel)
+    dx = _weighted(list(views(*padded(spread, back))), lax.rev(wide(kernel).reshape(-1, outputs), [0]), channel)
     dx = dx.reshape(*shape[: channel + 1], -1, *shape[channel + 1 :])
     return jnp.sum(dx, channel + 1).astype(dy.dtype)
 
 
 def _to_filter(x, dy, shape, ways, data_format):
-    spatial, channel = spatial_axes(data_format)
-    dy = wide(dy)
-    images = views(jnp.repeat(wide(x), shape[-1], channel), ways)
-    # The sum over one axis first keeps what is in memory small, and the channels, along which it is vectorised, last.
-    sums = jnp.stack([jnp.sum(image * dy, spatial[0], keepdims=True) for image in images])
-    others = [axis + 1 for axis in range(x.ndim) if axis != channel]
-    return jnp.sum(sums, others).reshape(shape).astype(x.dtype)
+    _, channel = spatial_axes(data_format)
+    x, inside = padded(jnp.repeat(wide(x), shape[-1], channel), ways)
+    first, *others = [axis for axis in range(x.ndim - 1) if axis != channel - 1]
+    inside = [way._replace(axis=way.axis - 1) for way in inside]
+
+    def step(total, pair):  # one image at a time, so that the products stay small
+        image, dy = pair
+        sums = jnp.stack([jnp.sum(view * dy, first, keepdims=True) for view in views(image, inside)])
+        return total + jnp.sum(sums, [first + 1, *[axis + 1 for axis in others]]), None
+
+    nothing = jnp.zeros((cells(ways), shape[-2] * shape[-1]), x.dtype)
+    return lax.scan(step, nothing, (x, wide(dy)))[0].reshape(shape).astype(dy.dtype)
 
 
 def _depthwise_aval(input, filter, **attributes):

@@ -297,7 +297,7 @@ def assign_window(variable, index, value, name=None):
     return variable._hold(engine.record(_assign.op, (node, update, *_nodes(begins)), (axes, sizes, strides, shape)))
 
 
-Tensor.__getitem__ = getitem  # type: ignore[misc]
+Tensor.__getitem__ = getitem
 Variable.__getitem__ = getitem_of_variable
 
 

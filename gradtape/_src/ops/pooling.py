@@ -8,6 +8,7 @@ follows the winners.
 import functools
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -95,18 +96,21 @@ def _geometry_of(op):
 # Maxima
 
 
-def _stages(ways):
-    """The window, or if it has many cells a window for each of its axes: the maximum of maxima is the same.
-
-    The last axis comes first, so that of equal elements the first in row-major order wins both ways.
-    """
-    return [ways] if cells(ways) <= MOST_VIEWS else [[way] for way in reversed(ways)]
+def _over_windows(arrays, starts, reduction, ways):
+    """`lax.reduce_window` of an array, or a tuple of them, along `ways`."""
+    rank = jax.tree.leaves(arrays)[0].ndim
+    window, strides, padding, dilation = [1] * rank, [1] * rank, [(0, 0)] * rank, [1] * rank
+    for way in ways:
+        window[way.axis], strides[way.axis], dilation[way.axis] = way.extent, way.stride, way.dilation
+        padding[way.axis] = way.padding
+    return lax.reduce_window(arrays, starts, reduction, window, strides, padding, window_dilation=dilation)
 
 
 def _maximum(x, ways):
-    for stage in _stages(ways):
-        x = functools.reduce(jnp.maximum, views(x, stage, lowest(x.dtype)))
-    return x
+    least = lowest(x.dtype)
+    if cells(ways) > MOST_VIEWS:
+        return _over_windows(x, jnp.asarray(least, x.dtype), lax.max, ways)
+    return functools.reduce(jnp.maximum, views(x, ways, least))
 
 
 def _winners(x, y, ways):
@@ -115,30 +119,60 @@ def _winners(x, y, ways):
 
 def _to_winners(x, y, dy, ways):
     """Each element of `dy`, which is like the maxima `y`, put where its maximum is in `x`."""
-    stages = _stages(ways)
-    inputs = [x]
-    for stage in stages[:-1]:
-        inputs.append(_maximum(inputs[-1], stage))
-    outputs = [*inputs[1:], y]
-    for stage, before, after in reversed(list(zip(stages, inputs, outputs, strict=True))):
+    if cells(ways) > MOST_VIEWS:
+        places, nothing = _flat(_winning_places(x, ways), ways), jnp.zeros_like(_flat(x, ways))
+        rows = lax.broadcasted_iota(jnp.int32, places.shape, 0)
+        return _unflat(nothing.at[rows, places].add(_flat(dy, ways)), x.shape, ways)
 
-        def part(number, winner, dy):
-            return jnp.where(winner == number, dy, jnp.zeros_like(dy))
+    def part(number, winner, dy):
+        return jnp.where(winner == number, dy, jnp.zeros_like(dy))
 
-        dy = unviewed(part, (_winners(before, after, stage), dy), stage, before.shape)
-    return dy
+    return unviewed(part, (_winners(x, y, ways), dy), ways, x.shape)
 
 
-def _of_winners(x, values, ways):
-    """What stands in `values`, which is like `x`, where the maxima are."""
-    for stage in _stages(ways):
-        y = _maximum(x, stage)
-        winner = _winners(x, y, stage)
-        chosen = jnp.zeros(y.shape, values.dtype)
-        for number, view in enumerate(views(values, stage)):
-            chosen = jnp.where(winner == number, view, chosen)
-        x, values = y, chosen
-    return values
+def _of_winners(x, y, values, ways):
+    """What stands in `values`, which is like `x`, where the maxima `y` are."""
+    if cells(ways) > MOST_VIEWS:
+        places = _flat(_winning_places(x, ways), ways)
+        return _unflat(jnp.take_along_axis(_flat(values, ways), places, 1), y.shape, ways)
+    winner, chosen = _winners(x, y, ways), jnp.zeros(y.shape, values.dtype)
+    for number, view in enumerate(views(values, ways)):
+        chosen = jnp.where(winner == number, view, chosen)
+    return chosen
+
+
+# A window of many cells is not taken apart into views, but moved: with each element goes its place.
+
+
+def _winning_places(x, ways):
+    """For each stop of the window, the place of its maximum, counted over the spatial axes in row-major order."""
+    place = jnp.zeros(x.shape, jnp.int32)
+    for way in ways:
+        place = place * way.size + lax.broadcasted_iota(jnp.int32, x.shape, way.axis)
+
+    def better(first, second):
+        (x, i), (y, j) = first, second
+        earlier = j < i
+        second_wins = (y > x) | ((y == x) & earlier) | ((y != y) & ((x == x) | earlier))
+        return jnp.where(second_wins, y, x), jnp.where(second_wins, j, i)
+
+    nothing = jnp.asarray(lowest(x.dtype), x.dtype), jnp.int32(np.iinfo(np.int32).max)
+    return _over_windows((x, place), nothing, better, ways)[1]
+
+
+def _flat(x, ways):
+    """`x` as [batches and channels, spatial places]."""
+    spatial = [way.axis for way in ways]
+    x = jnp.moveaxis(x, spatial, range(x.ndim - len(spatial), x.ndim))
+    return x.reshape(x.shape[0] * x.shape[1], -1)
+
+
+def _unflat(x, shape, ways):
+    """An array of `shape` from what `_flat` made of it."""
+    spatial = [way.axis for way in ways]
+    others = [extent for axis, extent in enumerate(shape) if axis not in spatial]
+    x = x.reshape(*others, *[shape[axis] for axis in spatial])
+    return jnp.moveaxis(x, range(x.ndim - len(spatial), x.ndim), spatial)
 
 
 def _maxima(types, rank):
@@ -157,7 +191,7 @@ def _maxima(types, rank):
     @op(types[2], infer=lambda orig_input, orig_output, grad, **geometry: orig_output, saves="orig_input orig_output")
     def to_output(orig_input, orig_output, grad, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
         ways = _ways(orig_input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations)
-        return _of_winners(orig_input, grad, ways)
+        return _of_winners(orig_input, orig_output, grad, ways)
 
     @gradient(pool)
     def _(op, dy):
@@ -210,7 +244,8 @@ def _max_pool_with_argmax(input, *, ksize, strides, padding, Targmax, include_ba
     ways = _ways(input.shape, **_channels_last(ksize, strides, padding))
     counted = input.shape if include_batch_in_index else input.shape[1:]
     places = lax.iota(Targmax, math.prod(counted)).reshape(counted)
-    return _maximum(input, ways), _of_winners(input, jnp.broadcast_to(places, input.shape), ways)
+    maxima = _maximum(input, ways)
+    return maxima, _of_winners(input, maxima, jnp.broadcast_to(places, input.shape), ways)
 
 
 @gradient(_max_pool_with_argmax)
@@ -248,12 +283,7 @@ def _average(x, ways):
             split += [len(shape) + 1] if way else []
             shape += [way.out, way.extent] if way else [extent]
         return jnp.mean(wider.reshape(shape), split).astype(x.dtype)
-    window, strides, padding, dilation = [1] * x.ndim, [1] * x.ndim, [(0, 0)] * x.ndim, [1] * x.ndim
-    for way in ways:
-        window[way.axis], strides[way.axis], dilation[way.axis] = way.extent, way.stride, way.dilation
-        padding[way.axis] = way.padding
-    zero = jnp.zeros((), wider.dtype)
-    total = lax.reduce_window(wider, zero, lax.add, window, strides, padding, window_dilation=dilation)
+    total = _over_windows(wider, jnp.zeros((), wider.dtype), lax.add, ways)
     return _divided(total, ways).astype(x.dtype)
 
 

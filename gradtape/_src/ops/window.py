@@ -119,7 +119,10 @@ def positions(ways):
 
 
 def views(x, ways, fill=0):
-    """For each cell of the window, what it meets at all its stops: a strided view of `x`, `fill` where it is outside."""
+    """For each cell of the window, what it meets at all its stops: a strided view of `x`, `fill` where it is outside.
+
+    Each view is padded by itself, which costs no memory; products of views are faster on what was `padded` before.
+    """
     for cell in positions(ways):
         start, stop, stride, padding = [0] * x.ndim, list(x.shape), [1] * x.ndim, [(0, 0, 0)] * x.ndim
         for way, i in zip(ways, cell, strict=True):
@@ -130,8 +133,16 @@ def views(x, ways, fill=0):
             stride[way.axis] = way.stride
             padding[way.axis] = first, way.out - end, 0
         view = lax.slice(x, start, stop, stride)
-        # Padding each view takes less memory than padding all of x.
         yield view if all(p == (0, 0, 0) for p in padding) else lax.pad(view, jnp.asarray(fill, x.dtype), padding)
+
+
+def padded(x, ways):
+    """`x` with the zeros that the windows reach into, and without what they do not reach, and the Sweeps over that."""
+    padding = [(0, 0, 0)] * x.ndim
+    for way in ways:
+        padding[way.axis] = (*way.padding, 0)
+    inside = [way._replace(size=way.span + way.reach - 1, low=0) for way in ways]
+    return lax.pad(x, jnp.zeros((), x.dtype), padding), inside
 
 
 def outside_padding(cell, ways, shape):
