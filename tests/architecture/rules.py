@@ -253,9 +253,7 @@ def kernels_state_their_dtypes(source: Source) -> Iterator[str]:
     for call, name in source.calls():
         package, _, function = name.rpartition(".")
         if package == "jax.numpy" and function in CONSTRUCTORS:
-            dtype_given = len(call.args) > CONSTRUCTORS[function] or any(
-                word.arg in ("dtype", None) for word in call.keywords
-            )
+            dtype_given = len(call.args) > CONSTRUCTORS[function] or any(word.arg in ("dtype", None) for word in call.keywords)
             if not dtype_given:
                 yield source.violation(
                     call.lineno, f"jnp.{function} without dtype= takes JAX's default, not the op's; pass dtype="

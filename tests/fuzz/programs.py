@@ -31,7 +31,7 @@ UNARY = (
     ("elu", tf.nn.elu, jax.nn.elu),
     ("atan", tf.atan, jnp.arctan),
     ("x³", lambda x: x**3 / 4.0, lambda x: x**3 / 4.0),
-    ("stop_gradient", lambda x: x + tf.stop_gradient(x), lambda x: x + jax.lax.stop_gradient(x)),
+    ("stop_gradient", lambda x: x + 0.3 * tf.stop_gradient(x), lambda x: x + 0.3 * jax.lax.stop_gradient(x)),
     ("identity", tf.identity, lambda x: x),
     ("clip", lambda x: tf.clip_by_value(x, -0.7, 0.7), lambda x: jnp.clip(x, -0.7, 0.7)),
 )

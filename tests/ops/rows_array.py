@@ -194,8 +194,6 @@ ROWS = (
         (np.int32([2, 1]), np.int32([4, 1, 3])),
         lambda x, y: np.array([4, 2, 3], x.dtype),
         dtypes=("int32", "int64"),
-        errors=(
-            (lambda: tf.broadcast_dynamic_shape([2, 2], [3]), Invalid, r"Incompatible shapes: \[.*2,2\] vs\. \[.*3\]"),
-        ),
+        errors=((lambda: tf.broadcast_dynamic_shape([2, 2], [3]), Invalid, r"Incompatible shapes: \[.*2,2\] vs\. \[.*3\]"),),
     ),
 )

@@ -132,9 +132,7 @@ CONVOLUTIONS = (
             wrong(Invalid, "evenly divisible by filter depth: 3 vs 4", (2, 5, 3), (3, 4, 2), tf.nn.conv1d),
             wrong(Invalid, "input must be 4-dimensional", (2, 5), (3, 4, 2), tf.nn.conv1d),
             wrong(ValueError, "must be 'NWC' or 'NCW'", (2, 5, 3), (3, 3, 2), tf.nn.conv1d, data_format="XX"),
-            wrong(
-                ValueError, "stride should be of length 1, 1 or 3", (2, 5, 3), (3, 3, 2), tf.nn.conv1d, stride=[1, 1]
-            ),
+            wrong(ValueError, "stride should be of length 1, 1 or 3", (2, 5, 3), (3, 3, 2), tf.nn.conv1d, stride=[1, 1]),
         ),
     ),
     Row(
@@ -332,9 +330,7 @@ TRANSPOSED = (
     *[
         Row(
             f"Conv2DBackpropFilter, {what}",
-            lambda x, dy, shape=shape: ops.DENSE[2].to_filter(
-                x, dy, filter_sizes=shape, **ops.geometry(2, 1, "SAME", "NHWC", 1)
-            ),
+            lambda x, dy, shape=shape: ops.DENSE[2].to_filter(x, dy, filter_sizes=shape, **ops.geometry(2, 1, "SAME", "NHWC", 1)),
             (real(2, 3, 2, channels), real(2, 3, 2, shape[-1])),
             to_filter(shape, convolution(1, "SAME")),
             ops=("Conv2DBackpropFilter",),
@@ -348,9 +344,7 @@ TRANSPOSED = (
     ],
     Row(
         "Conv3DBackpropFilterV2",
-        lambda x, dy: ops.DENSE[3].to_filter(
-            x, dy, filter_sizes=(2, 1, 2, 2, 2), **ops.geometry(3, 1, "VALID", "NCDHW", 1)
-        ),
+        lambda x, dy: ops.DENSE[3].to_filter(x, dy, filter_sizes=(2, 1, 2, 2, 2), **ops.geometry(3, 1, "VALID", "NCDHW", 1)),
         (real(1, 2, 2, 2, 3), real(1, 2, 1, 2, 2)),
         to_filter((2, 1, 2, 2, 2), convolution(layout="NCDHW")),
         ops=("Conv3DBackpropFilterV2",),

@@ -205,8 +205,6 @@ ROWS = (
         ops=("UnravelIndex",),
         dtypes=INTEGERS,
         special=((23, [1, 2, 3]),),
-        errors=(
-            (lambda: tf.unravel_index([6], [2, 3]), Invalid, "index is out of bound as with dims.*Op:UnravelIndex"),
-        ),
+        errors=((lambda: tf.unravel_index([6], [2, 3]), Invalid, "index is out of bound as with dims.*Op:UnravelIndex"),),
     ),
 )

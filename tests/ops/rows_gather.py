@@ -245,9 +245,7 @@ ROWS = (
         lambda x, i, u: jnp.asarray(x).at[tuple(i.T)].add(u),
         ops=("TensorScatterAdd",),
         dtypes=REALS,
-        special=(
-            (([1.0, 2.0], np.zeros((0, 1), "int32"), np.zeros(0, "f4")), [1.0, 2.0], ([1.0, 1.0], None, np.zeros(0))),
-        ),
+        special=((([1.0, 2.0], np.zeros((0, 1), "int32"), np.zeros(0, "f4")), [1.0, 2.0], ([1.0, 1.0], None, np.zeros(0))),),
     ),
     Row(
         "tensor_scatter_nd_sub",

@@ -144,11 +144,22 @@ MAXIMA = (
     ),
     Row(
         "max_pool2d, a window of many cells",
-        lambda x: tf.nn.max_pool(x, [9, 8], 1, "SAME"),
-        (distinct(1, 3, 4, 1),),
-        reference("max", (9, 8), 1, "SAME"),
+        lambda x: tf.nn.max_pool(x, [5, 4], [2, 1], "SAME"),
+        (distinct(1, 4, 5, 2),),
+        reference("max", (5, 4), (2, 1), "SAME"),
         ops=("MaxPool",),
-        special=((np.ones([1, 2, 2, 1], "float32"), np.ones([1, 2, 2, 1]), at((1, 2, 2, 1), 4, 0, 0, 0)),),
+        special=((np.ones([1, 3, 3, 1], "float32"), np.ones([1, 2, 3, 1]), at((1, 3, 3, 1), 4, 2, 0, 0, 0, 0, 0, 0, 0)),),
+    ),
+    Row(
+        "max_pool1d, a window of very many cells",
+        lambda x: tf.nn.max_pool1d(x, 17, 3, "SAME"),
+        (distinct(2, 20, 2),),
+        reference("max", 17, 3, "SAME"),
+        ops=("MaxPool",),
+        special=(
+            (np.ones([1, 18, 1], "float32"), np.ones([1, 6, 1]), at((1, 18, 1), 3, 0, 1, 0, 0, 1, 0, 0, 1, *[0] * 9)),
+            ([[[1.0], [NAN], [NAN]]], [[[NAN]]], [[[0], [1], [0]]]),
+        ),
     ),
     Row(
         "max_pool1d",
@@ -172,9 +183,7 @@ MAXIMA = (
         (distinct(1, 2, 2, 3, 2),),
         reference("max", 2, 1),
         ops=("MaxPool3D",),
-        special=(
-            (steps(1, 2, 2, 3, 1), at((1, 1, 1, 2, 1), 3, 3), at((1, 2, 2, 3, 1), 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0)),
-        ),
+        special=((steps(1, 2, 2, 3, 1), at((1, 1, 1, 2, 1), 3, 3), at((1, 2, 2, 3, 1), 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0)),),
         errors=(
             (
                 lambda: tf.nn.max_pool(tf.zeros([1, 5, 5, 5, 3]), 2, 2, [[0, 0], *[[1, 1]] * 3, [0, 0]]),
@@ -380,9 +389,7 @@ MEANS = (
     *[
         Row(
             types[1],
-            lambda dy, rank=rank, geometry=geometry, size=size: pooling.MEANS[rank][1](
-                dy, input_sizes=size, **geometry
-            ),
+            lambda dy, rank=rank, geometry=geometry, size=size: pooling.MEANS[rank][1](dy, input_sizes=size, **geometry),
             (dy,),
             lambda dy, expected=expected, size=size: jax.linear_transpose(expected, jnp.zeros(size, dy.dtype))(dy)[0],
             ops=(types[1],),

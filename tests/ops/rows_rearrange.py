@@ -144,9 +144,7 @@ ROWS = (
         mirrored("symmetric", (2, 1), (0, 3)),
         ops=("MirrorPad",),
         dtypes=EVERY,
-        errors=(
-            (lambda: tf.pad(X, [[3, 1], [3, 2]], "SYMMETRIC"), Invalid, "no greater than .* size: 3, 1 greater than 2"),
-        ),
+        errors=((lambda: tf.pad(X, [[3, 1], [3, 2]], "SYMMETRIC"), Invalid, "no greater than .* size: 3, 1 greater than 2"),),
     ),
     Row(
         "gradient of pad, reflected",
@@ -175,9 +173,7 @@ ROWS = (
             (lambda: tf.reverse(X, [2]), Invalid, r"'axis'\[0\] = 2 is out of valid range \[-2, 1\]"),
         ),
     ),
-    Row(
-        "reverse no axis", lambda x: tf.reverse(x, tf.zeros([0], tf.int32)), (real(2),), lambda x: x, ops=("ReverseV2",)
-    ),
+    Row("reverse no axis", lambda x: tf.reverse(x, tf.zeros([0], tf.int32)), (real(2),), lambda x: x, ops=("ReverseV2",)),
     Row(
         "reverse_sequence",
         lambda x, n: tf.reverse_sequence(x, n, seq_axis=1),

@@ -41,9 +41,7 @@ def of_points(how, combine, points=POINTS, **declared):
 
     op = f"ResourceScatterNd{how.title()}"
     args = (real(3, 2), points, real(*points.shape[:-1], seed=1))
-    return Row(
-        f"nd {how}", call, args, reference, ops=(op,), order=0, dtypes=("float64", "float32", "int32"), **declared
-    )
+    return Row(f"nd {how}", call, args, reference, ops=(op,), order=0, dtypes=("float64", "float32", "int32"), **declared)
 
 
 def put(array, index, updates):

@@ -90,8 +90,6 @@ def test_a_broadcast_cotangent_stays_one(call, shape):
         gradient = tape.gradient(y, x)
     assert gradient.shape == x.shape
     moved = [
-        op.type
-        for op, _, avals, _ in seen
-        if op.type in ("SplitV", "Unpack", "Transpose") and avals[0].size >= x.node.aval.size
+        op.type for op, _, avals, _ in seen if op.type in ("SplitV", "Unpack", "Transpose") and avals[0].size >= x.node.aval.size
     ]
     assert moved == []

@@ -71,9 +71,7 @@ def to_filter(shape, convolve):
 
 def stacked(x, extents, strides, padding, rates, fill):
     """[cells of the window, *stops]: what each cell of a window over all axes meets, by slices of the padded `x`."""
-    pads = (
-        lax.padtype_to_pads(x.shape, reaches(extents, rates), strides, padding) if isinstance(padding, str) else padding
-    )
+    pads = lax.padtype_to_pads(x.shape, reaches(extents, rates), strides, padding) if isinstance(padding, str) else padding
     x = jnp.pad(x, pads, constant_values=fill)
     views = []
     for cell in np.ndindex(*extents):

@@ -110,9 +110,7 @@ def parameters(function):
     rows = []
     for parameter in inspect.signature(target).parameters.values():
         stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
-        rows.append(
-            [stars + parameter.name, None if parameter.default is parameter.empty else written(parameter.default)]
-        )
+        rows.append([stars + parameter.name, None if parameter.default is parameter.empty else written(parameter.default)])
     return [row for row in rows if row[0] not in ("self", "cls")]
 
 

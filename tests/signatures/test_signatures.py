@@ -76,14 +76,10 @@ def test_defaults_are_tensorflows(name):
             continue
         default = received[parameter]
         if expected is None:
-            assert default is inspect.Parameter.empty, (
-                f"`{parameter}` has a default, {default!r}, and TensorFlow's has none"
-            )
+            assert default is inspect.Parameter.empty, f"`{parameter}` has a default, {default!r}, and TensorFlow's has none"
         else:
             assert default is not inspect.Parameter.empty, f"`{parameter}` has no default; TensorFlow's is {expected}"
-            assert same_default(expected, default), (
-                f"`{parameter}` is {default!r} by default; TensorFlow's is {expected}"
-            )
+            assert same_default(expected, default), f"`{parameter}` is {default!r} by default; TensorFlow's is {expected}"
 
 
 @pytest.mark.parametrize("name", PRESENT)

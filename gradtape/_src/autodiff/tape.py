@@ -374,6 +374,8 @@ class GradientTape:
         """The Plan for these gradients, made at first sight; None where user code has to run each time."""
         if not self._segments or any(segment.trace.gradients for segment in self._segments):
             return None
+        if engine.local.trace.overrides is not None:  # the gradient's own ops may be overridden, for an outer tape
+            return None
         places = Places(self._segments)
         key = self._plan_key(places, targets, sources, given, dense)
         plan: Any = key and plans.find(key)

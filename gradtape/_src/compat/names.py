@@ -1,16 +1,20 @@
 """The error for a public name that gradtape does not have."""
 
+from __future__ import annotations
+
 import difflib
 import sys
+from collections.abc import Callable
+from typing import Any
 
 from gradtape._src.core.errors import public
 
 
-def missing(module):
+def missing(module: str) -> Callable[[str], Any]:
     """A module's `__getattr__`: AttributeError that says so, and names what is near."""
 
     @public
-    def __getattr__(name):
+    def __getattr__(name: str) -> Any:
         public = [n for n in dir(sys.modules[module]) if not n.startswith("_")]
         prefix = module.replace("gradtape", "tf", 1)
         near = difflib.get_close_matches(name, public, n=1, cutoff=0.75)

@@ -26,9 +26,7 @@ def extents(shape, what="shape"):
     shape = static_list(shape, what)
     for extent in shape:
         if extent < 0:
-            raise invalid(
-                f"Dimension {extent} must be >= 0: {what} is {plain(shape)}, and an extent cannot be negative."
-            )
+            raise invalid(f"Dimension {extent} must be >= 0: {what} is {plain(shape)}, and an extent cannot be negative.")
     return shape
 
 
@@ -199,13 +197,10 @@ def _resolve(shape, size):
     unknown = [axis for axis, extent in enumerate(shape) if extent < 0]
     for axis in unknown:
         if shape[axis] != -1:
-            raise invalid(
-                f"Size {axis} must be non-negative, not {shape[axis]}: the requested shape is {plain(shape)}."
-            )
+            raise invalid(f"Size {axis} must be non-negative, not {shape[axis]}: the requested shape is {plain(shape)}.")
     if len(unknown) > 1:
         raise invalid(
-            f"Only one input size may be -1, not both {unknown[0]} and {unknown[1]}: the requested shape is "
-            f"{plain(shape)}."
+            f"Only one input size may be -1, not both {unknown[0]} and {unknown[1]}: the requested shape is {plain(shape)}."
         )
     known = math.prod([extent for extent in shape if extent >= 0])
     if (size % known if known else size) != 0:
@@ -256,9 +251,7 @@ def expand_dims(input, axis, name=None):
         raise ValueError("expand_dims needs an axis, received None: give the place of the new axis, 0 for the front.")
     axes = static_list(axis, "axis")
     if len(axes) != 1:
-        raise invalid(
-            f"'dim' must be a tensor with a single value: received axis={axis!r}. Call expand_dims once for each axis."
-        )
+        raise invalid(f"'dim' must be a tensor with a single value: received axis={axis!r}. Call expand_dims once for each axis.")
     return emit(_expand_dims.op, (tensor(input).node,), axes)
 
 

@@ -24,9 +24,7 @@ def _blocks(input, block_shape, paddings):
     for i, (block, (before, after)) in enumerate(zip(block_shape, paddings, strict=True)):
         n = input.shape[1 + i] + before + after
         if block < 1 or before < 0 or after < 0:
-            raise invalid(
-                f"block_shape[{i}]={block} must be at least 1, and paddings[{i}]={[before, after]} not negative."
-            )
+            raise invalid(f"block_shape[{i}]={block} must be at least 1, and paddings[{i}]={[before, after]} not negative.")
         if n % block:
             raise invalid(f"padded_shape[{i}]={n} is not divisible by block_shape[{i}]={block}")
         spatial.append(n // block)
@@ -89,18 +87,14 @@ def _(op, dy):
 
 def _block_shape(block_shape):
     if np.ndim(block_shape) == 0:
-        raise invalid(
-            "block_shape rank should be 1 instead of 0: give a list with a number for each axis. [Op:SpaceToBatchND]"
-        )
+        raise invalid("block_shape rank should be 1 instead of 0: give a list with a number for each axis. [Op:SpaceToBatchND]")
     return static_list(block_shape, "block_shape")
 
 
 @public
 def space_to_batch(input, block_shape, paddings, name=None):
     """Blocks of the axes behind the first (padded by `paddings`), moved into the batch, for dilated convolutions."""
-    return _space_to_batch(
-        tensor(input), block_shape=_block_shape(block_shape), paddings=pairs_of(paddings, "paddings")
-    )
+    return _space_to_batch(tensor(input), block_shape=_block_shape(block_shape), paddings=pairs_of(paddings, "paddings"))
 
 
 space_to_batch_nd = space_to_batch
@@ -119,9 +113,7 @@ def batch_to_space(input, block_shape, crops, name=None):
 def _image(input, block_size, data_format):
     """`(batch, height, width, depth)` of the shape of an image batch; InvalidArgumentError if it is none."""
     if data_format not in ("NHWC", "NCHW"):
-        raise invalid(
-            f'Value for attr \'data_format\' of "{data_format}" is not in the list of allowed values: "NHWC", "NCHW"'
-        )
+        raise invalid(f'Value for attr \'data_format\' of "{data_format}" is not in the list of allowed values: "NHWC", "NCHW"')
     if block_size < 2:
         raise invalid(f"Value for attr 'block_size' of {block_size} must be at least minimum 2")
     if input.ndim != 4:

@@ -47,9 +47,7 @@ def ones_like(input, dtype=None, name=None, layout=None):
 
 def _filled_aval(value, dims):
     if value.ndim:
-        raise invalid(
-            f"value must represent a scalar, got shape {plain(value.shape)}: tf.broadcast_to repeats more than one."
-        )
+        raise invalid(f"value must represent a scalar, got shape {plain(value.shape)}: tf.broadcast_to repeats more than one.")
     return aval(dims, value.dtype)
 
 
@@ -84,9 +82,7 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name
     columns = rows if num_columns is None else static(num_columns, "num_columns")
     extents((rows, columns), "the shape of eye")
     matrix = _eye(rows=rows, columns=columns, dtype=dtypes.as_dtype(dtype).numpy)
-    return (
-        matrix if batch_shape is None else broadcast_to(matrix, (*extents(batch_shape, "batch_shape"), rows, columns))
-    )
+    return matrix if batch_shape is None else broadcast_to(matrix, (*extents(batch_shape, "batch_shape"), rows, columns))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -123,9 +119,7 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
         if bound.ndim:
             raise invalid(f"{what} must be a scalar, not shape {plain(bound.shape)} [Op:Range]")
         if bound.dtype not in _RANGES:
-            raise TypeError(
-                f"range takes int32, int64 and floating-point numbers, received {what} of dtype {bound.dtype.name}."
-            )
+            raise TypeError(f"range takes int32, int64 and floating-point numbers, received {what} of dtype {bound.dtype.name}.")
     numpy_dtype = (dtype or max([bound.dtype for bound in bounds], key=_RANGES.index)).numpy
     first, last, step = [to_numpy(tensor(bound).node).astype(numpy_dtype) for bound in bounds]
     if step == 0:
@@ -191,9 +185,7 @@ def _one_hot(indices, on_value, off_value, *, depth, axis):
     return jnp.where(lax.broadcasted_iota(jnp.int64, shape, axis) == indices, on_value, off_value)
 
 
-not_differentiable(
-    _one_hot, because="its inputs are class numbers: TensorFlow gives on_value and off_value none either"
-)
+not_differentiable(_one_hot, because="its inputs are class numbers: TensorFlow gives on_value and off_value none either")
 
 
 @public

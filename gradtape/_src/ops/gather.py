@@ -143,8 +143,7 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
     for a, (m, n) in enumerate(zip(shape[:batch_dims], indices.aval.shape, strict=False)):
         if m != n:
             raise invalid(
-                f"params.shape[{a}]: {m} should be equal to indices.shape[{a}]: {n}, as batch_dims={batch_dims}. "
-                f"[Op:GatherV2]"
+                f"params.shape[{a}]: {m} should be equal to indices.shape[{a}]: {n}, as batch_dims={batch_dims}. [Op:GatherV2]"
             )
     attrs = (axis, batch_dims, shape[axis])
     check(_gather.op, (node, indices), attrs)

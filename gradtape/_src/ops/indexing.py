@@ -183,12 +183,8 @@ def window(shape, index):
         raise invalid("Multiple ellipses in slice spec not allowed: one `...` stands for all axes that are not named.")
     if consumed > rank:
         if not rank:
-            raise invalid(
-                "Attempting to slice scalar input: a scalar has no axes; only x[...] and x[None] can be taken."
-            )
-        raise invalid(
-            f"Index out of range using input dim {rank}; input has only {rank} dims: {consumed} indices were given."
-        )
+            raise invalid("Attempting to slice scalar input: a scalar has no axes; only x[...] and x[None] can be taken.")
+        raise invalid(f"Index out of range using input dim {rank}; input has only {rank} dims: {consumed} indices were given.")
     axes, sizes, strides, begins, result = [], [], [], [], []
     axis = 0
     for item in index if ellipses else (*index, Ellipsis):
@@ -329,9 +325,7 @@ def slice_(input_, begin, size, name=None):
             if not 0 <= count <= extent - start:
                 raise invalid(f"Expected size[{axis}] in [0, {extent - start}], but got {count}")
         elif not 0 <= count <= extent:
-            raise invalid(
-                f"Expected size[{axis}] in [0, {extent}], but got {count}: where begin is not known, size must be."
-            )
+            raise invalid(f"Expected size[{axis}] in [0, {extent}], but got {count}: where begin is not known, size must be.")
         sizes.append(count)
     axes = tuple([axis for axis, count in enumerate(sizes) if count and count != shape[axis]])
     return emit(_slice.op, (x.node, *_nodes([begins[axis] for axis in axes])), (axes, tuple(sizes)))

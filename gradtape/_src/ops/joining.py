@@ -31,9 +31,7 @@ def _concatenated(*values, axis):
     if first.ndim == 0:
         raise invalid("ConcatOp : Can't concatenate scalars (use tf.stack instead)")
     if not -first.ndim <= axis < first.ndim:
-        raise invalid(
-            f"ConcatOp : Expected concatenating dimensions in the range [{-first.ndim}, {first.ndim}), but got {axis}"
-        )
+        raise invalid(f"ConcatOp : Expected concatenating dimensions in the range [{-first.ndim}, {first.ndim}), but got {axis}")
     axis %= first.ndim
     total = 0
     for i, value in enumerate(values):
@@ -42,9 +40,7 @@ def _concatenated(*values, axis):
             raise invalid(f"ConcatOp : Ranks of all input tensors should match: {shapes}. Reshape or expand_dims them.")
         for a, (m, n) in enumerate(zip(first.shape, value.shape, strict=True)):
             if a != axis and m != n:
-                raise invalid(
-                    f"ConcatOp : Dimension {a} in both shapes must be equal: {shapes}. Only axis {axis} may differ."
-                )
+                raise invalid(f"ConcatOp : Dimension {a} in both shapes must be equal: {shapes}. Only axis {axis} may differ.")
         total += value.shape[axis]
     return aval((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype)
 
@@ -68,10 +64,7 @@ def _pieces(dy, sizes, axis):
     shape = dy.node.aval.shape
     same = source.shape[axis] == 1
     parts = [source] * len(sizes) if same else _split_v(source, size_splits=sizes, axis=axis)
-    return [
-        _broadcast_to(part, shape=(*shape[:axis], size, *shape[axis + 1 :]))
-        for part, size in zip(parts, sizes, strict=True)
-    ]
+    return [_broadcast_to(part, shape=(*shape[:axis], size, *shape[axis + 1 :])) for part, size in zip(parts, sizes, strict=True)]
 
 
 @public
@@ -89,9 +82,7 @@ def concat(values, axis, name="concat"):
 
 def _check_axis(axis, rank):
     if not -rank <= axis < rank:
-        raise invalid(
-            f"-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {axis}: axis names no axis of value."
-        )
+        raise invalid(f"-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {axis}: axis names no axis of value.")
 
 
 def _equal_parts(value, num_split, axis):
@@ -225,9 +216,7 @@ def stack(values, axis=0, name="stack"):
         if axis == 0 or not values:
             return whole
         values = unstack(whole)
-    _check_stack_axis(
-        axis, np.ndim(values[0]) + 1 if not isinstance(values[0], (Tensor, Stored)) else values[0].ndim + 1
-    )
+    _check_stack_axis(axis, np.ndim(values[0]) + 1 if not isinstance(values[0], (Tensor, Stored)) else values[0].ndim + 1)
     return _pack(*values, axis=axis)
 
 
@@ -239,9 +228,7 @@ def parallel_stack(values, name="parallel_stack"):
 
 def _unpacked(value, num, axis):
     if value.shape[axis] != num:
-        raise invalid(
-            f"Input shape axis {axis} must equal {num}, got shape {plain(value.shape)}: leave num out to take all."
-        )
+        raise invalid(f"Input shape axis {axis} must equal {num}, got shape {plain(value.shape)}: leave num out to take all.")
     return (aval((*value.shape[:axis], *value.shape[axis + 1 :]), value.dtype),) * num
 
 

@@ -42,9 +42,7 @@ def _numbers(indices, rank, batch_dims):
 
 def _policy(bad_indices_policy):
     if bad_indices_policy not in ("", "DEFAULT", "ERROR", "IGNORE"):
-        raise ValueError(
-            f"bad_indices_policy must be '', 'DEFAULT', 'ERROR' or 'IGNORE', received {bad_indices_policy!r}."
-        )
+        raise ValueError(f"bad_indices_policy must be '', 'DEFAULT', 'ERROR' or 'IGNORE', received {bad_indices_policy!r}.")
     return bad_indices_policy == "IGNORE"
 
 
@@ -75,8 +73,7 @@ def _points_of(params, indices, batch_dims, shape, ignore):
     _require_points(indices, shape, batch_dims)
     if indices.shape[:batch_dims] != shape[:batch_dims]:
         raise invalid(
-            f"batch_dims={batch_dims} axes of indices {plain(indices.shape)} and params {plain(shape)} must have equal "
-            f"extents."
+            f"batch_dims={batch_dims} axes of indices {plain(indices.shape)} and params {plain(shape)} must have equal extents."
         )
     return aval((*indices.shape[:-1], *shape[batch_dims + indices.shape[-1] :]), params.dtype)
 
@@ -191,9 +188,7 @@ def _scattered(indices, updates, shape, batch_dims=0, ignore=False):
 @public
 def scatter_nd(indices, updates, shape, bad_indices_policy="", name=None):
     """A tensor of `shape`, 0 but for `updates` at the points `indices`; those at the same point are added."""
-    return _checked(
-        _scatter_nd.op, (node_of(indices), node_of(updates)), (extents(shape), 0, _policy(bad_indices_policy))
-    )
+    return _checked(_scatter_nd.op, (node_of(indices), node_of(updates)), (extents(shape), 0, _policy(bad_indices_policy)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

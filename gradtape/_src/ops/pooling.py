@@ -26,7 +26,6 @@ from gradtape._src.ops.shapes import FLOATING, require
 from gradtape._src.ops.window import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
-    MOST_VIEWS,
     cells,
     check_paddings,
     flat_format,
@@ -44,6 +43,7 @@ from gradtape._src.ops.window import (
     winners,
 )
 
+FEW_CELLS = 16  # a window of no more is taken apart into views of the image, one for each cell
 ORDERED = (*FLOATING, "int32", "int64", "uint8", "int16", "int8", "uint16")
 
 
@@ -106,9 +106,46 @@ def _over_windows(arrays, starts, reduction, ways):
     return lax.reduce_window(arrays, starts, reduction, window, strides, padding, window_dilation=dilation)
 
 
+def _stages(ways):
+    """A window of few cells, or else one for each axis: the maximum of maxima is the same.
+
+    The last axis comes first, so that of equal elements the first in row-major order wins in both cases.
+    """
+    return [ways] if cells(ways) <= FEW_CELLS else [[way] for way in reversed(ways)]
+
+
 def _maximum(x, ways):
+    for stage in _stages(ways):
+        x = _best(x, stage)
+    return x
+
+
+def _to_winners(x, y, dy, ways):
+    """Each element of `dy`, which is like the maxima `y`, put where its maximum is in `x`."""
+    stages = _stages(ways)
+    inputs = [x]
+    for stage in stages[:-1]:
+        inputs.append(_best(inputs[-1], stage))
+    for stage, before, after in reversed(list(zip(stages, inputs, [*inputs[1:], y], strict=True))):
+        dy = _put(before, after, dy, stage)
+    return dy
+
+
+def _of_winners(x, values, ways):
+    """What stands in `values`, which is like `x`, where the maxima are."""
+    for stage in _stages(ways):
+        y = _best(x, stage)
+        x, values = y, _pick(x, y, values, stage)
+    return values
+
+
+# The same for one stage. A window of few cells is taken apart into views; one of many is moved: with each element goes
+# its place.
+
+
+def _best(x, ways):
     least = lowest(x.dtype)
-    if cells(ways) > MOST_VIEWS:
+    if cells(ways) > FEW_CELLS:
         return _over_windows(x, jnp.asarray(least, x.dtype), lax.max, ways)
     return functools.reduce(jnp.maximum, views(x, ways, least))
 
@@ -117,9 +154,8 @@ def _winners(x, y, ways):
     return winners(views(x, ways, lowest(x.dtype)), y, ways)
 
 
-def _to_winners(x, y, dy, ways):
-    """Each element of `dy`, which is like the maxima `y`, put where its maximum is in `x`."""
-    if cells(ways) > MOST_VIEWS:
+def _put(x, y, dy, ways):
+    if cells(ways) > FEW_CELLS:
         places, nothing = _flat(_winning_places(x, ways), ways), jnp.zeros_like(_flat(x, ways))
         rows = lax.broadcasted_iota(jnp.int32, places.shape, 0)
         return _unflat(nothing.at[rows, places].add(_flat(dy, ways)), x.shape, ways)
@@ -130,9 +166,8 @@ def _to_winners(x, y, dy, ways):
     return unviewed(part, (_winners(x, y, ways), dy), ways, x.shape)
 
 
-def _of_winners(x, y, values, ways):
-    """What stands in `values`, which is like `x`, where the maxima `y` are."""
-    if cells(ways) > MOST_VIEWS:
+def _pick(x, y, values, ways):
+    if cells(ways) > FEW_CELLS:
         places = _flat(_winning_places(x, ways), ways)
         return _unflat(jnp.take_along_axis(_flat(values, ways), places, 1), y.shape, ways)
     winner, chosen = _winners(x, y, ways), jnp.zeros(y.shape, values.dtype)
@@ -141,11 +176,8 @@ def _of_winners(x, y, values, ways):
     return chosen
 
 
-# A window of many cells is not taken apart into views, but moved: with each element goes its place.
-
-
 def _winning_places(x, ways):
-    """For each stop of the window, the place of its maximum, counted over the spatial axes in row-major order."""
+    """For each stop of the window, the place of its maximum, counted over the axes of `ways` in row-major order."""
     place = jnp.zeros(x.shape, jnp.int32)
     for way in ways:
         place = place * way.size + lax.broadcasted_iota(jnp.int32, x.shape, way.axis)
@@ -161,10 +193,10 @@ def _winning_places(x, ways):
 
 
 def _flat(x, ways):
-    """`x` as [batches and channels, spatial places]."""
+    """`x` as [all other axes, places along `ways`]."""
     spatial = [way.axis for way in ways]
     x = jnp.moveaxis(x, spatial, range(x.ndim - len(spatial), x.ndim))
-    return x.reshape(x.shape[0] * x.shape[1], -1)
+    return x.reshape(math.prod(x.shape[: x.ndim - len(spatial)]), -1)
 
 
 def _unflat(x, shape, ways):
@@ -191,7 +223,7 @@ def _maxima(types, rank):
     @op(types[2], infer=lambda orig_input, orig_output, grad, **geometry: orig_output, saves="orig_input orig_output")
     def to_output(orig_input, orig_output, grad, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
         ways = _ways(orig_input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations)
-        return _of_winners(orig_input, orig_output, grad, ways)
+        return _of_winners(orig_input, grad, ways)
 
     @gradient(pool)
     def _(op, dy):
@@ -244,8 +276,7 @@ def _max_pool_with_argmax(input, *, ksize, strides, padding, Targmax, include_ba
     ways = _ways(input.shape, **_channels_last(ksize, strides, padding))
     counted = input.shape if include_batch_in_index else input.shape[1:]
     places = lax.iota(Targmax, math.prod(counted)).reshape(counted)
-    maxima = _maximum(input, ways)
-    return maxima, _of_winners(input, maxima, jnp.broadcast_to(places, input.shape), ways)
+    return _maximum(input, ways), _of_winners(input, jnp.broadcast_to(places, input.shape), ways)
 
 
 @gradient(_max_pool_with_argmax)

@@ -173,9 +173,7 @@ def pairs_of(paddings, what):
         paddings = paddings.numpy()
     rows = tuple([static_list(row, what) for row in paddings])
     if any(len(row) != 2 for row in rows):
-        raise invalid(
-            f"{what} must be a matrix with 2 columns: {plain([len(row) for row in rows])} columns were given."
-        )
+        raise invalid(f"{what} must be a matrix with 2 columns: {plain([len(row) for row in rows])} columns were given.")
     return rows
 
 
@@ -194,8 +192,7 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
         return _pad_v2(x, _as_tensor(constant_values, x.dtype), paddings=pairs)
     if mode not in ("REFLECT", "SYMMETRIC"):
         raise ValueError(
-            f'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". Received `mode` = '
-            f"{mode}"
+            f'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". Received `mode` = {mode}'
         )
     return _mirror_pad(x, paddings=pairs, mode=mode)
 
@@ -290,8 +287,7 @@ def _rolled(input, shift, axis):
             raise invalid(f"axis {a} is out of range: the input has {input.ndim} dimensions.")
     if shift.ndim > 1 or shift.size != len(axis):
         raise invalid(
-            f"shift and axis must have the same size: received shift of shape {plain(shift.shape)} and {len(axis)} "
-            f"axes."
+            f"shift and axis must have the same size: received shift of shape {plain(shift.shape)} and {len(axis)} axes."
         )
     return input
 
@@ -302,9 +298,7 @@ def _roll(input, shift, *, axis):
         return input
     for a, distance in zip(axis, jnp.reshape(shift, (-1,)), strict=True):
         n = input.shape[a]
-        start = lax.rem(
-            lax.rem(-distance, jnp.array(n, shift.dtype)) + jnp.array(n, shift.dtype), jnp.array(n, shift.dtype)
-        )
+        start = lax.rem(lax.rem(-distance, jnp.array(n, shift.dtype)) + jnp.array(n, shift.dtype), jnp.array(n, shift.dtype))
         input = lax.dynamic_slice_in_dim(jnp.concatenate([input, input], a), start, n, a % input.ndim)
     return input
 

@@ -145,9 +145,7 @@ def batch_scatter_update(self, sparse_delta, use_locking=False, name=None):
     indices = tensor(sparse_delta.indices)
     batch = np.indices(indices.shape[:-1], indices.dtype.as_numpy_dtype)
     leading = np.broadcast_to(np.moveaxis(batch, 0, -1)[..., None, :], (*indices.shape, indices.ndim - 1))
-    return scatter_nd_update(
-        self, concat([host_constant(leading.copy()), expand_dims(indices, -1)], -1), sparse_delta.values
-    )
+    return scatter_nd_update(self, concat([host_constant(leading.copy()), expand_dims(indices, -1)], -1), sparse_delta.values)
 
 
 @public

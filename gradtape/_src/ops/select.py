@@ -166,9 +166,7 @@ def _list_diff(x, y, *, out_idx):
 def _vector(x, what):
     x = tensor(x)
     if x.ndim != 1:
-        raise invalid(
-            f"{what} expects a 1D vector, received shape {plain(x.shape)}: flatten it with tf.reshape(x, [-1])."
-        )
+        raise invalid(f"{what} expects a 1D vector, received shape {plain(x.shape)}: flatten it with tf.reshape(x, [-1]).")
     return x
 
 
