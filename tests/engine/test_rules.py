@@ -148,3 +148,18 @@ def test_cache_is_bounded():
         assert tf.config.cache_info()["programs_held"] <= 5
     finally:
         engine.programs.bound = bound
+
+
+def test_a_check_in_mid_step_runs_only_what_it_looks_at():
+    labels = tf.constant(np.array([[0, 1], [2, 1]]))
+    x = tf.Variable(np.ones((2, 3), np.float32))
+    with tf.GradientTape() as tape:
+        logits = tf.tanh(x * 2.0)
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels[1], logits=logits)
+    assert logits.node.value is None  # the forward pass pends still
+    grad = tape.gradient(losses, x)
+    assert tape._segments == []
+    expected = np.full((2, 3), 1 / 3) - np.eye(3)[[2, 1]]
+    np.testing.assert_allclose(grad.numpy(), expected * 2 * (1 - np.tanh(2.0) ** 2), rtol=1e-4)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="label value of 5"):
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels[1] + 3, logits=logits)

@@ -186,7 +186,10 @@ def check(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
     attributes = dict(zip(made.attributes, attrs, strict=True))
     if made.when is not None and not made.when(*avals, **attributes):
         return
-    arrays = [to_numpy(node) for node, name in zip(nodes, made.parameters, strict=False) if name in made.checked]
+    checked = [node for node, name in zip(nodes, made.parameters, strict=False) if name in made.checked]
+    for node in checked:
+        engine.peek(node)
+    arrays = [to_numpy(node) for node in checked]
     message = made.status(*arrays, **attributes)
     if message:
         raise invalid(f"{message} [Op:{made.type}]")

@@ -253,6 +253,7 @@ def record_ran(op: Op, inputs: tuple[Node, ...], attrs: Attributes, value: Any) 
     holder = leaf(_aval_of(value), value)
     node = record(RAN, (holder, *inputs), (op, attrs))
     node.inputs, node.value = inputs, value
+    local.trace.early.append(node)
     return node
 
 
@@ -317,6 +318,21 @@ def value(node: Node) -> Any:
     if node.value is None:
         _realize(node)
     return node.value
+
+
+def peek(node: Node) -> None:
+    """Give a pending node its value by running what it needs and nothing more; what pends goes on pending.
+
+    For ops that look at a value in mid-step, such as indices or labels. A slice that is not small is left to `value`.
+    """
+    trace = local.trace
+    if node.value is None and node.trace is trace and trace.parent is None:
+        program, positions = slice_trace(trace, [node.index])
+        if program.size <= SMALL:
+            fingerprint = (program.keys, program.parameters, program.outputs)
+            program = programs.find(fingerprint) or programs.keep(fingerprint, program)
+            (node.value,) = execute(program, [_argument(trace.leaves[p]) for p in positions])
+            trace.early.append(node)
 
 
 def ready(node: Node) -> Any:
@@ -474,10 +490,9 @@ def _retire(trace: Trace, outputs: tuple[int, ...], keys: tuple[Key, ...]) -> No
     nodes = trace.nodes
     if trace.tapes:
         trace.inputs = [n.inputs for n in nodes]
-    for index in outputs:
-        node = nodes[index]
+    for node in [*[nodes[index] for index in outputs], *trace.early]:
         node.trace = node.inputs = None
-    trace.assigned = []
+    trace.assigned, trace.early = [], []
     for original, _ in trace.recomputed:
         if original.value is not None:
             original.inputs = None

@@ -94,14 +94,14 @@ class Trace:
 
     `reads` are the variables read under a tape, as `(position, variable, node)`; `gradients` the gradient functions of
     single nodes (`custom_gradient`); `assigned` the variables assigned, with what they held; `recomputed` the nodes that
-    stand here a second time; `tapes` (weakly) the tapes that record here, for which `inputs` outlive the nodes' own;
-    `overrides` maps an op to the one with the gradient that is in force; `parent` is the trace that this one is inside
+    stand here a second time; `early` those that have a value before the trace has run; `tapes` (weakly) the tapes that
+    record here, for which `inputs` outlive the nodes' own; `overrides` maps an op to the one with the gradient that is in force; `parent` is the trace that this one is inside
     of, whose nodes are leaves here; at `limit` nodes the engine looks for a place to cut.
     """
 
     __slots__ = (
-        "__weakref__", "assigned", "gradients", "inputs", "leaf_index", "leaves", "limit", "nodes", "overrides", "parent",
-        "reads", "recomputed", "serial", "tapes",
+        "__weakref__", "assigned", "early", "gradients", "inputs", "leaf_index", "leaves", "limit", "nodes", "overrides",
+        "parent", "reads", "recomputed", "serial", "tapes",
     )  # fmt: skip
     nodes: list[Node]
     leaves: list[Node]
@@ -110,6 +110,7 @@ class Trace:
     gradients: dict[int, Callable[..., Any]]
     assigned: list[tuple[Variable, EagerTensor]]
     recomputed: list[tuple[Node, Node]]
+    early: list[Node]
     tapes: list[ref[Any]]
     inputs: list[Any] | None
     limit: int
@@ -120,7 +121,7 @@ class Trace:
     def __init__(self, limit: int, parent: Trace | None = None, overrides: Callable[[Op], Op] | None = None) -> None:
         self.nodes, self.leaves, self.leaf_index = [], [], {}
         self.reads, self.gradients, self.assigned, self.recomputed, self.tapes = [], {}, [], [], []
-        self.inputs = None
+        self.early, self.inputs = [], None
         self.limit, self.parent, self.overrides, self.serial = limit, parent, overrides, next(_serial)
 
     def reference(self, node: Node) -> int | None:

@@ -22,7 +22,6 @@ from gradtape._src.ops.spread import constant_over, filter_of_constant, input_of
 from gradtape._src.ops.window import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
-    MOST_VIEWS,
     cells,
     check_paddings,
     flat_format,
@@ -39,7 +38,8 @@ from gradtape._src.ops.window import (
     widened,
 )
 
-FEW_CHANNELS = 4  # up to here, the filter's gradient is one product with the patches of the image
+# Up to so many channels and cells of the window, the filter's gradient is one product with the patches of the image.
+FEW_CHANNELS, FEW_CELLS = 4, 64
 GEOMETRY = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ def _to_filter(x, dy, shape, ways, data_format):
     spatial, channel = spatial_axes(data_format)
     if shape[-2] != x.shape[channel]:
         return _group_products(x, dy, shape, ways, channel)
-    if x.shape[channel] <= FEW_CHANNELS and cells(ways) <= MOST_VIEWS and jax.default_backend() == "cpu":
+    if x.shape[channel] <= FEW_CHANNELS and cells(ways) <= FEW_CELLS and jax.default_backend() == "cpu":
         return _patches_product(x, dy, shape, ways, spatial, channel)
     # A convolution of the image with dy, in which batches and channels have changed places.
     return lax.conv_general_dilated(
@@ -265,43 +265,47 @@ def family(types, forward_aval, kernels, in_groups=lambda shape: shape):
         ways = sweeps(input.shape, filter_sizes[:-2], strides, padding, explicit_paddings, data_format, dilations)
         return kernels[2](input, out_backprop, filter_sizes, ways, data_format)
 
-    def geometry_of(op):
+    def attributes_of(op):
         return {name: op.get_attr(name) for name in GEOMETRY}
 
     @gradient(forward)
     def _(op, dy):
         image, kernel = op.inputs
-        shape, filter_shape, geometry = shape_of(image), shape_of(kernel), geometry_of(op)
+        shape, filter_shape, attributes = shape_of(image), shape_of(kernel), attributes_of(op)
         needs_image, needs_kernel = op.needed
-        constant = constant_over(dy, spatial_axes(geometry["data_format"])[0])
-        if constant is not None:
+        dx = dk = None
+        constant = constant_over(dy, spatial_axes(attributes["data_format"])[0])
+        if constant is None:
+            if needs_image:
+                dx = to_input(kernel, dy, input_sizes=shape, **attributes)
+            if needs_kernel:
+                dk = to_filter(image, dy, filter_sizes=filter_shape, **attributes)
+        else:
             dense = in_groups(filter_shape)
-            dx = input_of_constant(_reshape(kernel, shape=dense), constant, shape, geometry) if needs_image else None
-            dk = filter_of_constant(image, constant, dense, geometry) if needs_kernel else None
-            return dx, _reshape(dk, shape=filter_shape) if needs_kernel else None
-        return (
-            to_input(kernel, dy, input_sizes=shape, **geometry) if needs_image else None,
-            to_filter(image, dy, filter_sizes=filter_shape, **geometry) if needs_kernel else None,
-        )
+            if needs_image:
+                dx = input_of_constant(_reshape(kernel, shape=dense), constant, shape, attributes)
+            if needs_kernel:
+                dk = _reshape(filter_of_constant(image, constant, dense, attributes), shape=filter_shape)
+        return dx, dk
 
     @gradient(to_input)
     def _(op, dx):
         kernel, cotangent = op.inputs
-        geometry = geometry_of(op)
+        attributes = attributes_of(op)
         needs_kernel, needs_cotangent = op.needed
         return (
-            to_filter(dx, cotangent, filter_sizes=shape_of(kernel), **geometry) if needs_kernel else None,
-            forward(dx, kernel, **geometry) if needs_cotangent else None,
+            to_filter(dx, cotangent, filter_sizes=shape_of(kernel), **attributes) if needs_kernel else None,
+            forward(dx, kernel, **attributes) if needs_cotangent else None,
         )
 
     @gradient(to_filter)
     def _(op, dk):
         image, cotangent = op.inputs
-        geometry = geometry_of(op)
+        attributes = attributes_of(op)
         needs_image, needs_cotangent = op.needed
         return (
-            to_input(dk, cotangent, input_sizes=shape_of(image), **geometry) if needs_image else None,
-            forward(image, dk, **geometry) if needs_cotangent else None,
+            to_input(dk, cotangent, input_sizes=shape_of(image), **attributes) if needs_image else None,
+            forward(image, dk, **attributes) if needs_cotangent else None,
         )
 
     return Family(forward, to_input, to_filter)
@@ -311,7 +315,8 @@ _types = {
     2: ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
     3: ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
 }
-DENSE = {rank: family(types, partial(_dense_aval, rank), (_convolve, _to_input, _to_filter)) for rank, types in _types.items()}
+_kernels = _convolve, _to_input, _to_filter
+DENSE = {rank: family(types, partial(_dense_aval, rank), _kernels) for rank, types in _types.items()}
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The public functions

@@ -139,8 +139,8 @@ def _of_winners(x, values, ways):
     return values
 
 
-# The same for one stage. A window of few cells is taken apart into views; one of many is moved: with each element goes
-# its place.
+# The same for one stage. A window of few cells is taken apart into views. One of many, which is over one axis, is moved:
+# with each element goes its place.
 
 
 def _best(x, ways):
@@ -156,9 +156,10 @@ def _winners(x, y, ways):
 
 def _put(x, y, dy, ways):
     if cells(ways) > FEW_CELLS:
-        places, nothing = _flat(_winning_places(x, ways), ways), jnp.zeros_like(_flat(x, ways))
-        rows = lax.broadcasted_iota(jnp.int32, places.shape, 0)
-        return _unflat(nothing.at[rows, places].add(_flat(dy, ways)), x.shape, ways)
+        (way,) = ways
+        index = [lax.broadcasted_iota(jnp.int32, y.shape, axis) for axis in range(y.ndim)]
+        index[way.axis] = _winning_places(x, way)
+        return jnp.zeros_like(x).at[tuple(index)].add(dy)
 
     def part(number, winner, dy):
         return jnp.where(winner == number, dy, jnp.zeros_like(dy))
@@ -168,19 +169,16 @@ def _put(x, y, dy, ways):
 
 def _pick(x, y, values, ways):
     if cells(ways) > FEW_CELLS:
-        places = _flat(_winning_places(x, ways), ways)
-        return _unflat(jnp.take_along_axis(_flat(values, ways), places, 1), y.shape, ways)
+        (way,) = ways
+        return jnp.take_along_axis(values, _winning_places(x, way), way.axis)
     winner, chosen = _winners(x, y, ways), jnp.zeros(y.shape, values.dtype)
     for number, view in enumerate(views(values, ways)):
         chosen = jnp.where(winner == number, view, chosen)
     return chosen
 
 
-def _winning_places(x, ways):
-    """For each stop of the window, the place of its maximum, counted over the axes of `ways` in row-major order."""
-    place = jnp.zeros(x.shape, jnp.int32)
-    for way in ways:
-        place = place * way.size + lax.broadcasted_iota(jnp.int32, x.shape, way.axis)
+def _winning_places(x, way):
+    """For each stop of a window over one axis, the place of its first maximum, or NaN, on that axis."""
 
     def better(first, second):
         (x, i), (y, j) = first, second
@@ -188,23 +186,9 @@ def _winning_places(x, ways):
         second_wins = (y > x) | ((y == x) & earlier) | ((y != y) & ((x == x) | earlier))
         return jnp.where(second_wins, y, x), jnp.where(second_wins, j, i)
 
+    places = lax.broadcasted_iota(jnp.int32, x.shape, way.axis)
     nothing = jnp.asarray(lowest(x.dtype), x.dtype), jnp.int32(np.iinfo(np.int32).max)
-    return _over_windows((x, place), nothing, better, ways)[1]
-
-
-def _flat(x, ways):
-    """`x` as [all other axes, places along `ways`]."""
-    spatial = [way.axis for way in ways]
-    x = jnp.moveaxis(x, spatial, range(x.ndim - len(spatial), x.ndim))
-    return x.reshape(math.prod(x.shape[: x.ndim - len(spatial)]), -1)
-
-
-def _unflat(x, shape, ways):
-    """An array of `shape` from what `_flat` made of it."""
-    spatial = [way.axis for way in ways]
-    others = [extent for axis, extent in enumerate(shape) if axis not in spatial]
-    x = x.reshape(*others, *[shape[axis] for axis in spatial])
-    return jnp.moveaxis(x, range(x.ndim - len(spatial), x.ndim), spatial)
+    return _over_windows((x, places), nothing, better, [way])[1]
 
 
 def _maxima(types, rank):

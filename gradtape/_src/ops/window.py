@@ -14,7 +14,6 @@ from gradtape._src.ops.array import plain, reshape
 
 CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 CHANNELS_FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
-MOST_VIEWS = 64  # a window with more cells is not unrolled into a view for each
 
 
 class Sweep(NamedTuple):

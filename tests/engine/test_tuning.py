@@ -1,0 +1,69 @@
+"""Which compiler options a program gets: by what it holds, and only if this jaxlib takes them."""
+
+from unittest import mock
+
+import jax
+import numpy as np
+import pytest
+
+import gradtape as tf
+from gradtape._src.core import engine, tuning
+from gradtape._src.core.aval import aval
+from gradtape._src.core.program import CALL, Program
+from gradtape._src.ops.convolution import DENSE
+
+FLOAT = np.dtype(np.float32)
+IMAGES, FILTERS, RESULT = [aval(shape, FLOAT) for shape in ((1, 3, 3, 2), (2, 2, 2, 1), (1, 2, 2, 1))]
+GEOMETRY = (1, 1, 1, 1), "VALID", (), "NHWC", (1, 1, 1, 1)
+
+CONVOLUTION = Program(((DENSE[2].forward.op, GEOMETRY, -1, -2),), (RESULT,), (IMAGES, FILTERS), (0,))
+CALLED = Program(((CALL, (CONVOLUTION,), -1, -2),), ((RESULT,),), (IMAGES, FILTERS), (0,))
+SINE = Program(((tf.sin.op, (), -1),), (IMAGES,), (IMAGES,), (0,))
+
+
+@pytest.fixture(autouse=True)
+def asked_anew():
+    tuning._accepted.cache_clear()
+    yield
+    tuning._accepted.cache_clear()
+
+
+@pytest.mark.parametrize("program", [CONVOLUTION, CALLED], ids=["convolution", "a call of one"])
+def test_a_convolution_gets_options(program):
+    with mock.patch.object(tuning, "_accepted", return_value=True):
+        assert tuning.options(program) == tuning.OPTIONS
+
+
+def test_what_was_accepted_compiles():
+    options = tuning.options(CONVOLUTION)
+    shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in CONVOLUTION.parameters]
+    assert options in (None, tuning.OPTIONS)
+    assert jax.jit(CONVOLUTION.evaluate, compiler_options=options).lower(*shapes).compile()
+
+
+def test_other_programs_get_none():
+    assert tuning.options(SINE) is None
+
+
+def test_another_platform_gets_none():
+    with mock.patch.object(jax, "default_backend", return_value="gpu"):
+        assert tuning.options(CONVOLUTION) is None
+
+
+@pytest.mark.parametrize(
+    "unknown", [{"xla_cpu_no_such_flag": "1"}, {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_NONE_SUCH"}]
+)
+def test_a_jaxlib_without_the_flag_goes_on(unknown):
+    images, filters = tf.ones([1, 3, 3, 2]), tf.ones([2, 2, 2, 1])
+    with mock.patch.object(tuning, "OPTIONS", unknown):
+        assert tuning.options(CONVOLUTION) is None
+        engine.flush()
+        for _ in range(2):
+            assert tf.nn.conv2d(images, filters, 1, "VALID").numpy().max() == 8.0
+
+
+def test_the_question_is_asked_once():
+    with mock.patch.object(jax, "jit", wraps=jax.jit) as jit:
+        for _ in range(3):
+            tuning.options(CONVOLUTION)
+    assert jit.call_count <= 1
