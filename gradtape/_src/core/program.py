@@ -95,8 +95,9 @@ class Trace:
     `reads` are the variables read under a tape, as `(position, variable, node)`; `gradients` the gradient functions of
     single nodes (`custom_gradient`); `assigned` the variables assigned, with what they held; `recomputed` the nodes that
     stand here a second time; `early` those that have a value before the trace has run; `tapes` (weakly) the tapes that
-    record here, for which `inputs` outlive the nodes' own; `overrides` maps an op to the one with the gradient that is in force; `parent` is the trace that this one is inside
-    of, whose nodes are leaves here; at `limit` nodes the engine looks for a place to cut.
+    record here, for which `inputs` outlive the nodes' own; `overrides` maps an op to the one with the gradient that is in
+    force; `parent` is the trace that this one is inside of, whose nodes are leaves here; at `limit` nodes the engine looks
+    for a place to cut.
     """
 
     __slots__ = (
