@@ -3,7 +3,7 @@
 #   make demo        train a small network on real handwritten digits
 #   make test        the tests                (some of them: make test ARGS="tests/core -k tape")
 #   make test-long   the tests, with many more random programs
-#   make bench       against JAX, PyTorch and TensorFlow, in an environment of their own
+#   make bench       against JAX, PyTorch and TensorFlow, in environments of their own under .bench/
 #   make lint        style, and `make format` mends it
 #   make types       static types
 #   make docs        runs the examples of README.md and docs/, and checks their links
@@ -42,8 +42,8 @@ test: $(VENV)/ready-test
 test-long: $(VENV)/ready-test
 	$(PYTEST) --long $(ARGS)
 
-bench: $(VENV)-bench/ready-bench
-	$(VENV)-bench/bin/python -m benchmarks $(ARGS)
+bench: $(VENV)/ready-test
+	$(BIN)/python -m benchmarks $(ARGS)
 
 lint: $(VENV)/ready-lint
 	$(BIN)/ruff check .
@@ -65,11 +65,7 @@ snapshot: $(VENV)/ready-test
 clean:
 	rm -rf $(VENV) .venv-* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 
-# One stamp per extra. PyTorch's own index has the builds without CUDA, which are a tenth of the size.
-%/ready-bench: pyproject.toml | %/bin/python
-	$*/$(PIP) install -qq --retries 1 --extra-index-url https://download.pytorch.org/whl/cpu -e '.[bench]'
-	@touch $@
-
+# One stamp per extra.
 $(VENV)/ready-%: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/$(PIP) install -qq -e '.[$*]'
 	@touch $@

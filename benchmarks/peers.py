@@ -9,12 +9,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 WORKPLACE = ROOT / ".bench"
 
-# PyTorch's own index has the builds without CUDA, which are a tenth of the size.
+# PyTorch's own index has builds without CUDA, a tenth of the size: name it in PIP_EXTRA_INDEX_URL to have them.
 REQUIREMENTS = {
     "gradtape": [],
     "jax": [],
     "tensorflow": ["tensorflow==2.21.0"],
-    "torch": ["torch==2.13.0", "numpy", "--extra-index-url", "https://download.pytorch.org/whl/cpu"],
+    "torch": ["torch==2.13.0", "numpy"],
 }
 
 

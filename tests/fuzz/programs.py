@@ -76,7 +76,7 @@ def draw(seed):
     inputs = [random.uniform(-1.5, 1.5, SHAPES[random.integers(len(SHAPES))]) for _ in range(random.integers(2, 4))]
     shapes = [x.shape for x in inputs]
     instructions = []
-    for _ in range(random.integers(3, 8)):
+    for _ in range(random.integers(3, 6)):
         instruction, shape = _draw_instruction(random, shapes)
         instructions.append(instruction)
         shapes.append(shape)
