@@ -16,11 +16,6 @@ def run_eagerly(run: bool = True) -> None:
     engine.eager = bool(run)
 
 
-def functions_run_eagerly() -> bool:
-    """Whether ops run at once, each by itself."""
-    return engine.eager
-
-
 @public
 def cache_info() -> dict[str, int]:
     """What the engine did in this process so far, as a dict.

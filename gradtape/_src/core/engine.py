@@ -121,7 +121,10 @@ eager = False  # whether each op runs at once, by itself
 
 
 def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
-    """Append one op to the thread's trace and return its node. `inputs` is a tuple of nodes, `attrs` of structure."""
+    """Append one op to the thread's trace and return its node. `inputs` is a tuple of nodes, `attrs` of structure.
+
+    How an input is referred to is written out for one and for two inputs: a call would cost more than what it does.
+    """
     trace = local.trace
     if trace.overrides is not None:
         op = trace.overrides(op)
