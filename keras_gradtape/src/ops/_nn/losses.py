@@ -1,0 +1,78 @@
+"""Cross-entropies, and encodings of class numbers."""
+
+from keras.src.backend.common import standardize_dtype
+from keras.src.backend.config import epsilon
+
+import gradtape as tf
+from keras_gradtape.src.ops.core import cast, convert_to_tensor
+
+
+def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
+    if sparse:
+        raise ValueError("Unsupported value `sparse=True` with the gradtape backend: it has no sparse tensors.")
+    x = cast(convert_to_tensor(x), "int64")
+    dtype = "float32" if dtype is None else standardize_dtype(dtype)
+    if dtype == "bool":
+        return tf.one_hot(x, num_classes, on_value=True, off_value=False, axis=axis, dtype=dtype)
+    return tf.one_hot(x, num_classes, axis=axis, dtype=dtype)
+
+
+def multi_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
+    x = convert_to_tensor(x)
+    encoded = one_hot(x, num_classes, axis, dtype, sparse)
+    return (tf.reduce_any if encoded.dtype == tf.bool else tf.reduce_max)(encoded, 1 if x.ndim > 1 else 0)
+
+
+def _same_shape(target, output):
+    if target.shape != output.shape:
+        raise ValueError(
+            "Arguments `target` and `output` must have the same shape. "
+            f"Received: target.shape={target.shape}, output.shape={output.shape}"
+        )
+
+
+def _log_probabilities(output, axis):
+    """The logarithm of what sums to 1 along `axis`, kept away from 0 and 1."""
+    output = output / tf.reduce_sum(output, axis, keepdims=True)
+    return tf.math.log(tf.clip_by_value(output, epsilon(), 1.0 - epsilon()))
+
+
+def categorical_crossentropy(target, output, from_logits=False, axis=-1):
+    output = convert_to_tensor(output)
+    target = convert_to_tensor(target, output.dtype)
+    _same_shape(target, output)
+    if not target.ndim:
+        raise ValueError(
+            "Arguments `target` and `output` must be at least rank 1. "
+            f"Received: target.shape={target.shape}, output.shape={output.shape}"
+        )
+    if from_logits:
+        return tf.nn.softmax_cross_entropy_with_logits(target, output, axis)
+    return -tf.reduce_sum(target * _log_probabilities(output, axis), axis)
+
+
+def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
+    target, output = cast(convert_to_tensor(target), "int64"), convert_to_tensor(output)
+    if target.ndim == output.ndim and target.shape[-1] == 1:
+        target = tf.squeeze(target, -1)
+    if not output.ndim:
+        raise ValueError(f"Argument `output` must be at least rank 1. Received: output.shape={output.shape}")
+    if target.shape != output.shape[:-1]:
+        raise ValueError(
+            "Arguments `target` and `output` must have the same shape up until the last dimension: "
+            f"target.shape={target.shape}, output.shape={output.shape}"
+        )
+    # One-hot, as tf.nn.sparse_softmax_cross_entropy_with_logits looks at the labels, which would end the pending program
+    return categorical_crossentropy(
+        tf.one_hot(target, output.shape[axis], axis=axis, dtype=output.dtype), output, from_logits, axis
+    )
+
+
+def binary_crossentropy(target, output, from_logits=False):
+    output = convert_to_tensor(output)
+    target = convert_to_tensor(target, output.dtype)
+    _same_shape(target, output)
+    if from_logits:
+        return tf.nn.sigmoid_cross_entropy_with_logits(target, output)
+    output = tf.clip_by_value(output, epsilon(), 1.0 - epsilon())
+    return -(target * tf.math.log(output) + (1.0 - target) * tf.math.log(1.0 - output))

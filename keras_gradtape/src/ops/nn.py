@@ -1,0 +1,38 @@
+"""The functions of `keras.ops` on networks' layers: what Keras finds as `backend.nn`."""
+
+from keras_gradtape.src.ops._nn.activation import (
+    celu as celu,
+    elu as elu,
+    gelu as gelu,
+    glu as glu,
+    hard_shrink as hard_shrink,
+    hard_sigmoid as hard_sigmoid,
+    hard_silu as hard_silu,
+    hard_tanh as hard_tanh,
+    leaky_relu as leaky_relu,
+    log_sigmoid as log_sigmoid,
+    log_softmax as log_softmax,
+    relu as relu,
+    relu6 as relu6,
+    selu as selu,
+    sigmoid as sigmoid,
+    silu as silu,
+    soft_shrink as soft_shrink,
+    softmax as softmax,
+    softplus as softplus,
+    softsign as softsign,
+    sparse_plus as sparse_plus,
+    sparse_sigmoid as sparse_sigmoid,
+    sparsemax as sparsemax,
+    squareplus as squareplus,
+    tanh as tanh,
+    tanh_shrink as tanh_shrink,
+    threshold as threshold,
+)
+from keras_gradtape.src.ops._nn.losses import (
+    binary_crossentropy as binary_crossentropy,
+    categorical_crossentropy as categorical_crossentropy,
+    multi_hot as multi_hot,
+    one_hot as one_hot,
+    sparse_categorical_crossentropy as sparse_categorical_crossentropy,
+)

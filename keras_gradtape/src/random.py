@@ -1,0 +1,103 @@
+"""Random numbers of the Keras backend: stateless ones, drawn from the two integers of a Keras seed.
+
+The seed is a tensor (a generator's state is a Keras variable), so a compiled step draws anew each time it runs. Numbers
+are drawn by `tf.random.stateless_*`: the same for a seed on every device, and not those of another backend.
+"""
+
+from keras.src.backend.common import standardize_dtype
+from keras.src.backend.config import floatx
+from keras.src.random.seed_generator import SeedGenerator, draw_seed, make_default_seed
+
+import gradtape as tf
+from keras_gradtape.src.ops.core import cast, convert_to_tensor
+
+__all__ = [
+    "SeedGenerator",
+    "beta",
+    "binomial",
+    "categorical",
+    "draw_seed",
+    "dropout",
+    "gamma",
+    "make_default_seed",
+    "normal",
+    "randint",
+    "shuffle",
+    "truncated_normal",
+    "uniform",
+]
+
+
+def _floating(dtype):
+    """`dtype` as a name (floatx for None), and the dtype to draw in: bfloat16 is drawn in float32."""
+    dtype = standardize_dtype(dtype) if dtype is not None else floatx()
+    return dtype, "float32" if dtype == "bfloat16" else dtype
+
+
+def _bound(value, dtype):
+    """A Python number as it is, anything else as a tensor of `dtype`."""
+    return value if isinstance(value, (int, float)) else convert_to_tensor(value, dtype)
+
+
+def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
+    dtype = _floating(dtype)[0]
+    return tf.random.stateless_normal(shape, draw_seed(seed), _bound(mean, dtype), _bound(stddev, dtype), dtype)
+
+
+def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
+    dtype = _floating(dtype)[0]
+    return tf.random.stateless_truncated_normal(shape, draw_seed(seed), _bound(mean, dtype), _bound(stddev, dtype), dtype)
+
+
+def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
+    dtype = _floating(dtype)[0]
+    return tf.random.stateless_uniform(shape, draw_seed(seed), _bound(minval, dtype), _bound(maxval, dtype), dtype)
+
+
+def randint(shape, minval, maxval, dtype="int32", seed=None):
+    dtype = standardize_dtype(dtype)
+    drawn = dtype if dtype in ("int32", "int64") else "int64"
+    numbers = tf.random.stateless_uniform(shape, draw_seed(seed), cast(minval, drawn), cast(maxval, drawn), drawn)
+    return cast(numbers, dtype)
+
+
+def categorical(logits, num_samples, dtype="int32", seed=None):
+    classes = tf.random.stateless_categorical(convert_to_tensor(logits), num_samples, draw_seed(seed), "int32")
+    return cast(classes, dtype)
+
+
+def dropout(inputs, rate, noise_shape=None, seed=None):
+    if rate == 0.0:
+        return inputs
+    inputs = convert_to_tensor(inputs)
+    if rate == 1.0:
+        return tf.zeros_like(inputs)
+    return tf.nn.experimental.stateless_dropout(inputs, rate, draw_seed(seed), noise_shape=noise_shape)
+
+
+def shuffle(x, axis=0, seed=None):
+    x = convert_to_tensor(x)
+    order = tf.random.experimental.stateless_shuffle(tf.range(x.shape[axis]), draw_seed(seed))
+    return tf.gather(x, order, axis=axis)
+
+
+def gamma(shape, alpha, dtype=None, seed=None):
+    dtype, drawn = _floating(dtype)
+    return cast(tf.random.stateless_gamma(shape, draw_seed(seed), convert_to_tensor(alpha, drawn), dtype=drawn), dtype)
+
+
+def binomial(shape, counts, probabilities, dtype=None, seed=None):
+    dtype, drawn = _floating(dtype)
+    counts, probabilities = convert_to_tensor(counts, drawn), convert_to_tensor(probabilities, drawn)
+    return cast(tf.random.stateless_binomial(shape, draw_seed(seed), counts, probabilities, drawn), dtype)
+
+
+def beta(shape, alpha, beta, dtype=None, seed=None):
+    # X / (X + Y) for gamma distributed X and Y, each with a seed of its own
+    dtype, drawn = _floating(dtype)
+    seeds = tf.random.split(draw_seed(seed))
+    x, y = [
+        tf.random.stateless_gamma(shape, seeds[i], convert_to_tensor(parameter, drawn), dtype=drawn)
+        for i, parameter in enumerate((alpha, beta))
+    ]
+    return cast(x / (x + y), dtype)
