@@ -129,11 +129,16 @@ def reverse(entries: Sequence[Entry], active: Mapping[Node, int], cotangents: Ma
         needed = tuple([active.get(source, position + 1) <= position for source in entry.inputs])
         if True not in needed:
             continue
+        trace = engine.local.trace
+        first = len(trace.nodes)
         for source, need, result in zip(entry.inputs, needed, apply_rule(entry, needed, cotangent, elements), strict=True):
             if need and result is not None:
                 if node.op.broadcasting:
                     result = unbroadcast(result, source.aval.shape)
                 received.setdefault(source, []).append(result)
+        if trace.parent is not None:  # a gradient that becomes a Program: each of its ops belongs to a line of the user's
+            for derived in trace.nodes[first:]:
+                derived.code, derived.offset = node.code, node.offset
     for node, contributions in received.items():
         total[node] = summed(contributions)
     return total

@@ -128,7 +128,8 @@ def join(choice: Node, bodies: Sequence[Body], op: Op, names: Sequence[str]) -> 
         following = iter(range(len(body.program.outputs), len(whole.outputs)))
         order = [results + mine.index(key) if key in mine else next(following) for key in written]
         outputs = [*whole.outputs[:results], *[whole.outputs[i] for i in order]]
-        programs.append(engine.intern(Program(whole.keys, whole.avals, whole.parameters, tuple(outputs), whole.constants)))
+        chosen = Program(whole.keys, whole.avals, whole.parameters, tuple(outputs), whole.constants, whole.lines)
+        programs.append(engine.intern(chosen))
     nodes = _record(choice, programs, inputs, op)
     count = len(nodes) - len(written)
     for variable, node in zip(written.values(), nodes[count:], strict=True):

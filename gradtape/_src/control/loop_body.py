@@ -74,7 +74,7 @@ class Loop:
 
 def _ordered(program: Program, order: Sequence[int]) -> Program:
     outputs = tuple([program.outputs[i] for i in order])
-    return engine.intern(Program(program.keys, program.avals, program.parameters, outputs, program.constants))
+    return engine.intern(Program(program.keys, program.avals, program.parameters, outputs, program.constants, program.lines))
 
 
 def trace_body(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gradtape._src.core import engine
 from gradtape._src.core.aval import Aval
-from gradtape._src.core.program import ELEMENT, Key, Program
+from gradtape._src.core.program import ELEMENT, Key, Line, Program
 
 
 def rewired(program: Program, places: Sequence[int], parameters: Sequence[Aval], outputs: Sequence[int] = ()) -> Program:
@@ -23,7 +23,7 @@ def rewired(program: Program, places: Sequence[int], parameters: Sequence[Aval],
     keys = tuple([(*key[:2], *map(moved, key[2:])) for key in program.keys])
     given = (*map(moved, program.outputs), *[-1 - place for place in outputs])
     constants = program.parameters[count:]
-    return engine.intern(Program(keys, program.avals, (*parameters, *constants), given, program.constants))
+    return engine.intern(Program(keys, program.avals, (*parameters, *constants), given, program.constants, program.lines))
 
 
 def selected(program: Program, outputs: Sequence[int]) -> Program:
@@ -44,6 +44,10 @@ def _needed(keys: Sequence[Key], references: Sequence[int]) -> list[int]:
     return kept
 
 
+def _lines(program: Program, kept: Sequence[int]) -> tuple[Line, ...]:
+    return tuple([program.lines[i] for i in kept]) if program.lines else ((None, 0),) * len(kept)
+
+
 def _renumbered(
     program: Program, kept: Sequence[int], outputs: Sequence[int], parameters: Sequence[Aval], replaced: dict[int, int]
 ) -> Program:
@@ -52,7 +56,7 @@ def _renumbered(
     keys = tuple([(*program.keys[i][:2], *[number[r] for r in program.keys[i][2:]]) for i in kept])
     avals = tuple([program.avals[i] for i in kept])
     given = tuple([number[r] for r in outputs])
-    return engine.intern(Program(keys, avals, tuple(parameters), given, program.constants))
+    return engine.intern(Program(keys, avals, tuple(parameters), given, program.constants, _lines(program, kept)))
 
 
 def linearized(program: Program, derived: Program, held: set[int]) -> tuple[Program, Program, list[int]]:
@@ -120,7 +124,8 @@ def _with_residuals(derived: Program, kept: list[int], residuals: list[Aval], re
     keys = tuple([(*derived.keys[i][:2], *[number[r] for r in derived.keys[i][2:]]) for i in kept])
     avals = tuple([derived.avals[i] for i in kept])
     parameters = (*derived.parameters[:count], *residuals, *constants)
-    return engine.intern(Program(keys, avals, parameters, tuple([number[r] for r in derived.outputs]), derived.constants))
+    outputs = tuple([number[r] for r in derived.outputs])
+    return engine.intern(Program(keys, avals, parameters, outputs, derived.constants, _lines(derived, kept)))
 
 
 def _forward(program: Program, derived: Program, residuals: list[int], count: int) -> Program:
@@ -141,4 +146,5 @@ def _forward(program: Program, derived: Program, residuals: list[int], count: in
     avals = (*program.avals, *[derived.avals[i] for i in kept])
     parameters = (*program.parameters, *derived.parameters[extra:])
     outputs = (*program.outputs, *map(moved, residuals))
-    return engine.intern(Program(keys, avals, parameters, outputs, (*program.constants, *derived.constants)))
+    lines = (*_lines(program, range(len(program.keys))), *_lines(derived, kept))
+    return engine.intern(Program(keys, avals, parameters, outputs, (*program.constants, *derived.constants), lines))

@@ -874,6 +874,7 @@ def close(trace: Trace, outputs: Sequence[Node], parameters: Sequence[Node], eff
         tuple([n.aval for n in (*parameters, *constants)]),
         tuple([renumbered[r] for r in references]),
         tuple([np.asarray(value(n)) for n in constants]),
+        tuple([(trace.nodes[i].code, trace.nodes[i].offset) for i in kept]),
     )
 
 
@@ -883,9 +884,11 @@ def call(program: Program, inputs: tuple[Node, ...], op: Op = CALL) -> list[Node
 
 
 def inline(program: Program, inputs: Sequence[Node]) -> list[Node]:
-    """Record the ops of `program` one by one, on nodes; returns the nodes of its outputs."""
+    """Record the ops of `program` one by one, on nodes and at their lines; returns the nodes of its outputs."""
     leaves = [*inputs, *[constant(c) for c in program.constants]]
     nodes: list[Node] = []
     for op, attrs, *references in program.keys:
         nodes.append(record(op, tuple([nodes[r] if r >= 0 else leaves[-1 - r] for r in references]), attrs))
+    for node, line in zip(nodes, program.lines, strict=False):
+        node.code, node.offset = line
     return [nodes[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 Key = tuple[Any, ...]  # (Op, Attributes, *int)
+Line = tuple[Any, int]  # (the user's code object or None, the offset of an instruction in it)
 
 
 class Node:
@@ -193,7 +194,8 @@ def _bytes(value: Any) -> int:
 class Program:
     """A closed computation: keys, the Avals of its parameters and its outputs. Immutable; compared by identity.
 
-    The last parameters are `constants`: values that are part of the program. `effects` says that it does something
+    The last parameters are `constants`: values that are part of the program. `lines` are the user's lines that the keys
+    were recorded at (of a gradient: the line of the op that it belongs to); empty where that is not known. `effects` says that it does something
     besides giving values, `loops` that it has branches or loops in it, which are compiled as a whole, `endless` that one of
     those may never end.
     """
@@ -208,6 +210,7 @@ class Program:
         "effects",
         "endless",
         "keys",
+        "lines",
         "loops",
         "outputs",
         "parameters",
@@ -219,6 +222,7 @@ class Program:
     parameters: tuple[Aval, ...]
     outputs: tuple[int, ...]
     constants: tuple[np.ndarray, ...]
+    lines: tuple[Line, ...]
     size: int
     bytes: int
     compiled: Any
@@ -235,9 +239,10 @@ class Program:
         parameters: tuple[Aval, ...],
         outputs: tuple[int, ...],
         constants: tuple[np.ndarray, ...] = (),
+        lines: tuple[Line, ...] = (),
     ) -> None:
         self.keys, self.avals, self.parameters, self.outputs = keys, avals, parameters, outputs
-        self.constants = constants
+        self.constants, self.lines = constants, lines
         self.size = sum([key[1][0].size if key[1] and type(key[1][0]) is Program else 1 for key in keys])
         self.bytes = sum([_bytes(a) for a in avals])
         self.effects = any(effectful(key) for key in keys)
@@ -293,7 +298,8 @@ def slice_trace(trace: Trace, outputs: Sequence[int]) -> tuple[Program, tuple[in
     sliced = tuple([(*keys[i][:2], *[renumbered[r] for r in keys[i][2:]]) for i in kept])
     avals = tuple([trace.nodes[i].aval for i in kept])
     parameters = tuple([trace.leaves[p].aval for p in positions])
-    return Program(sliced, avals, parameters, tuple([renumbered[i] for i in outputs])), positions
+    lines = tuple([(trace.nodes[i].code, trace.nodes[i].offset) for i in kept])
+    return Program(sliced, avals, parameters, tuple([renumbered[i] for i in outputs]), (), lines), positions
 
 
 def verify(program: Program) -> None:
