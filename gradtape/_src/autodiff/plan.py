@@ -77,15 +77,19 @@ class Plan:
     def __init__(self, program: Program, places: list[Place], layout: list[Any]) -> None:
         self.program, self.places, self.layout = program, places, layout
 
-    def apply(self, traces: Sequence[Trace], given: Sequence[Any], vectorized: bool = False) -> list[Any]:
-        """Append one call node; returns the gradients. `vectorized`: for output gradients that are stacked."""
+    def inputs(self, traces: Sequence[Trace]) -> list[Node]:
+        """The nodes of the forward pass that the gradient Program takes."""
+        return [traces[n].nodes[r] if r >= 0 else traces[n].leaves[-1 - r] for n, r in self.places]
+
+    def apply(self, traces: Sequence[Trace], given: Sequence[Any], vectorized: bool = False, chunk: int = 0) -> list[Any]:
+        """Append one call node; returns the gradients. `vectorized`: for output gradients that are stacked, `chunk` at once."""
         if not self.program.outputs:
             return [None] * len(self.layout)
-        inputs = [d.node for d in given if d is not None]
-        inputs += [traces[n].nodes[r] if r >= 0 else traces[n].leaves[-1 - r] for n, r in self.places]
+        inputs = [*[d.node for d in given if d is not None], *self.inputs(traces)]
         if vectorized:
             shared = len(self.places)
-            outputs = call_vectorized(self.program, inputs, [True] * (len(inputs) - shared) + [False] * shared)
+            mapped = [True] * (len(inputs) - shared) + [False] * shared
+            outputs = call_vectorized(self.program, inputs, mapped, chunk)
         else:
             outputs = engine.call(self.program, tuple(inputs))
         results: list[Any] = []

@@ -11,9 +11,10 @@ from typing import Any
 from weakref import ref
 
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, reverse, summed
+from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.plan import Places, Plan, residual_set, stand_ins
 from gradtape._src.core import engine, journal, nest
-from gradtape._src.core.aval import aval
+from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import cut, public
@@ -94,6 +95,7 @@ class GradientTape:
         self._active: set[Node] = set()  # nodes of traces that ran, which depend on what is watched
         self._recording = self._used = self._paused = False
         self._entered = False
+        self._record = journal.Taped(self._persistent, self._watch_accessed)
 
     # -- recording
 
@@ -119,7 +121,9 @@ class GradientTape:
         self._used = False
         state.tapes.append(ref(self))
         self._begin(state.trace)
-        journal.note("tape opened", id(self))
+        if self._record.consumed is not None:
+            self._record = journal.Taped(self._persistent, self._watch_accessed)
+        journal.tapes.append(self._record)
 
     def __exit__(self, kind: object, value: Any, traceback: object) -> None:
         if self._recording:
@@ -131,7 +135,16 @@ class GradientTape:
         self._recording = False
         state = engine.local
         state.tapes = [t for t in state.tapes if (tape := t()) is not None and tape is not self]
-        journal.note("tape closed", id(self))
+        self._note()
+
+    def _note(self) -> None:
+        """Tell the journal what this tape holds now."""
+        record, segments = self._record, self._segments
+        record.segments = [(s.trace.serial, s.start, len(s.trace.nodes) if s.stop is None else s.stop) for s in segments]
+        record.watches = [
+            (journal.origin_of(node), (segments[number].trace.serial, at), None if variable is None else variable._uid)
+            for number, at, node, variable in self._watches
+        ]
 
     def _begin(self, trace: Trace) -> None:
         self._segments.append(Segment(trace))
@@ -177,6 +190,9 @@ class GradientTape:
         """Forget what was recorded, and go on as after `with`; ValueError if the tape is not recording."""
         if not self._recording:
             raise ValueError("The tape is not recording: reset() goes on recording, so call it inside of the tape's context.")
+        self._note()
+        self._record.forgotten = journal.user_line()
+        self._record = self._record.next()
         self._segments, self._watches, self._variables, self._used, self._active = [], [], [], False, set()
         if not self._paused:
             self._begin(engine.local.trace)
@@ -222,14 +238,17 @@ class GradientTape:
         """
         try:
             zero = unconnected_gradients is not NONE and _unconnected(unconnected_gradients) is not NONE
-            self._ask()
+            self._ask(target, sources)
             flat_targets, grads_given = self._targets(target, output_gradients)
             flat_sources, pack = _sources(sources)
+            asked = self._asked(flat_targets, flat_sources)
             results = self._differentiate(flat_targets, flat_sources, grads_given)
             if None in results:
                 results = _with_identities(flat_targets, flat_sources, grads_given, results)
+            asked.answered(engine.local.trace, results)
             self._answered()
-            journal.note("gradient", id(self), len(flat_targets), len(flat_sources))
+            if None in results:
+                missing(self, target, flat_sources, results)
             if zero:
                 pairs = zip(flat_sources, results, strict=True)
                 results = [zeros(s.shape, s.dtype) if r is None else r for s, r in pairs]
@@ -240,9 +259,11 @@ class GradientTape:
             cut(error)
             raise
 
-    def _ask(self) -> None:
+    def _ask(self, target: Any = None, sources: Any = None) -> None:
         """Before gradients are computed: a tape that is not persistent can be asked once, and stops recording."""
         if not self._segments and (self._used or not self._entered):
+            stored = [[x for x in nest.flatten(given) if isinstance(x, (Tensor, Variable))] for given in (target, sources)]
+            self._asked(*stored).refused = True
             raise RuntimeError(
                 "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians). Use "
                 "tf.GradientTape(persistent=True) to ask more than once."
@@ -253,10 +274,28 @@ class GradientTape:
             else:
                 logger.debug("gradient of a persistent tape asked inside its context: the gradient's ops are recorded too")
 
+    def _asked(self, targets: Sequence[Source], sources: Sequence[Source]) -> journal.Asked:
+        """Tell the journal that gradients are asked for."""
+        if self._recording:
+            self._note()
+        asked = journal.Asked(
+            self._record,
+            [journal.origin_of(self._target_node(t)) for t in targets],
+            [
+                (s._uid, journal.origin_of(s._tensor.node)) if isinstance(s, Variable) else (None, journal.origin_of(s.node))
+                for s in sources
+            ],
+            engine.local.trace,
+        )
+        journal.calls.append(asked)
+        return asked
+
     def _answered(self) -> None:
         """Gradients were computed: a tape that is not persistent lets go of its record."""
         if not self._persistent:
             self._used = True
+            if self._record.consumed is None and journal.calls:
+                self._record.consumed = journal.calls[-1].line
             if self._watch_accessed:  # watched_variables() is still answered
                 for segment in self._segments:
                     reads = segment.trace.reads[segment.first_read : segment.reads]
@@ -504,27 +543,47 @@ class GradientTape:
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
+        chunk_size: int | None = None,
+        mode: str | None = None,
     ) -> Any:
-        """The Jacobian of `target` (one tensor) with respect to each of `sources`: shape target.shape + source.shape.
+        """The Jacobian of `target` with respect to each of `sources`: shape target.shape + source.shape.
 
-        All rows are one vectorised call. A source that `target` does not depend on gives None, or zeros with "zero".
+        `target`: a tensor, or a nest of them, which gives a nest of such results. All rows are one vectorised call, or all
+        columns where the sources have fewer elements than the target; `mode` "reverse" or "forward" decides that.
+        `chunk_size`: so many rows (columns) at a time, which takes less memory. ResourceExhaustedError with a chunk size
+        that fits, before anything is allocated, where all at once would not. A source that a target does not depend on
+        gives None, or zeros with "zero".
+
+        >>> x = tf.constant([1.0, 2.0])
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> tape.jacobian(y, x).numpy().tolist()
+        [[2.0, 0.0], [0.0, 4.0]]
         """
         unconnected = _unconnected(unconnected_gradients)
         self._check_row_by_row("jacobian", experimental_use_pfor)
+        rows = Rows(mode, chunk_size)
         flat_sources, pack = _sources(sources)
-        (target,), _ = self._targets(target, None)
-        count = target.node.aval.size if isinstance(target, Tensor) else target.aval.size
-        extents = tuple(target.shape)
-        seeds = reshape(eye(count, dtype=target.dtype), (count, *extents))
-        rows = self._rows(target, flat_sources, seeds)
-        results = []
-        for source, row in zip(flat_sources, rows, strict=True):
-            shape = (*extents, *source.shape)
-            if row is None:
-                results.append(zeros(shape, source.dtype) if unconnected is not NONE else None)
-            else:
-                results.append(reshape(row, shape))
-        return pack(results)
+        targets, _ = self._targets(target, None)
+        self._ask()
+        packed = []
+        for one in targets:
+            results = self._jacobians(one, flat_sources, rows)
+            if unconnected is not NONE:
+                pairs = zip(flat_sources, results, strict=True)
+                results = [zeros((*one.shape, *s.shape), s.dtype) if r is None else r for s, r in pairs]
+            packed.append(pack(results))
+        self._answered()
+        return packed[0] if isinstance(target, (Tensor, Variable)) else nest.pack_sequence_as(target, packed)
+
+    def _jacobians(self, target: Source, sources: Sequence[Source], rows: Rows) -> list[Tensor | None]:
+        of = target.node.aval if isinstance(target, Tensor) else target.aval
+        plan = self._plan([target], sources, [_one_of(of)], dense=True)
+        if plan is not None:
+            return rows.jacobians(plan, [segment.trace for segment in self._segments], of)
+        seeds = reshape(eye(of.size, dtype=of.type), (of.size, *of.shape))
+        return [None if r is None else reshape(r, (*of.shape, *r.shape[1:])) for r in self._row_by_row(target, sources, seeds)]
 
     @public
     def batch_jacobian(
@@ -534,13 +593,16 @@ class GradientTape:
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
+        chunk_size: int | None = None,
     ) -> Tensor:
         """The Jacobian of each row of `target` with respect to the same row of `source`: [batch, …target, …source].
 
-        Row i of `target` must depend on row i of `source` only. An unconnected target gives zeros.
+        Row i of `target` must depend on row i of `source` only. An unconnected target gives zeros. `chunk_size`: so many
+        elements of a row at a time, which takes less memory.
         """
         _unconnected(unconnected_gradients)
         self._check_row_by_row("batch_jacobian", experimental_use_pfor)
+        rows = Rows("reverse", chunk_size)
         source = _as_source(source)
         (target,), _ = self._targets(target, None)
         for name, ranked in (("target", target), ("source", source)):
@@ -557,12 +619,19 @@ class GradientTape:
         batch, *rest = target.shape
         count = math.prod(rest)
         seeds = reshape(eye(count, dtype=target.dtype), (count, 1, *rest))
-        (rows,) = self._rows(target, [source], broadcast_to(seeds, (count, batch, *rest)))
+        seeds = broadcast_to(seeds, (count, batch, *rest))
+        self._ask()
+        plan = self._plan([target], [source], [_one_of(aval((batch, *rest), target.dtype.numpy))], dense=True)
+        if plan is None:
+            (stacked,) = self._row_by_row(target, [source], seeds)
+        else:
+            (stacked,) = rows.apply(plan, [segment.trace for segment in self._segments], seeds)
+        self._answered()
         shape = (batch, *rest, *source.shape[1:])
-        if rows is None:
+        if stacked is None:
             return zeros(shape, source.dtype)
         axes = (1, 0, *range(2, source.ndim + 1))
-        return reshape(transpose(rows, axes), shape)
+        return reshape(transpose(stacked, axes), shape)
 
     def _check_row_by_row(self, method: str, vectorized: bool) -> None:
         if not vectorized and not self._persistent:
@@ -571,24 +640,29 @@ class GradientTape:
                 "Leave experimental_use_pfor at True: all rows are then one call."
             )
 
-    def _rows(self, target: Source, sources: Sequence[Source], seeds: Tensor) -> list[Any]:
-        """The gradients of `target` for each of `seeds` (stacked output gradients), stacked; used by the Jacobians."""
-        self._ask()
-        one = EagerTensor(leaf(aval(tuple(seeds.shape[1:]), seeds.dtype.numpy), None))
-        plan = self._plan([target], sources, [one], dense=True)
-        if plan is None:
-            rows = [self._walk([target], sources, [seed]) for seed in unstack(seeds)]
-            results = [None if any(r is None for r in column) else stack(column) for column in zip(*rows, strict=True)]
-        else:
-            results = plan.apply([segment.trace for segment in self._segments], [seeds], vectorized=True)
-        self._answered()
-        return results
+    def _row_by_row(self, target: Source, sources: Sequence[Source], seeds: Tensor) -> list[Any]:
+        """The gradients of `target` for each of `seeds`, stacked, where user code has to run for each row."""
+        rows = [[_dense(d) for d in self._walk([target], sources, [seed])] for seed in unstack(seeds)]
+        return [None if any(r is None for r in column) else stack(column) for column in zip(*rows, strict=True)]
+
+
+def _dense(d: Any) -> Any:
+    return d.to_dense() if isinstance(d, IndexedSlices) else d
+
+
+def _one_of(of: Aval) -> EagerTensor:
+    """A symbol for one output gradient."""
+    return EagerTensor(leaf(of, None))
+
+
+def missing(tape: GradientTape, target: Any, sources: Sequence[Source], results: Sequence[Any]) -> None:
+    """Called where gradients are None; the explainer, on a floor above, puts its own here."""
 
 
 class _Paused:
     """The context of `stop_recording`."""
 
-    __slots__ = ("_tape",)
+    __slots__ = ("_since", "_tape")
 
     def __init__(self, tape: GradientTape) -> None:
         if not tape._recording:
@@ -602,12 +676,14 @@ class _Paused:
         tape._segments[-1].end()
         tape._paused = True
         state = engine.local
+        self._since = journal.moment(state.trace)
         state.tapes = [t for t in state.tapes if t() is not tape]
 
     def __exit__(self, kind: object, value: Any, traceback: object) -> None:
         tape = self._tape
         tape._paused = False
         state = engine.local
+        tape._record.paused.append((self._since, journal.moment(state.trace)))
         state.tapes.append(ref(tape))
         tape._begin(state.trace)
 

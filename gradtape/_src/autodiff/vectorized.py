@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+from jax import lax
 
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.products import Product, products_of, summed_products
@@ -17,11 +18,19 @@ from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.ops.reduction import reduce_sum
 
 
-def _kernel(*arguments: Any, program: Program, mapped: tuple[bool, ...]) -> tuple[Any, ...]:
-    return jax.vmap(program.evaluate, in_axes=tuple([0 if m else None for m in mapped]))(*arguments)
+def _kernel(*arguments: Any, program: Program, mapped: tuple[bool, ...], chunk: int) -> tuple[Any, ...]:
+    if not chunk:
+        return jax.vmap(program.evaluate, in_axes=tuple([0 if m else None for m in mapped]))(*arguments)
+
+    def one(rows: tuple[Any, ...]) -> tuple[Any, ...]:
+        remaining = iter(rows)
+        return program.evaluate(*[next(remaining) if m else a for a, m in zip(arguments, mapped, strict=True)])
+
+    stacked: tuple[Any, ...] = lax.map(one, tuple([a for a, m in zip(arguments, mapped, strict=True) if m]), batch_size=chunk)
+    return stacked
 
 
-def _avals(*avals: Aval, program: Program, mapped: tuple[bool, ...]) -> tuple[Aval, ...]:
+def _avals(*avals: Aval, program: Program, mapped: tuple[bool, ...], chunk: int) -> tuple[Aval, ...]:
     count = next(a.shape[0] for a, m in zip(avals, mapped, strict=True) if m)
     results = [program.aval_of(r) for r in program.outputs]
     return tuple([aval((count, *r.shape), r.dtype) for r in results])
@@ -30,13 +39,16 @@ def _avals(*avals: Aval, program: Program, mapped: tuple[bool, ...]) -> tuple[Av
 VECTORIZED_CALL = define(Op("VectorizedCall", _kernel, infer=_avals))
 
 
-def call_vectorized(program: Program, inputs: Sequence[Node], mapped: Sequence[bool]) -> list[Node]:
-    """Call `program` on nodes, of which those in `mapped` carry one more axis in front; so do all results."""
-    return engine.elements(engine.record(VECTORIZED_CALL, tuple(inputs), (program, tuple(mapped))))
+def call_vectorized(program: Program, inputs: Sequence[Node], mapped: Sequence[bool], chunk: int = 0) -> list[Node]:
+    """Call `program` on nodes, of which those in `mapped` carry one more axis in front; so do all results.
+
+    `chunk`: how many rows are computed at once, one such part after the other (0: all).
+    """
+    return engine.elements(engine.record(VECTORIZED_CALL, tuple(inputs), (program, tuple(mapped), chunk)))
 
 
 def _gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
-    program, mapped = op.entry.node.attrs
+    program, mapped, chunk = op.entry.node.attrs
     given = tuple(range(len(grads)))
     needed = tuple([i for i, need in enumerate(op.needed) if need])
     derived, where = vjp_program(program, given, needed)
@@ -46,7 +58,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
         all_mapped = (*mapped, *[True] * len(grads))
         shared = tuple([p for i, p in zip(needed, where, strict=True) if p is not None and not mapped[i]])
         whole, products, factors = _with_factors(derived, shared, all_mapped)
-        nodes = call_vectorized(whole, inputs, all_mapped)
+        nodes = call_vectorized(whole, inputs, all_mapped, chunk)
         stacked = dict(zip(factors, nodes[len(derived.outputs) :], strict=True))
         for i, place in zip(needed, where, strict=True):
             if place is not None:

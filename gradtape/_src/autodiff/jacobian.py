@@ -1,0 +1,147 @@
+"""Jacobians by rows or by columns: one vectorised call of a gradient Program, or of its transpose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradtape._src.autodiff.backward import vjp_program
+from gradtape._src.autodiff.plan import Plan
+from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.core import memory
+from gradtape._src.core.aval import Aval
+from gradtape._src.core.errors import ResourceExhaustedError
+from gradtape._src.core.program import Node, Program, Trace, programs_in
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.ops.array import ones, reshape, transpose
+from gradtape._src.ops.creation import eye
+
+MODES = ("reverse", "forward", None)
+ROOM = 0.5  # the share of the memory that a proposed chunk takes
+
+
+class Rows:
+    """How a Jacobian is computed: `mode` "reverse" (a row for each element of the target), "forward" (a column for each
+    element of a source) or None, which takes the fewer; `chunk` rows or columns at once (None: all)."""
+
+    __slots__ = ("chunk", "mode")
+    mode: str | None
+    chunk: int | None
+
+    def __init__(self, mode: str | None = None, chunk: int | None = None) -> None:
+        if mode not in MODES:
+            raise ValueError(f"mode must be 'reverse', 'forward' or None, received {mode!r}.")
+        if chunk is not None and (isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1):
+            raise ValueError(f"chunk_size must be a positive int, or None for all rows at once; received {chunk!r}.")
+        self.mode, self.chunk = mode, chunk
+
+    def apply(self, plan: Plan, traces: Sequence[Trace], seeds: Tensor) -> list[Tensor | None]:
+        """The gradients for each of `seeds`, stacked, by reverse mode."""
+        count = seeds.node.aval.shape[0]
+        self._check(plan.program, count, "row")
+        return plan.apply(traces, [seeds], vectorized=True, chunk=self._at_once(count))
+
+    def jacobians(self, plan: Plan, traces: Sequence[Trace], target: Aval) -> list[Tensor | None]:
+        """The Jacobians of one target of shape `target` for each source of a `plan` with one seed: target.shape + source.shape."""
+        results: list[Tensor | None] = [None] * len(plan.layout)
+        if not plan.program.outputs:
+            return results
+        sizes = [plan.program.aval_of(r).size for r in plan.program.outputs]
+        columns = self._columns(plan.program, sum(sizes), target.size)
+        if columns is None:
+            seeds = reshape(eye(target.size, dtype=target.type), (target.size, *target.shape))
+            for i, rows in enumerate(self.apply(plan, traces, seeds)):
+                if rows is not None:
+                    results[i] = reshape(rows, (*target.shape, *rows.shape[1:]))
+            return results
+        shared = [ones(target.shape, target.type).node, *plan.inputs(traces)]
+        for i, place in enumerate(plan.layout):
+            if place is not None and columns[place] is not None:
+                results[i] = self._by_columns(columns[place], shared, plan.program.aval_of(plan.program.outputs[place]), target)
+        return results
+
+    def _columns(self, program: Program, sources: int, target: int) -> list[Program] | None:
+        """The transposes of a gradient Program, one for each of its outputs; None where rows are to be taken."""
+        if self.mode == "reverse" or (self.mode is None and sources >= target):
+            return None
+        found = [transposed(program, place) for place in range(len(program.outputs))]
+        if self.mode is None and not all(linear(p) for p in found):
+            return None
+        return found
+
+    def _by_columns(self, program: Program, shared: Sequence[Node], source: Aval, target: Aval) -> Tensor:
+        count = source.size
+        self._check(program, count, "column")
+        tangents = reshape(eye(count, dtype=source.type), (count, *source.shape))
+        mapped = [*[False] * len(shared), True]
+        (columns,) = call_vectorized(program, [*shared, tangents.node], mapped, self._at_once(count))
+        stacked = reshape(EagerTensor(columns), (*source.shape, *target.shape))
+        rank = len(source.shape)
+        axes = (*range(rank, rank + len(target.shape)), *range(rank))
+        result: Tensor = transpose(stacked, axes)
+        return result
+
+    def _at_once(self, count: int) -> int:
+        return 0 if self.chunk is None or self.chunk >= count else self.chunk
+
+    def _check(self, program: Program, count: int, what: str) -> None:
+        """Raise ResourceExhaustedError, before anything is allocated, where all rows at once would not fit into memory.
+
+        A chunk size that the user gave is taken as it is: the estimate knows nothing of what XLA fuses.
+        """
+        if self.chunk is not None:
+            return
+        result = count * sum([_bytes(program.aval_of(r)) for r in program.outputs])
+        row = peak_bytes(program)
+        available = memory.limit()
+        if result + count * row <= available:
+            return
+        needs = f"{count:,} {what}s take about {(result + count * row) / 2**30:,.2f} GiB, and the device has {available / 2**30:,.2f} GiB"
+        fits = int((ROOM * available - result) // max(row, 1))
+        if fits < 1:
+            mend = (
+                f"The result alone takes {result / 2**30:,.2f} GiB: ask for products with it (tf.autodiff.jvp, vjp), or where "
+                "most of it is zero for tf.autodiff.sparse_jacobian."
+            )
+        else:
+            mend = f"Give chunk_size={fits}: {what}s are then computed so many at a time."
+        raise ResourceExhaustedError(None, None, f"The Jacobian would not fit into memory: {needs}. {mend}")
+
+
+def transposed(program: Program, place: int) -> Program:
+    """The transpose of a gradient Program (seed, residuals…) → cotangents, for one of its outputs.
+
+    It takes (seed, residuals…, a tangent of that source) and gives the target's tangent; the seed's value plays no part
+    where the Program is linear in it.
+    """
+    derived, where = vjp_program(program, (place,), (0,))
+    if where[0] is None:
+        raise LookupError("the gradient does not depend on its output gradient")
+    return derived
+
+
+def linear(program: Program) -> bool:
+    """Whether a transposed Program does without the value of its seed: what it transposes is linear then."""
+    return all(-1 not in key[2:] for key in program.keys) and -1 not in program.outputs
+
+
+def peak_bytes(program: Program) -> int:
+    """The most bytes of values that are needed at one time when a Program runs node by node, its parameters not counted."""
+    last: dict[int, int] = {}
+    for index, key in enumerate(program.keys):
+        for reference in key[2:]:
+            last[reference] = index
+    for reference in program.outputs:
+        last[reference] = len(program.keys)
+    now = peak = 0
+    for index, key in enumerate(program.keys):
+        inner = max([peak_bytes(p) for p in programs_in(key[1])], default=0)
+        now += _bytes(program.avals[index])
+        peak = max(peak, now + inner)
+        now -= sum([_bytes(program.avals[r]) for r in set(key[2:]) if r >= 0 and last[r] == index])
+        if index not in last:
+            now -= _bytes(program.avals[index])
+    return peak
+
+
+def _bytes(of: Aval | tuple[Aval, ...]) -> int:
+    return sum(map(_bytes, of)) if type(of) is tuple else of.size * of.dtype.itemsize  # type: ignore[union-attr]
