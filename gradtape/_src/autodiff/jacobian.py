@@ -41,7 +41,7 @@ class Rows:
         return plan.apply(traces, [seeds], vectorized=True, chunk=self._at_once(count))
 
     def jacobians(self, plan: Plan, traces: Sequence[Trace], target: Aval) -> list[Tensor | None]:
-        """The Jacobians of one target of shape `target` for each source of a `plan` with one seed: target.shape + source.shape."""
+        """The Jacobians of a `target` for each source of a `plan` with one seed, of shape target.shape + source.shape."""
         results: list[Tensor | None] = [None] * len(plan.layout)
         if not plan.program.outputs:
             return results
@@ -95,11 +95,11 @@ class Rows:
         available = memory.limit()
         if result + count * row <= available:
             return
-        needs = f"{count:,} {what}s take about {(result + count * row) / 2**30:,.2f} GiB, and the device has {available / 2**30:,.2f} GiB"
+        needs = f"{count:,} {what}s take about {_gib(result + count * row)}, and the device has {_gib(available)}"
         fits = int((ROOM * available - result) // max(row, 1))
         if fits < 1:
             mend = (
-                f"The result alone takes {result / 2**30:,.2f} GiB: ask for products with it (tf.autodiff.jvp, vjp), or where "
+                f"The result alone takes {_gib(result)}: ask for products with it (tf.autodiff.jvp, vjp), or where "
                 "most of it is zero for tf.autodiff.sparse_jacobian."
             )
         else:
@@ -145,3 +145,7 @@ def peak_bytes(program: Program) -> int:
 
 def _bytes(of: Aval | tuple[Aval, ...]) -> int:
     return sum(map(_bytes, of)) if type(of) is tuple else of.size * of.dtype.itemsize  # type: ignore[union-attr]
+
+
+def _gib(number: int) -> str:
+    return f"{number / 2**30:,.2f} GiB"
