@@ -41,10 +41,10 @@ class Node:
 
     `trace` and `index` say where it was recorded, `code` and `offset` at which instruction of the user's code, `handle`
     is a weak reference to the Tensor that a user holds. A node that has run and whose value did not leave the program
-    keeps `key` and `inputs`, and can be computed again.
+    keeps `key` and `inputs`, and can be computed again. `origin` is what the journal calls it, once it has run.
     """
 
-    __slots__ = ("aval", "code", "handle", "index", "inputs", "key", "offset", "trace", "value")
+    __slots__ = ("aval", "code", "handle", "index", "inputs", "key", "offset", "origin", "trace", "value")
     key: Key
     inputs: Any  # a tuple of Nodes; None in a leaf, and where the value is known
     aval: Any  # an Aval; a tuple of Avals where the op has several outputs
@@ -54,6 +54,7 @@ class Node:
     offset: int
     value: Any  # a JAX or NumPy array (a tuple of them), or None
     handle: Callable[[], Any] | None
+    origin: tuple[int, int] | None
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class Node:
         self.index = index
         self.code = code
         self.offset = offset
-        self.value = self.handle = None
+        self.value = self.handle = self.origin = None
 
     @property
     def op(self) -> Op:
@@ -195,9 +196,9 @@ class Program:
     """A closed computation: keys, the Avals of its parameters and its outputs. Immutable; compared by identity.
 
     The last parameters are `constants`: values that are part of the program. `lines` are the user's lines that the keys
-    were recorded at (of a gradient: the line of the op that it belongs to); empty where that is not known. `effects` says that it does something
-    besides giving values, `loops` that it has branches or loops in it, which are compiled as a whole, `endless` that one of
-    those may never end.
+    were recorded at (of a gradient: the line of the op that it belongs to); empty where that is not known. `effects` says
+    that it does something besides giving values, `loops` that it has branches or loops in it, which are compiled as a
+    whole, `endless` that one of those may never end.
     """
 
     __slots__ = (
