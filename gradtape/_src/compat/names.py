@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -11,12 +12,22 @@ from gradtape._src.compat.reasons import REASONS, reason
 from gradtape._src.core.errors import public
 
 
+# Names that are imported when they are first used, as Keras takes seconds to import.
+LAZY = {
+    "gradtape": {name: f"gradtape.keras.{name}" for name in ("losses", "metrics")} | {"keras": "gradtape.keras"},
+}
+
+
 def missing(module: str) -> Callable[[str], Any]:
     """A module's `__getattr__`: AttributeError that says why the name is not there, or names what is near."""
     prefix = module.replace("gradtape", "tf", 1)
+    lazy = LAZY.get(module, {})
 
     @public
     def __getattr__(name: str) -> Any:
+        if name in lazy:
+            importlib.import_module("gradtape.keras")
+            return importlib.import_module(lazy[name])
         dotted = f"{prefix}.{name}"
         because = REASONS.get(dotted.removeprefix("tf."))
         if because is None:

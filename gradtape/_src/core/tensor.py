@@ -129,7 +129,7 @@ class Tensor(Operators):
                 "and take its value outside, or use tf.py_function."
             )
         array = to_numpy(self.node)
-        journal.note("left", "numpy")
+        journal.left("numpy", self.node, engine.local.trace)
         return array.copy() if array.ndim else array[()]
 
     def _check_has_value(self, what: str) -> None:
@@ -144,7 +144,7 @@ class Tensor(Operators):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         self._check_has_value("a numpy array")
         array = to_numpy(self.node)
-        journal.note("left", "__array__")
+        journal.left("__array__", self.node, engine.local.trace)
         if dtype is not None:
             return array.astype(dtype)
         return array.copy()
@@ -162,7 +162,7 @@ class Tensor(Operators):
             )
         self._check_has_value(f"a Python {kind}")
         array = to_numpy(self.node)
-        journal.note("left", kind)
+        journal.left(kind, self.node, engine.local.trace)
         if array.size != 1 and kind == "bool":
             raise ValueError(
                 f"The truth value of an array with more than one element is ambiguous: a tensor of shape {self.shape} was "
@@ -272,7 +272,7 @@ class Tensor(Operators):
 
     @public
     def __dlpack__(self, **options: Any) -> Any:
-        journal.note("left", "dlpack")
+        journal.left("dlpack", self.node, engine.local.trace)
         return jax_value(self.node).__dlpack__(**options)
 
     @public
@@ -281,7 +281,7 @@ class Tensor(Operators):
 
     @public
     def __jax_array__(self) -> Any:
-        journal.note("left", "jax")
+        journal.left("jax", self.node, engine.local.trace)
         return jax_value(self.node)
 
 
@@ -339,7 +339,7 @@ class EagerTensor(Tensor):
 
 
 class Stored(Operators):
-    """What holds a tensor and is read for it: a Variable. `read()` gives the node."""
+    """What holds a tensor and is read for it: a Variable, or what holds one. `read()` gives the node, `variable` the Variable."""
 
     __slots__ = ()
     if TYPE_CHECKING:
@@ -351,6 +351,8 @@ class Stored(Operators):
         @property
         def ndim(self) -> int: ...
         def numpy(self) -> Any: ...
+        @property
+        def variable(self) -> Any: ...
         def read(self) -> Node: ...
         def read_value(self) -> Tensor: ...
 

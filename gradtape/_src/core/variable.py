@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine
+from gradtape._src.core import dtypes, engine, journal
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import node_of, tensor
 from gradtape._src.core.errors import cut, invalid, public
@@ -138,7 +138,10 @@ class Variable(Stored):
         value = engine.value(node) if scope is None or node.value is not None else scope.initial(node)
         if node.aval.dtype != object:
             value = engine.to_device(value)
-        self._tensor = EagerTensor(leaf(node.aval, value))
+        held = leaf(node.aval, value)
+        self._tensor = EagerTensor(held)
+        journal.made(held)
+        journal.linked("variable", [node], [held])
         self._name = scoped(name or "Variable") + ":0"
 
     # -- what it is
@@ -197,6 +200,11 @@ class Variable(Stored):
     def is_initialized(self, name: str | None = None) -> Tensor:
         """True: a variable has a value from the start."""
         return tensor(True)
+
+    @property
+    def variable(self) -> Variable:
+        """Itself: what a tape differentiates with respect to."""
+        return self
 
     # -- reading
 

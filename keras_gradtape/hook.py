@@ -1,0 +1,131 @@
+"""Makes "gradtape" a backend that Keras knows. Standard library only, and nothing of Keras is imported.
+
+Keras from 3.16 loads a backend NAME from the package `keras_NAME`, if NAME stands in a set of its own: the name is added there.
+Keras 3.15 has chains of `if backend() == ...` that end in `raise`: an arm is added before that. Both are done as Keras's modules
+are compiled, because the names are copied while Keras is being imported; what is compiled so is never written to a cache.
+
+`keras_gradtape.pth`, which is installed beside the package, installs this hook when Python starts with KERAS_BACKEND=gradtape.
+"""
+
+import ast
+import os
+import sys
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+
+NAME = "gradtape"
+PACKAGE = "keras_gradtape"
+CONFIG = "keras.src.backend.config"
+BACKENDS = "PLUGGABLE_BACKENDS"
+DYNAMIC_BACKEND = "keras.src.utils.backend_utils"
+
+# What Keras 3.15 has to run where it chooses a backend.
+ARMS = {
+    "keras.src.backend": f"from {PACKAGE}.flat import *\nfrom {PACKAGE}.src import Variable as BackendVariable",
+    "keras.src.layers.layer": f"from {PACKAGE}.src.layer import BackendLayer",
+    "keras.src.models.model": f"from {PACKAGE}.src.trainer import Trainer",
+    "keras.src.export.saved_model": f"from {PACKAGE}.src.export import SavedModelExportArchive as BackendSavedModelExportArchive",
+    "keras.src.optimizers.optimizer": f"from {PACKAGE}.src.optimizer import BackendOptimizer",
+}
+
+applied: dict[str, str] = {}  # module of Keras -> what was done to it
+
+
+def install() -> None:
+    """Have Keras's modules changed as they are imported. An error if it is too late for that."""
+    if any(finder is Finder for finder in sys.meta_path):
+        return
+    if "keras.src.backend" in sys.modules:
+        raise RuntimeError(
+            "Keras is imported already, so it cannot be given the backend 'gradtape' any more. Import gradtape.keras before keras, "
+            f"or start Python with KERAS_BACKEND={NAME}."
+        )
+    sys.meta_path.insert(0, Finder)
+
+
+class Finder:
+    """Finds the modules of Keras that choose a backend, as Python's own finder does, and has them changed."""
+
+    @staticmethod
+    def find_spec(fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if fullname in ARMS or fullname == CONFIG:
+            kind: type[SourceFileLoader] = Changed
+        elif fullname == DYNAMIC_BACKEND:
+            kind = Completed
+        else:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)  # type: ignore[arg-type]
+        if spec is not None and type(spec.loader) is SourceFileLoader and spec.origin is not None:
+            spec.loader = kind(fullname, spec.origin)
+        return spec
+
+
+class Changed(SourceFileLoader):
+    """Loads a module whose syntax tree is changed first. What needs no change is loaded as it is."""
+
+    def get_code(self, fullname):  # not source_to_code, whose result would go into __pycache__
+        path = self.get_filename(fullname)
+        tree = ast.parse(self.get_data(path), path)
+        done = add_name(tree) if fullname == CONFIG else add_arm(tree, ARMS[fullname])
+        if done is None:
+            return super().get_code(fullname)
+        applied[fullname] = done
+        return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
+
+
+class Completed(SourceFileLoader):
+    """Loads Keras 3.15's module of `DynamicBackend`, which has to know this backend, too."""
+
+    def exec_module(self, module):
+        super().exec_module(module)
+        if not hasattr(module, BACKENDS):
+            extend_dynamic_backend(module)
+            applied[module.__name__] = "DynamicBackend"
+
+
+def add_name(tree: ast.Module) -> str | None:
+    """Add the name to the backends that Keras loads from a package of their own, right after they are listed."""
+    for i, statement in enumerate(tree.body):
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        if any(isinstance(target, ast.Name) and target.id == BACKENDS for target in targets):
+            tree.body.insert(i + 1, ast.parse(f"{BACKENDS} = {BACKENDS} | {{{NAME!r}}}").body[0])
+            return f"name in line {statement.lineno}"
+    return None
+
+
+def add_arm(tree: ast.Module, source: str) -> str | None:
+    """Add an arm for this backend to the chain of `if backend() == ...`, if that ends with an error or a fallback."""
+    for statement in tree.body:
+        if not (isinstance(statement, ast.If) and isinstance(statement.test, ast.Compare) and "backend()" in ast.unparse(statement)):
+            continue
+        last = statement
+        while len(last.orelse) == 1 and isinstance(last.orelse[0], ast.If):
+            last = last.orelse[0]
+        if not last.orelse or "get_pluggable_backend_module" in ast.unparse(last.orelse[0]):
+            continue
+        test = ast.Compare(statement.test.left, [ast.Eq()], [ast.Constant(NAME)])
+        last.orelse = [ast.If(test, ast.parse(source).body, last.orelse)]
+        return f"arm in line {last.lineno}"
+    return None
+
+
+def extend_dynamic_backend(module) -> None:
+    """Let `DynamicBackend` be set to this backend."""
+    kind = module.DynamicBackend
+    known_attribute, set_known = kind.__getattr__, kind.set_backend
+
+    def __getattr__(self, name):
+        if self.__dict__.get("_backend") == NAME:
+            return getattr(module.backend_module, name)
+        return known_attribute(self, name)
+
+    def set_backend(self, backend):
+        if backend == NAME:
+            self._backend = NAME
+        else:
+            set_known(self, backend)
+
+    kind.__getattr__, kind.set_backend = __getattr__, set_backend
+
+
+if os.environ.get("KERAS_BACKEND") == NAME:
+    install()

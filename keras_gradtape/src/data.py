@@ -1,0 +1,60 @@
+"""Batches for the Trainer: Keras's own data adapters, and one for gradtape's `tf.data`."""
+
+import gradtape as tf
+import numpy as np
+from keras.src import tree
+from keras.src.trainers.data_adapters import data_adapter_utils
+from keras.src.trainers.data_adapters.data_adapter import DataAdapter
+from keras.src.trainers.epoch_iterator import EpochIterator
+
+
+class Batches(EpochIterator):
+    """The batches of one epoch after the other: (first step, last step, list of batches)."""
+
+    def __init__(self, x, y=None, sample_weight=None, class_weight=None, **options):
+        if isinstance(x, tf.data.Dataset):
+            for name, value in (("y", y), ("sample_weight", sample_weight)):
+                if value is not None:
+                    raise ValueError(
+                        f"When providing `x` as a tf.data.Dataset, `{name}` should not be passed: it is the second or third entry "
+                        "of what the Dataset gives."
+                    )
+            x, class_weight = DatasetAdapter(x, class_weight), None
+        super().__init__(x=x, y=y, sample_weight=sample_weight, class_weight=class_weight, **options)
+
+
+class DatasetAdapter(DataAdapter):
+    """A gradtape Dataset whose elements are batches."""
+
+    def __init__(self, dataset, class_weight=None):
+        self._dataset, self._class_weight = dataset, class_weight
+
+    def get_numpy_iterator(self):
+        for batch in self._dataset:
+            if self._class_weight is not None:
+                x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(batch)
+                if sample_weight is not None:
+                    raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
+                weights = data_adapter_utils.class_weight_to_sample_weights(np.asarray(y), self._class_weight)
+                batch = (x, y, weights)
+            yield data_adapter_utils.list_to_tuple(batch)
+
+    get_jax_iterator = get_numpy_iterator
+
+    @property
+    def num_batches(self):
+        count = int(self._dataset.cardinality())
+        return count if count >= 0 else None
+
+    @property
+    def batch_size(self):
+        first = tree.flatten(self._dataset.element_spec)[0]
+        return first.shape[0] if first.shape.rank else None
+
+    @property
+    def has_partial_batch(self):
+        return None
+
+    @property
+    def partial_batch_size(self):
+        return None

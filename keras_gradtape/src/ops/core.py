@@ -1,0 +1,441 @@
+"""Conversion, shapes, control flow and what else belongs to no family, as `keras.ops` has it."""
+
+import functools
+
+import gradtape as tf
+import numpy as np
+from gradtape._src.control.scope import Scope
+from gradtape._src.core import aval, engine
+from gradtape._src.core.program import leaf
+from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.ops import seeds
+from keras.src import tree
+from keras.src.backend.common import KerasVariable, global_state, standardize_dtype
+from keras.src.backend.common.keras_tensor import KerasTensor
+from keras.src.backend.common.name_scope import name_scope as KerasNameScope
+from keras.src.backend.common.stateless_scope import StatelessScope
+from keras.src.backend.common.symbolic_scope import SymbolicScope
+from keras.src.backend.config import floatx
+
+__all__ = [
+    "associative_scan",
+    "cast",
+    "compute_output_spec",
+    "cond",
+    "convert_to_numpy",
+    "convert_to_tensor",
+    "custom_gradient",
+    "device_scope",
+    "fori_loop",
+    "is_tensor",
+    "map",
+    "name_scope",
+    "random_seed_dtype",
+    "remat",
+    "scan",
+    "scatter",
+    "scatter_update",
+    "shape",
+    "slice",
+    "slice_update",
+    "stop_gradient",
+    "switch",
+    "unstack",
+    "vectorized_map",
+    "while_loop",
+]
+
+# Two values for an extent that is not known: a result's extent that differs between them is not known either.
+OPEN_EXTENTS = (83, 89)
+
+
+def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
+    """`x` as a Tensor (a gradtape Variable stays what it is); Python floats become `floatx()`, ints int32."""
+    if sparse or ragged:
+        raise ValueError(f"gradtape has dense tensors only. Received: sparse={sparse}, ragged={ragged}")
+    kind = type(x)
+    if kind is not EagerTensor:
+        if isinstance(x, KerasVariable):
+            x = x.value
+        elif isinstance(x, tf.IndexedSlices) or not tf.is_tensor(x):
+            return _converted(x, dtype)
+    if dtype is None:
+        return x
+    dtype = tf.as_dtype(standardize_dtype(dtype))
+    return x if x.dtype is dtype else tf.cast(x, dtype)
+
+
+def _converted(x, dtype):
+    """A Tensor of what is none."""
+    if dtype is None and isinstance(x, (float, complex)) and not isinstance(x, np.generic):
+        dtype = floatx() if isinstance(x, float) else "complex64"
+    elif dtype is None and isinstance(x, (list, tuple)):
+        dtype = _common_dtype(x)
+    if dtype is None:
+        return tf.convert_to_tensor(x)
+    dtype = tf.as_dtype(standardize_dtype(dtype))
+    if isinstance(x, (int, float)) and dtype.is_floating:
+        return tf.convert_to_tensor(x, dtype)
+    x = tf.convert_to_tensor(x)
+    return x if x.dtype is dtype else tf.cast(x, dtype)
+
+
+def _common_dtype(values):
+    """`floatx()` for a nest of Python numbers that holds a float; None for anything else."""
+    flat = tree.flatten(values)
+    if any(isinstance(v, (tf.Tensor, KerasVariable, tf.Variable)) for v in flat):
+        return None
+    return floatx() if any(type(v) is float for v in flat) and all(type(v) in (int, float, bool) for v in flat) else None
+
+
+def convert_to_numpy(x):
+    """`x` as a NumPy array."""
+    if isinstance(x, tf.IndexedSlices):
+        x = tf.convert_to_tensor(x)
+    if isinstance(x, (list, tuple)):
+        return np.array([convert_to_numpy(item) for item in x])
+    return np.array(x)
+
+
+def is_tensor(x):
+    """Whether `x` is a Tensor or variable of gradtape."""
+    return tf.is_tensor(x)
+
+
+def shape(x):
+    """The shape as a tuple."""
+    if isinstance(x, KerasTensor):
+        return x.shape
+    if not tf.is_tensor(x):
+        x = convert_to_tensor(x)
+    return tuple(x.shape)
+
+
+def cast(x, dtype):
+    """`x` in another dtype."""
+    dtype = tf.as_dtype(standardize_dtype(dtype))
+    if isinstance(x, KerasVariable):
+        x = x.value
+    elif not tf.is_tensor(x):
+        return convert_to_tensor(x, dtype)
+    return x if x.dtype is dtype else tf.cast(x, dtype)
+
+
+def compute_output_spec(fn, *args, **kwargs):
+    """What `fn` gives for KerasTensors, as KerasTensors: `fn` is traced, nothing runs."""
+    flat = tree.flatten((args, kwargs))
+    is_open = any(isinstance(x, KerasTensor) and None in x.shape for x in flat)
+    with StatelessScope(), SymbolicScope():
+        results = [_traced(fn, args, kwargs, extent) for extent in OPEN_EXTENTS[: 1 + is_open]]
+    if not is_open:
+        return tree.map_structure(_spec, results[0])
+    return tree.map_structure(_spec, *results)
+
+
+def _traced(fn, args, kwargs, extent):
+    """The results of `fn` on symbols whose unknown extents are `extent`."""
+
+    def symbol(x):
+        if not isinstance(x, KerasTensor):
+            return x
+        known = tuple([extent if d is None else d for d in x.shape])
+        return EagerTensor(leaf(aval.aval(known, tf.as_dtype(x.dtype).numpy), None))
+
+    with engine.tracing(Scope()), seeds.drawn_by_caller():
+        args, kwargs = tree.map_structure(symbol, (args, kwargs))
+        return fn(*args, **kwargs)
+
+
+def _spec(x, other=None):
+    if not tf.is_tensor(x):
+        return x
+    extents = tuple(x.shape)
+    if other is not None:
+        extents = tuple([d if d == e else None for d, e in zip(extents, other.shape, strict=True)])
+    return KerasTensor(extents, standardize_dtype(x.dtype))
+
+
+# Control flow
+
+
+def cond(pred, true_fn, false_fn):
+    """One of two functions, by a scalar bool."""
+    if isinstance(pred, KerasVariable):
+        pred = pred.value
+    if not tf.is_tensor(pred):
+        return true_fn() if pred else false_fn()
+    if pred.dtype is not tf.bool:
+        pred = tf.cast(pred, tf.bool)
+    return tf.cond(tf.reshape(pred, ()), true_fn, false_fn)
+
+
+def switch(index, branches, *operands):
+    """One of several functions, by an index that is clamped."""
+    index = tf.clip_by_value(convert_to_tensor(index, "int32"), 0, len(branches) - 1)
+    return tf.switch_case(index, [functools.partial(branch, *operands) for branch in branches])
+
+
+def while_loop(cond, body, loop_vars, maximum_iterations=None):
+    """Repeat `body` while `cond` holds."""
+    is_tuple = isinstance(loop_vars, (tuple, list))
+    loop_vars = tuple(loop_vars) if is_tuple else (loop_vars,)
+
+    def step(*values):
+        results = body(*values)
+        return tuple(results) if is_tuple else (results,)
+
+    loop_vars = tree.map_structure(convert_to_tensor, loop_vars)
+    results = tf.while_loop(cond, step, loop_vars, maximum_iterations=maximum_iterations)
+    return results if is_tuple else results[0]
+
+
+def fori_loop(lower, upper, body_fun, init_val):
+    """Repeat `body_fun(i, value)` for each i from `lower` to `upper`."""
+    lower = convert_to_tensor(lower)
+    upper = cast(upper, lower.dtype)
+
+    def step(i, value):
+        return i + 1, body_fun(i, value)
+
+    return tf.while_loop(lambda i, value: i < upper, step, (lower, tree.map_structure(convert_to_tensor, init_val)))[1]
+
+
+def vectorized_map(function, elements):
+    """`function` of each element along the first axis, in one vectorised call."""
+    return tf.vectorized_map(function, tree.map_structure(convert_to_tensor, elements))
+
+
+def map(f, xs):
+    """`f` of each element along the first axis, one after the other."""
+    return scan(lambda _, x: ((), f(x)), (), tree.map_structure(convert_to_tensor, xs))[1]
+
+
+def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
+    """Carry a value along the first axis of `xs`: `f(carry, x)` gives the next carry and an output."""
+    if not callable(f):
+        raise TypeError(f"`f` should be a callable. Received: f={f}")
+    if not isinstance(unroll, bool) and (not isinstance(unroll, int) or unroll < 1):
+        raise ValueError(f"`unroll` must be an positive integer or boolean. Received: unroll={unroll}")
+    if xs is None and length is None:
+        raise ValueError("Got no `xs` to scan over and `length` not provided.")
+    init = tree.map_structure(convert_to_tensor, init)
+    xs = tree.map_structure(convert_to_tensor, xs)
+    count = int(length) if length is not None else tree.flatten(xs)[0].shape[0]
+    if unroll is True or count == 0:
+        return _unrolled(f, init, xs, count, reverse)
+    # tf.scan wants an accumulator like its result: the outputs are a part of it, and what it begins with is not looked at.
+    blank, likeness = _blank_output(f, init, xs)
+    rows = xs if xs is not None else tf.range(count)
+
+    def step(state, x):
+        carry, outputs = f(state[0], None if xs is None else x)
+        return carry, tree.flatten(outputs)
+
+    carries, outputs = tf.scan(step, rows, initializer=(init, blank), reverse=reverse)
+    end = 0 if reverse else -1
+    return tree.map_structure(lambda c: c[end], carries), tree.pack_sequence_as(likeness, outputs)
+
+
+def _first(xs):
+    return None if xs is None else tree.map_structure(lambda x: x[0], xs)
+
+
+def _blank_output(f, init, xs):
+    """Zeros like the outputs of `f`, flat, and the structure of the outputs."""
+    with engine.tracing(), seeds.drawn_by_caller():
+        _, likeness = f(init, _first(xs))
+        avals = [convert_to_tensor(y).node.aval for y in tree.flatten(likeness)]
+    return [tf.zeros(a.shape, a.type) for a in avals], likeness
+
+
+def _unrolled(f, carry, xs, count, reverse):
+    outputs = []
+    for i in range(count - 1, -1, -1) if reverse else range(count):
+        carry, output = f(carry, None if xs is None else tree.map_structure(lambda x, i=i: x[i], xs))
+        outputs.append(output)
+    if not outputs:
+        blank, likeness = _blank_output(f, carry, xs if xs is None else tree.map_structure(_row_of_none, xs))
+        return carry, tree.pack_sequence_as(likeness, [tf.zeros((0, *b.shape), b.dtype) for b in blank])
+    return carry, tree.map_structure(lambda *ys: tf.stack(ys), *(outputs[::-1] if reverse else outputs))
+
+
+def _row_of_none(x):
+    """One row of zeros for a tensor without rows, so that a function of a row can be traced."""
+    return tf.zeros((1, *x.shape[1:]), x.dtype)
+
+
+def associative_scan(f, elems, reverse=False, axis=0):
+    """All prefixes combined by the associative `f`, in logarithmically many steps (Blelloch 1990, section 1.3)."""
+    if not callable(f):
+        raise TypeError(f"`f` should be a callable. Received: f={f}")
+    flat = [convert_to_tensor(x) for x in tree.flatten(elems)]
+    axis = axis % len(flat[0].shape)
+    count = flat[0].shape[axis]
+    if any(x.shape[axis] != count for x in flat):
+        raise ValueError(
+            "Array inputs to associative_scan must have the same first dimension. (saw: {})".format([x.shape for x in flat])
+        )
+
+    def combined(a, b):
+        return [convert_to_tensor(c) for c in tree.flatten(f(tree.pack_sequence_as(elems, a), tree.pack_sequence_as(elems, b)))]
+
+    if reverse:
+        flat = [tf.reverse(x, [axis]) for x in flat]
+    flat = _prefixes(combined, flat, axis)
+    if reverse:
+        flat = [tf.reverse(x, [axis]) for x in flat]
+    return tree.pack_sequence_as(elems, flat)
+
+
+def _prefixes(combined, xs, axis):
+    count = xs[0].shape[axis]
+    if count < 2:
+        return xs
+    at = functools.partial(_strided, axis=axis)
+    pairs = combined([at(x, 0, count - 1, 2) for x in xs], [at(x, 1, count, 2) for x in xs])
+    odd = _prefixes(combined, pairs, axis)
+    reached = odd if count % 2 else [at(x, 0, x.shape[axis] - 1, 1) for x in odd]
+    even = combined(reached, [at(x, 2, count, 2) for x in xs]) if count > 2 else []
+    even = [tf.concat([at(x, 0, 1, 1), e], axis) for x, e in zip(xs, even, strict=True)] if even else [at(x, 0, 1, 1) for x in xs]
+    return [_interleaved(e, o, axis) for e, o in zip(even, odd, strict=True)]
+
+
+def _strided(x, begin, end, step, axis):
+    return x[(*[np.s_[:]] * axis, np.s_[begin:end:step])]
+
+
+def _interleaved(even, odd, axis):
+    """e0 o0 e1 o1 …; `even` may have one more."""
+    count = odd.shape[axis]
+    both = tf.stack([_strided(even, 0, count, 1, axis), odd], axis + 1)
+    extents = list(odd.shape)
+    extents[axis] = 2 * count
+    both = tf.reshape(both, extents)
+    return both if even.shape[axis] == count else tf.concat([both, _strided(even, count, count + 1, 1, axis)], axis)
+
+
+# Slices and updates
+
+
+def scatter(indices, values, shape):
+    """Zeros of `shape`, to which `values` are added at `indices`."""
+    return tf.scatter_nd(convert_to_tensor(indices), convert_to_tensor(values), shape)
+
+
+_UPDATES = {
+    None: tf.tensor_scatter_nd_update,
+    "add": tf.tensor_scatter_nd_add,
+    "max": tf.tensor_scatter_nd_max,
+    "min": tf.tensor_scatter_nd_min,
+}
+
+
+def scatter_update(inputs, indices, updates, reduction=None):
+    """`inputs` with `updates` at `indices`, or combined with what is there."""
+    inputs = tf.convert_to_tensor(convert_to_tensor(inputs))
+    indices, updates = convert_to_tensor(indices), convert_to_tensor(updates, inputs.dtype)
+    if reduction == "mul":
+        return _multiplied(inputs, indices, updates)
+    if reduction not in _UPDATES:
+        raise ValueError(f"Unsupported reduction: {reduction}")
+    return _UPDATES[reduction](inputs, indices, updates)
+
+
+def _multiplied(inputs, indices, updates):
+    """One factor after the other where an index repeats: each is multiplied in by a gather and a scatter of its own."""
+    if len(indices.shape) != 2:
+        updates = tf.reshape(updates, (-1, *updates.shape[len(indices.shape) - 1 :]))
+        indices = tf.reshape(indices, (-1, indices.shape[-1]))
+
+    def step(values, row):
+        index, update = row[0][None], row[1][None]
+        return tf.tensor_scatter_nd_update(values, index, tf.gather_nd(values, index) * update)
+
+    return tf.foldl(step, (indices, updates), initializer=inputs) if indices.shape[0] else inputs
+
+
+def slice(inputs, start_indices, shape):
+    """The block of `shape` that begins at `start_indices`; -1 in `shape` is what remains."""
+    return tf.slice(convert_to_tensor(inputs), _starts(start_indices), shape)
+
+
+def slice_update(inputs, start_indices, updates):
+    """`inputs` with the block that begins at `start_indices` replaced by `updates`."""
+    inputs, updates = convert_to_tensor(inputs), convert_to_tensor(updates)
+    starts = _starts(start_indices)
+    axes = [tf.range(count) + start for count, start in zip(updates.shape, tf.unstack(starts), strict=True)]
+    if not axes:
+        return tf.cast(updates, inputs.dtype)
+    indices = tf.stack(tf.meshgrid(*axes, indexing="ij"), -1)
+    return tf.tensor_scatter_nd_update(tf.convert_to_tensor(inputs), indices, tf.cast(updates, inputs.dtype))
+
+
+def _starts(start_indices):
+    if isinstance(start_indices, (list, tuple)):
+        start_indices = [cast(start, "int32") if tf.is_tensor(start) else int(start) for start in start_indices]
+    return cast(start_indices, "int32") if tf.is_tensor(start_indices) else tf.convert_to_tensor(start_indices, tf.int32)
+
+
+def unstack(x, num=None, axis=0):
+    """The slices along an axis."""
+    return tf.unstack(convert_to_tensor(x), num, axis)
+
+
+# Gradients
+
+
+def stop_gradient(variable):
+    """The value, through which no gradient flows."""
+    return tf.stop_gradient(convert_to_tensor(variable))
+
+
+def custom_gradient(fun):
+    """`fun` gives a value and the function of its gradients."""
+
+    @functools.wraps(fun)
+    def with_tensors(*args, **kwargs):
+        return tf.custom_gradient(fun)(
+            *tree.map_structure(lambda x: x.value if isinstance(x, KerasVariable) else x, args), **kwargs
+        )
+
+    return with_tensors
+
+
+def remat(f):
+    """`f`, whose values are computed again for its gradient instead of kept."""
+    return tf.recompute_grad(f)
+
+
+# Scopes
+
+
+def random_seed_dtype():
+    """The dtype of a seed."""
+    return "uint32"
+
+
+class name_scope(KerasNameScope):
+    """A prefix of names, for Keras's paths and for gradtape's names."""
+
+    def __init__(self, name, **kwargs):
+        super().__init__(name, **kwargs)
+        self._scope = tf.name_scope(name)
+
+    def __enter__(self):
+        stack = global_state.get_global_attribute("name_scope_stack", default=[], set_to_default=True)
+        depth = len(stack)
+        super().__enter__()
+        self._opened = len(stack) > depth
+        if self._opened:
+            self._scope.__enter__()
+        return self
+
+    def __exit__(self, *args, **kwargs):
+        super().__exit__(*args, **kwargs)
+        if self._opened:
+            self._scope.__exit__(*args, **kwargs)
+
+
+def device_scope(device_name):
+    """A scope for a device, as "cpu:0" or "gpu:0"."""
+    return tf.device(device_name)

@@ -1,0 +1,16 @@
+"""What Keras's optimizers have of their backend."""
+
+import gradtape as tf
+from keras.src.optimizers.base_optimizer import BaseOptimizer
+
+
+class BackendOptimizer(BaseOptimizer):
+    """An optimizer on gradtape: Keras's own, given dense gradients. (The tape gives IndexedSlices for gathered rows.)"""
+
+    def apply(self, grads, trainable_variables=None):
+        """Update `trainable_variables` by `grads`, one for each."""
+        super().apply([_dense(grad) for grad in grads], trainable_variables)
+
+
+def _dense(grad):
+    return tf.convert_to_tensor(grad) if isinstance(grad, tf.IndexedSlices) else grad

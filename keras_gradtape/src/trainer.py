@@ -1,0 +1,329 @@
+"""`fit`, `evaluate`, `predict` and their kin on gradtape: a step under a `GradientTape`, as one compiled function."""
+
+import warnings
+
+import gradtape as tf
+import numpy as np
+from keras.src import callbacks as callbacks_module, optimizers as optimizers_module, tree
+from keras.src.backend import config
+from keras.src.trainers import trainer as base_trainer
+from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
+from keras.src.utils import traceback_utils
+from keras.src.utils.python_utils import pythonify_logs
+from keras_gradtape.src.data import Batches
+
+
+class Trainer(base_trainer.Trainer):
+    """The part of `keras.Model` that trains.
+
+    A step is traced once for each signature and compiled (`jit_compile`); with `jit_compile=False` or `run_eagerly=True` it is
+    eager code, which is recorded and compiled piece by piece.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.train_function = None
+        self.test_function = None
+        self.predict_function = None
+        self._unbuilt = False
+
+    # One step
+
+    def train_step(self, data):
+        """One step of training on a batch; gives the logs. Override it for a training of your own."""
+        x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
+        with tf.GradientTape() as tape:
+            y_pred = self(x, training=True) if self._call_has_training_arg else self(x)
+            loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True)
+            self._loss_tracker.update_state(loss, sample_weight=_count(x))
+            if self.optimizer is not None:
+                loss = self.optimizer.scale_loss(loss)
+        weights = self.trainable_weights
+        if weights:
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        else:
+            warnings.warn("The model does not have any trainable weights.")
+        return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
+
+    def test_step(self, data):
+        """One step of evaluation on a batch; gives the logs."""
+        x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
+        y_pred = self(x, training=False) if self._call_has_training_arg else self(x)
+        loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=False)
+        self._loss_tracker.update_state(loss, sample_weight=_count(x))
+        return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
+
+    def predict_step(self, data):
+        """The predictions for a batch."""
+        x, _, _ = data_adapter_utils.unpack_x_y_sample_weight(data)
+        return self(x, training=False) if self._call_has_training_arg else self(x)
+
+    def _function_of(self, step):
+        """`step` as a function of a list of batches, as the model was compiled."""
+        compiled = step
+        if self.jit_compile and not self.run_eagerly:
+            compiled = tf.function(lambda data: step(data), autograph=False, reduce_retracing=True)
+
+        def on_batch(data):
+            data = tree.map_structure(_tensor, data)
+            if self._unbuilt:  # what could not be built on symbols is built by running once
+                self._unbuilt = False
+                return step(data)
+            return compiled(data)
+
+        return on_batch
+
+    def _make_function(self, step):
+        on_batch = self._function_of(step)
+
+        def on_batches(batches):
+            for data in batches:
+                logs = on_batch(data)
+            return logs
+
+        return on_batches
+
+    def make_train_function(self, force=False):
+        """The function that `fit` calls with a list of batches."""
+        if self.train_function is None or force:
+            self.train_function = self._make_function(self.train_step)
+        return self.train_function
+
+    def make_test_function(self, force=False):
+        """The function that `evaluate` calls with a list of batches."""
+        if self.test_function is None or force:
+            self.test_function = self._make_function(self.test_step)
+        return self.test_function
+
+    def make_predict_function(self, force=False):
+        """The function that `predict` calls with a list of batches."""
+        if self.predict_function is None or force:
+            on_batch = self._function_of(self.predict_step)
+
+            def on_batches(batches):
+                outputs = [on_batch(data) for data in batches]
+                return outputs[0] if len(outputs) == 1 else tree.map_structure(lambda *parts: tf.concat(parts, 0), *outputs)
+
+            self.predict_function = on_batches
+        return self.predict_function
+
+    def _build_for(self, batches=None, data_batch=None):
+        """Make the model's variables before its step is traced, on symbols if that can be done."""
+        if self.run_eagerly:
+            return
+        try:
+            self._symbolic_build(iterator=batches, data_batch=data_batch)
+        except Exception:  # the step itself will raise what is really wrong, at the user's line
+            self._unbuilt = True
+        if batches is not None:
+            batches.reset()
+
+    # All steps
+
+    @traceback_utils.filter_traceback
+    def fit(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        epochs=1,
+        verbose="auto",
+        callbacks=None,
+        validation_split=0.0,
+        validation_data=None,
+        shuffle=True,
+        class_weight=None,
+        sample_weight=None,
+        initial_epoch=0,
+        steps_per_epoch=None,
+        validation_steps=None,
+        validation_batch_size=None,
+        validation_freq=1,
+    ):
+        """Train for `epochs` passes over the data; gives the `History`."""
+        self._assert_compile_called("fit")
+        most = config.max_epochs()
+        if most and most < epochs:
+            warnings.warn(f"Limiting epochs to {most}")
+            epochs = most
+        self._eval_epoch_iterator = None
+        if validation_split and validation_data is None:
+            (x, y, sample_weight), validation_data = array_slicing.train_validation_split(
+                (x, y, sample_weight), validation_split=validation_split
+            )
+        batches = Batches(
+            x=x,
+            y=y,
+            sample_weight=sample_weight,
+            batch_size=batch_size,
+            steps_per_epoch=steps_per_epoch,
+            shuffle=shuffle,
+            class_weight=class_weight,
+            steps_per_execution=self.steps_per_execution,
+        )
+        self._build_for(batches)
+        callbacks = self._callbacks(callbacks, batches, verbose, epochs, add_history=True)
+        self.stop_training = False
+        self.make_train_function()
+        callbacks.on_train_begin()
+        training_logs, logs = None, {}
+        for epoch in range(self._initial_epoch or initial_epoch, epochs):
+            self.reset_metrics()
+            callbacks.on_epoch_begin(epoch)
+            for begin_step, end_step, data in batches:
+                callbacks.on_train_batch_begin(begin_step)
+                logs = self.train_function(data)
+                callbacks.on_train_batch_end(end_step, logs)
+                if self.stop_training:
+                    break
+            epoch_logs = dict(self._get_metrics_result_or_logs(logs))
+            if validation_data is not None and self._should_eval(epoch, validation_freq):
+                epoch_logs |= self._validate(
+                    validation_data, validation_batch_size or batch_size, validation_steps, callbacks
+                )
+            callbacks.on_epoch_end(epoch, epoch_logs)
+            training_logs = epoch_logs
+            if self.stop_training:
+                break
+        if isinstance(self.optimizer, optimizers_module.Optimizer) and epochs > 0:
+            self.optimizer.finalize_variable_values(self.trainable_weights)
+        self._eval_epoch_iterator = None
+        callbacks.on_train_end(logs=training_logs)
+        return self.history
+
+    def _validate(self, data, batch_size, steps, callbacks):
+        x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
+        if self._eval_epoch_iterator is None:
+            self._eval_epoch_iterator = self._batches(x, y, sample_weight, batch_size, steps)
+        logs = self.evaluate(
+            x=x,
+            y=y,
+            sample_weight=sample_weight,
+            batch_size=batch_size,
+            steps=steps,
+            callbacks=callbacks,
+            return_dict=True,
+            _use_cached_eval_dataset=True,
+        )
+        return {f"val_{name}": value for name, value in logs.items()}
+
+    def _batches(self, x, y=None, sample_weight=None, batch_size=None, steps=None):
+        """Batches in the order in which the data stand."""
+        return Batches(
+            x=x,
+            y=y,
+            sample_weight=sample_weight,
+            batch_size=batch_size,
+            steps_per_epoch=steps,
+            shuffle=False,
+            steps_per_execution=self.steps_per_execution,
+        )
+
+    def _callbacks(self, callbacks, batches, verbose, epochs=1, **options):
+        if isinstance(callbacks, callbacks_module.CallbackList):
+            return callbacks
+        return callbacks_module.CallbackList(
+            callbacks, add_progbar=verbose != 0, verbose=verbose, epochs=epochs, steps=batches.num_batches, model=self, **options
+        )
+
+    @traceback_utils.filter_traceback
+    def evaluate(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        verbose="auto",
+        sample_weight=None,
+        steps=None,
+        callbacks=None,
+        return_dict=False,
+        **kwargs,
+    ):
+        """The loss and the metrics on data."""
+        self._assert_compile_called("evaluate")
+        cached = kwargs.pop("_use_cached_eval_dataset", False)
+        if kwargs:
+            raise ValueError(f"Arguments not recognized: {kwargs}")
+        batches = self._eval_epoch_iterator if cached else self._batches(x, y, sample_weight, batch_size, steps)
+        self._build_for(batches)
+        callbacks = self._callbacks(callbacks, batches, verbose)
+        self.make_test_function()
+        self.stop_evaluating = False
+        callbacks.on_test_begin()
+        logs = {}
+        self.reset_metrics()
+        for begin_step, end_step, data in batches:
+            callbacks.on_test_batch_begin(begin_step)
+            logs = self.test_function(data)
+            callbacks.on_test_batch_end(end_step, logs)
+            if self.stop_evaluating:
+                break
+        logs = pythonify_logs(self._get_metrics_result_or_logs(logs))
+        callbacks.on_test_end(logs)
+        return logs if return_dict else self._flatten_metrics_in_order(logs)
+
+    @traceback_utils.filter_traceback
+    def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
+        """The predictions for data, as NumPy arrays."""
+        batches = self._batches(x, batch_size=batch_size, steps=steps)
+        self._build_for_prediction(batches)
+        callbacks = self._callbacks(callbacks, batches, verbose)
+        self.make_predict_function()
+        self.stop_predicting = False
+        callbacks.on_predict_begin()
+        parts = []
+        for begin_step, end_step, data in batches:
+            callbacks.on_predict_batch_begin(begin_step)
+            outputs = self.predict_function(data)
+            parts.append(tree.map_structure(np.asarray, outputs))
+            callbacks.on_predict_batch_end(end_step, {"outputs": outputs})
+            if self.stop_predicting:
+                break
+        callbacks.on_predict_end()
+        return tree.map_structure(lambda *rows: np.concatenate(rows), *parts)
+
+    def _build_for_prediction(self, batches=None):
+        """As `_build_for`, without what only training needs."""
+        self._unbuilt = self._unbuilt or not all(layer.built for layer in self._flatten_layers())
+
+    # One batch
+
+    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
+        """One step of training; gives the loss and the metrics."""
+        self._assert_compile_called("train_on_batch")
+        if class_weight is not None:
+            if sample_weight is not None:
+                raise ValueError(
+                    "Arguments `sample_weight` and `class_weight` cannot be specified at the same time. "
+                    f"Received: sample_weight={sample_weight}, class_weight={class_weight}"
+                )
+            sample_weight = data_adapter_utils.class_weight_to_sample_weights(y, class_weight)
+        return self._on_batch(self.make_train_function, (x, y, sample_weight), return_dict)
+
+    def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
+        """The loss and the metrics on one batch."""
+        self._assert_compile_called("test_on_batch")
+        return self._on_batch(self.make_test_function, (x, y, sample_weight), return_dict)
+
+    def _on_batch(self, make_function, data, return_dict):
+        data = tree.map_structure(_tensor, data)
+        self._build_for(data_batch=data)
+        function = make_function()
+        self.reset_metrics()
+        logs = pythonify_logs(function([data]))
+        return logs if return_dict else self._flatten_metrics_in_order(logs)
+
+    def predict_on_batch(self, x):
+        """The predictions for one batch."""
+        self._build_for_prediction()
+        outputs = self.make_predict_function()([(x,)])
+        return tree.map_structure(np.asarray, outputs)
+
+
+def _tensor(x):
+    return None if x is None else tf.convert_to_tensor(x)
+
+
+def _count(x):
+    """The number of rows of a batch."""
+    return next(leaf for leaf in tree.flatten(x) if leaf is not None).shape[0]

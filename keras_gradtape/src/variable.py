@@ -1,0 +1,52 @@
+"""Keras's Variable, held in a gradtape Variable."""
+
+import gradtape as tf
+from gradtape._src.core.convert import node_of
+from gradtape._src.core.tensor import Stored
+from keras.src.backend.common import KerasVariable
+from keras_gradtape.src.ops.core import cast, convert_to_tensor
+
+
+class Variable(KerasVariable, Stored):
+    """A Keras variable. gradtape takes it for the tensor that `value` is, and a tape for the variable that holds it."""
+
+    def _initialize(self, value):
+        if isinstance(value, tf.Variable):
+            self._value = value
+        else:
+            self._value = tf.Variable(value, trainable=self._trainable, dtype=self._dtype, name=self._name)
+
+    def _direct_assign(self, value):
+        self._value.assign(cast(value, self._dtype))
+
+    def _convert_to_tensor(self, value, dtype=None):
+        return convert_to_tensor(value, dtype)
+
+    @property
+    def shape(self):
+        """The shape, a `TensorShape`."""
+        return tf.TensorShape(super().shape)
+
+    def numpy(self):
+        """The value as a NumPy array."""
+        return self.value.numpy()
+
+    def __array__(self, dtype=None, copy=None):
+        return self.value.__array__(dtype)
+
+    __hash__ = object.__hash__
+
+    # What gradtape reads
+
+    @property
+    def variable(self):
+        """The gradtape Variable that holds the value."""
+        return self._value
+
+    def read(self):
+        """The node of the value now, as the open autocast scope has it."""
+        return node_of(self.value)
+
+    def read_value(self):
+        """The value now, a Tensor of its own."""
+        return tf.identity(self.value)
