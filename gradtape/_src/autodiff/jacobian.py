@@ -34,11 +34,11 @@ class Rows:
             raise ValueError(f"chunk_size must be a positive int, or None for all rows at once; received {chunk!r}.")
         self.mode, self.chunk = mode, chunk
 
-    def apply(self, plan: Plan, traces: Sequence[Trace], seeds: Tensor) -> list[Tensor | None]:
-        """The gradients for each of `seeds`, stacked, by reverse mode."""
-        count = seeds.node.aval.shape[0]
+    def apply(self, plan: Plan, traces: Sequence[Trace], seeds: Sequence[Tensor]) -> list[Tensor | None]:
+        """The gradients for stacked output gradients, stacked, by reverse mode."""
+        count = seeds[0].node.aval.shape[0]
         self._check(plan.program, count, "row")
-        return plan.apply(traces, [seeds], vectorized=True, chunk=self._at_once(count))
+        return plan.apply(traces, seeds, vectorized=True, chunk=self._at_once(count))
 
     def jacobians(self, plan: Plan, traces: Sequence[Trace], target: Aval) -> list[Tensor | None]:
         """The Jacobians of a `target` for each source of a `plan` with one seed, of shape target.shape + source.shape."""
@@ -49,7 +49,7 @@ class Rows:
         columns = self._columns(plan.program, sum(sizes), target.size)
         if columns is None:
             seeds = reshape(eye(target.size, dtype=target.type), (target.size, *target.shape))
-            for i, rows in enumerate(self.apply(plan, traces, seeds)):
+            for i, rows in enumerate(self.apply(plan, traces, [seeds])):
                 if rows is not None:
                     results[i] = reshape(rows, (*target.shape, *rows.shape[1:]))
             return results

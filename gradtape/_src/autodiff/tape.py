@@ -20,7 +20,7 @@ from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import cut, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import ELEMENT, FUNCTION, NUMBER, Node, Trace, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.ops.array import broadcast_to, ones, reshape, transpose, zeros
 from gradtape._src.ops.creation import eye
@@ -162,6 +162,8 @@ class GradientTape:
         if not self._entered:
             raise AttributeError("watch() needs an open tape: call it inside of `with tf.GradientTape() as tape:`.")
         for item in nest.flatten(tensor):
+            if isinstance(item, Stored):
+                item = item.variable
             if not isinstance(item, (Tensor, Variable)):
                 raise ValueError(
                     f"Passed in object {item!r} of type {type(item)}, not tf.Tensor or tf.Variable or ExtensionType."
@@ -243,12 +245,14 @@ class GradientTape:
             flat_sources, pack = _sources(sources)
             asked = self._asked(flat_targets, flat_sources)
             results = self._differentiate(flat_targets, flat_sources, grads_given)
-            if None in results:
+            given = [r is not None for r in results]
+            if False in given:
                 results = _with_identities(flat_targets, flat_sources, grads_given, results)
-            asked.answered(engine.local.trace, results)
+                given = [r is not None for r in results]
+            asked.answered(engine.local.trace, given)
             self._answered()
-            if None in results:
-                missing(self, target, flat_sources, results)
+            if False in given:
+                missing(self, target, flat_sources, given)
             if zero:
                 pairs = zip(flat_sources, results, strict=True)
                 results = [zeros(s.shape, s.dtype) if r is None else r for s, r in pairs]
@@ -280,11 +284,8 @@ class GradientTape:
             self._note()
         asked = journal.Asked(
             self._record,
-            [journal.origin_of(self._target_node(t)) for t in targets],
-            [
-                (s._uid, journal.origin_of(s._tensor.node)) if isinstance(s, Variable) else (None, journal.origin_of(s.node))
-                for s in sources
-            ],
+            [journal.origin_of(t.held() if isinstance(t, Variable) else t.node) for t in targets],
+            [s._uid if isinstance(s, Variable) else journal.origin_of(s.node) for s in sources],
             engine.local.trace,
         )
         journal.calls.append(asked)
@@ -583,7 +584,7 @@ class GradientTape:
         if plan is not None:
             return rows.jacobians(plan, [segment.trace for segment in self._segments], of)
         seeds = reshape(eye(of.size, dtype=of.type), (of.size, *of.shape))
-        return [None if r is None else reshape(r, (*of.shape, *r.shape[1:])) for r in self._row_by_row(target, sources, seeds)]
+        return [None if r is None else reshape(r, (*of.shape, *r.shape[1:])) for r in self._row_by_row([target], sources, [seeds])]
 
     @public
     def batch_jacobian(
@@ -620,13 +621,7 @@ class GradientTape:
         count = math.prod(rest)
         seeds = reshape(eye(count, dtype=target.dtype), (count, 1, *rest))
         seeds = broadcast_to(seeds, (count, batch, *rest))
-        self._ask()
-        plan = self._plan([target], [source], [_one_of(aval((batch, *rest), target.dtype.numpy))], dense=True)
-        if plan is None:
-            (stacked,) = self._row_by_row(target, [source], seeds)
-        else:
-            (stacked,) = rows.apply(plan, [segment.trace for segment in self._segments], seeds)
-        self._answered()
+        (stacked,) = self.stacked_gradients([target], [source], [seeds], rows)
         shape = (batch, *rest, *source.shape[1:])
         if stacked is None:
             return zeros(shape, source.dtype)
@@ -640,9 +635,24 @@ class GradientTape:
                 "Leave experimental_use_pfor at True: all rows are then one call."
             )
 
-    def _row_by_row(self, target: Source, sources: Sequence[Source], seeds: Tensor) -> list[Any]:
-        """The gradients of `target` for each of `seeds`, stacked, where user code has to run for each row."""
-        rows = [[_dense(d) for d in self._walk([target], sources, [seed])] for seed in unstack(seeds)]
+    def stacked_gradients(
+        self, targets: Sequence[Source], sources: Sequence[Source], seeds: Sequence[Tensor], rows: Rows
+    ) -> list[Any]:
+        """`gradient` for several sets of output gradients at once, which are stacked in `seeds`; so are the results, dense."""
+        self._ask()
+        of = [aval(s.node.aval.shape[1:], s.node.aval.dtype) for s in seeds]
+        plan = self._plan(targets, sources, [_one_of(a) for a in of], dense=True)
+        if plan is not None:
+            results = rows.apply(plan, [segment.trace for segment in self._segments], seeds)
+        else:
+            results = self._row_by_row(targets, sources, seeds)
+        self._answered()
+        return results
+
+    def _row_by_row(self, targets: Sequence[Source], sources: Sequence[Source], seeds: Sequence[Tensor]) -> list[Any]:
+        """The gradients for each row of `seeds`, stacked, where user code has to run for each of them."""
+        each = zip(*[unstack(s) for s in seeds], strict=True)
+        rows = [[_dense(d) for d in self._walk(targets, sources, row)] for row in each]
         return [None if any(r is None for r in column) else stack(column) for column in zip(*rows, strict=True)]
 
 
@@ -655,7 +665,7 @@ def _one_of(of: Aval) -> EagerTensor:
     return EagerTensor(leaf(of, None))
 
 
-def missing(tape: GradientTape, target: Any, sources: Sequence[Source], results: Sequence[Any]) -> None:
+def missing(tape: GradientTape, target: Any, sources: Sequence[Source], given: Sequence[bool]) -> None:
     """Called where gradients are None; the explainer, on a floor above, puts its own here."""
 
 
@@ -744,6 +754,8 @@ def _first(results: Sequence[Any]) -> Any:
 def _as_source(source: Any) -> Source:
     if isinstance(source, IndexedSlices):
         return source.values
+    if isinstance(source, Stored):
+        source = source.variable
     if not isinstance(source, (Tensor, Variable)):
         raise TypeError(
             f"The source {source!r} of type {type(source).__name__} is no tensor or variable, so nothing was recorded of it."
