@@ -62,6 +62,23 @@ def record_rows(
     return nodes[: len(carry)], nodes[len(start) : len(step.outputs)]
 
 
+def carry_rows(step: Callable[[Any, Any], tuple[Any, Any]], start: Any, elems: Any, reverse: bool = False) -> tuple[Any, Any]:
+    """`(last carry, stacked ys)` of `carry, y = step(carry, row)` over the rows of `elems`; each may be a nest of tensors."""
+    rows = Rows(elems, "scan")
+    state, spec = _flat(start)
+    specs: list[Any] = []
+
+    def one(carry: list[Node], nodes: list[Node]) -> list[Tensor]:
+        after, y = step(nest.unflatten(spec, [handle(n) for n in carry]), rows.pack(nodes))
+        carried, results = _flat(after)[0], _flat(y)
+        check_same(carry, carried)
+        specs.append(results[1])
+        return [*carried, *results[0]]
+
+    last, ys = record_rows(one, [s.node for s in state], rows, reverse)
+    return nest.unflatten(spec, [handle(n) for n in last]), nest.unflatten(specs[-1], [handle(y) for y in ys])
+
+
 def _flat(results: Any) -> tuple[list[Tensor], Any]:
     leaves, spec = nest.flatten_with_spec(results, nest.EXPANDED)
     return [tensor(x) for x in leaves], spec

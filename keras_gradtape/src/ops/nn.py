@@ -29,10 +29,38 @@ from keras_gradtape.src.ops._nn.activation import (
     tanh_shrink as tanh_shrink,
     threshold as threshold,
 )
+from keras_gradtape.src.ops._nn.attention import (
+    dot_product_attention as dot_product_attention,
+)
+from keras_gradtape.src.ops._nn.convolution import (
+    conv as conv,
+    conv_transpose as conv_transpose,
+    depth_to_space as depth_to_space,
+    depthwise_conv as depthwise_conv,
+    fold as fold,
+    separable_conv as separable_conv,
+    space_to_depth as space_to_depth,
+    unfold as unfold,
+)
+from keras_gradtape.src.ops._nn.ctc import (
+    ctc_decode as ctc_decode,
+    ctc_loss as ctc_loss,
+)
 from keras_gradtape.src.ops._nn.losses import (
     binary_crossentropy as binary_crossentropy,
     categorical_crossentropy as categorical_crossentropy,
     multi_hot as multi_hot,
     one_hot as one_hot,
     sparse_categorical_crossentropy as sparse_categorical_crossentropy,
+)
+from keras_gradtape.src.ops._nn.normalization import (
+    batch_normalization as batch_normalization,
+    moments as moments,
+    psnr as psnr,
+)
+from keras_gradtape.src.ops._nn.pooling import (
+    adaptive_average_pool as adaptive_average_pool,
+    adaptive_max_pool as adaptive_max_pool,
+    average_pool as average_pool,
+    max_pool as max_pool,
 )

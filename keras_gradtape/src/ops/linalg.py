@@ -1,0 +1,190 @@
+"""The functions of `keras.ops.linalg`."""
+
+from keras.src.backend import config
+from keras.src.backend.common import dtypes, standardize_dtype
+
+import gradtape as tf
+from keras_gradtape.src.ops.core import cast, convert_to_tensor
+
+
+def cholesky(a, upper=False):
+    lower = tf.linalg.cholesky(convert_to_tensor(a))
+    return tf.linalg.adjoint(lower) if upper else lower
+
+
+def cholesky_inverse(a, upper=False):
+    a = convert_to_tensor(a)
+    lower = tf.linalg.adjoint(a) if upper else a
+    return tf.linalg.cholesky_solve(lower, tf.eye(a.shape[-1], batch_shape=a.shape[:-2], dtype=a.dtype))
+
+
+def det(a):
+    return tf.linalg.det(convert_to_tensor(a))
+
+
+def eig(x):
+    return tf.linalg.eig(convert_to_tensor(x))
+
+
+def eigh(x):
+    return tf.linalg.eigh(convert_to_tensor(x))
+
+
+def inv(a):
+    return tf.linalg.inv(convert_to_tensor(a))
+
+
+def lu_factor(x):
+    factors, permutation = tf.linalg.lu(convert_to_tensor(x))
+    return factors, _pivots(permutation)
+
+
+def _pivots(permutation):
+    """LAPACK's form of a row permutation [..., n]: row i changes places with row pivots[i], one after the other."""
+    size = permutation.shape[-1]
+    rows = tf.broadcast_to(tf.range(size), permutation.shape)
+    pivots = []
+    for i in range(size):
+        place = tf.argmax(tf.cast(rows == permutation[..., i : i + 1], "int32"), -1, output_type=tf.int32)
+        pivots.append(place)
+        place = tf.expand_dims(place, -1)
+        rows = tf.where(tf.range(size) == place, rows[..., i : i + 1], rows)
+    return tf.stack(pivots, -1)
+
+
+def norm(x, ord=None, axis=None, keepdims=False):
+    x = convert_to_tensor(x)
+    name = standardize_dtype(x.dtype)
+    x = cast(x, config.floatx() if name == "int64" else dtypes.result_type(name, float))
+    rank = x.ndim
+    if axis is None:
+        if ord is not None and rank not in (1, 2):
+            raise ValueError(f"Improper number of dimensions to norm: ord={ord} needs a vector or a matrix, received {x.shape}.")
+        axis = tuple(range(rank))
+    axis = (axis,) if isinstance(axis, int) else tuple(axis)
+    axis = tuple(a % rank for a in axis)
+    if ord is None:
+        return _root_of_squares(x, axis, keepdims)
+    if len(axis) == 1:
+        return _vector_norm(x, ord, axis[0], keepdims)
+    if len(axis) == 2:
+        return _matrix_norm(x, ord, axis, keepdims)
+    raise ValueError(f"Improper number of axes to norm: ord={ord} needs one or two. Received: axis={axis}")
+
+
+def _root_of_squares(x, axis, keepdims):
+    return (
+        tf.norm(x, "euclidean", axis[0] if len(axis) == 1 else axis, keepdims)
+        if len(axis) in (1, 2)
+        else (tf.sqrt(tf.reduce_sum(tf.square(tf.abs(x)), axis, keepdims)))
+    )
+
+
+def _vector_norm(x, ord, axis, keepdims):
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid `ord` argument for vector norm. Received: ord={ord}")
+    size = tf.abs(x)
+    if ord == float("inf"):
+        return tf.reduce_max(size, axis, keepdims)
+    if ord == -float("inf"):
+        return tf.reduce_min(size, axis, keepdims)
+    if ord == 0:
+        return tf.reduce_sum(tf.cast(size != 0, size.dtype), axis, keepdims)
+    if ord == 1:
+        return tf.reduce_sum(size, axis, keepdims)
+    if ord == 2:
+        return tf.norm(x, "euclidean", axis, keepdims)
+    return tf.reduce_sum(size**ord, axis, keepdims) ** (1.0 / ord)
+
+
+def _matrix_norm(x, ord, axis, keepdims):
+    row, column = axis
+    if row == column:
+        raise ValueError(f"Duplicate axes given to norm: axis={axis}")
+    extremum = {1: tf.reduce_max, -1: tf.reduce_min}
+    if ord == "fro":
+        return _root_of_squares(x, axis, keepdims)
+    if ord in (1, -1, float("inf"), -float("inf")):
+        summed, other = (row, column) if ord in (1, -1) else (column, row)
+        sums = tf.reduce_sum(tf.abs(x), summed, keepdims=True)
+        y = extremum[1 if ord > 0 else -1](sums, other, keepdims=True)
+        return y if keepdims else tf.squeeze(y, axis)
+    if ord not in ("nuc", 2, -2):
+        raise ValueError(f"Invalid `ord` argument for matrix norm. Received: ord={ord}")
+    others = [a for a in range(x.ndim) if a not in axis]
+    values = tf.linalg.svd(tf.transpose(x, [*others, row, column]), compute_uv=False)
+    reduce = tf.reduce_sum if ord == "nuc" else extremum[1 if ord > 0 else -1]
+    y = reduce(values, -1)
+    return tf.reshape(y, [1 if a in axis else n for a, n in enumerate(x.shape)]) if keepdims else y
+
+
+def qr(x, mode="reduced"):
+    if mode not in {"reduced", "complete"}:
+        raise ValueError(f"`mode` argument value not supported. Expected one of {{'reduced', 'complete'}}. Received: mode={mode}")
+    return tf.linalg.qr(convert_to_tensor(x), mode == "complete")
+
+
+def _right_hand_side(a, b):
+    """`b` as matrices, and whether it was vectors: one for each matrix of `a`."""
+    vectors = b.ndim == a.ndim - 1
+    return tf.expand_dims(b, -1) if vectors else b, vectors
+
+
+def solve(a, b):
+    a, b = convert_to_tensor(a), convert_to_tensor(b)
+    b, vectors = _right_hand_side(a, b)
+    x = tf.linalg.solve(a, b)
+    return tf.squeeze(x, -1) if vectors else x
+
+
+def solve_triangular(a, b, lower=False):
+    a, b = convert_to_tensor(a), convert_to_tensor(b)
+    b, vectors = _right_hand_side(a, b)
+    x = tf.linalg.triangular_solve(a, b, lower)
+    return tf.squeeze(x, -1) if vectors else x
+
+
+def svd(x, full_matrices=True, compute_uv=True):
+    x = convert_to_tensor(x)
+    if not compute_uv:
+        return tf.linalg.svd(x, compute_uv=False)
+    s, u, v = tf.linalg.svd(x, full_matrices)
+    return u, s, tf.linalg.adjoint(v)
+
+
+def lstsq(a, b, rcond=None):
+    a, b = convert_to_tensor(a), convert_to_tensor(b)
+    if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
+        raise ValueError(
+            f"`lstsq` takes a matrix [m, n] and a right hand side [m] or [m, k]. Received: a.shape={a.shape}, b.shape={b.shape}"
+        )
+    b, vectors = _right_hand_side(a, b)
+    if rcond is None:
+        rcond = _epsilon(a) * max(a.shape)
+    elif rcond < 0:
+        rcond = _epsilon(a)
+    x = pinv(a, rcond) @ b
+    return tf.squeeze(x, -1) if vectors else x
+
+
+def _epsilon(x):
+    return tf.experimental.numpy.finfo(x.dtype.as_numpy_dtype).eps
+
+
+def matrix_rank(x, tol=None):
+    return cast(tf.linalg.matrix_rank(_matrices(x), tol), "int32")
+
+
+def pinv(x, rcond=None):
+    return tf.linalg.pinv(_matrices(x), rcond)
+
+
+def _matrices(x):
+    x = convert_to_tensor(x)
+    if x.ndim < 2:
+        raise ValueError(f"Expected input to have rank >= 2. Received input with shape {x.shape}.")
+    return x
+
+
+def jvp(fun, primals, tangents, has_aux=False):
+    raise NotImplementedError
