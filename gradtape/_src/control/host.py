@@ -10,7 +10,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import dtypes, engine, journal, nest
+from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import invalid, public
@@ -92,7 +92,6 @@ def _call(op: Op, run: Callable[[list[np.ndarray]], list[Any]], inp: Any, Tout: 
     nodes = tuple([x.node for x in inputs])
     if engine.local.trace.scope is None:
         arrays = run([to_numpy(n) for n in nodes])
-        journal.note("left", "py_function")
         if not types:
             return [] if many else None
         shapes = tuple([a.shape for a in arrays])

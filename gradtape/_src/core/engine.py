@@ -367,7 +367,9 @@ def constant(array: Any) -> Node:
     if graph is not None:
         made: Node = graph.constant(array)
         return made
-    return leaf(aval(array.shape, array.dtype), array, -1 if local.trace.scope is None else INSIDE)
+    made = leaf(aval(array.shape, array.dtype), array, -1 if local.trace.scope is None else INSIDE)
+    journal.made(made)
+    return made
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -554,7 +556,7 @@ def run(trace: Trace) -> None:
         for original, again in trace.recomputed:
             if again.value is not None and original.value is None:
                 original.value = again.value
-    _retire(trace, outputs, keys)
+    _retire(trace, structure[1], outputs, keys)
 
 
 def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:
@@ -595,21 +597,23 @@ def argument(node: Node) -> Any:
     if node.value is None:
         _realize(node)
     value = node.value
-    return _argument(node) if type(value) is np.ndarray else value
+    return _argument(node) if type(value) is np.ndarray and node.trace is None else value
 
 
-def _retire(trace: Trace, outputs: tuple[int, ...], keys: tuple[Key, ...]) -> None:
+def _retire(trace: Trace, avals: tuple[Any, ...], outputs: tuple[int, ...], keys: tuple[Key, ...]) -> None:
     """Let go of what is not needed: a node that has a value needs no inputs, so that the past is freed."""
     nodes = trace.nodes
     if trace.tapes:
         trace.inputs = [n.inputs for n in nodes]
+    serial = trace.serial
     for node in [*[nodes[index] for index in outputs], *trace.early]:
+        node.origin = serial, node.index
         node.trace = node.inputs = None
+    journal.ran(trace, keys, avals)
     trace.assigned, trace.early = [], []
     for original, _ in trace.recomputed:
         if original.value is not None:
             original.inputs = None
-    journal.ran(keys, [n.code for n in nodes], [n.offset for n in nodes])
 
 
 def _undo(trace: Trace) -> None:

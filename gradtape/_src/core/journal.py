@@ -1,29 +1,194 @@
-"""What happened, in small records: for explanations after the fact. Never a frame, a node or a value: code objects only."""
+"""What happened, in small records: for explanations after the fact. Never a frame, a node or a value: code objects only.
+
+An *origin* names a value without holding it: `(serial number of a trace, index in it)`, or `(0, n)` for leaf number n;
+`NUMBERS` stands for every Python number. A *moment* is `(serial number of a trace, how many nodes it had then)`.
+"""
 
 from __future__ import annotations
 
 import itertools
+import os
+import sys
+import sysconfig
 from collections import deque
+from collections.abc import Sequence
+from threading import get_ident
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
+
+from gradtape._src.core.errors import internal
+from gradtape._src.core.program import NUMBER
+
+if TYPE_CHECKING:
+    from gradtape._src.core.aval import Aval
+    from gradtape._src.core.program import Key, Node, Trace
 
 Line = tuple[CodeType | None, int]  # a code object and the offset of an instruction in it
+Origin = tuple[int, int]
+Moment = tuple[int, int]
+NUMBERS: Origin = (0, 0)
 
 serial = itertools.count(1)
-# the last traces that ran: (serial number, keys, code objects, instruction offsets)
-ring: deque[tuple[Any, ...]] = deque(maxlen=64)
-# (serial number, what, details…): tapes opened and closed, gradients asked, values that left
-events: deque[tuple[Any, ...]] = deque(maxlen=1024)
 
 
-def ran(keys: tuple[Any, ...], codes: list[CodeType | None], offsets: list[int]) -> None:
-    """Keep what a trace computed that has run, and at which instructions of which code."""
-    ring.append((next(serial), keys, codes, offsets))
+class Ran(NamedTuple):
+    """A trace that ran: what it computed, and at which instructions of which code.
+
+    `leaves` and `avals` are the origins and Avals of its leaves, `assigned` what variables held before they were assigned,
+    as `(number of the variable, origin)`, `again` the nodes that stand there a second time, as `(index, origin)`.
+    """
+
+    serial: int
+    thread: int
+    keys: tuple[Key, ...]
+    codes: list[CodeType | None]
+    offsets: list[int]
+    leaves: list[Origin]
+    avals: tuple[Aval, ...]
+    assigned: Sequence[tuple[int, Origin]]
+    again: Sequence[tuple[int, Origin]]
 
 
-def note(what: str, *details: Any) -> None:
-    """Note an event."""
-    events.append((next(serial), what, *details))
+class Left(NamedTuple):
+    """A value that left the library: `how`, where, and when."""
+
+    number: int
+    how: str
+    origin: Origin
+    line: Line
+    moment: Moment
+
+
+class Link(NamedTuple):
+    """A value that went into another without an op: `how` is "variable" (a Variable's initial value) or "call"."""
+
+    how: str
+    before: tuple[Origin, ...]
+    after: tuple[Origin, ...]
+    line: Line
+
+
+class Taped:
+    """What a tape recorded: parts of traces as `(serial, start, stop)`, what it watched, what it was paused for.
+
+    `watches` holds `(origin, moment, number of the variable or None)`, `consumed` the line of the gradient call that used
+    the tape up, `forgotten` the line of its `reset()`.
+    """
+
+    __slots__ = ("automatic", "consumed", "forgotten", "number", "paused", "persistent", "segments", "thread", "watches")
+
+    def __init__(self, persistent: bool, automatic: bool) -> None:
+        self.number, self.thread = next(serial), get_ident()
+        self.persistent, self.automatic = persistent, automatic
+        self.segments: list[tuple[int, int, int]] = []
+        self.watches: list[tuple[Origin, Moment, int | None]] = []
+        self.paused: list[tuple[Moment, Moment]] = []
+        self.consumed: Line | None = None
+        self.forgotten: Line | None = None
+
+    def next(self) -> Taped:
+        """What the same tape records after a `reset()`."""
+        following = Taped(self.persistent, self.automatic)
+        tapes.append(following)
+        return following
+
+
+class Asked:
+    """A call of `gradient`. A source is the number of a variable, or the origin of a tensor.
+
+    `results` says for each source whether there was a gradient; None if the call failed. `refused`: the tape was used up.
+    From `start` to `stop` stand the ops that the call itself recorded.
+    """
+
+    __slots__ = ("line", "number", "refused", "results", "sources", "start", "stop", "tape", "targets")
+
+    def __init__(self, tape: Taped, targets: list[Origin], sources: list[int | Origin], trace: Trace) -> None:
+        self.number, self.line = next(serial), user_line()
+        self.tape, self.targets, self.sources = tape, targets, sources
+        self.start = self.stop = moment(trace)
+        self.results: list[bool] | None = None
+        self.refused = False
+
+    def answered(self, trace: Trace, results: list[bool]) -> None:
+        """The call gave its results."""
+        self.stop = moment(trace)
+        self.results = results
+
+
+# What is remembered: the last of each.
+ring: deque[Ran] = deque(maxlen=64)
+exits: deque[Left] = deque(maxlen=512)
+links: deque[Link] = deque(maxlen=512)
+tapes: deque[Taped] = deque(maxlen=128)
+calls: deque[Asked] = deque(maxlen=128)
+variables: WeakValueDictionary[int, Any] = WeakValueDictionary()  # number → Variable
+
+
+def ran(trace: Trace, keys: tuple[Key, ...], avals: tuple[Aval, ...]) -> None:
+    """Keep what a trace computed that has run."""
+    nodes = trace.nodes
+    codes, offsets = [n.code for n in nodes], [n.offset for n in nodes]
+    leaves = [n.origin or origin_of(n) for n in trace.leaves]
+    assigned = [(v._uid, before.node.origin or origin_of(before.node)) for v, before in trace.assigned]
+    again = [(node.index, origin_of(original)) for original, node in trace.recomputed]
+    ring.append(Ran(trace.serial, get_ident(), keys, codes, offsets, leaves, avals, assigned, again))
+
+
+def origin_of(node: Node) -> Origin:
+    """The name of a node's value, which stays the same when it has run."""
+    origin = node.origin
+    if origin is None:
+        if node.trace is not None:
+            return node.trace.serial, node.index
+        origin = node.origin = NUMBERS if node.index == NUMBER else (0, next(serial))
+    return origin
+
+
+def made(node: Node) -> None:
+    """Note at which line of the user's a leaf was made."""
+    node.code, node.offset = user_line()
+    node.origin = 0, next(serial)
+
+
+def linked(how: str, before: Sequence[Node], after: Sequence[Node]) -> None:
+    """Note that values went into others without an op; the line is that at which the first of those was made."""
+    links.append(Link(how, tuple(map(origin_of, before)), tuple(map(origin_of, after)), (after[0].code, after[0].offset)))
+
+
+def moment(trace: Trace) -> Moment:
+    """Now, in the thread's trace."""
+    return trace.serial, len(trace.nodes)
+
+
+def left(how: str, node: Node, trace: Trace) -> None:
+    """Note that a value left the library."""
+    exits.append(Left(next(serial), how, origin_of(node), user_line(), moment(trace)))
+
+
+class _Others(dict[str, bool]):
+    """File name → whether it is the library's, Python's own or an installed package's: no line of the user's."""
+
+    def __missing__(self, filename: str) -> bool:
+        found = internal[filename] or filename.startswith((*_INSTALLED, "<frozen"))
+        self[filename] = found
+        return found
+
+
+_INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+others = _Others()
+
+
+def user_line() -> Line:
+    """The innermost line of the user's own code that is being run."""
+    first = frame = sys._getframe(1)
+    while others[frame.f_code.co_filename] and frame.f_back is not None:
+        frame = frame.f_back
+    if others[frame.f_code.co_filename]:  # nothing but installed packages: the innermost that is not this library
+        frame = first
+        while internal[frame.f_code.co_filename] and frame.f_back is not None:
+            frame = frame.f_back
+    return frame.f_code, frame.f_lasti
 
 
 def loop_anchor(lines: list[Line]) -> Line | None:

@@ -127,6 +127,7 @@ class Variable(Stored):
         self._trainable = True if trainable is None else bool(trainable)
         self._constraint, self._synchronization, self._aggregation = constraint, synchronization, aggregation
         self._uid = next(_uid)
+        journal.variables[self._uid] = self
         self._assigned_in = None
         graph = engine.current_graph()
         if graph is not None:

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from gradtape._src.core import engine, journal, nest
+from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define
@@ -129,7 +129,6 @@ def print(*inputs, **kwargs):
     nodes = tuple([t.node for t in tensors])
     if engine.local.trace.parent is None:
         arrays = [to_numpy(node) for node in nodes]
-        journal.note("left", "print")
         write(_fill(pieces, arrays, summarize))
     else:
         node = engine.record(PRINT, nodes, (pieces, summarize, stream))
