@@ -1,0 +1,37 @@
+"""How images stand: with or without an axis of the batch, with channels last or first."""
+
+from keras.src.backend.config import standardize_data_format
+
+import gradtape as tf
+from keras_gradtape.src.ops.core import convert_to_tensor
+
+
+def one_of(name, value, accepted):
+    """ValueError unless the argument `name` has one of the `accepted` values."""
+    if value not in accepted:
+        raise ValueError(f"Invalid value for argument `{name}`. Expected of one {list(accepted)}. Received: {name}={value}")
+
+
+def check_rank(images):
+    """ValueError unless `images` is one image or a batch of them."""
+    if images.ndim not in (3, 4):
+        raise ValueError(
+            "Invalid images rank: expected rank 3 (single image) or rank 4 (batch of images). "
+            f"Received input with shape: images.shape={images.shape}"
+        )
+
+
+def batched(function, images, data_format):
+    """`function`, of [batch, height, width, channels], of images that stand otherwise; its result stands as they do."""
+    images = convert_to_tensor(images)
+    check_rank(images)
+    single = images.ndim == 3
+    first = standardize_data_format(data_format) == "channels_first"
+    if single:
+        images = images[None]
+    if first:
+        images = tf.transpose(images, [0, 2, 3, 1])
+    result = function(images)
+    if first:
+        result = tf.transpose(result, [0, 3, 1, 2])
+    return result[0] if single else result
