@@ -1,0 +1,128 @@
+"""Dtypes as Keras promotes them: what most functions do to their operands first.
+
+Keras's lattice is JAX's without 64 bits. Here a dtype of 64 bits that somebody chose stays one, as with TensorFlow.
+"""
+
+import functools
+
+from keras.src.backend.common import dtypes
+from keras.src.backend.config import floatx
+
+import gradtape as tf
+from keras_gradtape.src.ops.core import convert_to_tensor
+
+NUMBERS = (int, float, complex)  # what has no dtype of its own: bool is an int, but keeps its dtype
+_WIDE = {
+    "int32": ("int64", ("int64",)),
+    "uint32": ("uint64", ("uint64",)),
+    "float32": ("float64", ("float64",)),
+    "complex64": ("complex128", ("complex128", "float64")),
+}
+
+
+def result_type(*types):
+    """The DType that operands of `types` (DTypes, names or Python types) are brought to."""
+    return _result_type(types, floatx())
+
+
+@functools.lru_cache(maxsize=4096)
+def _result_type(types, default):
+    names = [t.name if isinstance(t, tf.DType) else t for t in types]
+    found = dtypes.result_type(*names)
+    if found in _WIDE:
+        wide, causes = _WIDE[found]
+        floats = [n for n in names if isinstance(n, str) and n != "float" and ("float" in n or "complex" in n)]
+        if any(cause in names for cause in causes) or (found == "float32" and default == "float64" and not floats):
+            found = wide
+    return tf.as_dtype(found)
+
+
+def cast(x, dtype):
+    """A tensor in the DType `dtype`."""
+    return x if x.dtype is dtype else tf.cast(x, dtype)
+
+
+def tensor(x):
+    """`x` as a Tensor."""
+    return x if isinstance(x, tf.Tensor) else convert_to_tensor(x)
+
+
+def operands(x1, x2, *more):
+    """`(x1, x2, dtype)`: two operands of one dtype, that of `result_type` (together with `more`).
+
+    A Python number beside a tensor stays a number, which takes the tensor's dtype when an op records it.
+    """
+    if isinstance(x1, tf.Tensor) and isinstance(x2, tf.Tensor):
+        dtype = x1.dtype
+        if dtype is x2.dtype and (not more or dtype.is_floating):
+            return x1, x2, dtype
+    elif type(x2) in NUMBERS and type(x1) not in NUMBERS:
+        x1 = tensor(x1)
+        dtype = result_type(x1.dtype, type(x2), *more)
+        return cast(x1, dtype), _number(x2, dtype), dtype
+    elif type(x1) in NUMBERS and type(x2) not in NUMBERS:
+        x2 = tensor(x2)
+        dtype = result_type(type(x1), x2.dtype, *more)
+        return _number(x1, dtype), cast(x2, dtype), dtype
+    elif type(x1) in NUMBERS:
+        dtype = result_type(type(x1), type(x2), *more)
+        return convert_to_tensor(x1, dtype), convert_to_tensor(x2, dtype), dtype
+    x1, x2 = tensor(x1), tensor(x2)
+    dtype = result_type(x1.dtype, x2.dtype, *more)
+    return cast(x1, dtype), cast(x2, dtype), dtype
+
+
+def _number(value, dtype):
+    """A Python number that an op with a tensor of `dtype` takes; one that needs another dtype as a tensor."""
+    if dtype.is_integer and (value < 0 if dtype.is_unsigned else not dtype.min <= value <= dtype.max):
+        return tf.cast(tf.convert_to_tensor(value, tf.int64), dtype)
+    return value
+
+
+def tensors(xs):
+    """`(tensors, dtype)`: a list of tensors brought to one dtype."""
+    xs = [tensor(x) for x in xs]
+    dtype = xs[0].dtype if len({x.dtype for x in xs}) == 1 else result_type(*[x.dtype for x in xs])
+    return [cast(x, dtype) for x in xs], dtype
+
+
+def pair(x1, x2, *more):
+    """`operands`, both as tensors."""
+    x1, x2, dtype = operands(x1, x2, *more)
+    if not isinstance(x1, tf.Tensor):
+        x1 = convert_to_tensor(x1, dtype)
+    return x1, x2 if isinstance(x2, tf.Tensor) else convert_to_tensor(x2, dtype), dtype
+
+
+def floating(x):
+    """`x` as a tensor of a floating (or complex) dtype: integers and bools become floats."""
+    x = tensor(x)
+    dtype = x.dtype
+    return x if dtype.is_floating or dtype.is_complex else tf.cast(x, result_type(dtype, float))
+
+
+def numeric(x):
+    """`x` as a tensor of numbers: bools become int32."""
+    x = tensor(x)
+    return tf.cast(x, tf.int32) if x.dtype.is_bool else x
+
+
+def truth(x):
+    """`x` as a tensor of bools: whether it is not zero."""
+    x = tensor(x)
+    return x if x.dtype.is_bool else tf.cast(x, tf.bool)
+
+
+def axes_of(axis, rank):
+    """`axis` (None for all, an int, or ints) as a tuple of axes ≥ 0."""
+    if axis is None:
+        return tuple(range(rank))
+    return tuple([canonical(a, rank) for a in (axis if isinstance(axis, (list, tuple)) else (axis,))])
+
+
+def canonical(axis, rank):
+    """One axis as an int ≥ 0; ValueError outside of [-rank, rank)."""
+    axis = int(axis)
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis {axis} is out of bounds for a tensor of {rank} dimensions.")
+    return axis % rank
