@@ -3,6 +3,7 @@
 #   make demo        train a small network on real handwritten digits
 #   make test        the tests                (some of them: make test ARGS="tests/core -k tape")
 #   make test-long   the tests, with many more random programs
+#   make test-keras  Keras's own tests on this backend, with TensorFlow beside them (a few minutes of them: make test-keras-sample)
 #   make bench       against JAX, PyTorch and TensorFlow, in environments of their own under .bench/
 #   make lint        style, and `make format` mends it
 #   make types       static types
@@ -28,10 +29,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses $(JOBS) --dist workstea
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SECONDARY:
-.PHONY: help demo test test-long bench lint format types docs snapshot clean
+.PHONY: help demo test test-long test-keras test-keras-sample keras-tests bench lint format types docs snapshot clean
 
 help:
-	@sed -n '3,14s/^# \{0,1\}//p' Makefile
+	@sed -n '3,15s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/ready-demo
 	$(BIN)/gradtape demo $(ARGS)
@@ -41,6 +42,16 @@ test: $(VENV)/ready-test
 
 test-long: $(VENV)/ready-test
 	$(PYTEST) --long $(ARGS)
+
+# Keras's tests import TensorFlow here and there, so they have an environment of their own.
+test-keras:
+	$(MAKE) VENV=.venv-keras keras-tests
+
+keras-tests: $(VENV)/ready-test-keras
+	$(BIN)/python -m tests.keras.own -n auto --maxprocesses $(JOBS) $(ARGS)
+
+test-keras-sample: $(VENV)/ready-test
+	$(BIN)/python -m tests.keras.own --sample -n auto --maxprocesses $(JOBS)
 
 bench: $(VENV)/ready-test
 	$(BIN)/python -m benchmarks $(ARGS)

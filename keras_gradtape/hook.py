@@ -8,6 +8,7 @@ are compiled, because the names are copied while Keras is being imported; what i
 """
 
 import ast
+import importlib
 import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -16,7 +17,6 @@ NAME = "gradtape"
 PACKAGE = "keras_gradtape"
 CONFIG = "keras.src.backend.config"
 BACKENDS = "PLUGGABLE_BACKENDS"
-DYNAMIC_BACKEND = "keras.src.utils.backend_utils"
 
 # What Keras 3.15 has to run where it chooses a backend.
 ARMS = {
@@ -25,6 +25,12 @@ ARMS = {
     "keras.src.models.model": f"from {PACKAGE}.src.trainer import Trainer",
     "keras.src.export.saved_model": f"from {PACKAGE}.src.export import SavedModelExportArchive as BackendSavedModelExportArchive",
     "keras.src.optimizers.optimizer": f"from {PACKAGE}.src.optimizer import BackendOptimizer",
+}
+
+# What is done to a module once it is loaded.
+COMPLETIONS = {
+    "keras.src.utils.backend_utils": "extend_dynamic_backend",
+    "keras.src.legacy.backend": "give_tensorflow",
 }
 
 applied: dict[str, str] = {}  # module of Keras -> what was done to it
@@ -49,7 +55,7 @@ class Finder:
     def find_spec(fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if fullname in ARMS or fullname == CONFIG:
             kind: type[SourceFileLoader] = Changed
-        elif fullname == DYNAMIC_BACKEND:
+        elif fullname in COMPLETIONS:
             kind = Completed
         else:
             return None
@@ -73,13 +79,13 @@ class Changed(SourceFileLoader):
 
 
 class Completed(SourceFileLoader):
-    """Loads Keras 3.15's module of `DynamicBackend`, which has to know this backend, too."""
+    """Loads a module that is changed once it is there."""
 
     def exec_module(self, module):
         super().exec_module(module)
-        if not hasattr(module, BACKENDS):
-            extend_dynamic_backend(module)
-            applied[module.__name__] = "DynamicBackend"
+        completion = COMPLETIONS[module.__name__]
+        globals()[completion](module)
+        applied[module.__name__] = completion
 
 
 def add_name(tree: ast.Module) -> str | None:
@@ -109,7 +115,9 @@ def add_arm(tree: ast.Module, source: str) -> str | None:
 
 
 def extend_dynamic_backend(module) -> None:
-    """Let `DynamicBackend` be set to this backend."""
+    """Let `DynamicBackend` of Keras 3.15 be set to this backend; 3.16 knows it."""
+    if hasattr(module, BACKENDS):
+        return
     kind = module.DynamicBackend
     known_attribute, set_known = kind.__getattr__, kind.set_backend
 
@@ -125,6 +133,11 @@ def extend_dynamic_backend(module) -> None:
             set_known(self, backend)
 
     kind.__getattr__, kind.set_backend = __getattr__, set_backend
+
+
+def give_tensorflow(module) -> None:
+    """The functions of `tf.keras.backend` are written with TensorFlow's names, which are gradtape's."""
+    module.tf = importlib.import_module("gradtape")
 
 
 if os.environ.get("KERAS_BACKEND") == NAME:

@@ -411,7 +411,7 @@ def remat(f):
 
 def random_seed_dtype():
     """The dtype of a seed."""
-    return "uint32"
+    return "int32"
 
 
 class name_scope(KerasNameScope):

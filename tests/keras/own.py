@@ -1,0 +1,35 @@
+"""Keras's own tests on this backend: `make test-keras` runs all, `make test-keras ARGS=--sample` those of a few minutes.
+
+Other arguments are pytest's; what does not begin with a dash is a part of Keras, as in `keras.src.layers.core`.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ALL = "layers ops optimizers losses metrics models trainers callbacks saving initializers random".split()
+SAMPLE = """
+    layers.core.dense_test layers.core.embedding_test layers.convolutional.conv_test layers.rnn.lstm_test
+    layers.normalization.layer_normalization_test layers.attention.attention_test
+    losses.losses_test metrics.accuracy_metrics_test initializers.random_initializers_test
+    optimizers.adam_test optimizers.sgd_test optimizers.optimizer_test
+    trainers.trainer_test models.sequential_test saving.saving_lib_test ops.core_test
+""".split()
+ROOT = Path(__file__).parents[2]
+
+
+def main(arguments: list[str]) -> int:
+    """Run the tests; gives pytest's exit code."""
+    options = [a for a in arguments if a.startswith("-") and a != "--sample"]
+    parts = [a for a in arguments if not a.startswith("-")]
+    if not parts:
+        parts = [f"keras.src.{name}" for name in (SAMPLE if "--sample" in arguments else ALL)]
+    command = [sys.executable, "-m", "pytest", "-p", "tests.keras.plugin", "-o", "addopts=", "-o", "filterwarnings="]
+    command += ["--pyargs", *parts, "-q", *options]
+    environment = {**os.environ, "KERAS_BACKEND": "gradtape", "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, env=environment, cwd=ROOT).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,40 @@
+"""A pytest plugin for Keras's own tests on this backend: their marks, and what is left out of them (excluded.txt)."""
+
+from pathlib import Path
+
+EXCLUDED = Path(__file__).with_name("excluded.txt")
+MARKS = (
+    "requires_trainable_backend: only where gradients exist, as they do here",
+    "openvino_backend: about another backend",
+    "multi_device: needs several devices",
+)
+
+
+def excluded() -> dict[str, str]:
+    """The tests that are left out, `keras/src/file.py::Class::test` (or a beginning of it), each with its reason."""
+    reasons = {}
+    for line in EXCLUDED.read_text().splitlines():
+        if line and not line.startswith("#"):
+            name, reason = line.split("  # ")
+            reasons[name.strip()] = reason
+    return reasons
+
+
+def pytest_configure(config):
+    for mark in MARKS:
+        config.addinivalue_line("markers", mark)
+
+
+def pytest_collection_modifyitems(config, items):
+    names = tuple(excluded())
+    left_out = [item for item in items if _name(item).startswith(names)] if names else []
+    if left_out:
+        dropped = set(left_out)
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in dropped]
+
+
+def _name(item):
+    """The name of a test from `keras/` on, wherever Keras is installed."""
+    path, _, rest = item.nodeid.partition("::")
+    return f"keras/src/{path.rpartition('keras/src/')[2]}::{rest}"

@@ -1,0 +1,94 @@
+"""How Keras comes to know the backend: chosen by the environment, or by the import of gradtape.keras."""
+
+import ast
+import os
+import subprocess
+import sys
+
+import pytest
+
+from keras_gradtape import hook
+
+DENSE = """
+import numpy as np
+layer = keras.layers.Dense(3)
+assert layer(np.ones((2, 4), "float32")).shape == (2, 3)
+"""
+
+
+def run(code, backend=None):
+    """Run `code` in a process of its own, with KERAS_BACKEND as given."""
+    environment = {name: value for name, value in os.environ.items() if name != "KERAS_BACKEND"}
+    if backend is not None:
+        environment["KERAS_BACKEND"] = backend
+    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
+
+
+def test_the_environment_chooses_the_backend_and_nothing_is_imported_first():
+    done = run("import keras; print(keras.backend.backend())" + DENSE, "gradtape")
+    assert (done.returncode, done.stdout) == (0, "gradtape\n"), done.stderr
+
+
+def test_tf_keras_works_with_nothing_set():
+    done = run("import gradtape as tf; keras = tf.keras; import keras as real; assert keras.Model is real.Model" + DENSE)
+    assert done.returncode == 0, done.stderr
+
+
+def test_submodules_of_tf_keras_are_imported_by_name():
+    done = run("from gradtape.keras.layers import Dense; import gradtape.keras.losses as losses; print(Dense.__name__)")
+    assert (done.returncode, done.stdout) == (0, "Dense\n"), done.stderr
+
+
+def test_gradtape_alone_does_not_import_keras():
+    done = run("import gradtape, sys; print('keras' in sys.modules)")
+    assert done.stdout == "False\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "backend", "says"),
+    [
+        ("import gradtape as tf; tf.keras", "jax", "the environment has KERAS_BACKEND='jax'"),
+        ("import keras; import os; del os.environ['KERAS_BACKEND']; import gradtape.keras", "jax", "Keras was imported before"),
+    ],
+)
+def test_another_backend_is_an_error_that_says_what_to_do(code, backend, says):
+    done = run(code, backend)
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert "KERAS_BACKEND=gradtape" in done.stderr
+
+
+CHAIN = """
+if backend() == "jax":
+    import jax as module
+elif backend() == "torch":
+    import torch as module
+else:
+    raise RuntimeError("no backend")
+"""
+LOADER = CHAIN.replace('raise RuntimeError("no backend")', 'module = get_pluggable_backend_module("src")')
+
+
+def test_an_arm_is_added_before_the_error():
+    tree = ast.parse(CHAIN)
+    assert hook.add_arm(tree, "import gradtape as module") is not None
+    assert ast.unparse(tree).strip().endswith(
+        "elif backend() == 'gradtape':\n    import gradtape as module\nelse:\n    raise RuntimeError('no backend')"
+    )
+
+
+@pytest.mark.parametrize("source", [LOADER, "x = 1", "if sys.platform == 'win32':\n    pass\nelse:\n    raise OSError"])
+def test_no_arm_is_added_where_none_is_wanted(source):
+    tree = ast.parse(source)
+    before = ast.unparse(tree)
+    assert hook.add_arm(tree, "import gradtape") is None
+    assert ast.unparse(tree) == before
+
+
+def test_the_name_is_added_to_the_backends_that_keras_loads_itself():
+    tree = ast.parse("PLUGGABLE_BACKENDS = frozenset(['mlx'])\nimport copied")
+    assert hook.add_name(tree) is not None
+    space = {}
+    exec(compile(ast.unparse(tree).replace("import copied", ""), "config", "exec"), space)
+    assert space["PLUGGABLE_BACKENDS"] == {"mlx", "gradtape"}
+    assert hook.add_name(ast.parse("x = 1")) is None
