@@ -4,5 +4,18 @@ from gradtape._src.autodiff.check import GradientMismatch as GradientMismatch, c
 from gradtape._src.autodiff.forward import ForwardAccumulator as ForwardAccumulator
 from gradtape._src.autodiff.tape import GradientTape as GradientTape
 from gradtape._src.compat.names import missing as _missing
+from gradtape._src.derivatives.estimates import (
+    hessian_diagonal as hessian_diagonal,
+    hessian_norm as hessian_norm,
+    hessian_trace as hessian_trace,
+)
+from gradtape._src.derivatives.jacobians import hessian as hessian, jacfwd as jacfwd, jacrev as jacrev
+from gradtape._src.derivatives.products import (
+    gauss_newton_vp as gauss_newton_vp,
+    hvp as hvp,
+    jvp as jvp,
+    linearize as linearize,
+    vjp as vjp,
+)
 
 __getattr__ = _missing(__name__)

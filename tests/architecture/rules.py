@@ -24,6 +24,7 @@ FLOORS = {
     "gradtape._src.ops": 2,
     "gradtape._src.autodiff": 3,
     "gradtape._src.control": 4,
+    "gradtape._src.derivatives": 5,
     "gradtape._src.explain": 5,
     "gradtape._src.profile": 5,
     "gradtape._src.optimizers": 5,

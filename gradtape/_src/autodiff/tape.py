@@ -22,7 +22,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import ELEMENT, FUNCTION, NUMBER, Node, Trace, leaf
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import ResourceVariable, Variable
-from gradtape._src.ops.array import broadcast_to, ones, reshape, transpose, zeros
+from gradtape._src.ops.array import broadcast_to, identity, ones, reshape, transpose, zeros
 from gradtape._src.ops.creation import eye
 from gradtape._src.ops.joining import stack, unstack
 
@@ -404,7 +404,7 @@ class GradientTape:
         for target, d in zip(targets, given, strict=True):
             node = self._target_node(target)
             if node in active:
-                d = ones(target.shape, target.dtype) if d is None else d
+                d = ones(target.shape, target.dtype) if d is None else identity(d)  # a rule may look behind a broadcast
                 cotangents[node] = cotangents[node] + d if node in cotangents else d
             elif not node.aval.inexact:
                 call = next((e.inputs[0] for e in entries if e.node is node and e.node.op is ELEMENT), None)
@@ -584,7 +584,9 @@ class GradientTape:
         if plan is not None:
             return rows.jacobians(plan, [segment.trace for segment in self._segments], of)
         seeds = reshape(eye(of.size, dtype=of.type), (of.size, *of.shape))
-        return [None if r is None else reshape(r, (*of.shape, *r.shape[1:])) for r in self._row_by_row([target], sources, [seeds])]
+        return [
+            None if r is None else reshape(r, (*of.shape, *r.shape[1:])) for r in self._row_by_row([target], sources, [seeds])
+        ]
 
     @public
     def batch_jacobian(

@@ -1,0 +1,150 @@
+"""A function at a point, under a tape: what every derivative of a function begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.core import nest
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.variable import Variable
+from gradtape._src.ops.array import identity
+
+
+class Nest:
+    """The leaves of a nest, and how to pack others like them."""
+
+    __slots__ = ("leaves", "spec")
+
+    def __init__(self, value: Any) -> None:
+        self.leaves, self.spec = nest.flatten_with_spec(value)
+
+    def pack(self, leaves: Any) -> Any:
+        """`leaves` in this structure."""
+        return nest.unflatten(self.spec, leaves)
+
+    def like(self, value: Any, what: str) -> list[Tensor]:
+        """The leaves of `value`, tensors of the dtypes and shapes of these; ValueError or TypeError where they are not."""
+        leaves = nest.flatten_with_spec(value)[0]
+        if len(leaves) != len(self.leaves):
+            raise ValueError(f"{what} must have the structure {self.spec}, one tensor for each leaf; received {value!r}.")
+        result = []
+        for position, (mine, given) in enumerate(zip(self.leaves, leaves, strict=True)):
+            if not inexact(mine):
+                result.append(given)
+                continue
+            given = dense(given) if isinstance(given, IndexedSlices) else tensor(given, mine.dtype)
+            if given.shape != mine.shape:
+                raise ValueError(
+                    f"{what}: leaf {position} has shape {given.shape}, and what it belongs to has shape {mine.shape}. They must "
+                    "agree."
+                )
+            result.append(given)
+        return result
+
+
+class Evaluation:
+    """`f(*args)` with everything that a derivative needs: a persistent tape, its sources, its results.
+
+    `sources` are what is differentiated with respect to: variables and tensors that `f` uses; without them, the floating
+    arguments. Arguments of other dtypes are handed on as they are, and have no derivative.
+    """
+
+    __slots__ = ("result", "sources", "tape", "targets", "wanted")
+    tape: GradientTape
+    sources: Nest
+    wanted: list[int]  # which leaves of the sources have a derivative
+    targets: Nest
+    result: Any
+
+    def __init__(self, f: Callable[..., Any], args: Any, sources: Any = None) -> None:
+        if not callable(f):
+            raise TypeError(f"The first argument must be a function, received {f!r} of type {type(f).__name__}.")
+        several = type(args) is tuple or type(args) is list
+        flat = Nest(args)
+        flat.leaves = [_own(x) for x in flat.leaves]
+        given = flat.pack(flat.leaves)
+        if sources is None:
+            self.sources = flat
+            if not flat.leaves:
+                raise ValueError(
+                    "There is nothing to differentiate with respect to: give arguments in args, or sources=variables."
+                )
+        else:
+            self.sources = Nest(sources)
+            _check_sources(self.sources.leaves)
+        self.wanted = [i for i, x in enumerate(self.sources.leaves) if inexact(x)]
+        if not self.wanted:
+            kinds = ", ".join(sorted({x.dtype.name if hasattr(x, "dtype") else type(x).__name__ for x in self.sources.leaves}))
+            raise ValueError(f"Nothing to differentiate with respect to is floating or complex: received {kinds}.")
+        self.tape = GradientTape(persistent=True, watch_accessed_variables=False)
+        self.tape.open_quietly()
+        try:
+            self.tape.watch(self.active)
+            self.result = f(*given) if several else f(given)
+        finally:
+            self.tape.__exit__(None, None, None)
+        self.targets = Nest(self.result)
+        self.targets.leaves = [_target(t) for t in self.targets.leaves]
+
+    @property
+    def active(self) -> list[Any]:
+        """The sources that have a derivative."""
+        return [self.sources.leaves[i] for i in self.wanted]
+
+    def among_sources(self, results: Any) -> list[Any]:
+        """Results for the active sources, with None for the others in between."""
+        complete: list[Any] = [None] * len(self.sources.leaves)
+        for i, result in zip(self.wanted, results, strict=True):
+            complete[i] = result
+        return complete
+
+    def scalar(self, what: str) -> Tensor:
+        """The one scalar that the function gave; ValueError where it gave anything else."""
+        if len(self.targets.leaves) != 1 or self.targets.leaves[0].shape.rank != 0:
+            shapes = ", ".join(str(t.shape) for t in self.targets.leaves)
+            raise ValueError(
+                f"{what} needs a function that returns one scalar; it returned {shapes or 'nothing'}. Sum it, or take "
+                "jacrev or jacfwd of what is no scalar."
+            )
+        target: Tensor = self.targets.leaves[0]
+        return target
+
+
+def inexact(x: Any) -> bool:
+    """Whether a leaf is a tensor or variable that can have a derivative."""
+    return isinstance(x, (Tensor, Variable)) and bool(x.dtype.is_floating or x.dtype.is_complex)
+
+
+def dense(x: Any) -> Any:
+    """A gradient without IndexedSlices."""
+    return x.to_dense() if isinstance(x, IndexedSlices) else x
+
+
+def _own(x: Any) -> Any:
+    """An argument as a tensor of its own, so that one tensor that is given twice is two arguments; what is no tensor stays."""
+    if x is None or isinstance(x, (Variable, IndexedSlices, bool, int, str)):
+        return x
+    try:
+        return identity(tensor(x))
+    except (TypeError, ValueError):
+        return x
+
+
+def _target(x: Any) -> Any:
+    if isinstance(x, Variable):
+        return x.value()
+    return dense(x) if isinstance(x, (Tensor, IndexedSlices)) else tensor(x)
+
+
+def _check_sources(leaves: list[Any]) -> None:
+    seen: list[Any] = []
+    for x in leaves:
+        if not isinstance(x, (Tensor, Variable)):
+            raise TypeError(f"sources are variables and tensors, received {x!r} of type {type(x).__name__}.")
+        if any(x is other or (type(x) is EagerTensor and type(other) is EagerTensor and x.node is other.node) for other in seen):
+            raise ValueError(f"A source was given twice: {x!r}.")
+        seen.append(x)

@@ -1,0 +1,166 @@
+"""A function's derivative times a vector: forwards, backwards, and twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.derivatives.evaluation import Evaluation, Nest, dense, inexact
+from gradtape._src.ops.array import ones, zeros
+
+
+@public
+def linearize(f: Callable[..., Any], args: Any = (), sources: Any = None) -> tuple[Any, Callable[[Any], Any]]:
+    """`(f(*args), push)`, where `push(tangents)` is the Jacobian at this point times `tangents`; `f` runs once.
+
+    As `jvp`, for many tangents at one point: the forward pass is not run again.
+
+    >>> y, push = tf.autodiff.linearize(lambda x: x**3, tf.constant(2.0))
+    >>> [float(push(t)) for t in (1.0, 2.0)]
+    [12.0, 24.0]
+    """
+    at = Evaluation(f, args, sources)
+    return at.result, pushing(at)
+
+
+def pushing(at: Evaluation) -> Callable[[Any], Any]:
+    """The function from tangents of the sources to those of the result: the transpose of the transpose."""
+    targets = [t for t in at.targets.leaves if inexact(t)]
+    transpose = GradientTape(persistent=True, watch_accessed_variables=False)
+    transpose.open_quietly()
+    try:
+        cotangents = [ones(t.shape, t.dtype) for t in targets]  # any value: the map is linear in them
+        transpose.watch(cotangents)
+        pulled = [dense(d) for d in at.tape.gradient(targets, at.active, output_gradients=cotangents)]
+    finally:
+        transpose.__exit__(None, None, None)
+
+    @public
+    def push(tangents: Any) -> Any:
+        given = at.sources.like(tangents, "tangents")
+        pairs = [(d, given[i]) for d, i in zip(pulled, at.wanted, strict=True) if d is not None]
+        found = [None] * len(targets)
+        if pairs:
+            found = transpose.gradient([d for d, _ in pairs], cotangents, output_gradients=[t for _, t in pairs])
+        remaining = iter(found)
+        return at.targets.pack([_or_zeros(next(remaining), t) if inexact(t) else None for t in at.targets.leaves])
+
+    return push
+
+
+@public
+def jvp(f: Callable[..., Any], args: Any, tangents: Any, sources: Any = None) -> tuple[Any, Any]:
+    """`(f(*args), tangent)`: the result, and the Jacobian times `tangents`, in forward mode.
+
+    `args`: a tuple or list of arguments, each a tensor or a nest of them, or one argument alone. `tangents` has the
+    structure, dtypes and shapes of `args`; the tangent those of the result, with zeros for what does not depend on `args`
+    and None for what is not floating or complex. `sources`: variables, or tensors that `f` uses, to differentiate with
+    respect to in place of the arguments; `tangents` has their structure then. ValueError where a structure or shape does
+    not agree. Cost: a small multiple of one call of `f`, however many results there are.
+
+    The transpose of the transpose: Christianson, "Automatic Hessians by reverse accumulation" (1992), section 3.
+
+    >>> y, tangent = tf.autodiff.jvp(lambda x: x * x, tf.constant([1.0, 2.0]), tf.constant([1.0, 0.5]))
+    >>> tangent.numpy().tolist()
+    [2.0, 2.0]
+    """
+    value, push = linearize(f, args, sources)
+    return value, push(tangents)
+
+
+@public
+def vjp(f: Callable[..., Any], args: Any = (), sources: Any = None) -> tuple[Any, Callable[[Any], Any]]:
+    """`(f(*args), pull)`, where `pull(cotangents)` is `cotangents` times the Jacobian at this point, in reverse mode.
+
+    `args` and `sources` as for `jvp`. `cotangents` has the structure of the result (None for ones); what `pull` gives has
+    that of `args` (or `sources`), with zeros for what the result does not depend on. `pull` can be called again and again.
+    For complex values it is the conjugate transpose, as every gradient here.
+
+    >>> y, pull = tf.autodiff.vjp(lambda x, y: x * y, (tf.constant(2.0), tf.constant(3.0)))
+    >>> [float(d) for d in pull(1.0)]
+    [3.0, 2.0]
+    """
+    at = Evaluation(f, args, sources)
+
+    @public
+    def pull(cotangents: Any = None) -> Any:
+        given = [None] * len(at.targets.leaves) if cotangents is None else at.targets.like(cotangents, "cotangents")
+        pairs = [(t, d) for t, d in zip(at.targets.leaves, given, strict=True) if inexact(t)]
+        found = at.tape.gradient([t for t, _ in pairs], at.active, output_gradients=[d for _, d in pairs]) if pairs else None
+        return at.sources.pack(at.among_sources(_complete(found, at)))
+
+    return at.result, pull
+
+
+@public
+def hvp(f: Callable[..., Any], args: Any, vectors: Any, sources: Any = None, mode: str = "reverse") -> Any:
+    """The Hessian of `f`, which returns a scalar, times `vectors`, in the structure of `args` (or `sources`).
+
+    `args`, `vectors` and `sources` as for `jvp`. The Hessian is never formed. `mode`: "reverse" differentiates the gradient
+    along `vectors` in reverse mode (Pearlmutter, "Fast exact multiplication by the Hessian" (1994), by its section 3.2 at
+    the cost of about two gradients), "forward" in forward mode; the numbers agree, and in compiled code the first is as
+    cheap or cheaper. ValueError where `f` does not return one scalar.
+
+    >>> x = tf.constant([1.0, 2.0])
+    >>> tf.autodiff.hvp(lambda x: tf.reduce_sum(x**3), x, tf.constant([1.0, 1.0])).numpy().tolist()
+    [6.0, 12.0]
+    """
+    if mode not in ("reverse", "forward"):
+        raise ValueError(f"mode must be 'reverse' or 'forward', received {mode!r}.")
+    at = Evaluation(gradients_of(f, sources, "hvp"), args, sources)
+    given = at.sources.like(vectors, "vectors")
+    along = [given[i] for i in at.wanted]
+    if mode == "forward":
+        found = at.targets.leaves and pushing(at)(at.sources.pack(given))
+    else:
+        found = at.tape.gradient(at.targets.leaves, at.active, output_gradients=along)
+    return at.sources.pack(at.among_sources(_complete(found, at)))
+
+
+@public
+def gauss_newton_vp(
+    f: Callable[..., Any], args: Any, vectors: Any, sources: Any = None, loss: Callable[[Any], Any] | None = None
+) -> Any:
+    """The Gauss-Newton matrix Jᵀ H J times `vectors`, in the structure of `args` (or `sources`).
+
+    J is the Jacobian of `f` and H the Hessian of `loss`, a scalar function of what `f` returns (None: half the sum of
+    squares, so that H is 1, as in least squares). Unlike the Hessian it has no negative eigenvalue where `loss` is
+    convex. One forward product, one with H, one backward (Schraudolph, "Fast curvature matrix-vector products for
+    second-order gradient descent" (2002), section 3.1).
+
+    >>> x = tf.constant([1.0, 2.0])
+    >>> tf.autodiff.gauss_newton_vp(lambda x: x * x, x, tf.constant([1.0, 1.0])).numpy().tolist()
+    [4.0, 16.0]
+    """
+    at = Evaluation(f, args, sources)
+    given = at.sources.like(vectors, "vectors")
+    pushed = Nest(pushing(at)(at.sources.pack(given))).leaves
+    if loss is not None:
+        pushed = Nest(hvp(loss, [at.targets.pack(at.targets.leaves)], [at.targets.pack(pushed)])).leaves
+    pairs = [(t, d) for t, d in zip(at.targets.leaves, pushed, strict=True) if d is not None]
+    found = at.tape.gradient([t for t, _ in pairs], at.active, output_gradients=[d for _, d in pairs])
+    return at.sources.pack(at.among_sources(_complete(found, at)))
+
+
+def gradients_of(f: Callable[..., Any], sources: Any, what: str) -> Callable[..., list[Tensor]]:
+    """The function from the arguments of `f` to the list of its gradients, for all sources that have one."""
+
+    def gradients(*args: Any) -> list[Tensor]:
+        at = Evaluation(f, list(args), sources)
+        return _complete(at.tape.gradient(at.scalar(what), at.active), at)
+
+    return gradients
+
+
+def _complete(found: Any, at: Evaluation) -> list[Tensor]:
+    """Gradients for the active sources, dense, zeros where there is none."""
+    found = found if found is not None else [None] * len(at.wanted)
+    return [_or_zeros(dense(d), s) for d, s in zip(found, at.active, strict=True)]
+
+
+def _or_zeros(d: Any, like: Any) -> Tensor:
+    result: Tensor = zeros(like.shape, like.dtype) if d is None else d
+    return result

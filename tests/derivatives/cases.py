@@ -1,0 +1,104 @@
+"""Functions written once for gradtape and once for JAX, at points in float64."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import gradtape as tf
+
+random = np.random.default_rng(3)
+MATRIX = random.normal(size=(3, 4))
+POINT, OTHER = random.normal(size=4), random.normal(size=(2, 4))
+
+
+def branches(x):
+    if tf.reduce_sum(x) > 100.0:
+        return tf.reduce_sum(x)
+    return tf.reduce_sum(x**3)
+
+
+def loop(x):
+    total = tf.reduce_sum(x * 0.0)
+    for _ in tf.range(3):
+        total = tf.sin(total) + tf.reduce_sum(x * x)
+    return total
+
+
+def jax_loop(x):
+    total = 0.0
+    for _ in range(3):
+        total = jnp.sin(total) + jnp.sum(x * x)
+    return total
+
+
+def until(x):
+    return tf.while_loop(lambda y: y < 50.0, lambda y: (y * (2.0 + tf.reduce_sum(x * x)),), (tf.reduce_sum(x**2) + 1.0,))[0]
+
+
+def jax_until(x):
+    y = jnp.sum(x**2) + 1.0
+    while y < 50.0:
+        y = y * (2.0 + jnp.sum(x * x))
+    return y
+
+
+@dataclass
+class Case:
+    name: str
+    f: Any
+    jax: Any
+    args: tuple
+
+
+def constant(array):
+    return tf.constant(array)
+
+
+SCALAR = [
+    Case("cubes", lambda x: tf.reduce_sum(x**3) * x[0], lambda x: jnp.sum(x**3) * x[0], (POINT,)),
+    Case(
+        "layer",
+        lambda x: tf.reduce_sum(tf.tanh(tf.linalg.matvec(tf.constant(MATRIX), x)) ** 2),
+        lambda x: jnp.sum(jnp.tanh(MATRIX @ x) ** 2),
+        (POINT,),
+    ),
+    Case(
+        "two arguments",
+        lambda x, y: tf.reduce_sum(tf.exp(y @ x[:, None]) * x[1]),
+        lambda x, y: jnp.sum(jnp.exp(y @ x[:, None]) * x[1]),
+        (POINT, OTHER),
+    ),
+    Case("branches", tf.function(branches), lambda x: jnp.sum(x**3), (POINT,)),
+    Case("loop", tf.function(loop), jax_loop, (POINT,)),
+    Case("until", tf.function(until), jax_until, (POINT,)),
+]
+VECTOR = [
+    Case("softmax", tf.nn.softmax, jax.nn.softmax, (POINT,)),
+    Case("product", lambda x, y: (y @ x[:, None], x * x), lambda x, y: (y @ x[:, None], x * x), (POINT, OTHER)),
+    Case("tall", lambda x: tf.tanh(x[:2, None] * tf.constant(OTHER)), lambda x: jnp.tanh(x[:2, None] * OTHER), (POINT,)),
+]
+
+
+def directions(args, seed=7):
+    drawn = np.random.default_rng(seed)
+    return tuple(drawn.normal(size=a.shape) for a in args)
+
+
+def same(received, expected, rtol=1e-9, atol=1e-10):
+    """Every tensor of a nest against JAX's array in its place."""
+    received, expected = tf.nest.flatten(received), jax.tree.leaves(expected)
+    assert len(received) == len(expected)
+    for mine, theirs in zip(received, expected, strict=True):
+        np.testing.assert_allclose(np.asarray(mine), theirs, rtol, atol)
+
+
+def in_a_function(call):
+    """`call` on tensors, traced."""
+    return lambda *arrays: tf.function(lambda *tensors: call(*tensors))(*[tf.constant(a) for a in arrays])
+
+
+def eagerly(call):
+    return lambda *arrays: call(*[tf.constant(a) for a in arrays])
