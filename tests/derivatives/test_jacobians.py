@@ -129,7 +129,7 @@ def test_a_jacobian_that_does_not_fit_is_refused_with_a_chunk_size_that_does(mon
     assert 1 <= fits < 64
     same(autodiff.jacrev(f, x, chunk_size=fits), expected.numpy())
     monkeypatch.setattr(memory, "limit", lambda: 2**15)
-    with pytest.raises(tf.errors.ResourceExhaustedError, match="The result alone takes 0.00 GiB: ask for products"):
+    with pytest.raises(tf.errors.ResourceExhaustedError, match=r"The result alone takes .* GiB: ask for products"):
         autodiff.jacrev(f, x)
 
 

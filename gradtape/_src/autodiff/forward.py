@@ -57,7 +57,7 @@ class ForwardAccumulator:
         if self._recording:
             raise ValueError("Accumulator is already recording.")
         self._recording = True
-        self._tape.open_quietly()
+        self._tape.__enter__()
         self._tape.watch([p for p in self._primals if p.dtype.is_floating or p.dtype.is_complex])
         return self
 

@@ -183,9 +183,7 @@ def _moved(variables: Sequence[Any], steps: Sequence[Tensor]) -> Iterator[None]:
     """Variables moved by `steps` while the context is open."""
     for v in variables:
         if not isinstance(v, Variable):
-            raise TypeError(
-                f"method='differences' moves variables; of the tensor {v!r} that f uses it cannot give f another value."
-            )
+            raise TypeError(f"method='differences' moves variables; it cannot move {v!r}. Make it an argument of f, in args.")
     before = [v.read_value() for v in variables]
     try:
         for v, value, by in zip(variables, before, steps, strict=True):

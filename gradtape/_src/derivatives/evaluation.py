@@ -70,9 +70,7 @@ class Evaluation:
         if sources is None:
             self.sources = flat
             if not flat.leaves:
-                raise ValueError(
-                    "There is nothing to differentiate with respect to: give arguments in args, or sources=variables."
-                )
+                raise ValueError("There is nothing to differentiate with respect to: give args, or sources=variables.")
         else:
             self.sources = Nest(sources)
             _check_sources(self.sources.leaves)
@@ -81,12 +79,9 @@ class Evaluation:
             kinds = ", ".join(sorted({x.dtype.name if hasattr(x, "dtype") else type(x).__name__ for x in self.sources.leaves}))
             raise ValueError(f"Nothing to differentiate with respect to is floating or complex: received {kinds}.")
         self.tape = GradientTape(persistent=True, watch_accessed_variables=False)
-        self.tape.open_quietly()
-        try:
+        with self.tape:
             self.tape.watch(self.active)
             self.result = f(*given) if several else f(given)
-        finally:
-            self.tape.__exit__(None, None, None)
         self.targets = Nest(self.result)
         self.targets.leaves = [_target(t) for t in self.targets.leaves]
 
