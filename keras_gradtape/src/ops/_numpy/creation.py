@@ -102,6 +102,7 @@ def arange(start, stop=None, step=None, dtype=None):
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
     start, stop, found = pair(start, stop, float)
+    num = int(num)
     intervals = num - 1 if endpoint else num
     step = (stop - start) / max(intervals, 1)
     shape = tf.broadcast_static_shape(start.shape, stop.shape)

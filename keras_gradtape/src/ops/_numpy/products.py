@@ -33,7 +33,7 @@ def matmul(x1, x2):
 
 
 def _matmul(x1, x2):
-    vectors = len(x1.shape) == 1, len(x2.shape) == 1
+    vectors = x1.ndim == 1, x2.ndim == 1
     if vectors == (False, False):
         return tf.matmul(x1, x2)
     result = tf.matmul(x1[None] if vectors[0] else x1, x2[:, None] if vectors[1] else x2)
@@ -46,13 +46,13 @@ def dot(x1, x2):
 
 
 def _dot(x1, x2):
-    if not x1.shape or not x2.shape:
+    if x1.ndim == 0 or x2.ndim == 0:
         return x1 * x2
-    return tf.tensordot(x1, x2, ((-1,), (-1 if len(x2.shape) == 1 else -2,)))
+    return tf.tensordot(x1, x2, ((-1,), (-1 if x2.ndim == 1 else -2,)))
 
 
 def inner(x1, x2):
-    return _multiplied(x1, x2, lambda a, b: tf.tensordot(a, b, ((-1,), (-1,))) if a.shape and b.shape else a * b)
+    return _multiplied(x1, x2, lambda a, b: tf.tensordot(a, b, ((-1,), (-1,))) if a.ndim and b.ndim else a * b)
 
 
 def vdot(x1, x2):
@@ -72,8 +72,8 @@ def tensordot(x1, x2, axes=2):
 
 def kron(x1, x2):
     x1, x2, dtype = pair(x1, x2)
-    rank = max(len(x1.shape), len(x2.shape))
-    first, second = [(1,) * (rank - len(x.shape)) + tuple(x.shape) for x in (x1, x2)]
+    rank = max(x1.ndim, x2.ndim)
+    first, second = [(1,) * (rank - x.ndim) + tuple(x.shape) for x in (x1, x2)]
     x1 = tf.reshape(x1, [n for extent in first for n in (extent, 1)])
     x2 = tf.reshape(x2, [n for extent in second for n in (1, extent)])
     product = tf.logical_and(x1, x2) if dtype.is_bool else x1 * x2
@@ -134,9 +134,9 @@ def diagonal(x, offset=0, axis1=0, axis2=1):
 
 def diag(x, k=0):
     x = tensor(x)
-    if len(x.shape) not in (1, 2):
+    if x.ndim not in (1, 2):
         raise ValueError(f"`x` must be 1-D or 2-D. Received: shape={tuple(x.shape)}")
-    return tf.linalg.diag(x, k=k) if len(x.shape) == 1 else diagonal(x, k)
+    return tf.linalg.diag(x, k=k) if x.ndim == 1 else diagonal(x, k)
 
 
 def diagflat(x, k=0):
@@ -159,9 +159,9 @@ def slogdet(x):
 
 def corrcoef(x):
     x = floating(x)
-    if not x.shape:
+    if x.ndim == 0:
         return x / x
-    rows = x if len(x.shape) > 1 else x[None]
+    rows = x if x.ndim > 1 else x[None]
     rows = rows - tf.reduce_mean(rows, -1, keepdims=True)
     products = tf.matmul(rows, rows, adjoint_b=True)
     deviation = tf.sqrt(tf.math.real(tf.linalg.diag_part(products)))
@@ -171,7 +171,7 @@ def corrcoef(x):
         result = tf.complex(*[tf.clip_by_value(part, -1.0, 1.0) for part in (tf.math.real(result), tf.math.imag(result))])
     else:
         result = tf.clip_by_value(result, -1.0, 1.0)
-    return result if len(x.shape) > 1 else result[0, 0]
+    return result if x.ndim > 1 else result[0, 0]
 
 
 def correlate(x1, x2, mode="valid"):

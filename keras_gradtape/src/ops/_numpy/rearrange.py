@@ -27,16 +27,16 @@ def expand_dims(x, axis):
     x = tensor(x)
     if isinstance(axis, int):
         return tf.expand_dims(x, axis)
-    axes = axes_of(axis, len(x.shape) + len(axis))
+    axes = axes_of(axis, x.ndim + len(axis))
     extents = iter(x.shape)
-    return tf.reshape(x, [1 if a in axes else next(extents) for a in range(len(x.shape) + len(axes))])
+    return tf.reshape(x, [1 if a in axes else next(extents) for a in range(x.ndim + len(axes))])
 
 
 def squeeze(x, axis=None):
     x = tensor(x)
     if axis is None:
         return tf.squeeze(x)
-    axes = axes_of(axis, len(x.shape))
+    axes = axes_of(axis, x.ndim)
     for a in axes:
         if x.shape[a] != 1:
             raise ValueError(f"Cannot squeeze axis={a}, because the dimension is not 1. Received: shape={tuple(x.shape)}")
@@ -58,18 +58,18 @@ def transpose(x, axes=None):
     x = tensor(x)
     if axes is None:
         return tf.transpose(x)
-    axes = axes_of(axes, len(x.shape))
+    axes = axes_of(axes, x.ndim)
     if len(set(axes)) != len(axes):
         raise ValueError(
             "`axes` must be a valid permutation of the input dimensions (no duplicates). "
-            f"Received: axes={list(axes)} for input of rank {len(x.shape)}."
+            f"Received: axes={list(axes)} for input of rank {x.ndim}."
         )
     return tf.transpose(x, axes)
 
 
 def swapaxes(x, axis1, axis2):
     x = tensor(x)
-    order = list(range(len(x.shape)))
+    order = list(range(x.ndim))
     axis1, axis2 = canonical(axis1, len(order)), canonical(axis2, len(order))
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return tf.transpose(x, order) if axis1 != axis2 else x
@@ -77,7 +77,7 @@ def swapaxes(x, axis1, axis2):
 
 def moveaxis(x, source, destination):
     x = tensor(x)
-    rank = len(x.shape)
+    rank = x.ndim
     source, destination = axes_of(source, rank), axes_of(destination, rank)
     if len(source) != len(destination):
         raise ValueError(f"`source` and `destination` must have one length. Received: {source} and {destination}.")
@@ -89,7 +89,7 @@ def moveaxis(x, source, destination):
 
 def flip(x, axis=None):
     x = tensor(x)
-    return tf.reverse(x, axes_of(axis, len(x.shape)))
+    return tf.reverse(x, axes_of(axis, x.ndim))
 
 
 def fliplr(x):
@@ -109,11 +109,11 @@ def roll(x, shift, axis=None):
 
 def rot90(array, k=1, axes=(0, 1)):
     array = tensor(array)
-    if len(array.shape) < 2:
-        raise ValueError(f"Input array must have at least 2 dimensions. Received: array.ndim={len(array.shape)}")
+    if array.ndim < 2:
+        raise ValueError(f"Input array must have at least 2 dimensions. Received: array.ndim={array.ndim}")
     if len(axes) != 2 or axes[0] == axes[1]:
         raise ValueError(f"Invalid axes: {axes}. Axes must be a tuple of two different dimensions.")
-    first, second = axes_of(axes, len(array.shape))
+    first, second = axes_of(axes, array.ndim)
     k = k % 4
     if k == 2:
         return tf.reverse(array, [first, second])
@@ -144,7 +144,7 @@ def stack(x, axis=0):
 def hstack(xs):
     xs, _ = tensors(xs)
     xs = [_at_least(x, 1) for x in xs]
-    return tf.concat(xs, 0 if len(xs[0].shape) == 1 else 1)
+    return tf.concat(xs, 0 if xs[0].ndim == 1 else 1)
 
 
 def vstack(xs):
@@ -195,7 +195,7 @@ def _cut(x, indices, axis):
 
 def hsplit(x, indices_or_sections):
     x = tensor(x)
-    return split(x, indices_or_sections, 0 if len(x.shape) == 1 else 1)
+    return split(x, indices_or_sections, 0 if x.ndim == 1 else 1)
 
 
 def vsplit(x, indices_or_sections):
@@ -216,9 +216,9 @@ def repeat(x, repeats, axis=None):
 def tile(x, repeats):
     x = tensor(x)
     repeats = tuple(repeats) if isinstance(repeats, (list, tuple)) else (repeats,)
-    rank = max(len(x.shape), len(repeats))
-    if rank > len(x.shape):
-        x = tf.reshape(x, (1,) * (rank - len(x.shape)) + tuple(x.shape))
+    rank = max(x.ndim, len(repeats))
+    if rank > x.ndim:
+        x = tf.reshape(x, (1,) * (rank - x.ndim) + tuple(x.shape))
     return tf.tile(x, (1,) * (rank - len(repeats)) + repeats)
 
 
@@ -230,7 +230,7 @@ def pad(x, pad_width, mode="constant", constant_values=None):
     x = tensor(x)
     if constant_values is not None and mode != "constant":
         raise ValueError(f"Argument `constant_values` can only be provided when `mode == 'constant'`. Received: mode={mode}")
-    widths = _widths(pad_width, len(x.shape))
+    widths = _widths(pad_width, x.ndim)
     if mode == "constant":
         if constant_values is None:
             return tf.pad(x, widths)

@@ -48,9 +48,9 @@ def average(x, axis=None, weights=None):
     if weights is None:
         return tf.reduce_mean(floating(x), axis)
     x, weights, _ = pair(x, weights, float)
-    if axis is not None and len(weights.shape) < len(x.shape):
-        axis = canonical(axis, len(x.shape))
-        weights = tf.reshape(weights, [-1 if a == axis else 1 for a in range(len(x.shape))])
+    if axis is not None and weights.ndim < x.ndim:
+        axis = canonical(axis, x.ndim)
+        weights = tf.reshape(weights, [-1 if a == axis else 1 for a in range(x.ndim)])
     total = tf.reduce_sum(tf.broadcast_to(weights, x.shape), axis)
     return tf.reduce_sum(x * weights, axis) / total
 
@@ -76,7 +76,7 @@ def _extremum(function, of_bools, with_initial, x, axis, keepdims, initial):
 
 def any_empty(x, axis):
     """Whether an axis to be reduced is empty."""
-    return 0 in [x.shape[a] for a in axes_of(axis, len(x.shape))]
+    return 0 in [x.shape[a] for a in axes_of(axis, x.ndim)]
 
 
 def amax(x, axis=None, keepdims=False):
@@ -129,7 +129,7 @@ def argmin(x, axis=None, keepdims=False):
 
 def _place(function, x, axis, keepdims):
     x = tensor(x)
-    rank = len(x.shape)
+    rank = x.ndim
     if x.dtype.is_floating and rank:  # -0 counts as less than 0, as in Keras's other backends
         if x.dtype.size == 2:
             x = tf.cast(x, tf.float32)
@@ -164,9 +164,9 @@ def diff(a, n=1, axis=-1):
         raise ValueError(f"Order `n` must be non-negative. Received n={n}")
     if n == 0:
         return a
-    if not a.shape:
+    if a.ndim == 0:
         raise ValueError(f"`diff` requires input that is at least one dimensional. Received: a={a}")
-    axis = canonical(axis, len(a.shape))
+    axis = canonical(axis, a.ndim)
     after = (*[slice(None)] * axis, slice(1, None))
     before = (*[slice(None)] * axis, slice(None, -1))
     for _ in range(n):
@@ -176,14 +176,14 @@ def diff(a, n=1, axis=-1):
 
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     y = floating(y)
-    axis = canonical(axis, len(y.shape))
+    axis = canonical(axis, y.ndim)
     if x is None:
         widths = dx if isinstance(dx, (int, float)) else cast(tensor(dx), y.dtype)
     else:
         x = cast(tensor(x), y.dtype)
-        widths = diff(x) if len(x.shape) == 1 else diff(x, axis=axis)
-        if len(x.shape) == 1:
-            widths = tf.reshape(widths, [-1 if a == axis else 1 for a in range(len(y.shape))])
+        widths = diff(x) if x.ndim == 1 else diff(x, axis=axis)
+        if x.ndim == 1:
+            widths = tf.reshape(widths, [-1 if a == axis else 1 for a in range(y.ndim)])
     after = (*[slice(None)] * axis, slice(1, None))
     before = (*[slice(None)] * axis, slice(None, -1))
     return tf.reduce_sum((y[after] + y[before]) * 0.5 * widths, axis)

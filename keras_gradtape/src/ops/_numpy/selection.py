@@ -31,9 +31,9 @@ def where(condition, x1=None, x2=None):
 
 def nonzero(x):
     x = tensor(x)
-    if not x.shape:
+    if x.ndim == 0:
         raise ValueError("`nonzero` takes tensors of at least one dimension. Received a scalar.")
-    return tuple(tf.unstack(tf.cast(tf.where(x), tf.int32), len(x.shape), 1))
+    return tuple(tf.unstack(tf.cast(tf.where(x), tf.int32), x.ndim, 1))
 
 
 def select(condlist, choicelist, default=0):
@@ -62,7 +62,7 @@ def take(x, indices, axis=None):
     x = tensor(x)
     if axis is None:
         x, axis = ravel(x), 0
-    axis = canonical(axis, len(x.shape))
+    axis = canonical(axis, x.ndim)
     return tf.gather(x, _counted_from_start(tensor(indices), x.shape[axis]), axis=axis)
 
 
@@ -76,12 +76,12 @@ def _counted_from_start(indices, extent):
 def take_along_axis(x, indices, axis=None):
     x, indices = tensor(x), tensor(indices)
     if axis is None:
-        if len(indices.shape) != 1:
+        if indices.ndim != 1:
             raise ValueError(f"`indices` must be 1D if axis=None. Received: indices.shape={tuple(indices.shape)}")
         x, axis = ravel(x), 0
-    rank = len(x.shape)
+    rank = x.ndim
     axis = canonical(axis, rank)
-    if len(indices.shape) != rank:
+    if indices.ndim != rank:
         raise ValueError(
             f"`x` and `indices` must have one rank. Received: x.shape={tuple(x.shape)}, indices.shape={tuple(indices.shape)}"
         )
@@ -112,6 +112,8 @@ def unravel_index(indices, shape):
 
 def sort(x, axis=-1):
     x = tensor(x)
+    if axis is None:
+        x, axis = ravel(x), 0
     if x.dtype.is_bool:
         return tf.cast(tf.sort(tf.cast(x, tf.uint8), axis), tf.bool)
     return tf.sort(x, axis)
@@ -120,7 +122,7 @@ def sort(x, axis=-1):
 def argsort(x, axis=-1):
     x = tensor(x)
     x = tf.cast(x, tf.uint8) if x.dtype.is_bool else x
-    if not x.shape or axis is None:
+    if x.ndim == 0 or axis is None:
         x, axis = ravel(x), 0
     return tf.argsort(x, axis)
 
@@ -132,7 +134,7 @@ def argpartition(x, kth, axis=-1):
 
 def searchsorted(sorted_sequence, values, side="left"):
     sorted_sequence, values, _ = pair(sorted_sequence, values)
-    if len(sorted_sequence.shape) != 1:
+    if sorted_sequence.ndim != 1:
         raise ValueError(
             "`searchsorted` only supports 1-D sorted sequences. You can use `keras.ops.vectorized_map` to extend it to N-D "
             f"sequences. Received: sorted_sequence.shape={tuple(sorted_sequence.shape)}"
@@ -186,12 +188,13 @@ def unique(
     first = _first_of_each(begins, size)
     index = tf.gather(order, first)
     values = tf.gather(rows, index)
-    counts = tf.math.unsorted_segment_sum(tf.ones_like(group), group, first.shape[0])
+    counts = tf.math.unsorted_segment_sum(tf.ones_like(group), group, flat.shape[0])
     if size is not None:
         there = tf.range(size) < group[-1] + 1
-        blank = tf.reshape(there, (-1,) + (1,) * (len(values.shape) - 1))
+        blank = tf.reshape(there, (-1,) + (1,) * (values.ndim - 1))
         fill = values[:1] if fill_value is None else convert_to_tensor(fill_value, values.dtype)
         values, index = tf.where(blank, values, fill), tf.where(there, index, index[0])
+        counts = tf.pad(counts, [(0, max(size - flat.shape[0], 0))])
     results = [values if axis is None else moveaxis(values, 0, axis)]
     if return_index:
         results.append(index)
@@ -199,7 +202,7 @@ def unique(
         inverse = tf.scatter_nd(order[:, None], group, order.shape)
         results.append(tf.reshape(inverse, x.shape) if axis is None else inverse)
     if return_counts:
-        results.append(counts)
+        results.append(counts[: first.shape[0]])
     return results[0] if len(results) == 1 else tuple(results)
 
 

@@ -54,8 +54,8 @@ def nanquantile(x, q, axis=None, method="linear", keepdims=False):
 
 def _rows(x, axis, keepdims):
     """`x` with the axes to be reduced as one last axis, and the shape of the result."""
-    axes = axes_of(axis, len(x.shape))
-    kept = [a for a in range(len(x.shape)) if a not in axes]
+    axes = axes_of(axis, x.ndim)
+    kept = [a for a in range(x.ndim) if a not in axes]
     extents = tuple(x.shape)
     rows = tf.transpose(x, [*kept, *axes]) if kept and list(axes) != list(range(len(kept), len(extents))) else x
     rows = tf.reshape(rows, (*[extents[a] for a in kept], math.prod([extents[a] for a in axes])))
@@ -82,7 +82,8 @@ def _between(ordered, place, method):
     if method != "linear":
         raise ValueError(f"Expected method 'linear', 'lower', 'higher', 'midpoint' or 'nearest'. Received: method={method}")
     share = cast(place - low, ordered.dtype)
-    return _at(ordered, low) * (1.0 - share) + _at(ordered, high) * share
+    below = _at(ordered, low)
+    return tf.where(share > 0.0, below * (1.0 - share) + _at(ordered, high) * share, below)  # an infinity stays one
 
 
 def _at(ordered, place):
@@ -93,7 +94,7 @@ def _at(ordered, place):
 
 def _arranged(result, q, shape):
     """The last axis, of quantiles, first, in the shape of `q`."""
-    rank = len(result.shape)
+    rank = result.ndim
     result = tf.transpose(result, (rank - 1, *range(rank - 1))) if rank > 1 else result
     return tf.reshape(result, (*np.shape(q), *shape))
 
