@@ -77,18 +77,26 @@ def dropout(inputs, rate, noise_shape=None, seed=None):
 
 def shuffle(x, axis=0, seed=None):
     x = convert_to_tensor(x)
-    order = tf.random.experimental.stateless_shuffle(tf.range(x.shape[axis]), draw_seed(seed))
-    return tf.gather(x, order, axis=axis)
+    axis %= x.ndim
+    front = [axis, *[a for a in range(x.ndim) if a != axis]]
+    back = [*range(1, axis + 1), 0, *range(axis + 1, x.ndim)]
+    rows = tf.random.experimental.stateless_shuffle(tf.transpose(x, front), draw_seed(seed))
+    return tf.transpose(rows, back)
+
+
+def _parameter(value, shape, dtype):
+    """A parameter of a distribution: one number for each of `shape`."""
+    return tf.broadcast_to(convert_to_tensor(value, dtype), shape)
 
 
 def gamma(shape, alpha, dtype=None, seed=None):
     dtype, drawn = _floating(dtype)
-    return cast(tf.random.stateless_gamma(shape, draw_seed(seed), convert_to_tensor(alpha, drawn), dtype=drawn), dtype)
+    return cast(tf.random.stateless_gamma(shape, draw_seed(seed), _parameter(alpha, shape, drawn), dtype=drawn), dtype)
 
 
 def binomial(shape, counts, probabilities, dtype=None, seed=None):
     dtype, drawn = _floating(dtype)
-    counts, probabilities = convert_to_tensor(counts, drawn), convert_to_tensor(probabilities, drawn)
+    counts, probabilities = _parameter(counts, shape, drawn), _parameter(probabilities, shape, drawn)
     return cast(tf.random.stateless_binomial(shape, draw_seed(seed), counts, probabilities, drawn), dtype)
 
 
@@ -96,8 +104,6 @@ def beta(shape, alpha, beta, dtype=None, seed=None):
     # X / (X + Y) for gamma distributed X and Y, each with a seed of its own
     dtype, drawn = _floating(dtype)
     seeds = tf.random.split(draw_seed(seed))
-    x, y = [
-        tf.random.stateless_gamma(shape, seeds[i], convert_to_tensor(parameter, drawn), dtype=drawn)
-        for i, parameter in enumerate((alpha, beta))
-    ]
+    x = tf.random.stateless_gamma(shape, seeds[0], _parameter(alpha, shape, drawn), dtype=drawn)
+    y = tf.random.stateless_gamma(shape, seeds[1], _parameter(beta, shape, drawn), dtype=drawn)
     return cast(x / (x + y), dtype)

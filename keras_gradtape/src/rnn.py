@@ -77,32 +77,33 @@ def _masked(step, inputs, mask, start, zero_output_for_mask):
 
 def _scanned(step, start, xs, go_backwards, return_all_outputs):
     """`(outputs, last states)`, the outputs in the order of the steps; only the last if that is enough."""
-    places = []  # of the output among the states, where it is one of them, as it is in most cells
+    places = None  # of the output among the states, where it is one of them, as it is in most cells
 
     def noted(states, x):
+        nonlocal places
         after, output = step(states, x)
-        flat = tree.flatten(after)
-        places[:] = [next((i for i, state in enumerate(flat) if state is y), None) for y in tree.flatten(output)]
-        skipped = not return_all_outputs and None not in places
-        return after, () if skipped else output
+        place_of = {id(state): place for place, state in enumerate(tree.flatten(after))}
+        places = tree.map_structure(lambda y: place_of.get(id(y), -1), output)
+        return after, () if not return_all_outputs and -1 not in tree.flatten(places) else output
 
     end, outputs = carry_rows(noted, start, xs, go_backwards)
-    if not return_all_outputs and None not in places:
+    if not return_all_outputs and -1 not in tree.flatten(places):
         flat = tree.flatten(end)
-        return tf.expand_dims(flat[places[0]], 0), end
+        return tree.map_structure(lambda place: tf.expand_dims(flat[place], 0), places), end
     if go_backwards:
         outputs = tree.map_structure(lambda y: tf.reverse(y, [0]), outputs)
     return outputs if return_all_outputs else tree.map_structure(lambda y: y[-1:], outputs), end
 
 
 def _unrolled(step, states, xs, go_backwards, return_all_outputs):
-    columns = [tf.unstack(x) for x in tree.flatten(xs)]
-    if not columns[0]:
+    rows = list(zip(*[tf.unstack(x) for x in tree.flatten(xs)], strict=True))
+    if not rows:
         raise ValueError("Unrolling requires a fixed number of timesteps.")
     outputs = []
-    for row in reversed(list(zip(*columns, strict=True))) if go_backwards else zip(*columns, strict=True):
+    for row in reversed(rows) if go_backwards else rows:
         states, output = step(states, tree.pack_sequence_as(xs, row))
-        outputs = [*outputs, output] if return_all_outputs else [output]
+        outputs.append(output)
+    outputs = outputs if return_all_outputs else outputs[-1:]
     return tree.map_structure(lambda *ys: tf.stack(ys), *outputs), states
 
 
@@ -117,7 +118,8 @@ def cudnn_ok(*args, **kwargs):
 
 def _fused(step, inputs, kernel, bias, states, go_backwards, return_sequences):
     """Scan `step(states, projected input)` over the steps of [batch, time, features]; the output is the first state."""
-    x = tf.matmul(convert_to_tensor(inputs), convert_to_tensor(kernel))
+    kernel = convert_to_tensor(kernel)
+    x = tf.matmul(convert_to_tensor(inputs, kernel.dtype), kernel)
     if bias is not None:
         x = x + bias
 

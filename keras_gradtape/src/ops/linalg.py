@@ -1,5 +1,8 @@
 """The functions of `keras.ops.linalg`."""
 
+import jax
+import numpy as np
+from keras.src import tree
 from keras.src.backend import config
 from keras.src.backend.common import dtypes, standardize_dtype
 
@@ -8,7 +11,8 @@ from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
 
 def cholesky(a, upper=False):
-    lower = tf.linalg.cholesky(convert_to_tensor(a))
+    # Of a matrix that is not positive definite the factor is NaN
+    lower = tf.debugging.check_numerics(tf.linalg.cholesky(convert_to_tensor(a)), "Cholesky")
     return tf.linalg.adjoint(lower) if upper else lower
 
 
@@ -35,21 +39,15 @@ def inv(a):
 
 
 def lu_factor(x):
-    factors, permutation = tf.linalg.lu(convert_to_tensor(x))
-    return factors, _pivots(permutation)
+    # tf.linalg.lu takes square matrices only, and has no gradient
+    return tf.jax_function(_lu_factor)(convert_to_tensor(x))
 
 
-def _pivots(permutation):
-    """LAPACK's form of a row permutation [..., n]: row i changes places with row pivots[i], one after the other."""
-    size = permutation.shape[-1]
-    rows = tf.broadcast_to(tf.range(size), permutation.shape)
-    pivots = []
-    for i in range(size):
-        place = tf.argmax(tf.cast(rows == permutation[..., i : i + 1], "int32"), -1, output_type=tf.int32)
-        pivots.append(place)
-        place = tf.expand_dims(place, -1)
-        rows = tf.where(tf.range(size) == place, rows[..., i : i + 1], rows)
-    return tf.stack(pivots, -1)
+def _lu_factor(x):
+    factor = jax.scipy.linalg.lu_factor
+    for _ in range(x.ndim - 2):
+        factor = jax.vmap(factor)
+    return factor(x)
 
 
 def norm(x, ord=None, axis=None, keepdims=False):
@@ -62,6 +60,8 @@ def norm(x, ord=None, axis=None, keepdims=False):
             raise ValueError(f"Improper number of dimensions to norm: ord={ord} needs a vector or a matrix, received {x.shape}.")
         axis = tuple(range(rank))
     axis = (axis,) if isinstance(axis, int) else tuple(axis)
+    if any(not -rank <= a < rank for a in axis):
+        raise ValueError(f"Axes of norm must be in [-{rank}, {rank}) for an input of shape {x.shape}. Received: axis={axis}")
     axis = tuple(a % rank for a in axis)
     if ord is None:
         return _root_of_squares(x, axis, keepdims)
@@ -168,7 +168,7 @@ def lstsq(a, b, rcond=None):
 
 
 def _epsilon(x):
-    return tf.experimental.numpy.finfo(x.dtype.as_numpy_dtype).eps
+    return float(np.finfo(x.dtype.as_numpy_dtype).eps)
 
 
 def matrix_rank(x, tol=None):
@@ -187,4 +187,10 @@ def _matrices(x):
 
 
 def jvp(fun, primals, tangents, has_aux=False):
-    raise NotImplementedError
+    primals = tree.map_structure(convert_to_tensor, primals)
+    tangents = tree.map_structure(lambda t, p: convert_to_tensor(t, p.dtype), tangents, primals)
+    with tf.autodiff.ForwardAccumulator(tree.flatten(primals), tree.flatten(tangents)) as accumulator:
+        results = fun(*primals)
+    results, *aux = results if has_aux else (results,)
+    moved = [accumulator.jvp(y, unconnected_gradients="zero") for y in tree.flatten(results)]
+    return results, tree.pack_sequence_as(results, moved), *aux

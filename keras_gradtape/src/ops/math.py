@@ -1,5 +1,7 @@
 """The functions of `keras.ops` on segments, orders, sequences and spectra."""
 
+import math
+
 from keras.src.backend.common import standardize_dtype
 
 import gradtape as tf
@@ -21,11 +23,14 @@ def segment_sum(data, segment_ids, num_segments=None, sorted=False):
 
 
 def segment_max(data, segment_ids, num_segments=None, sorted=False):
-    return _segments(tf.math.unsorted_segment_max, data, segment_ids, num_segments)
+    y = _segments(tf.math.unsorted_segment_max, data, segment_ids, num_segments)
+    # An empty segment has the lowest number; its maximum is −∞
+    return tf.where(y <= y.dtype.min, -math.inf, y) if y.dtype.is_floating else y
 
 
 def segment_min(data, segment_ids, num_segments=None, sorted=False):
-    return _segments(tf.math.unsorted_segment_min, data, segment_ids, num_segments)
+    y = _segments(tf.math.unsorted_segment_min, data, segment_ids, num_segments)
+    return tf.where(y >= y.dtype.max, math.inf, y) if y.dtype.is_floating else y
 
 
 def segment_prod(data, segment_ids, num_segments=None, sorted=False):
@@ -41,7 +46,7 @@ def top_k(x, k, sorted=True):
 
 
 def in_top_k(targets, predictions, k):
-    return tf.math.in_top_k(convert_to_tensor(targets), convert_to_tensor(predictions), k)
+    return tf.math.in_top_k(convert_to_tensor(targets, "int32"), convert_to_tensor(predictions, "float32"), k)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -92,7 +97,7 @@ def extract_sequences(x, sequence_length, sequence_stride):
     return tf.signal.frame(convert_to_tensor(x), sequence_length, sequence_stride)
 
 
-def _joined(x):
+def _get_complex_tensor_from_tuple(x):
     if not isinstance(x, (tuple, list)) or len(x) != 2:
         raise ValueError(f"Input `x` should be a tuple of two tensors - real and imaginary. Received: x={x}")
     real, imag = map(convert_to_tensor, x)
@@ -111,15 +116,15 @@ def _parts(x):
 
 
 def fft(x):
-    return _parts(tf.signal.fft(_joined(x)))
+    return _parts(tf.signal.fft(_get_complex_tensor_from_tuple(x)))
 
 
 def fft2(x):
-    return _parts(tf.signal.fft2d(_joined(x)))
+    return _parts(tf.signal.fft2d(_get_complex_tensor_from_tuple(x)))
 
 
 def ifft2(x):
-    return _parts(tf.signal.ifft2d(_joined(x)))
+    return _parts(tf.signal.ifft2d(_get_complex_tensor_from_tuple(x)))
 
 
 def rfft(x, fft_length=None):
@@ -127,7 +132,7 @@ def rfft(x, fft_length=None):
 
 
 def irfft(x, fft_length=None):
-    return tf.signal.irfft(_joined(x), fft_length and [fft_length])
+    return tf.signal.irfft(_get_complex_tensor_from_tuple(x), fft_length and [fft_length])
 
 
 def _window(window, sequence_length, fft_length, dtype):
@@ -166,17 +171,14 @@ def stft(x, sequence_length, sequence_stride, fft_length, window="hann", center=
 
 
 def istft(x, sequence_length, sequence_stride, fft_length, length=None, window="hann", center=True):
-    x = _joined(x)
+    x = _get_complex_tensor_from_tuple(x)
     if x.ndim < 2:
         raise ValueError(f"Input `x` must have at least 2 dimensions. Received shape: {x.shape}")
     frames = tf.signal.irfft(x, [fft_length])
     window = _window(window, sequence_length, fft_length, frames.dtype)
-    if window is None:
-        window = tf.ones([fft_length], frames.dtype)
-    # Griffin and Lim, "Signal estimation from modified short-time Fourier transform", 1984, equation 6
-    signal = tf.signal.overlap_and_add(frames * window, sequence_stride)
-    weight = tf.signal.overlap_and_add(tf.broadcast_to(tf.square(window), frames.shape[-2:]), sequence_stride)
-    signal = signal / tf.where(weight > 1e-10, weight, tf.ones_like(weight))
+    if window is not None:
+        frames = frames * tf.signal.inverse_stft_window_fn(sequence_stride, lambda *_, **__: window)(fft_length, frames.dtype)
+    signal = tf.signal.overlap_and_add(frames, sequence_stride)
     start = fft_length // 2 if center else 0
     if length is not None:
         return signal[..., start : start + length]

@@ -192,19 +192,13 @@ def elastic_transform(
     size = int(6 * sigma) | 1  # the extent of the blur is one of the program
     seeds = tf.random.split(draw_seed(seed))
 
+    def shift(extents, seed):
+        noise = sigma * tf.random.stateless_normal((*extents, 1), seed, dtype=dtype)
+        return alpha * gaussian_blur(noise, (size, size), (sigma, sigma), "channels_last")[..., 0]
+
     def moved(x):
         extents = tuple(x.shape[:3])
-        shifts = [
-            alpha
-            * gaussian_blur(
-                sigma * tf.random.stateless_normal((*extents, 1), seeds[i], dtype=dtype),
-                (size, size),
-                (sigma, sigma),
-                "channels_last",
-            )
-            for i in range(2)
-        ]
-        y, x_ = _grid(*extents[1:], dtype.name)
-        return _at(x, y + shifts[0][..., 0], x_ + shifts[1][..., 0], ORDERS[interpolation], fill_mode, fill_value)
+        at_y, at_x = [at + shift(extents, seeds[i]) for i, at in enumerate(_grid(*extents[1:], dtype.name))]
+        return _at(x, at_y, at_x, ORDERS[interpolation], fill_mode, fill_value)
 
     return batched(moved, images, standardize_data_format(data_format))

@@ -4,10 +4,12 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from keras.src.backend.common import dtypes
 
 import gradtape as tf
+from gradtape._src.ops.segment import take_rows
 from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
 
@@ -41,7 +43,9 @@ def _greedy(inputs, lengths, merge_repeated, blank):
         repeated = classes[:, 1:] == classes[:, :-1]
         said = tf.logical_and(said, tf.pad(tf.logical_not(repeated), [[0, 0], [1, 0]], constant_values=True))
     order = tf.argsort(tf.cast(said, "int32"), -1, "DESCENDING", stable=True)  # what is said comes first
-    classes = tf.gather(tf.where(said, classes, -1), order, batch_dims=1)
+    batch, count = classes.shape
+    rows = np.arange(batch, dtype="int32")[:, None] * count
+    classes = take_rows(tf.reshape(tf.where(said, classes, -1), [-1]), order + rows)
     return tf.expand_dims(classes, 0), scores
 
 
