@@ -719,10 +719,13 @@ def _stages(program: Program) -> list[tuple[Any, list[int], list[int]]]:
 
 
 def intern(program: Program) -> Program:
-    """The Program that computes the same and was made first, so that it is compiled once."""
+    """The Program that computes the same and was made first, so that it is compiled once; of its lines those remain that agree."""
     constants = tuple([(c.shape, c.dtype, c.tobytes()) for c in program.constants])
     fingerprint = (program.keys, program.parameters, program.outputs, constants)
-    return programs.find(fingerprint) or programs.keep(fingerprint, program)
+    found: Program = programs.find(fingerprint) or programs.keep(fingerprint, program)
+    if found.lines != program.lines:
+        found.lines = tuple([a if a == b else (None, 0) for a, b in zip(found.lines, program.lines, strict=False)])
+    return found
 
 
 def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
