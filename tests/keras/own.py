@@ -1,6 +1,6 @@
 """Keras's own tests on this backend: `make test-keras` runs all, `make test-keras ARGS=--sample` those of a few minutes.
 
-Other arguments are pytest's; what does not begin with a dash is a part of Keras, as in `keras.src.layers.core`.
+An argument such as `keras.src.layers.core` is the part of Keras to test; the others are pytest's.
 """
 
 import os
@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[2]
 
 def main(arguments: list[str]) -> int:
     """Run the tests; gives pytest's exit code."""
-    options = [a for a in arguments if a.startswith("-") and a != "--sample"]
-    parts = [a for a in arguments if not a.startswith("-")]
+    parts = [a for a in arguments if a.startswith("keras.")]
+    options = [a for a in arguments if a not in ("--sample", *parts)]
     if not parts:
         parts = [f"keras.src.{name}" for name in (SAMPLE if "--sample" in arguments else ALL)]
     command = [sys.executable, "-m", "pytest", "-p", "tests.keras.plugin", "-o", "addopts=", "-o", "filterwarnings="]

@@ -191,8 +191,9 @@ def while_loop(cond, body, loop_vars, maximum_iterations=None):
 
 def fori_loop(lower, upper, body_fun, init_val):
     """Repeat `body_fun(i, value)` for each i from `lower` to `upper`."""
-    lower = convert_to_tensor(lower)
-    upper = cast(upper, lower.dtype)
+    if tf.is_tensor(lower) or tf.is_tensor(upper):
+        lower = convert_to_tensor(lower)
+        upper = cast(upper, lower.dtype)
 
     def step(i, value):
         return i + 1, body_fun(i, value)
@@ -219,7 +220,7 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
     if xs is None and length is None:
         raise ValueError("Got no `xs` to scan over and `length` not provided.")
     init = tree.map_structure(convert_to_tensor, init)
-    xs = tree.map_structure(convert_to_tensor, xs)
+    xs = None if xs is None else tree.map_structure(convert_to_tensor, xs)
     count = int(length) if length is not None else tree.flatten(xs)[0].shape[0]
     if unroll is True or count == 0:
         return _unrolled(f, init, xs, count, reverse)
@@ -229,11 +230,11 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
 
     def step(state, x):
         carry, outputs = f(state[0], None if xs is None else x)
-        return carry, tree.flatten(outputs)
+        return carry, [y for y in tree.flatten(outputs) if y is not None]
 
     carries, outputs = tf.scan(step, rows, initializer=(init, blank), reverse=reverse)
     end = 0 if reverse else -1
-    return tree.map_structure(lambda c: c[end], carries), tree.pack_sequence_as(likeness, outputs)
+    return tree.map_structure(lambda c: c[end], carries), _filled(likeness, outputs)
 
 
 def _first(xs):
@@ -241,11 +242,17 @@ def _first(xs):
 
 
 def _blank_output(f, init, xs):
-    """Zeros like the outputs of `f`, flat, and the structure of the outputs."""
+    """Zeros like the outputs of `f`, flat, and the structure of the outputs, where None stays None."""
     with engine.tracing(), seeds.drawn_by_caller():
         _, likeness = f(init, _first(xs))
-        avals = [convert_to_tensor(y).node.aval for y in tree.flatten(likeness)]
+        avals = [convert_to_tensor(y).node.aval for y in tree.flatten(likeness) if y is not None]
     return [tf.zeros(a.shape, a.type) for a in avals], likeness
+
+
+def _filled(likeness, outputs):
+    """`likeness` with these in place of what is not None."""
+    remaining = iter(outputs)
+    return tree.map_structure(lambda y: None if y is None else next(remaining), likeness)
 
 
 def _unrolled(f, carry, xs, count, reverse):
@@ -255,8 +262,9 @@ def _unrolled(f, carry, xs, count, reverse):
         outputs.append(output)
     if not outputs:
         blank, likeness = _blank_output(f, carry, xs if xs is None else tree.map_structure(_row_of_none, xs))
-        return carry, tree.pack_sequence_as(likeness, [tf.zeros((0, *b.shape), b.dtype) for b in blank])
-    return carry, tree.map_structure(lambda *ys: tf.stack(ys), *(outputs[::-1] if reverse else outputs))
+        return carry, _filled(likeness, [tf.zeros((0, *b.shape), b.dtype) for b in blank])
+    rows = outputs[::-1] if reverse else outputs
+    return carry, tree.map_structure(lambda *ys: None if ys[0] is None else tf.stack(ys), *rows)
 
 
 def _row_of_none(x):
