@@ -14,6 +14,7 @@ from gradtape import (
     linalg as linalg,
     math as math,
     nest as nest,
+    profiler as profiler,
     signal as signal,
     sparse as sparse,
     train as train,

@@ -39,11 +39,14 @@ _TABLE = [
     ("Not there yet; it comes with tf.debugging.enable_check_numerics.", "debugging.disable_check_numerics"),
     ("Not there yet: TensorBoard summaries are planned.", "summary"),
     ("Not there yet: data and model parallelism on JAX's sharding are planned.", "distribute"),
-    ("Not there yet: a profiler of operations, bytes and memory is planned.", "profiler"),
     (
         "Not there yet; tf.test.compute_gradient is planned. tf.autodiff.check_gradients checks gradients today; unittest and "
         "pytest have the rest.",
         "test",
+    ),
+    (
+        "Out of scope: traces of devices are recorded by jax.profiler.trace. tf.profiler.profile counts operations and memory.",
+        "profiler.experimental",
     ),
     (STRINGS, "strings as_string edit_distance fingerprint"),
     (FILES, "io audio data.FixedLengthRecordDataset data.TFRecordDataset data.TextLineDataset"),

@@ -1,0 +1,202 @@
+"""What of a Program is really computed: calls written out, the same computed once, and nothing that nobody wants.
+
+XLA does the same before it compiles, so counts are made on this form. A function's gradient, for one, computes the function's
+forward pass again on paper; here, as in the compiled program, it is found to be there already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.control.bounded_scan import SCAN, WHILE
+from gradtape._src.control.branch import CASE, IF
+from gradtape._src.core.program import CALLS, ELEMENT, Key, Line, Program, effectful
+
+UNKNOWN: Line = (None, 0)
+Live = tuple[int, ...]
+
+
+class Flat:
+    """A Program being made: `add` computes something unless it is computed already, `inline` adds what a Program computes."""
+
+    def __init__(self) -> None:
+        self.keys: list[Key] = []
+        self.avals: list[Any] = []
+        self.lines: list[Line] = []
+        self.parameters: list[Any] = []
+        self.values: list[Any] = []  # of the parameters; None where not known
+        self._known: dict[Any, int] = {}
+
+    def parameter(self, aval: Any, value: Any = None) -> int:
+        """A new parameter; equal constants are one."""
+        identity = (aval, value.tobytes()) if type(value) is np.ndarray and value.dtype != object else None
+        if identity in self._known:
+            return self._known[identity]
+        self.parameters.append(aval)
+        self.values.append(value)
+        if identity is not None:
+            self._known[identity] = -len(self.parameters)
+        return -len(self.parameters)
+
+    def add(self, key: Key, aval: Any, line: Line) -> int:
+        """The reference of what `key` computes."""
+        known = self._known.get(key)
+        if known is None or effectful(key):
+            self.keys.append(key)
+            self.avals.append(aval)
+            self.lines.append(line)
+            known = self._known[key] = len(self.keys) - 1
+        return known
+
+    def inline(self, program: Program, inputs: Sequence[int], line: Line = UNKNOWN) -> list[int]:
+        """Add what `program` computes of `inputs` (references), called at `line`; returns the references of its outputs."""
+        constants = zip(program.parameters[len(inputs) :], program.constants, strict=True)
+        leaves = [*inputs, *[self.parameter(a, c) for a, c in constants]]
+        values: list[Any] = []
+        for index, (op, attrs, *references) in enumerate(program.keys):
+            here = program.lines[index] if program.lines and program.lines[index][0] is not None else line
+            given = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
+            values.append(self.apply(op, attrs, given, program.avals[index], here))
+        return [values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]
+
+    def apply(self, op: Any, attrs: Any, given: Sequence[Any], aval: Any, line: Line) -> Any:
+        """The reference of an op's result on references; of a call the list of its results' references."""
+        if op in CALLS:
+            return self.inline(attrs[0], given, line)
+        if op is ELEMENT and type(given[0]) is list:
+            return given[0][attrs[0]]
+        return self.add((op, attrs, *given), aval, line)
+
+    def close(self, outputs: Iterable[int]) -> Program:
+        """The Program that gives `outputs`; its parameters are all that were made so far."""
+        return Program(tuple(self.keys), tuple(self.avals), tuple(self.parameters), tuple(outputs), (), tuple(self.lines))
+
+
+def normal(program: Program, live: Live | None = None) -> Program:
+    """`program` (only the outputs at the positions `live`) with calls written out, duplicates merged, dead code removed.
+
+    It has the parameters of `program`, then its constants.
+    """
+    live = tuple(range(len(program.outputs))) if live is None else live
+    known = program.derived.get(("normal", live))
+    if known is None:
+        flat = Flat()
+        count = len(program.parameters) - len(program.constants)
+        inputs = [flat.parameter(a) for a in program.parameters[:count]]
+        outputs = flat.inline(program, inputs)
+        known = pruned(flat.close([outputs[i] for i in live]), flat.values[count:])
+        program.derived[("normal", live)] = known
+    return known
+
+
+def pruned(program: Program, constants: Sequence[Any] = ()) -> Program:
+    """A flat Program without what its outputs do not need, in loops and branches too. Parameters stay."""
+    wanted = {r for r in program.outputs if r >= 0}
+    elements: dict[int, set[int]] = {}
+    kept: list[tuple[int, Key, Any, dict[int, int] | None]] = []
+    for index in range(len(program.keys) - 1, -1, -1):
+        if index not in wanted:
+            continue
+        op, attrs, *references = program.keys[index]
+        aval, moved = program.avals[index], None
+        if op is ELEMENT:
+            elements.setdefault(references[0], set()).add(attrs[0])
+        elif op in _PRUNED:
+            attrs, references, outputs = _PRUNED[op](attrs, references, sorted(elements[index]))
+            moved = {old: new for new, old in enumerate(outputs)}
+            aval = tuple([aval[i] for i in outputs])
+        kept.append((index, (op, attrs, *references), aval, moved))
+        wanted.update([r for r in references if r >= 0])
+    kept.reverse()
+    number = {index: new for new, (index, *_) in enumerate(kept)}
+    outputs_of = {index: moved for index, _, _, moved in kept if moved is not None}
+    keys = []
+    for _, (op, attrs, *references), _, _ in kept:
+        if op is ELEMENT and references[0] in outputs_of:
+            attrs = (outputs_of[references[0]][attrs[0]],)
+        keys.append((op, attrs, *[number[r] if r >= 0 else r for r in references]))
+    return Program(
+        tuple(keys),
+        tuple([aval for _, _, aval, _ in kept]),
+        program.parameters,
+        tuple([number[r] if r >= 0 else r for r in program.outputs]),
+        tuple(constants),
+        tuple([program.lines[index] for index, *_ in kept]),
+    )
+
+
+def used(program: Program) -> set[int]:
+    """The positions of the parameters that a Program reads, its constants aside."""
+    count = len(program.parameters) - len(program.constants)
+    references = {r for key in program.keys for r in key[2:]} | set(program.outputs)
+    return {-1 - r for r in references if r < 0 and -1 - r < count}
+
+
+def narrowed(program: Program, kept: Sequence[int]) -> Program:
+    """A normal Program whose parameters are only those at the positions `kept`, which are all that it reads."""
+    count = len(program.parameters) - len(program.constants)
+    number = {-1 - old: -1 - new for new, old in enumerate(kept)}
+    number |= {-1 - count - k: -1 - len(kept) - k for k in range(len(program.constants))}
+    return Program(
+        tuple([(*key[:2], *[number.get(r, r) for r in key[2:]]) for key in program.keys]),
+        program.avals,
+        (*[program.parameters[i] for i in kept], *program.parameters[count:]),
+        tuple([number.get(r, r) for r in program.outputs]),
+        program.constants,
+        program.lines,
+    )
+
+
+Pruned = tuple[Any, list[int], list[int]]  # attributes, references, and which of the outputs are left
+
+
+def _scan(attrs: Any, references: list[int], live: list[int]) -> Pruned:
+    body, consts, carry, length, reverse, dynamic, _ = attrs
+    carried = {i for i in live if i < carry}
+    ys = [i for i in live if i >= carry]
+    while True:
+        body_now = normal(body, (*sorted(carried), *ys))
+        reads = used(body_now)
+        more = {i - consts for i in reads if consts <= i < consts + carry}
+        if more <= carried:
+            break
+        carried |= more
+    kept = sorted(reads | {consts + i for i in carried})
+    outputs = [*sorted(carried), *ys]
+    inside = narrowed(body_now, kept)
+    count = sum(i < consts for i in kept)
+    taken = [references[0], *[references[1 + i] for i in kept]]
+    return (inside, count, len(carried), length, reverse, dynamic, 0), taken, outputs
+
+
+def _while(attrs: Any, references: list[int], live: list[int]) -> Pruned:
+    cond, body, consts, carry, capacity, limit = attrs
+    test = normal(cond)
+    carried = {i if i < carry else i - carry - 2 for i in live if i < carry or i >= carry + 2}
+    carried |= {i - consts for i in used(test) if i >= consts}
+    while True:
+        body_now = normal(body, tuple(sorted(carried)))
+        more = {i - consts for i in used(body_now) if i >= consts}
+        if more <= carried:
+            break
+        carried |= more
+    kept = sorted(used(test) | used(body_now) | {consts + i for i in carried})
+    count = sum(i < consts for i in kept)
+    outputs = [*sorted(carried), carry, carry + 1, *[carry + 2 + i for i in sorted(carried)]]
+    attrs = (narrowed(test, kept), narrowed(body_now, kept), count, len(carried), capacity, limit)
+    return attrs, [references[i] for i in kept], outputs
+
+
+def _branches(attrs: Any, references: list[int], live: list[int]) -> Pruned:
+    branches = attrs[0] if type(attrs[0]) is tuple else attrs
+    chosen = [normal(branch, tuple(live)) for branch in branches]
+    kept = sorted(set().union(*map(used, chosen)))
+    programs = tuple([narrowed(branch, kept) for branch in chosen])
+    taken = [references[0], *[references[1 + i] for i in kept]]
+    return (programs,) if type(attrs[0]) is tuple else programs, taken, live
+
+
+_PRUNED = {SCAN: _scan, WHILE: _while, IF: _branches, CASE: _branches}

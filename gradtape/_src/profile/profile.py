@@ -1,0 +1,227 @@
+"""`tf.profiler.profile`: what a computation and its gradient cost."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import jax
+import numpy as np
+
+from gradtape._src.autodiff.backward import Entry, vjp_program
+from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.control.function import ConcreteFunction
+from gradtape._src.core import engine, nest
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import internal, public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.program import CALLS, NUMBER, RAN, Line, Node, Program
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.variable import Variable
+from gradtape._src.profile.count import Tally, Values, count, peak
+from gradtape._src.profile.machine import Measured, measured
+from gradtape._src.profile.normal import Flat, narrowed, pruned, used
+from gradtape._src.profile.report import Work, table
+
+
+class Profile:
+    """What a computation costs, and its gradient beside it.
+
+    - `forward`, `backward`: a `Work` each: `flops`, `bytes`, `intensity` (FLOPs per byte), `by_op`, `by_line`, and
+      `without_formula`, the op types that the FLOPs do not include. `backward` is what the gradient adds to the forward pass.
+    - `flops`: those of both. `sources`: how many tensors and variables the gradient is with respect to.
+    - `peak_bytes`, `forward_peak_bytes`: the most memory that is alive at once, without fusion, with the gradient and without.
+    - `loops_of_unknown_length`: lines of loops and branches that depend on values which are not known: one trip is counted.
+    - `xla`: what XLA itself says of the compiled program (`flops`, `bytes`, `peak_bytes`); loops count once there. Asking for it
+      compiles.
+    - `measured`: with `measure=True` seconds, FLOPs per second, and what share of the machine's peak that is; else None.
+
+    `print(profile)` shows a table, `to_dict()` gives all numbers.
+    """
+
+    def __init__(self, tallies: tuple[Tally, Tally], programs: Sequence[Program], values: Sequence[Values], sources: int) -> None:
+        forward, both = tallies
+        self._programs, self._values, self.sources = programs, values, sources
+        self.forward, self.backward = Work(forward), Work(both.minus(forward))
+        self.forward_peak_bytes, self.peak_bytes = map(peak, programs)
+        self.loops_of_unknown_length = sorted({Work.spoken(line) for line in both.open})
+        self.measured: Measured | None = None
+
+    @property
+    def flops(self) -> int:
+        """The FLOPs of the forward and the backward pass."""
+        return self.forward.flops + self.backward.flops
+
+    @cached_property
+    def xla(self) -> dict[str, float]:
+        """XLA's own count, of the compiled program of both passes; the body of a loop counts once."""
+        program = self._programs[1]
+        specs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.parameters]
+        compiled = jax.jit(program.evaluate).lower(*specs).compile()
+        costs, memory = compiled.cost_analysis() or {}, compiled.memory_analysis()
+        found = {"flops": costs.get("flops", 0.0) + costs.get("transcendentals", 0.0), "bytes": costs.get("bytes accessed", 0.0)}
+        if memory is not None:
+            parts = memory.argument_size_in_bytes, memory.output_size_in_bytes, memory.temp_size_in_bytes
+            found["peak_bytes"] = float(sum(parts) - memory.alias_size_in_bytes)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers in dicts and lists, as JSON takes them."""
+        return {
+            "forward": self.forward.to_dict(),
+            "backward": self.backward.to_dict(),
+            "flops": self.flops,
+            "sources": self.sources,
+            "forward_peak_bytes": self.forward_peak_bytes,
+            "peak_bytes": self.peak_bytes,
+            "loops_of_unknown_length": self.loops_of_unknown_length,
+            "xla": dict(self.xla),
+            "measured": None if self.measured is None else self.measured.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        return table(self)
+
+    def __repr__(self) -> str:
+        return f"<Profile: {self.forward.flops:,} FLOPs forward, {self.backward.flops:,} backward>"
+
+
+@public
+def profile(target: Any, *arguments: Any, sources: Any = None, output_gradients: Any = None, measure: bool = False) -> Profile:
+    """What `target` and its gradient cost: FLOPs, bytes, memory, by op and by source line. See `Profile`.
+
+    `target` is a function (called once with `arguments`; arrays become tensors), a Program (`arguments` are then optional, and
+    tell how often loops run), or a `GradientTape` that has recorded something, with `arguments` the target of the gradient.
+    `sources` are what the gradient is with respect to: by default the floating-point arguments and the variables that are read.
+    `output_gradients` is what flows into each result (None: ones). `measure` also runs it, for times. TypeError if `target` is
+    something else, ValueError if a tape's target is missing.
+
+    A multiply-add counts as two FLOPs; integers count as none. Each op's bytes are those of its inputs and its result. What
+    is computed twice counts once, as XLA merges it; what the library saves, by knowing that the gradient of a sum is the same
+    everywhere, does not count.
+
+    >>> x, w = tf.ones([32, 64]), tf.ones([64, 64])
+    >>> cost = tf.profiler.profile(lambda x, w: tf.reduce_sum(tf.square(x @ w)), x, w)
+    >>> cost.forward.by_op["MatMul"]["flops"], cost.backward.by_op["MatMul"]["flops"]
+    (262144, 524288)
+    """
+    if isinstance(target, ConcreteFunction) and not arguments:
+        target = target.program
+    if isinstance(target, Program):
+        if sources is not None or output_gradients is not None:
+            raise ValueError(
+                "A Program is profiled with the gradient to all that it takes: leave sources and output_gradients out."
+            )
+        found = _of_program(target, arguments)
+    elif isinstance(target, GradientTape):
+        if len(arguments) != 1:
+            raise ValueError(f"profile(tape, target) takes one target, received {len(arguments)} arguments besides the tape.")
+        found = _of_tape(target, arguments[0], sources, output_gradients)
+    elif callable(target):
+        found = _of_function(target, arguments, sources, output_gradients)
+    else:
+        raise TypeError(f"profile takes a function, a Program or a GradientTape, received {target!r}.")
+    if measure:
+        found.measured = measured(found._programs, found._values, found.flops)
+    return found
+
+
+def _asking() -> Line:
+    """The user's line, at which profile() is called."""
+    frame = sys._getframe(1)
+    while internal[frame.f_code.co_filename] and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti
+
+
+def _profile(flat: Flat, outputs: Sequence[int], gradients: Sequence[int], known: bool, sources: int, ran: Tally) -> Profile:
+    programs, values = [], []
+    tallies = ran, Tally(ran.asking, {key: replace(entry) for key, entry in ran.entries.items()})
+    for wanted, tally in zip((outputs, [*outputs, *gradients]), tallies, strict=True):
+        whole = pruned(flat.close(wanted))
+        kept = sorted(used(whole))
+        programs.append(narrowed(whole, kept))
+        values.append([flat.values[i] for i in kept] if known else None)
+        count(programs[-1], values[-1], tally)
+    return Profile(tallies, programs, values, sources)
+
+
+def _of_program(program: Program, arguments: Sequence[Any]) -> Profile:
+    number = len(program.parameters) - len(program.constants)
+    if arguments and len(arguments) != number:
+        raise ValueError(f"The Program takes {number} arguments, received {len(arguments)}. Give all of them, or none.")
+    given = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
+    needed = tuple([i for i in range(number) if program.parameters[i].inexact])
+    derived, where = vjp_program(program, given, needed)
+    flat = Flat()
+    values = [engine.ready(tensor(a).node) for a in arguments] or [None] * number
+    inputs = [flat.parameter(a, v) for a, v in zip(program.parameters[:number], values, strict=True)]
+    outputs = flat.inline(program, inputs)
+    seeds = [flat.parameter(a, jax.numpy.ones(a.shape, a.dtype)) for a in [program.aval_of(program.outputs[i]) for i in given]]
+    gradients = flat.inline(derived, [*inputs, *seeds]) if derived.outputs else []
+    return _profile(flat, outputs, gradients, bool(arguments), len([w for w in where if w is not None]), Tally(_asking()))
+
+
+def _of_function(function: Any, arguments: Sequence[Any], sources: Any, output_gradients: Any) -> Profile:
+    leaves, spec = nest.flatten_with_spec(list(arguments))
+    leaves = [tensor(x) if isinstance(x, (np.ndarray, jax.Array)) else x for x in leaves]
+    with GradientTape(persistent=True) as tape:
+        watched = [x for x in leaves if isinstance(x, (Tensor, Variable)) and x.dtype.is_floating | x.dtype.is_complex]
+        tape.watch(watched)
+        result = function(*nest.unflatten(spec, leaves))
+    flat = [r.to_dense() if isinstance(r, IndexedSlices) else r for r in nest.flatten(result) if r is not None]
+    targets = [r for r in flat if isinstance(r, (Tensor, Variable))]
+    return _of_tape(tape, targets, sources, output_gradients)
+
+
+def _of_tape(tape: GradientTape, target: Any, sources: Any, output_gradients: Any) -> Profile:
+    entries, _ = tape._entries()
+    targets, given = tape._targets(target, output_gradients)
+    if sources is None:
+        watched = [EagerTensor(node) for _, _, node, variable in tape._watches if variable is None]
+        wanted: list[Any] = [*watched, *[v for v in tape.watched_variables() if v.dtype.is_floating | v.dtype.is_complex]]
+    else:
+        wanted = nest.flatten(sources)
+    with engine.tracing() as inner:
+        results = tape._walk(targets, wanted, given) if wanted else []
+        dense = [(r.to_dense() if isinstance(r, IndexedSlices) else r).node for r in results if r is not None]
+        engine.enter(inner, dense)
+        forward = [n for n in inner.leaves if n.index != NUMBER]
+        program = engine.close(inner, dense, forward)
+    recorded = _Recorded(entries)
+    outputs = [recorded.reference(tape._target_node(t)) for t in targets]
+    inputs = [recorded.reference(node) for node in forward]
+    gradients = recorded.flat.inline(program, inputs) if dense else []
+    return _profile(recorded.flat, outputs, gradients, True, len(dense), recorded.ran)
+
+
+class _Recorded:
+    """A tape's record as a Flat."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.flat, self.ran = Flat(), Tally(_asking())
+        self._references: dict[Node, Any] = {}
+        for entry in entries:
+            node = entry.node
+            line: Line = (node.code, node.offset)
+            given = [self.reference(source) for source in entry.inputs]
+            if node.key[0] is RAN and node.op not in CALLS:  # it ran when it was recorded, and its value is at hand
+                self.ran.add((node.op, node.attrs), [n.aval for n in entry.inputs], node.aval, line, 1)
+                self._references[node] = self._parameters(node.aval, node.value)
+            else:
+                self._references[node] = self.flat.apply(node.op, node.attrs, given, node.aval, line)
+
+    def _parameters(self, aval: Any, value: Any) -> Any:
+        if type(aval) is not tuple:
+            return self.flat.parameter(aval, value)
+        return [self.flat.parameter(a, v) for a, v in zip(aval, value, strict=True)]
+
+    def reference(self, node: Node) -> Any:
+        """The reference of a node; of one that was not recorded, a parameter."""
+        found = self._references.get(node)
+        if found is None:
+            found = self._references[node] = self.flat.parameter(node.aval, engine.value(node))
+        return found

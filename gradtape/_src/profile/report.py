@@ -1,0 +1,119 @@
+"""How a profile is said: sums by op and by line, a table."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from gradtape._src.core.program import Line
+from gradtape._src.profile.count import Entry, Tally
+
+if TYPE_CHECKING:
+    from gradtape._src.profile.profile import Profile
+
+WIDTH = 110
+LONGEST = 20  # rows of a table
+
+
+class Work:
+    """What one pass costs: `flops`, `bytes`, `intensity`, `by_op`, `by_line`, `without_formula`.
+
+    `by_op` and `by_line` map an op type, or `file:line`, to a dict of `runs` (of ops), `flops` and `bytes`, the most
+    expensive first. `without_formula` maps op types to how often they run; their FLOPs are not counted.
+    """
+
+    def __init__(self, tally: Tally) -> None:
+        entries = tally.entries
+        self.flops = round(sum([e.flops for e in entries.values()]))
+        self.bytes = round(sum([e.bytes for e in entries.values()]))
+        self.by_op = _summed(entries.items(), lambda key: key[0])
+        self.by_line = _summed(entries.items(), lambda key: self.spoken(key[1]))
+        missing = _summed([(key, e) for key, e in entries.items() if not key[2]], lambda key: key[0])
+        self.without_formula = {name: row["runs"] for name, row in missing.items()}
+
+    @property
+    def intensity(self) -> float:
+        """FLOPs per byte, 0 where no byte moves."""
+        return self.flops / self.bytes if self.bytes else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers."""
+        return {
+            "flops": self.flops,
+            "bytes": self.bytes,
+            "intensity": self.intensity,
+            "by_op": self.by_op,
+            "by_line": self.by_line,
+            "without_formula": self.without_formula,
+        }
+
+    @staticmethod
+    def spoken(line: Line) -> str:
+        """A line as `file:line`."""
+        code, offset = line
+        if code is None:
+            return "no line of its own"
+        numbers = [number for start, end, number in code.co_lines() if start <= offset < end and number is not None]
+        name = os.path.relpath(code.co_filename) if os.path.isabs(code.co_filename) else code.co_filename
+        path = code.co_filename if name.startswith("..") else name
+        return f"{path}:{numbers[0] if numbers else code.co_firstlineno}"
+
+
+def _summed(entries: Iterable[tuple[Any, Entry]], of: Callable[[Any], str]) -> dict[str, dict[str, int]]:
+    sums: dict[str, Entry] = {}
+    for key, entry in entries:
+        row = sums.setdefault(of(key), Entry())
+        row.runs, row.flops, row.bytes = row.runs + entry.runs, row.flops + entry.flops, row.bytes + entry.bytes
+    ordered = sorted(sums.items(), key=lambda item: (-item[1].flops, -item[1].bytes, item[0]))
+    return {name: {"runs": round(e.runs), "flops": round(e.flops), "bytes": round(e.bytes)} for name, e in ordered}
+
+
+def table(profile: Profile) -> str:
+    """The profile as text: the sums, then FLOPs by op and by line."""
+    from rich import box  # loaded when a table is wanted, as it takes a while
+    from rich.console import Console
+    from rich.table import Table
+
+    sums = Table(box=box.SIMPLE, title=None)
+    for heading in ("", "FLOPs", "bytes", "FLOPs per byte", "without a formula"):
+        sums.add_column(heading, justify="left" if heading in ("", "without a formula") else "right")
+    for name, work in (("forward", profile.forward), ("backward", profile.backward)):
+        missing = ", ".join([f"{op} ×{runs:,}" for op, runs in work.without_formula.items()]) or "-"
+        sums.add_row(name, f"{work.flops:,}", f"{work.bytes:,}", f"{work.intensity:.2f}", missing)
+    xla = profile.xla
+    sums.add_row("XLA's count of both, loops once", f"{xla['flops']:,.0f}", f"{xla['bytes']:,.0f}", "", "")
+    peak = f"peak memory: {profile.peak_bytes:,} bytes, forward {profile.forward_peak_bytes:,}"
+    lines = [f"{peak}; XLA's {xla['peak_bytes']:,.0f}" if "peak_bytes" in xla else peak]
+    if profile.loops_of_unknown_length:
+        lines.append("one trip counted where values are not known: " + "; ".join(profile.loops_of_unknown_length))
+    if profile.measured is not None:
+        lines.append(str(profile.measured))
+    stream = io.StringIO()
+    console = Console(file=stream, width=WIDTH)
+    console.print(sums)
+    for line in lines:
+        console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
+    for heading, rows in (("op", _rows(profile, "by_op")), ("line", _rows(profile, "by_line"))):
+        detail = Table(box=box.SIMPLE)
+        detail.add_column(heading, overflow="fold")
+        for column in ("runs", "forward FLOPs", "backward FLOPs", "bytes"):
+            detail.add_column(column, justify="right")
+        for row in rows[:LONGEST]:
+            detail.add_row(*row)
+        if len(rows) > LONGEST:
+            detail.add_row(f"… and {len(rows) - LONGEST} more")
+        console.print(detail)
+    return "\n".join([line.rstrip() for line in stream.getvalue().splitlines()]).strip("\n")
+
+
+def _rows(profile: Profile, which: str) -> list[tuple[str, ...]]:
+    forward, backward = getattr(profile.forward, which), getattr(profile.backward, which)
+    none = {"runs": 0, "flops": 0, "bytes": 0}
+    rows = []
+    for name in {**forward, **backward}:
+        f, b = forward.get(name, none), backward.get(name, none)
+        rows.append((f["flops"] + b["flops"], f["bytes"] + b["bytes"], name, f["runs"] + b["runs"], f["flops"], b["flops"]))
+    rows.sort(key=lambda row: (-row[0], -row[1], row[2]))
+    return [(name, f"{runs:,}", f"{f:,}", f"{b:,}", f"{moved:,}") for _, moved, name, runs, f, b in rows]
