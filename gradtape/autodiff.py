@@ -4,12 +4,14 @@ from gradtape._src.autodiff.check import GradientMismatch as GradientMismatch, c
 from gradtape._src.autodiff.forward import ForwardAccumulator as ForwardAccumulator
 from gradtape._src.autodiff.tape import GradientTape as GradientTape
 from gradtape._src.compat.names import missing as _missing
+from gradtape._src.derivatives.clipping import clipped_gradients as clipped_gradients, per_example_norms as per_example_norms
 from gradtape._src.derivatives.estimates import (
     hessian_diagonal as hessian_diagonal,
     hessian_norm as hessian_norm,
     hessian_trace as hessian_trace,
 )
 from gradtape._src.derivatives.jacobians import hessian as hessian, jacfwd as jacfwd, jacrev as jacrev
+from gradtape._src.derivatives.per_example import per_example_gradients as per_example_gradients
 from gradtape._src.derivatives.products import (
     gauss_newton_vp as gauss_newton_vp,
     hvp as hvp,
@@ -17,5 +19,12 @@ from gradtape._src.derivatives.products import (
     linearize as linearize,
     vjp as vjp,
 )
+from gradtape._src.derivatives.rerouted import (
+    gradient_factors as gradient_factors,
+    reverse_gradient as reverse_gradient,
+    straight_through as straight_through,
+)
+from gradtape._src.explain.diagnosis import Diagnosis as Diagnosis
+from gradtape._src.explain.explain import explain as explain
 
 __getattr__ = _missing(__name__)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gradtape._src.core import dtypes, engine
+from gradtape._src.core import dtypes, engine, journal
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import NUMBER
@@ -80,7 +80,15 @@ def _converted(value: Any, dtype: np.dtype | None = None) -> Node:
         return pack(value, dtype)
     if isinstance(value, TensorShape) and not value.is_fully_defined():
         raise ValueError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
-    return engine.constant(to_array(value, dtype))
+    return _made(to_array(value, dtype))
+
+
+def _made(array: Any) -> Node:
+    """A leaf for an array that the user gave, with the line at which they did."""
+    node = engine.constant(array)
+    if node.trace is None:
+        journal.made(node)
+    return node
 
 
 def pack(values: Sequence[Any], dtype: np.dtype | None) -> Node:
@@ -319,7 +327,7 @@ def tensor(value: Any, dtype: Any = None, hint: Any = None) -> Tensor:
         wanted = None
     node = node_of(value, wanted)
     if node.index == NUMBER:  # shared by all tensors of this number: a Tensor gets a leaf of its own
-        node = engine.constant(node.value)
+        node = _made(node.value)
     return handle(node)
 
 
@@ -355,7 +363,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     array = to_array(value, wanted)
     if shape is not None:
         array = _shaped(array, tuple([int(extent) for extent in shape]))
-    return EagerTensor(engine.constant(array))
+    return EagerTensor(_made(array))
 
 
 def _shaped(array: Any, shape: tuple[int, ...]) -> np.ndarray:

@@ -367,9 +367,7 @@ def constant(array: Any) -> Node:
     if graph is not None:
         made: Node = graph.constant(array)
         return made
-    made = leaf(aval(array.shape, array.dtype), array, -1 if local.trace.scope is None else INSIDE)
-    journal.made(made)
-    return made
+    return leaf(aval(array.shape, array.dtype), array, -1 if local.trace.scope is None else INSIDE)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

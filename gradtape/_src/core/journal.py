@@ -73,10 +73,10 @@ class Taped:
     """What a tape recorded: parts of traces as `(serial, start, stop)`, what it watched, what it was paused for.
 
     `watches` holds `(origin, moment, number of the variable or None)`, `consumed` the line of the gradient call that used
-    the tape up, `forgotten` the line of its `reset()`.
+    the tape up, `forgotten` the line of its `reset()`; `earlier` is what it recorded before one.
     """
 
-    __slots__ = ("automatic", "consumed", "forgotten", "number", "paused", "persistent", "segments", "thread", "watches")
+    __slots__ = ("automatic", "consumed", "earlier", "forgotten", "number", "paused", "persistent", "segments", "thread", "watches")
 
     def __init__(self, persistent: bool, automatic: bool) -> None:
         self.number, self.thread = next(serial), get_ident()
@@ -86,10 +86,12 @@ class Taped:
         self.paused: list[tuple[Moment, Moment]] = []
         self.consumed: Line | None = None
         self.forgotten: Line | None = None
+        self.earlier: Taped | None = None
 
     def next(self) -> Taped:
         """What the same tape records after a `reset()`."""
         following = Taped(self.persistent, self.automatic)
+        following.earlier, self.earlier = self, None
         tapes.append(following)
         return following
 
@@ -117,6 +119,7 @@ class Asked:
 
 
 # What is remembered: the last of each.
+births: deque[tuple[Origin, Line]] = deque(maxlen=4096)  # of leaves
 ring: deque[Ran] = deque(maxlen=64)
 exits: deque[Left] = deque(maxlen=512)
 links: deque[Link] = deque(maxlen=512)
@@ -147,8 +150,9 @@ def origin_of(node: Node) -> Origin:
 
 def made(node: Node) -> None:
     """Note at which line of the user's a leaf was made."""
-    node.code, node.offset = user_line()
+    node.code, node.offset = line = user_line()
     node.origin = 0, next(serial)
+    births.append((node.origin, line))
 
 
 def linked(how: str, before: Sequence[Node], after: Sequence[Node]) -> None:

@@ -88,7 +88,7 @@ class Node:
         return key[1] if key[0] is not RAN else key[1][1]
 
 
-_serial = itertools.count()
+_serial = itertools.count(1)  # 0 stands for leaves, in the journal
 LEAF_KEY: Key = (None, ())
 NUMBER = -2  # the `index` of a leaf made of a Python number: each use of it is a parameter of its own
 USED = -3  # the `index` of a leaf whose NumPy array was an argument once

@@ -59,6 +59,7 @@ class Variable(Stored):
     _constraint: Callable[..., Any] | None
     _uid: int
     _assigned_in: int | None
+    _made: journal.Line = (None, 0)  # at which line of the user's
 
     # What `ops/scatter.py` and `ops/operators.py` attach.
     scatter_update: Callable[..., Any]
@@ -142,6 +143,7 @@ class Variable(Stored):
         held = leaf(node.aval, value)
         self._tensor = EagerTensor(held)
         journal.made(held)
+        self._made = held.code, held.offset
         journal.linked("variable", [node], [held])
         self._name = scoped(name or "Variable") + ":0"
 

@@ -1,0 +1,206 @@
+"""Why no op leads from a source to a target at all: the value left the library, a branch did not run, another object was used."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gradtape._src.core import journal
+from gradtape._src.core.journal import Left, Line
+from gradtape._src.explain import source as text
+from gradtape._src.explain.breaks import COPIES, Break, Source, View
+from gradtape._src.explain.history import History, Name
+
+WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax"}
+CHOICES = {"cond", "case", "switch_case"}
+
+
+def apart(view: View, source: Source, targets: Iterable[Name], names: set[str]) -> Break:
+    """The reason, for a source that the code calls `names`."""
+    history = view.history
+    used = history.before(targets)
+    return (
+        _left(view, source, used)
+        or _other_object(history, source, used)
+        or _not_taken(view, used, names)
+        or Break("unused", _made(history, targets))
+    )
+
+
+def _made(history: History, targets: Iterable[Name]) -> Line:
+    return next((line for line in map(history.line_of, targets) if line[0] is not None), text.NO_LINE)
+
+
+# -- the value left the library
+
+
+def exit_of(view: View, source: Source) -> Break | None:
+    """The last exit of something that depends on the source; for a target that is no tensor."""
+    reached = view.history.after(source.names)
+    last = next((e for e in reversed(journal.exits) if e.how in WAYS_OUT and e.origin in reached), None)
+    return None if last is None else Break("left_library", last.line, None, None, how=last.how)
+
+
+def _left(view: View, source: Source, used: dict[Name, None]) -> Break | None:
+    """The last exit of something that depends on the source, before something was made that the target uses."""
+    history = view.history
+    reached = history.after(source.names)
+    exits = [e for e in journal.exits if e.how in WAYS_OUT and e.origin in reached]
+    if not exits:
+        return None
+    last: Left | None = None
+    for entered in _entries(history, used):
+        for left in exits:
+            if left.number < entered and (last is None or left.number > last.number):
+                last = left
+    if last is None:
+        moments = [step.at for step in _steps_with_numbers(history, used)]
+        last = next((e for e in reversed(exits) if any(_not_before(at, e.moment) for at in moments)), None)
+    return None if last is None else Break("left_library", last.line, None, None, how=last.how)
+
+
+def _not_before(at: tuple[int, int], moment: tuple[int, int]) -> bool:
+    return at >= moment
+
+
+def _entries(history: History, used: dict[Name, None]) -> Iterator[int]:
+    """When the values that the target uses came into the library that are no variables' and are not written out in the source."""
+    for name in used:
+        leaf = len(name) == 2 and name[0] == 0 and name not in history.variables
+        if leaf and name in history.lines and _computed(history.lines[name]):
+            yield name[1]
+
+
+def _steps_with_numbers(history: History, used: dict[Name, None]) -> Iterator[Any]:
+    for name in used:
+        step = history.steps.get(name)
+        if step is not None and journal.NUMBERS in step.inputs and _computed(step.line):
+            yield step
+
+
+def _computed(line: Line) -> bool:
+    """Whether an expression takes more than tensors and numbers that are written there: what else it names may be a value."""
+    written = text.expression(line)
+    if written is None:
+        return True
+    try:
+        tree = ast.parse(written, mode="eval").body
+    except SyntaxError:
+        return True
+    if isinstance(tree, ast.Call):
+        return any(not _literal(a) for a in [*tree.args, *[k.value for k in tree.keywords if k.arg != "dtype"]])
+    if isinstance(tree, ast.BinOp):
+        return not _literal(tree.left) and not _literal(tree.right)
+    return True
+
+
+def _literal(node: ast.AST) -> bool:
+    return all(
+        isinstance(n, (ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.unaryop, ast.BinOp, ast.operator, ast.expr_context))
+        for n in ast.walk(node)
+    )
+
+
+# -- another object
+
+
+def _other_object(history: History, source: Source, used: dict[Name, None]) -> Break | None:
+    """The target uses what the source is a copy of, or another variable that was made for the same thing."""
+    for name in source.names:
+        step = history.steps.get(name)
+        while step is not None and (step.op in COPIES or step.how == "variable"):
+            if any(i in used for i in step.inputs):
+                return Break("wrong_object", step.line, step.how, step, how="copied")
+            step = history.steps.get(step.inputs[0])
+    variable = source.variable
+    if variable is None:
+        return None
+    for number, holdings in history.held.items():
+        other = journal.variables.get(number)
+        if other is None or other is variable or not any(name in used for _, name in holdings):
+            continue
+        alike = other._tensor.node.aval is variable._tensor.node.aval
+        own_name = other.name == variable.name and not other.name.startswith("Variable")
+        first, second = other._made, variable._made
+        if alike and (own_name or (first[0] is not None and first == second)):
+            later = first if other._uid > variable._uid else second
+            return Break("wrong_object", later, None, None, how="another", name=other.name)
+    return None
+
+
+# -- a branch that did not run
+
+
+def _not_taken(view: View, used: dict[Name, None], names: set[str]) -> Break | None:
+    """A condition with the source's name in a branch of which the tape saw nothing, beside one that ran."""
+    if not names:
+        return None
+    history = view.history
+    codes: dict[Any, set[int]] = {}
+    for step in history.steps.values():
+        if step.line[0] is not None and (view.sees(step.at) or step.name in used):
+            at = text.number(step.line)
+            if at is not None:
+                codes.setdefault(step.line[0], set()).add(at)
+    for left in journal.exits:
+        opened = view.tape is None or left.number > view.tape.number
+        if opened and left.line[0] is not None and left.how == "bool":
+            codes.setdefault(left.line[0], set())
+    for code, ran in codes.items():
+        found = _condition(code, ran, names)
+        if found is not None:
+            return Break("branch_not_taken", found[0], None, None, at=found[1])
+    return None
+
+
+def _condition(code: Any, ran: set[int], names: set[str]) -> tuple[Line, int] | None:
+    whole = text.tree(code.co_filename)
+    if whole is None:
+        return None
+    last = max([p[0] for p in code.co_positions() if p[0] is not None], default=code.co_firstlineno)
+    for node in ast.walk(whole):
+        if not isinstance(node, (ast.stmt, ast.expr)) or not code.co_firstlineno <= node.lineno <= last:
+            continue
+        branches = _branches(node, whole)
+        for branch in branches:
+            mentioned = any(_called(n) in names for part in branch for n in ast.walk(part))
+            lines = [n.lineno for part in branch for n in ast.walk(part) if isinstance(n, (ast.stmt, ast.expr))]
+            apart = isinstance(node, ast.If) and any(min(lines) <= at <= max(lines) for at in ran)
+            elsewhere = {n for other in branches if other is not branch for part in other for n in ast.walk(part)}
+            if mentioned and not apart and not any(_called(n) in names for n in elsewhere):
+                return (code, _offset(code, node.lineno)), node.lineno
+    return None
+
+
+def _branches(node: ast.AST, whole: ast.Module) -> list[list[Any]]:
+    if isinstance(node, ast.If):
+        return [part for part in (node.body, node.orelse) if part]
+    if isinstance(node, ast.IfExp):
+        return [[node.body], [node.orelse]]
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", None)) in CHOICES:
+        parts = [n for argument in [*node.args, *[k.value for k in node.keywords]] for n in _functions(argument)]
+        defined = {n.name: n for n in ast.walk(whole) if isinstance(n, ast.FunctionDef)}
+        return [[part] if isinstance(part, ast.Lambda) else defined[part.id].body for part in parts
+                if isinstance(part, ast.Lambda) or part.id in defined]  # fmt: skip
+    return []
+
+
+def _functions(argument: ast.AST) -> list[Any]:
+    if isinstance(argument, (ast.Lambda, ast.Name)):
+        return [argument]
+    return [n for n in ast.walk(argument) if isinstance(n, ast.Lambda)]
+
+
+def _called(node: ast.AST) -> str | None:
+    """The name, or `self.w`, that a node of a syntax tree is."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, (ast.Attribute, ast.Subscript)):
+        return ast.unparse(node)
+    return None
+
+
+def _offset(code: Any, at: int) -> int:
+    """An instruction of the line."""
+    return next((2 * i for i, p in enumerate(code.co_positions()) if p[0] == at), 0)

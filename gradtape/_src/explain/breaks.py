@@ -1,0 +1,285 @@
+"""Where the way from a source to a target is broken, as one tape sees it."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gradtape._src.autodiff.backward import Entry, apply_rule
+from gradtape._src.autodiff.custom import CLOSED, CUSTOM
+from gradtape._src.control.host import PY_FUNC
+from gradtape._src.control.scope import ASSIGNMENTS
+from gradtape._src.core import engine, journal
+from gradtape._src.core.journal import Asked, Line, Moment, Taped
+from gradtape._src.core.op import Op, ops
+from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, Node, leaf
+from gradtape._src.core.variable import READ
+from gradtape._src.explain.history import INSIDES, History, Name, Step
+from gradtape._src.explain.source import NO_LINE, loaded_names, same_line, stored_name
+from gradtape._src.ops.array import ones
+
+COPIES = {READ, ops["Identity"]}
+NEVER: Moment = (-1, 0)
+
+
+class Break:
+    """One break: its code, the line, the op type, and what the words about it need besides."""
+
+    __slots__ = ("code", "detail", "line", "op", "step")
+
+    def __init__(self, code: str, line: Line, op: str | None = None, step: Step | None = None, **detail: Any) -> None:
+        self.code, self.line, self.op, self.step, self.detail = code, line, op, step, detail
+
+
+class Source:
+    """A source as the history knows it: the names of its values, and whether it is a variable."""
+
+    __slots__ = ("inexact", "made", "names", "number", "trainable", "variable")
+
+    def __init__(self, names: Sequence[Name], made: Line, inexact: bool, variable: Any = None) -> None:
+        self.names, self.made, self.inexact, self.variable = list(names), made, inexact, variable
+        self.number = None if variable is None else variable._uid
+        self.trainable = variable is not None and variable.trainable
+
+
+class View:
+    """A history as one tape saw it: which steps it recorded, and what it watched since when."""
+
+    def __init__(self, history: History, tape: Taped | None, calls: Iterable[Asked]) -> None:
+        self.history, self.tape = history, tape
+        self.calls = [call for call in calls if call.stop > call.start]
+        self.segments = [] if tape is None else tape.segments
+        self._watched: dict[Name, Moment] = {}
+        self._watched_variables: dict[int, Moment] = {}
+        for origin, moment, number in [] if tape is None else tape.watches:
+            self._watched.setdefault(origin, moment)
+            if number is not None:
+                self._watched_variables.setdefault(number, moment)
+        self._rules: dict[Any, bool] = {}
+        self._active: set[Name] | None = None
+
+    def sees(self, at: Moment, tape: Taped | None = None) -> bool:
+        """Whether the tape recorded what happened then."""
+        segments = self.segments if tape is None else tape.segments
+        return any(serial == at[0] and start <= at[1] < stop for serial, start, stop in segments)
+
+    # -- what a source is to the tape
+
+    def first_fault(self, source: Source, step: Step | None) -> Break | None:
+        """Why the tape does not know the source itself; `step` is the first op that uses it."""
+        if not source.inexact:
+            return Break("not_floating", source.made, self._maker(source), None)
+        if source.number is not None:
+            return self._fault_of_variable(source, step)
+        (name,) = source.names
+        if name in self._watched or name in self.active():
+            return None
+        if (rebound := self.rebinding(name)) is not None:
+            return rebound
+        reset = self._forgotten(lambda tape: any(origin == name for origin, _, _ in tape.watches))
+        return reset or Break("not_watched", source.made, self._maker(source), step)
+
+    def _fault_of_variable(self, source: Source, step: Step | None) -> Break | None:
+        if source.number in self._watched_variables:
+            return None
+        automatic = self.tape is None or self.tape.automatic
+        if automatic and source.trainable:
+            return None
+        reset = self._forgotten(lambda tape: any(number == source.number for _, _, number in tape.watches))
+        if reset is not None:
+            return reset
+        if source.trainable:
+            return Break("not_watched", source.made, None, step, automatic=False)
+        return Break("not_trainable", step.line if step is not None else source.made, step.how if step else None, step)
+
+    def _forgotten(self, holds: Any) -> Break | None:
+        """The reset of the tape after which it does not know any more what it knew before."""
+        earlier = None if self.tape is None else self.tape.earlier
+        while earlier is not None:
+            if holds(earlier):
+                return Break("tape_used", earlier.forgotten or NO_LINE, None, None, reset=True)
+            earlier = earlier.earlier
+        return None
+
+    def _maker(self, source: Source) -> str | None:
+        step = self.history.steps.get(source.names[0])
+        return None if step is None else step.how
+
+    def rebinding(self, name: Name) -> Break | None:
+        """The line that gave a Variable's name to a tensor: `x = x + 1`."""
+        step = self.history.steps.get(name)
+        if step is None or (called := stored_name(step.line)) is None or called not in loaded_names(step.line):
+            return None
+        stack, seen = [step], {step.name}
+        while stack:
+            current = stack.pop()
+            for i in current.inputs:
+                if self._is_variable(i):
+                    return Break("rebound", step.line, step.how, step, name=called)
+                before = self.history.steps.get(i)
+                again = before is not None and (same_line(before.line, step.line) or stored_name(before.line) == called)
+                if before is not None and again and before.name not in seen:
+                    seen.add(before.name)
+                    stack.append(before)
+        return None
+
+    def _is_variable(self, name: Name) -> bool:
+        return name in self.history.variables
+
+    def active(self) -> set[Name]:
+        """The values that depend on what the tape watches."""
+        if self._active is None:
+            found: set[Name] = set(self._watched)
+            for number, holdings in self.history.held.items():
+                variable = journal.variables.get(number)
+                automatic = self.tape is not None and self.tape.automatic and variable is not None and variable.trainable
+                if automatic or number in self._watched_variables:
+                    found.update(name for _, name in holdings)
+            for step in sorted([s for s in self.history.steps.values() if self.sees(s.at)], key=lambda s: s.at):
+                if any(i in found and self.fault(i, step) is None for i in step.inputs):
+                    found.add(step.name)
+            self._active = found
+        return self._active
+
+    # -- what a step does to the connection
+
+    def fault(self, before: Name, step: Step) -> Break | None:
+        """How the connection from an input to the result of a step is broken; None if it is not."""
+        return self._by_kind(before, step) or self._by_place(before, step)
+
+    def _by_kind(self, before: Name, step: Step) -> Break | None:
+        op = step.op
+        if op is None:
+            if step.how == "variable":
+                copied = self._is_variable(before)
+                return Break("wrong_object" if copied else "state", step.line, None, step, how="copy" if copied else "variable")
+            return None
+        if op is PY_FUNC:
+            return Break("left_library", step.line, op.type, step, how="numpy_function")
+        if op in ASSIGNMENTS or op.type.startswith(("ResourceScatter", "ScatterNd_assign")):
+            return Break("state", step.line, op.type, step, how="assign")
+        if op.type == "StopGradient":
+            return Break("stopped", step.line, op.type, step)
+        if op.type == "Cast" and not _inexact(self.history.aval(step.name)):
+            return Break("not_floating", step.line, op.type, step, how="cast")
+        if op.gradient is None and op not in INSIDES and op is not ELEMENT and op is not CUSTOM:
+            if op.reason is None:
+                return Break("no_gradient_registered", step.line, op.type, step)
+            code = "state" if "state stops gradients" in op.reason else "not_differentiable"
+            return Break(code, step.line, op.type, step, reason=op.reason)
+        if op is CLOSED and step.attrs[2][step.attrs[0] + step.inputs.index(before)] is None:
+            return Break(
+                "not_differentiable", step.line, op.type, step, reason="its gradient function returns None for this argument"
+            )
+        if not _inexact(self.history.aval(step.name)) and op not in (CALL, FUNCTION):
+            return Break("not_floating", step.line, op.type, step)
+        return None
+
+    def _by_place(self, before: Name, step: Step) -> Break | None:
+        if self.tape is None or (step.op is None and step.how == "result"):
+            return None
+        at = step.at
+        if self.sees(at):
+            watched = self._watched.get(before)
+            if watched is not None and self._later(watched, at) and before not in self.history.steps:
+                return Break("watched_late", step.line, step.how, step)
+            return None
+        if self._in_another_thread(step):
+            return Break("other_thread", step.line, step.how, step)
+        if any(start <= at < stop for start, stop in self.tape.paused):
+            return Break("recording_paused", step.line, step.how, step)
+        for call in self.calls:
+            if call.start <= at < call.stop:
+                return Break("other_tape", call.line, None, step, gradient=True)
+        forgotten = self._forgotten(lambda tape: self.sees(at, tape))
+        if forgotten is not None:
+            return forgotten
+        if step.op in COPIES and self._is_variable(before):
+            return Break("wrong_object", step.line, step.how, step, how="stale")
+        if step.name and self._is_variable(before) and (called := stored_name(step.line)) in loaded_names(step.line):
+            return Break("rebound", step.line, step.how, step, name=called)
+        if any(self.sees(at, tape) for tape in journal.tapes if tape is not self.tape):
+            return Break("other_tape", step.line, step.how, step)
+        early = not self.segments or at < (self.segments[0][0], self.segments[0][1])
+        return Break("outside_tape", step.line, step.how, step, early=early)
+
+    def _later(self, watched: Moment, at: Moment) -> bool:
+        order = {serial: k for k, (serial, _, _) in reversed(list(enumerate(self.segments)))}
+        return (order.get(watched[0], -1), watched[1]) > (order.get(at[0], -1), at[1])
+
+    def _in_another_thread(self, step: Step) -> bool:
+        return self.tape is not None and step.thread is not None and step.thread != self.tape.thread
+
+    # -- the way with the fewest breaks
+
+    def way(self, source: Source, targets: Iterable[Name]) -> list[tuple[Name, Step]] | None:
+        """The steps from the source to a target with the fewest breaks, as (input, step); None if there is no way."""
+        wanted = set(targets)
+        allowed = self.history.before(wanted)
+        best: dict[Name, tuple[int, int]] = {}
+        via: dict[Name, tuple[Name, Step]] = {}
+        queue: list[tuple[int, int, int, Name]] = []
+        count = 0
+        for name in source.names:
+            if name in allowed:
+                best[name] = (0, 0)
+                queue.append((0, 0, count, name))
+                count += 1
+        heapq.heapify(queue)
+        while queue:
+            broken, length, _, name = heapq.heappop(queue)
+            if name in wanted and (name not in source.names or length):
+                return self._traced(via, name)
+            if best[name] < (broken, length):
+                continue
+            for step in self.history.users.get(name, ()):
+                if step.name not in allowed:
+                    continue
+                cost = broken + (self.fault(name, step) is not None), length + 1
+                if step.name not in best or cost < best[step.name]:
+                    best[step.name] = cost
+                    via[step.name] = name, step
+                    count += 1
+                    heapq.heappush(queue, (*cost, count, step.name))
+        return [] if wanted & set(source.names) else None
+
+    def _traced(self, via: dict[Name, tuple[Name, Step]], name: Name) -> list[tuple[Name, Step]]:
+        steps = []
+        while name in via:
+            before, step = via.pop(name)
+            steps.append((before, step))
+            name = before
+        return steps[::-1]
+
+    def silent(self, before: Name, step: Step) -> bool:
+        """Whether the gradient function of a step gives None for an input, which only calling it can tell."""
+        if step.op is None or step.op.gradient is None or step.op.impure or step.op in INSIDES or step.op is ELEMENT:
+            return False
+        avals = [self.history.aval(i) for i in step.inputs]
+        result = self.history.aval(step.name)
+        if result is None or type(result) is tuple or any(a is None or type(a) is tuple for a in avals):
+            return False
+        place = step.inputs.index(before)
+        key = (step.op, step.attrs, tuple(avals), place)
+        if key not in self._rules:
+            self._rules[key] = _gives_none(step.op, step.attrs, avals, result, place)
+        return self._rules[key]
+
+
+def _inexact(aval: Any) -> bool:
+    if aval is None:
+        return True
+    return any(map(_inexact, aval)) if type(aval) is tuple else aval.inexact
+
+
+def _gives_none(op: Op, attrs: tuple[Any, ...], avals: Sequence[Any], result: Any, place: int) -> bool:
+    inputs = tuple([leaf(a, None) for a in avals])
+    with engine.tracing() as trace:
+        node = Node((op, attrs), inputs, result, trace, len(trace.nodes), None, 0)
+        needed = tuple([i == place for i in range(len(inputs))])
+        try:
+            given = apply_rule(Entry(node, inputs), needed, ones(result.shape, result.type), {})
+        except Exception:  # a rule that wants values says nothing here
+            return False
+        return given[place] is None

@@ -1,0 +1,46 @@
+"""What is said of one source: a `Diagnosis`."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Diagnosis:
+    """Why one source has the gradient that it has.
+
+    - `code`: one word for the cause, as in the table of `docs/explain.md`; "connected" if nothing is wrong.
+    - `file`, `line`: the user's line at which the connection broke; None if it is not known.
+    - `op`: the type of the op that broke it, or None.
+    - `cause`, `mend`: a sentence each, in the user's own names where they can be read from the source.
+    - `also`: other breaks on the same path, in order from the source.
+
+    `str()` is for people, `to_dict()` for programs.
+    """
+
+    code: str
+    file: str | None = None
+    line: int | None = None
+    op: str | None = None
+    cause: str = ""
+    mend: str = ""
+    also: tuple[Diagnosis, ...] = ()
+
+    def __str__(self) -> str:
+        where = "" if self.line is None else f"{self.file}:{self.line}: "
+        lines = [f"{where}{self.code}: {self.cause}"]
+        if self.mend:
+            lines.append(f"  mend: {self.mend}")
+        lines += [f"  also: {line}" for other in self.also for line in str(other).splitlines()]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as a dict of strings, ints, None, and for `also` a list of such dicts."""
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return fields | {"also": [other.to_dict() for other in self.also]}
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a gradient, and nothing to mend."""
+        return self.code == "connected"

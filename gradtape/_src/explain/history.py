@@ -1,0 +1,246 @@
+"""What was computed from what, read off the journal: steps by the origins of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from threading import get_ident
+from typing import Any
+
+from gradtape._src.autodiff.custom import CLOSED, CUSTOM
+from gradtape._src.control.branch import CASE, IF
+from gradtape._src.core import engine, journal
+from gradtape._src.core.journal import Line, Moment, Origin
+from gradtape._src.core.op import Op
+from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, RAN, Node, Program, Trace
+from gradtape._src.explain.source import NO_LINE
+
+Name = tuple[Any, ...]  # an Origin, or for a value inside of a function (origin of the call, …, number)
+ELSEWHERE = -1
+INSIDES = {CALL, FUNCTION, IF, CASE}
+
+
+class Step:
+    """One op that ran: `name` is its value's, `inputs` are those of the values that it took.
+
+    `at` is when it was recorded, `thread` where (None: not known, ELSEWHERE: not in this thread). `how` is the op's type, or
+    what a Link says. Inside of a function `at` is that of the call.
+    """
+
+    __slots__ = ("at", "attrs", "how", "inputs", "line", "name", "op", "thread")
+
+    def __init__(
+        self,
+        name: Name,
+        op: Op | None,
+        attrs: tuple[Any, ...],
+        inputs: Sequence[Name],
+        line: Line,
+        at: Moment,
+        thread: int | None,
+        how: str = "",
+    ) -> None:
+        self.name, self.op, self.attrs, self.inputs = name, op, attrs, tuple(inputs)
+        self.line, self.at, self.thread = line, at, thread
+        self.how = how or (op.type if op is not None else "")
+
+
+class History:
+    """All steps that are remembered or still pending, found by the value that they gave, and by those that they took."""
+
+    def __init__(self, nodes: Iterable[Node], traces: Iterable[Trace] = ()) -> None:
+        self.steps: dict[Name, Step] = {}
+        self.avals: dict[Name, Any] = {}
+        self.lines: dict[Name, Line] = dict(journal.births)  # of leaves
+        self.held: dict[int, list[tuple[int, Name]]] = {}  # number of a variable → (serial of a trace, what it held then)
+        self._unnamed: list[Step] = []
+        ran = {record.serial for record in journal.ring}
+        for record in journal.ring:
+            self._add(
+                record.serial, record.thread, record.keys, zip(record.codes, record.offsets, strict=True), record.leaves,
+                record.avals, dict(record.again),
+            )  # fmt: skip
+            for number, origin in record.assigned:
+                self.held.setdefault(number, []).append((record.serial, origin))
+        for trace in [*_pending(nodes), *traces]:
+            if trace.serial not in ran:
+                ran.add(trace.serial)
+                self._add_pending(trace)
+        for number, variable in list(journal.variables.items()):
+            node = variable._tensor.node
+            self._leaf(node)
+            self.held.setdefault(number, []).append((1 << 62, journal.origin_of(node)))
+        self.variables = {name for holdings in self.held.values() for _, name in holdings}
+        for link in journal.links:
+            if link.how == "variable":
+                self.variables.update(link.after)
+            for after in link.after:
+                if after not in self.steps:
+                    self.steps[after] = Step(after, None, (), link.before, link.line, (0, 0), None, link.how)
+        self.users: dict[Name, list[Step]] = {}
+        for step in self.steps.values():
+            for name in dict.fromkeys(step.inputs):
+                self.users.setdefault(name, []).append(step)
+
+    def _leaf(self, node: Node) -> None:
+        origin = journal.origin_of(node)
+        if type(node.aval) is not tuple:
+            self.avals.setdefault(origin, node.aval)
+
+    def _add_pending(self, trace: Trace) -> None:
+        for node in trace.leaves:
+            self._leaf(node)
+        lines = [(node.code, node.offset) for node in trace.nodes]
+        again = {node.index: journal.origin_of(original) for original, node in trace.recomputed}
+        leaves, avals = [journal.origin_of(n) for n in trace.leaves], tuple([n.aval for n in trace.leaves])
+        keys = [n.key for n in trace.nodes]
+        self._add(trace.serial, self._thread_of(trace), keys, lines, leaves, avals, again)
+        for variable, before in trace.assigned:
+            self.held.setdefault(variable._uid, []).append((trace.serial, journal.origin_of(before.node)))
+
+    @staticmethod
+    def _thread_of(trace: Trace) -> int | None:
+        if engine.local.trace.inside(trace):
+            return get_ident()
+        return ELSEWHERE if trace.parent is None and all(node.trace is trace for node in trace.nodes) else None
+
+    def _add(
+        self,
+        serial: int,
+        thread: int | None,
+        keys: Sequence[Any],
+        lines: Iterable[Line],
+        leaves: Sequence[Origin],
+        avals: Sequence[Any],
+        again: dict[int, Origin],
+    ) -> None:
+        for leaf, aval in zip(leaves, avals, strict=False):
+            if leaf != journal.NUMBERS:
+                self.avals.setdefault(leaf, aval)
+
+        def name(reference: int) -> Name:
+            if reference < 0:
+                return leaves[-1 - reference]
+            return again.get(reference, (serial, reference))
+
+        for index, (key, line) in enumerate(zip(keys, lines, strict=False)):
+            op, attrs, *references = key
+            if op is RAN:
+                (op, attrs), references = attrs, references[1:]
+            own = name(index)
+            if index in again and own in self.steps:
+                continue
+            here, at = (ELSEWHERE, again[index]) if index in again else (thread, (serial, index))
+            self._step(Step(own, op, attrs, [name(r) for r in references], line, at, here))
+
+    def _step(self, step: Step) -> None:
+        """Enter a step; of a call of a Program the steps inside too."""
+        if step.op is CUSTOM or step.op is CLOSED:
+            count = step.attrs[0]
+            step.inputs = step.inputs[count:] if step.op is CUSTOM else step.inputs[count : len(step.attrs[2])]
+        self.steps[step.name] = step
+        if step.op in INSIDES:
+            self._enter(step)
+        elif step.op is ELEMENT and (inside := self.steps.get((*step.inputs[0], "results", step.attrs[0]))) is not None:
+            step.inputs = (inside.name,)
+
+    def _enter(self, call: Step) -> None:
+        """The steps of the Programs that a step runs; its results are `(*name, "results", i)`."""
+        programs: Sequence[Program] = call.attrs[0] if call.op is CASE else call.attrs
+        given = call.inputs if call.op in (CALL, FUNCTION) else call.inputs[1:]
+        results: list[list[Name]] = [[] for _ in programs[0].outputs]
+        for branch, program in enumerate(programs):
+            parameters = [*given, *[(*call.name, branch, "constant", k) for k in range(len(program.constants))]]
+
+            def name(reference: int, branch: int = branch, parameters: list[Name] = parameters) -> Name:
+                return parameters[-1 - reference] if reference < 0 else (*call.name, branch, reference)
+
+            lines = program.lines or (NO_LINE,) * len(program.keys)
+            for index, ((op, attrs, *references), line) in enumerate(zip(program.keys, lines, strict=True)):
+                where = line if line[0] is not None else call.line
+                self._step(Step(name(index), op, attrs, [name(r) for r in references], where, call.at, call.thread))
+            for place, reference in enumerate(program.outputs):
+                results[place].append(name(reference))
+        for place, names in enumerate(results):
+            own = (*call.name, "results", place)
+            self.steps[own] = Step(own, None, (), names, call.line, call.at, call.thread, "result")
+
+    def aval(self, name: Name) -> Any:
+        """The Aval of a value, a tuple of them, or None where it is not known."""
+        stack = [name]
+        while stack:
+            current = stack[-1]
+            step = self.steps.get(current)
+            if current in self.avals or step is None:
+                stack.pop()
+                continue
+            missing = [i for i in step.inputs if i not in self.avals and i in self.steps]
+            if missing and len(stack) < 100_000:
+                stack.extend(missing)
+                continue
+            self.avals[current] = self._result(step)
+            stack.pop()
+        return self.avals.get(name)
+
+    def _result(self, step: Step) -> Any:
+        given = [self.avals.get(i) for i in step.inputs]
+        if step.op is None:
+            return given[0] if given else None
+        if step.op is ELEMENT:
+            whole = given[0]
+            return whole[step.attrs[0]] if isinstance(whole, tuple) else whole
+        if step.op in (CUSTOM, CLOSED) or any(a is None for a in given):
+            return None
+        try:
+            return step.op.result(tuple(given), step.attrs)
+        except Exception:  # the op refuses Avals alone: nothing is known of its result then
+            return None
+
+    def line_of(self, name: Name) -> Line:
+        """Where a value was made."""
+        step = self.steps.get(name)
+        return step.line if step is not None else self.lines.get(name, NO_LINE)
+
+    def before(self, names: Iterable[Name]) -> dict[Name, None]:
+        """`names` and all that they were computed from."""
+        return self._reached(names, lambda name: self.steps[name].inputs if name in self.steps else ())
+
+    def after(self, names: Iterable[Name]) -> dict[Name, None]:
+        """`names` and all that was computed from them."""
+        return self._reached(names, lambda name: [step.name for step in self.users.get(name, ())])
+
+    def _reached(self, names: Iterable[Name], neighbours: Callable[[Name], Iterable[Name]]) -> dict[Name, None]:
+        found: dict[Name, None] = {}
+        stack = [n for n in names if n != journal.NUMBERS]
+        while stack:
+            name = stack.pop()
+            if name not in found and name != journal.NUMBERS:
+                found[name] = None
+                stack.extend(neighbours(name))
+        return found
+
+    def holdings(self, number: int, since: int = 0) -> list[Name]:
+        """What a variable held from the trace `since` on."""
+        return list(dict.fromkeys([name for serial, name in self.held.get(number, ()) if serial >= since]))
+
+
+def _pending(nodes: Iterable[Node]) -> Iterator[Trace]:
+    """The traces that have not run and that something leads to: the thread's own, and those of `nodes` and their inputs."""
+    seen: set[int] = set()
+    waiting: list[Trace] = []
+
+    def enter(trace: Trace | None) -> None:
+        while trace is not None and trace.serial not in seen:
+            seen.add(trace.serial)
+            waiting.append(trace)
+            trace = trace.parent
+
+    enter(engine.local.trace)
+    for node in nodes:
+        enter(node.trace)
+    while waiting:
+        trace = waiting.pop()
+        for leaf in trace.leaves:
+            enter(leaf.trace)
+        for original, _ in trace.recomputed:
+            enter(original.trace)
+        yield trace

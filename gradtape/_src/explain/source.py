@@ -1,0 +1,160 @@
+"""The user's source: which line, which expression and which names belong to an instruction of theirs."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import functools
+import linecache
+from types import CodeType, FrameType
+from typing import Any
+
+from gradtape._src.core.journal import Line
+
+NO_LINE: Line = (None, 0)
+STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
+LOADS = ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST_CHECK", "LOAD_CLASSDEREF")
+
+
+@functools.lru_cache(256)
+def _positions(code: CodeType) -> list[Any]:
+    return list(code.co_positions())
+
+
+@functools.lru_cache(256)
+def _instructions(code: CodeType) -> list[dis.Instruction]:
+    return list(dis.get_instructions(code))
+
+
+def position(line: Line) -> Any:
+    """`(first line, last line, first column, last column)` of the expression; None for what is not known."""
+    code, offset = line
+    if code is None:
+        return None, None, None, None
+    positions = _positions(code)
+    return positions[offset // 2] if 0 <= offset // 2 < len(positions) else (None, None, None, None)
+
+
+def number(line: Line) -> int | None:
+    """The line's number in its file."""
+    found: int | None = position(line)[0]
+    return found
+
+
+def file(line: Line) -> str | None:
+    """The file's name; of a cell the cell's."""
+    return None if line[0] is None else line[0].co_filename
+
+
+def same_line(a: Line, b: Line) -> bool:
+    """Whether two instructions stand on one line of one piece of code."""
+    return a[0] is not None and a[0] is b[0] and number(a) == number(b)
+
+
+def stored_name(line: Line) -> str | None:
+    """The name that the statement gives to its result: `y` of `y = f(x)`; None if it gives it none."""
+    code, offset = line
+    if code is None:
+        return None
+    at = number(line)
+    for instruction in _instructions(code):
+        if instruction.offset > offset and instruction.opname in STORES:
+            return (
+                str(instruction.argval) if number((code, instruction.offset)) == at or _one_statement(line, instruction) else None
+            )
+        if instruction.offset > offset and (instruction.opname.startswith(("RETURN", "POP_TOP", "POP_JUMP", "YIELD"))):
+            return None
+    return None
+
+
+def _one_statement(line: Line, instruction: dis.Instruction) -> bool:
+    """Whether a store belongs to the statement in which `line` stands, which may go over several lines."""
+    found = statement(line)
+    at = number((line[0], instruction.offset))
+    return found is not None and at is not None and found.lineno <= at <= (found.end_lineno or found.lineno)
+
+
+def loaded_names(line: Line) -> set[str]:
+    """The names that are read on the line."""
+    code, _ = line
+    at = number(line)
+    if code is None:
+        return set()
+    return {
+        str(i.argval)
+        for i in _instructions(code)
+        if i.opname in LOADS and number((code, i.offset)) == at and isinstance(i.argval, str)
+    }
+
+
+@functools.lru_cache(64)
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def tree(name: str | None) -> ast.Module | None:
+    """The syntax tree of a file, or None where there is no source."""
+    if name is None:
+        return None
+    text = "".join(linecache.getlines(name))
+    return _parsed(text) if text else None
+
+
+def statement(line: Line) -> ast.stmt | None:
+    """The innermost statement in which the instruction stands."""
+    whole, at = tree(file(line)), number(line)
+    if whole is None or at is None:
+        return None
+    around = [n for n in ast.walk(whole) if isinstance(n, ast.stmt) and n.lineno <= at <= (n.end_lineno or n.lineno)]
+    return max(around, key=lambda n: (n.lineno, n.col_offset), default=None)
+
+
+def expression(line: Line) -> str | None:
+    """The text of the expression that the instruction computes, on one line; None where there is no source."""
+    first, last, start, stop = position(line)
+    name = file(line)
+    if None in (first, last, start, stop) or name is None:
+        return None
+    lines = linecache.getlines(name)[first - 1 : last]
+    if not lines:
+        return None
+    encoded = [text.encode() for text in lines]
+    encoded[-1] = encoded[-1][:stop]
+    encoded[0] = encoded[0][start:]
+    return " ".join(part.decode(errors="replace").strip() for part in encoded)
+
+
+def text(line: Line) -> str | None:
+    """The line as it is written."""
+    name, at = file(line), number(line)
+    found = linecache.getline(name, at).strip() if name is not None and at is not None else ""
+    return found or None
+
+
+def name_of(value: Any, frame: FrameType | None) -> str | None:
+    """What the code in `frame` calls an object: a variable's name, or `self.w`; None if nothing there holds it."""
+    while frame is not None:
+        for names in (frame.f_locals, frame.f_globals):
+            for name, held in list(names.items()):
+                if held is value and not name.startswith("_"):
+                    return name
+        for name, held in list(frame.f_locals.items()):
+            if isinstance(held, (list, tuple)) and len(held) < 1000:
+                for i, item in enumerate(held):
+                    if item is value:
+                        return f"{name}[{i}]"
+            elif isinstance(held, dict) and len(held) < 1000:
+                for key, item in list(held.items()):
+                    if item is value:
+                        return f"{name}[{key!r}]"
+            else:
+                for attribute, item in list(getattr(held, "__dict__", {}).items())[:1000]:
+                    if item is value:
+                        return f"{name}.{attribute}"
+        if frame.f_code.co_name == "<module>":
+            return None
+        frame = frame.f_back
+    return None

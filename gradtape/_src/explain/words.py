@@ -1,0 +1,258 @@
+"""What is said about a break: one sentence of cause, one of mend, in the user's own names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from gradtape._src.explain import source as text
+from gradtape._src.explain.breaks import Break
+from gradtape._src.explain.diagnosis import Diagnosis
+
+# What NumPy's functions are called here.
+NUMPY = {
+    "mean": "reduce_mean", "sum": "reduce_sum", "max": "reduce_max", "min": "reduce_min", "prod": "reduce_prod",
+    "concatenate": "concat", "power": "pow", "clip": "clip_by_value", "dot": "tensordot", "var": "math.reduce_variance",
+    "std": "math.reduce_std", "log": "math.log", "absolute": "abs", "asarray": "identity", "array": "identity",
+}  # fmt: skip
+
+# What to write in the place of an op without a derivative.
+SMOOTH = {
+    "Floor": "pass the gradient straight through: `x + tf.stop_gradient(tf.floor(x) - x)`",
+    "Ceil": "pass the gradient straight through: `x + tf.stop_gradient(tf.math.ceil(x) - x)`",
+    "Round": "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`",
+    "Rint": "pass the gradient straight through: `x + tf.stop_gradient(tf.math.rint(x) - x)`",
+    "ArgMax": "use the values, tf.reduce_max(x), or a soft choice, tf.nn.softmax(x)",
+    "ArgMin": "use the values, tf.reduce_min(x), or a soft choice, tf.nn.softmax(-x)",
+    "Greater": "a soft step is tf.sigmoid(x - y)", "GreaterEqual": "a soft step is tf.sigmoid(x - y)",
+    "Less": "a soft step is tf.sigmoid(y - x)", "LessEqual": "a soft step is tf.sigmoid(y - x)",
+    "Equal": "a soft comparison is tf.exp(-(x - y) ** 2)", "NotEqual": "a soft comparison is 1 - tf.exp(-(x - y) ** 2)",
+    "FloorDiv": "divide with `/`", "TruncateDiv": "divide with `/`",
+    "OneHot": "a soft choice is tf.nn.softmax", "HistogramFixedWidth": "a soft histogram adds up tf.exp(-(x - center) ** 2)",
+    "ResourceScatterUpdate": "build the tensor with tf.tensor_scatter_nd_update",
+}  # fmt: skip
+
+
+class Words:
+    """The names in which one source, its target and the tape are spoken of."""
+
+    def __init__(self, source: str, target: str, tape: str) -> None:
+        self.source, self.target, self.tape = source, target, tape
+
+    def diagnosis(self, broken: Break, also: tuple[Diagnosis, ...] = ()) -> Diagnosis:
+        """The Diagnosis of a break."""
+        cause, mend = SENTENCES[broken.code](self, broken)
+        return Diagnosis(
+            broken.code, text.file(broken.line), text.number(broken.line), broken.op, _sentence(cause), _sentence(mend), also
+        )
+
+
+def _sentence(words: str) -> str:
+    return words + ("" if not words or words.endswith((".", "`")) else ".")
+
+
+def _written(broken: Break) -> str:
+    """The line, quoted, or the op where there is no source."""
+    found = text.text(broken.line)
+    if found is not None:
+        return f"`{found}`"
+    return f"the op {broken.op}" if broken.op else "the line"
+
+
+def _name(broken: Break) -> str:
+    return str(broken.detail.get("name") or text.stored_name(broken.line) or "x")
+
+
+def _not_watched(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("automatic") is False:
+        cause = f"the tape was opened with watch_accessed_variables=False, and nobody watched {w.source}"
+    else:
+        cause = f"{w.source} is a tensor, not a Variable, and no tape watched it"
+    return cause, f"inside the tape, before {w.source} is used, write `{w.tape}.watch({w.source})`"
+
+
+def _watched_late(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"{_written(b)} ran before `{w.tape}.watch({w.source})`, which counts from where it stands",
+        f"move `{w.tape}.watch({w.source})` to the beginning of the tape",
+    )
+
+
+def _rebound(w: Words, b: Break) -> tuple[str, str]:
+    name = _name(b)
+    written = text.text(b.line)
+    value = f"{name} + …"
+    if written is not None and (found := re.match(rf"{re.escape(name)}\s*(\S?)=\s*(.+)$", written)):
+        value = found[2] if not found[1] else f"{name} {found[1]} {found[2]}"
+    return (
+        f"the name {name} was a Variable's, and {_written(b)} gave it to a tensor that no tape watches",
+        f"change the Variable instead: `{name}.assign({value})`",
+    )
+
+
+def _unused(w: Words, b: Break) -> tuple[str, str]:
+    return f"{w.target} does not depend on {w.source}", f"compute {w.target} from {w.source}, or leave it out of the sources"
+
+
+def _outside_tape(w: Words, b: Break) -> tuple[str, str]:
+    when = "before the tape opened" if b.detail.get("early") else "after the tape closed"
+    return f"{_written(b)} ran {when}, so the tape has not seen it", f"move {_written(b)} into the tape's `with` block"
+
+
+def _recording_paused(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"{_written(b)} ran under stop_recording, so to the tape its result is a constant",
+        f"move {_written(b)} out of the `with {w.tape}.stop_recording():` block",
+    )
+
+
+def _left_library(w: Words, b: Break) -> tuple[str, str]:
+    how = b.detail["how"]
+    written = text.text(b.line) or ""
+    ways = {
+        "numpy": ".numpy()", "__array__": "NumPy", "dlpack": "DLPack", "jax": "JAX", "numpy_function": "tf.numpy_function",
+        "float": "float()", "int": "int()", "complex": "complex()",
+    }  # fmt: skip
+    cause = f"in {_written(b)} the value left the library through {ways[how]}, and what came back is a constant"
+    called = re.search(r"\bnp\.(?:linalg\.)?(\w+)\(|\bnumpy\.(\w+)\(", written)
+    if called is not None:
+        name = called[1] or called[2]
+        return cause, f"use tf.{NUMPY.get(name, name)} in the place of {called[0]}…)"
+    instead = {
+        "numpy": "leave out `.numpy()` and go on with the tensor",
+        "float": "leave out `float()` and go on with the tensor",
+        "int": "leave out `int()` and go on with the tensor",
+        "complex": "leave out `complex()` and go on with the tensor",
+        "jax": "lift the JAX function onto the tape with tf.jax_function",
+        "numpy_function": "write the function with tf.* ops, or use tf.py_function, which has a gradient",
+    }
+    return cause, instead.get(how, "compute this with the tf.* function of the same name")
+
+
+def _not_floating(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("how") == "cast":
+        return f"{_written(b)} casts to a dtype that is not floating, and integers have no derivative", "leave out the cast"
+    if b.step is not None:
+        return f"{_written(b)} gives a dtype that is not floating, through which no gradient flows", "compute it in tf.float32"
+    return (
+        f"{w.source} is not floating, and only floating and complex tensors have gradients",
+        f"make {w.source} with dtype=tf.float32",
+    )
+
+
+def _not_differentiable(w: Words, b: Break) -> tuple[str, str]:
+    reason = b.detail.get("reason") or "its gradient function gives None for this input"
+    if b.op is not None and b.op.startswith("CustomGradient"):
+        return f"the function with a gradient of its own in {_written(b)}: {reason}", "return a gradient from its grad function"
+    return f"{b.op} in {_written(b)} has no derivative: {reason}", SMOOTH.get(
+        b.op or "", "give it a gradient with tf.custom_gradient, or use a smooth function in its place"
+    )
+
+
+def _no_gradient_registered(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"no gradient is registered for {b.op} in {_written(b)}",
+        f'register one with `@tf.RegisterGradient("{b.op}")`, or wrap the call in tf.custom_gradient',
+    )
+
+
+def _stopped(w: Words, b: Break) -> tuple[str, str]:
+    return f"stop_gradient in {_written(b)} makes its argument a constant", "leave out `tf.stop_gradient`"
+
+
+def _state(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("how") == "variable":
+        return (
+            f"{_written(b)} made a Variable of the value, and state stops gradients",
+            "use the tensor itself, without tf.Variable",
+        )
+    return (
+        f"the value went into a variable's state in {_written(b)}, and state stops gradients",
+        "keep the new value in a tensor and compute with that; assign it afterwards",
+    )
+
+
+def _not_trainable(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"{w.source} was made with trainable=False, so the tape does not watch it by itself",
+        f"inside the tape write `{w.tape}.watch({w.source})`, or make it with trainable=True",
+    )
+
+
+def _branch_not_taken(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"{w.source} is used in a branch of {_written(b)} that did not run",
+        "compute both sides and choose with tf.where, or ask for unconnected_gradients='zero'",
+    )
+
+
+def _other_tape(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("gradient"):
+        return (
+            f"the gradient taken in {_written(b)} was not recorded by the tape that is asked, as that was not open",
+            f"move {_written(b)} into the `with` block of {w.tape}",
+        )
+    return f"{_written(b)} was recorded by another tape", f"open {w.tape} before {_written(b)}, or ask the tape that recorded it"
+
+
+def _tape_used(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("reset"):
+        return f"{_written(b)} made the tape forget what was before it", f"do it before, or leave out `{w.tape}.reset()`"
+    return (
+        f"{_written(b)} used up the tape: one that is not persistent gives one set of gradients",
+        "open it with `tf.GradientTape(persistent=True)`, or ask for all gradients in one call",
+    )
+
+
+def _other_thread(w: Words, b: Break) -> tuple[str, str]:
+    return f"{_written(b)} ran in another thread, and a tape records its own thread", "compute it in the thread of the tape"
+
+
+def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
+    how = b.detail.get("how")
+    if how == "stale":
+        return (
+            f"{_written(b)} took {w.source}'s value before the tape opened; {w.target} was computed from that",
+            f"inside the tape use {w.source} itself",
+        )
+    if how == "copied":
+        return f"{w.source} is a copy, made in {_written(b)}; {w.target} was computed from the original", "pass the original"
+    if how == "copy":
+        return (
+            f"{_written(b)} made a copy of {w.source}, and {w.target} was computed from the copy",
+            "pass the copy, or use the original",
+        )
+    return (
+        f"{w.target} was computed from another variable, {b.detail.get('name')}, than the one that was passed",
+        "pass the variable that is used now, for example after a layer was built again",
+    )
+
+
+def _unknown(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"the tape gave None for {w.source}, and what is remembered of it does not show why",
+        "ask sooner after the gradient call: what ran long ago is forgotten",
+    )
+
+
+SENTENCES: dict[str, Callable[[Words, Break], tuple[str, str]]] = {
+    "not_watched": _not_watched,
+    "watched_late": _watched_late,
+    "rebound": _rebound,
+    "unused": _unused,
+    "outside_tape": _outside_tape,
+    "recording_paused": _recording_paused,
+    "left_library": _left_library,
+    "not_floating": _not_floating,
+    "not_differentiable": _not_differentiable,
+    "no_gradient_registered": _no_gradient_registered,
+    "stopped": _stopped,
+    "state": _state,
+    "not_trainable": _not_trainable,
+    "branch_not_taken": _branch_not_taken,
+    "other_tape": _other_tape,
+    "tape_used": _tape_used,
+    "other_thread": _other_thread,
+    "wrong_object": _wrong_object,
+    "unknown": _unknown,
+}

@@ -1,0 +1,218 @@
+"""Ops that the tape did not see."""
+
+import threading
+
+import gradtape as tf
+
+
+def losses():
+    weights = [tf.Variable(float(i + 1)) for i in range(3)]
+    return weights, tf.constant([1.0, 2.0])
+
+
+def a_stacked_loss_indexed_outside():
+    weights, x = losses()
+    with tf.GradientTape() as tape:
+        stacked = tf.stack([tf.reduce_sum(w * x) for w in weights])
+    loss = stacked[0]  # <- outside_tape
+    return tape.gradient(loss, weights[0]), tf.autodiff.explain(loss, weights[0])
+
+
+def a_stacked_loss_gathered_outside():
+    weights, x = losses()
+    with tf.GradientTape() as tape:
+        stacked = tf.stack([tf.reduce_sum(w * x) for w in weights])
+    loss = tf.gather(stacked, 1)  # <- outside_tape
+    return tape.gradient(loss, weights), tf.autodiff.explain(loss, weights)
+
+
+def losses_added_outside():
+    w = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        first = w * w
+        second = w * 3.0
+    total = first + second  # <- outside_tape
+    return tape.gradient(total, w), tf.autodiff.explain(total, w)
+
+
+def losses_averaged_by_a_helper_outside():
+    def mean_of(parts):
+        return tf.add_n(parts) / float(len(parts))  # <- outside_tape
+
+    w = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        parts = [w * w, w * 3.0]
+    total = mean_of(parts)
+    return tape.gradient(total, w), tf.autodiff.explain(total, w)
+
+
+def an_op_before_the_tape():
+    w = tf.Variable(2.0)
+    doubled = w * 2.0  # <- outside_tape
+    with tf.GradientTape() as tape:
+        loss = doubled * doubled
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def mapped_losses_indexed_outside():
+    w = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        mapped = tf.map_fn(lambda x: x * w, tf.constant([1.0, 2.0, 3.0]))
+    loss = mapped[2]  # <- outside_tape
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_saliency_used_outside():
+    w = tf.Variable([1.0, 2.0])
+    x = tf.constant([3.0, 4.0])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        score = tf.reduce_sum(w * x * x)
+        saliency = tape.gradient(score, x)
+    loss = tf.reduce_sum(saliency**2)  # <- outside_tape
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def unstacked_outside():
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        outputs = w * 3.0
+    first, _ = tf.unstack(outputs)  # <- outside_tape
+    return tape.gradient(first, w), tf.autodiff.explain(first, w)
+
+
+def two_ops_outside():
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        outputs = w * 3.0
+    squared = outputs**2  # <- outside_tape
+    loss = tf.reduce_sum(squared)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def after_other_training_steps():
+    w = tf.Variable(2.0)
+    for _ in range(5):
+        with tf.GradientTape() as tape:
+            loss = w * w
+        w.assign_sub(0.1 * tape.gradient(loss, w))
+    with tf.GradientTape() as tape:
+        part = w * w
+    loss = part * 2.0  # <- outside_tape
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def recording_paused():
+    w = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        with tape.stop_recording():
+            squared = w * w  # <- recording_paused
+        loss = squared * 3.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def the_scale_was_computed_while_recording_paused():
+    w = tf.Variable([3.0, 4.0])
+    with tf.GradientTape() as tape:
+        with tape.stop_recording():
+            norm = tf.norm(w)  # <- recording_paused
+        loss = norm + 1.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def another_tape_recorded_it():
+    w = tf.Variable(2.0)
+    with tf.GradientTape():
+        features = w * w  # <- other_tape
+    with tf.GradientTape() as tape:
+        loss = features * 3.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def the_inner_gradient_was_taken_outside():
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as outer, tf.GradientTape() as inner:
+        y = x**3
+    dy = inner.gradient(y, x)  # <- other_tape
+    return outer.gradient(dy, x), tf.autodiff.explain(dy, x, outer)
+
+
+def one_tape_for_two_orders():
+    x = tf.Variable(2.0)
+    with tf.GradientTape(persistent=True) as tape:
+        y = x**3
+    dy = tape.gradient(y, x)  # <- other_tape
+    return tape.gradient(dy, x), tf.autodiff.explain(dy, x)
+
+
+def tapes_closed_in_the_wrong_order():
+    x = tf.Variable(2.0)
+    outer, inner = tf.GradientTape(), tf.GradientTape()
+    outer.__enter__()
+    inner.__enter__()
+    y = x**3
+    outer.__exit__(None, None, None)
+    inner.__exit__(None, None, None)
+    dy = inner.gradient(y, x)  # <- other_tape
+    return outer.gradient(dy, x), tf.autodiff.explain(dy, x, outer)
+
+
+def another_thread():
+    w = tf.Variable(2.0)
+    results = []
+
+    def work():
+        results.append(w * w)  # <- other_thread
+
+    with tf.GradientTape() as tape:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        loss = results[0] * 3.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def another_thread_that_ran_its_part():
+    w = tf.Variable(2.0)
+    results = []
+
+    def work():
+        results.append(tf.exp(w) * 2.0)  # <- other_thread
+        results[0].numpy()
+
+    with tf.GradientTape() as tape:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        loss = results[0] * 3.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_tape_used_twice():
+    w = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        loss = w * w
+        other = w * 3.0
+    tape.gradient(loss, w)  # <- tape_used
+    try:
+        tape.gradient(other, w)
+    except RuntimeError:
+        return None, tf.autodiff.explain(other, w)
+
+
+def a_tape_that_was_reset():
+    w = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        squared = w * w
+        tape.reset()  # <- tape_used
+        loss = squared * 3.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_watch_that_was_reset():
+    x = tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        tape.reset()  # <- tape_used
+        loss = x * 3.0
+    return tape.gradient(loss, x), tf.autodiff.explain(loss, x)

@@ -1,0 +1,91 @@
+"""Public questions about gradients that are None, in our own words and code. The number is that of the TensorFlow issue."""
+
+import numpy as np
+
+import gradtape as tf
+
+
+def the_derivative_of_a_constant():  # 783
+    v = tf.Variable(0.0)
+    with tf.GradientTape() as tape:
+        five = tf.constant(5.0)  # <- unused
+    return tape.gradient(five, v), tf.autodiff.explain(five, v)
+
+
+def the_generator_gets_numpy_moments():  # 1511
+    generator = tf.Variable([[0.5, -0.5]])
+    discriminator = tf.Variable([[1.0], [2.0]])
+    noise = tf.constant([[1.0], [2.0], [3.0]])
+    with tf.GradientTape() as tape:
+        fake = noise @ generator
+        moments = fake.numpy().mean(axis=0, keepdims=True)  # <- left_library
+        loss = tf.reduce_sum(moments @ discriminator)
+    return tape.gradient(loss, generator), tf.autodiff.explain(loss, generator)
+
+
+def a_variable_that_is_not_in_the_expression():  # 24849
+    variables = [tf.Variable(2.0), tf.Variable(3.0), tf.Variable(4.0)]
+    with tf.GradientTape() as tape:
+        loss = variables[0] * variables[1]  # <- unused
+    return tape.gradient(loss, variables), tf.autodiff.explain(loss, variables)
+
+
+def a_histogram_of_python_floats():  # 30190
+    kernel = tf.Variable([[0.1, 0.2], [0.3, 0.4]])
+    inputs, labels = tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.constant([[1.0, 0.0], [0.0, 1.0]])
+
+    def loss_of(outputs):
+        losses = []
+        for i in range(2):
+            one = tf.reduce_mean((outputs[i] - labels[i]) ** 2)
+            losses.append(float(one))  # <- left_library
+        return tf.convert_to_tensor(np.std(losses), tf.float32)
+
+    with tf.GradientTape() as tape:
+        loss = loss_of(inputs @ kernel)
+        tape.watch(kernel)
+    return tape.gradient(loss, kernel), tf.autodiff.explain(loss, kernel)
+
+
+def the_loss_sums_arrays():  # 42984
+    kernel = tf.Variable([[0.1], [0.2]])
+    inputs = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
+    with tf.GradientTape() as tape:
+        outputs = tf.nn.relu(inputs @ kernel)
+        total = 0.0
+        for row in np.array(outputs):  # <- left_library
+            total = total + row**2
+        loss = tf.reduce_sum(tf.convert_to_tensor(total))
+    return tape.gradient(loss, kernel), tf.autodiff.explain(loss, kernel)
+
+
+def a_complicated_loss_in_numpy():  # 50111
+    position = tf.Variable([0.3, 0.7])
+
+    def loss_of(array):
+        bits = (array * 255).astype(np.uint8) & 0x0F
+        return bits.sum() + np.abs(array).sum()
+
+    with tf.GradientTape() as tape:
+        loss = tf.constant(loss_of(position.numpy()))  # <- left_library
+    return tape.gradient(loss, position), tf.autodiff.explain(loss, position)
+
+
+def padding_written_over_in_numpy():  # 51927
+    kernel = tf.Variable([[0.1], [0.2]])
+    inputs, lengths = tf.ones([2, 3, 2]), [2, 3]
+    with tf.GradientTape() as tape:
+        outputs = tf.sigmoid(inputs @ kernel)
+        masked = outputs.numpy()  # <- left_library
+        for row, length in zip(masked, lengths, strict=True):
+            row[length:] = 0.0
+        loss = tf.reduce_mean(tf.convert_to_tensor(masked))
+    return tape.gradient(loss, kernel), tf.autodiff.explain(loss, kernel)
+
+
+def the_target_is_a_constant():  # 56968
+    image = tf.ones([1, 8, 8, 1])
+    with tf.GradientTape() as tape:
+        tape.watch(image)
+        score = tf.constant([4.4328732])  # <- unused
+    return tape.gradient(score, image), tf.autodiff.explain(score, image)
