@@ -10,7 +10,6 @@ from gradtape import (
     dtypes as dtypes,
     errors as errors,
     image as image,
-    initializers as initializers,
     linalg as linalg,
     math as math,
     nest as nest,

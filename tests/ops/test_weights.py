@@ -1,4 +1,4 @@
-"""`tf.initializers`: variances, fans, seeds, configurations."""
+"""The initializers behind TensorFlow 1's: variances, fans, seeds, configurations."""
 
 import math
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape._src.ops import weights as initializers
 
-initializers = tf.initializers
 SHAPES = {(300, 200): (300, 200), (3, 3, 20, 40): (180, 360), (5000,): (5000, 5000)}
 
 

@@ -14,7 +14,7 @@ from gradtape._src.core.errors import public
 
 # Names that are imported when they are first used, as Keras takes seconds to import.
 LAZY = {
-    "gradtape": {name: f"gradtape.keras.{name}" for name in ("losses", "metrics")} | {"keras": "gradtape.keras"},
+    "gradtape": {name: f"gradtape.keras.{name}" for name in ("initializers", "losses", "metrics")} | {"keras": "gradtape.keras"},
 }
 
 

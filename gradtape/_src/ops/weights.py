@@ -1,4 +1,4 @@
-"""Initial values of weights, as Keras has them: `tf.initializers`.
+"""Initial values of weights, by the rules of Glorot, He, LeCun and others: what TensorFlow 1's initializers are made of.
 
 Those of Glorot, He and LeCun keep the variance of what flows through a layer the same from layer to layer. An initializer
 gives the same numbers each time it is called; one without a seed takes the next of the global seed when it is made.

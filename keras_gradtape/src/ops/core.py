@@ -191,9 +191,12 @@ def while_loop(cond, body, loop_vars, maximum_iterations=None):
 
 def fori_loop(lower, upper, body_fun, init_val):
     """Repeat `body_fun(i, value)` for each i from `lower` to `upper`."""
-    if tf.is_tensor(lower) or tf.is_tensor(upper):
-        lower = convert_to_tensor(lower)
-        upper = cast(upper, lower.dtype)
+    if tf.executing_eagerly() and not (tf.is_tensor(lower) or tf.is_tensor(upper)):
+        for i in range(lower, upper):  # a Python number takes the dtype of what it meets
+            init_val = body_fun(i, init_val)
+        return tree.map_structure(convert_to_tensor, init_val)
+    lower = convert_to_tensor(lower)
+    upper = cast(upper, lower.dtype)
 
     def step(i, value):
         return i + 1, body_fun(i, value)
