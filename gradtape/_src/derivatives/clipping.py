@@ -1,0 +1,113 @@
+"""Per-example gradients scaled before they are summed: factors, clipping, noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.derivatives.ghost import norms_program, total
+from gradtape._src.derivatives.per_example import NotTraceable, PerExample, check_chunk, weighted
+from gradtape._src.ops.arithmetic import add_n, minimum, sqrt, square
+from gradtape._src.ops.array import ones, stop_gradient, zeros
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.generator import Generator, get_global_generator
+from gradtape._src.ops.joining import stack
+from gradtape._src.ops.reduction import reduce_sum
+
+
+@public
+def per_example_norms(
+    loss_fn: Callable[..., Any],
+    sources: Any,
+    examples: Any,
+    keep_axis: bool = True,
+    per_source: bool = False,
+    chunk_size: int | None = None,
+) -> Any:
+    """The norm of each example's gradient, of all `sources` together: shape [examples]; `per_source`: of each of them.
+
+    Arguments as for `per_example_gradients`. The gradients are not kept: where one is a product of two factors (dense
+    layers and projections, on vectors or sequences, embeddings, 2-D convolutions) its norm is computed from them if they
+    are the smaller (Goodfellow, "Efficient per-example gradient computations" (2015)), so that this takes about the
+    memory of a backward pass of the batch. Where it is none of those, it is computed and its squares summed.
+
+    >>> w = tf.Variable([1.0, 2.0])
+    >>> x = tf.constant([[3.0, 4.0], [0.0, 1.0]])
+    >>> tf.autodiff.per_example_norms(lambda x: tf.reduce_sum(x * w), w, x).numpy().tolist()
+    [5.0, 1.0]
+    """
+    check_chunk(chunk_size)
+    each = PerExample(loss_fn, sources, examples, keep_axis)
+    squares = _squared_norms(each, chunk_size)
+    if per_source:
+        return each.sources.pack([sqrt(s) for s in squares])
+    return sqrt(total(squares))
+
+
+def _squared_norms(each: PerExample, chunk: int | None) -> list[Tensor]:
+    try:
+        each.trace()
+    except NotTraceable:
+        each_gradient = each.one_by_one()
+        return [stack([reduce_sum(square(d)) for d in column]) for column in zip(*each_gradient, strict=True)]
+    program, where = each.gradient_program()
+    found = each.call(norms_program(program), [ones([each.count], each.loss_type)], chunk) if program.outputs else []
+    return [zeros([each.count], x.dtype) if p is None else found[p] for x, p in zip(each.sources.leaves, where, strict=True)]
+
+
+@public
+def clipped_gradients(
+    loss_fn: Callable[..., Any],
+    sources: Any,
+    examples: Any,
+    max_norm: float,
+    noise_multiplier: float = 0.0,
+    generator: Generator | None = None,
+    reduction: str = "mean",
+    keep_axis: bool = True,
+    chunk_size: int | None = None,
+) -> Any:
+    """The mean (or "sum") over the examples of their gradients, each scaled to a norm of at most `max_norm`, with noise.
+
+    The step of DP-SGD: Abadi et al., "Deep learning with differential privacy" (2016), algorithm 1. The noise is normal
+    with standard deviation `noise_multiplier` · `max_norm` on the sum, from `generator` (`tf.random.Generator`, by default
+    the global one). What privacy that buys is for an accountant to say, and none is part of gradtape. Two passes, one
+    for the norms (see `per_example_norms`) and one for the sum: no per-example gradient is kept. Other arguments as for
+    `per_example_gradients`; ValueError where `max_norm` is not positive or `noise_multiplier` negative.
+
+    >>> w = tf.Variable([1.0, 2.0])
+    >>> x = tf.constant([[3.0, 4.0], [0.0, 1.0]])
+    >>> tf.autodiff.clipped_gradients(lambda x: tf.reduce_sum(x * w), w, x, max_norm=2.5, reduction="sum").numpy().tolist()
+    [1.5, 3.0]
+    """
+    check_chunk(chunk_size)
+    if reduction not in ("mean", "sum"):
+        raise ValueError(f"reduction must be 'mean' or 'sum', received {reduction!r}.")
+    if not isinstance(max_norm, Tensor) and not max_norm > 0:
+        raise ValueError(f"max_norm must be positive, received {max_norm!r}.")
+    if not isinstance(noise_multiplier, Tensor) and not noise_multiplier >= 0:
+        raise ValueError(f"noise_multiplier must not be negative, received {noise_multiplier!r}.")
+    if generator is not None and not isinstance(generator, Generator):
+        raise TypeError(f"generator must be a tf.random.Generator, received {generator!r}.")
+    each = PerExample(loss_fn, sources, examples, keep_axis)
+    norms = sqrt(total(_squared_norms(each, chunk_size)))
+    factors = minimum(tensor(max_norm, norms.dtype) / norms, ones([], norms.dtype))  # a norm of 0 gives inf, and so 1
+    sums = _sums(each, factors, chunk_size)
+    noisy = isinstance(noise_multiplier, Tensor) or noise_multiplier > 0
+    if noisy:
+        source = get_global_generator() if generator is None else generator
+        deviation = tensor(noise_multiplier, norms.dtype) * tensor(max_norm, norms.dtype)
+        sums = [d + source.normal(d.shape, dtype=d.dtype) * cast(deviation, d.dtype) for d in sums]
+    if reduction == "mean":
+        sums = [d / each.count for d in sums]
+    return each.sources.pack(sums)
+
+
+def _sums(each: PerExample, factors: Tensor, chunk: int | None) -> list[Tensor]:
+    if hasattr(each, "program"):
+        return weighted(each, stop_gradient(cast(factors, each.loss_type)), chunk)
+    columns = zip(*each.one_by_one(), strict=True)
+    return [add_n([d * cast(factors[i], d.dtype) for i, d in enumerate(column)]) for column in columns]

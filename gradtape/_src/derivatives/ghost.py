@@ -1,0 +1,188 @@
+"""Norms of per-example gradients without the gradients: "ghost norms", read off the gradient Program of one example.
+
+A gradient G = AᵀB of A [t, m] and B [t, n] has ‖G‖² = Σ (AAᵀ ∘ BBᵀ), which takes t² numbers where G takes m·n (Goodfellow,
+"Efficient per-example gradient computations" (2015), for t = 1; Li, Tramèr, Liang and Hashimoto, "Large language models can be
+strong differentially private learners" (2022), section 4.1, for sequences; Bu, Mao and Xu, "Scalable and efficient training of
+large convolutional neural networks with differential privacy" (2022), section 3, for convolutions). The same holds for the rows
+that a lookup adds up. Anything else is computed as it is, and its squares summed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gradtape._src.core import engine
+from gradtape._src.core.dtypes import float32
+from gradtape._src.core.program import Node, Program, leaf
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.ops.arithmetic import add_n
+from gradtape._src.ops.array import reshape, transpose
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.compare import equal
+from gradtape._src.ops.complex import conj, real
+from gradtape._src.ops.joining import concat
+from gradtape._src.ops.matmul import matmul
+from gradtape._src.ops.patches import extract_patches
+from gradtape._src.ops.reduction import reduce_sum
+
+SAME_NORM = frozenset(["Reshape", "Transpose", "Identity", "ExpandDims", "Squeeze", "Neg"])
+
+
+class Factors(NamedTuple):
+    """A part AᵀB of a gradient: `gram` gives AAᵀ [t, t], which for a lookup says which rows are the same; `b` is B [t, n]."""
+
+    a: Tensor | None
+    b: Tensor
+    rows: Tensor | None
+    size: int  # how many numbers A has
+
+
+def norms_program(gradients: Program) -> Program:
+    """The Program with the parameters of `gradients` that gives, for each of its outputs, the square of its norm."""
+    known: Program | None = gradients.derived.get("squared norms")
+    if known is None:
+        count = len(gradients.parameters) - len(gradients.constants)
+        with engine.tracing() as inner:
+            inner.overrides = None
+            parameters = [leaf(a, None) for a in gradients.parameters[:count]]
+            outputs = engine.inline(gradients, parameters)
+            results = [squared_norm(node).node for node in outputs]
+            known = engine.intern(engine.close(inner, results, parameters))
+        gradients.derived["squared norms"] = known
+    return known
+
+
+def squared_norm(gradient: Node) -> Tensor:
+    """The sum of the squares of a gradient's elements, by its factors where they are the smaller."""
+    parts = factors_of(gradient)
+    if parts:
+        steps = sum([int(p.b.shape[0]) for p in parts])
+        if steps * steps + sum([p.size for p in parts]) < gradient.aval.size:
+            return _by_grams(parts)
+    return _squares(EagerTensor(gradient))
+
+
+def factors_of(gradient: Node) -> list[Factors]:
+    """The products that a gradient is the sum of, all of one kind; none where it is something else."""
+    found: list[Factors] = []
+    stack = [gradient]
+    while stack:
+        node = stack.pop()
+        if node.trace is None:
+            return []
+        kind = node.op.type
+        if kind in ("AddV2", "AddN") and all(i.aval is node.aval for i in node.inputs):
+            stack += node.inputs
+        elif kind in SAME_NORM and not stack and not found:
+            stack.append(node.inputs[0])
+        elif kind in FACTORS:
+            factors = FACTORS[kind](node)
+            if factors is None:
+                return []
+            found.append(factors)
+        else:
+            return []
+    same_kind = len({f.rows is None for f in found}) == 1 and len({f.b.shape[1] for f in found}) == 1
+    return found if same_kind else []
+
+
+def _of_product(node: Node) -> Factors:
+    a, b = [EagerTensor(n) for n in node.inputs]
+    flip_a, flip_b = node.attrs
+    a = a if flip_a else transpose(a)
+    b = transpose(b) if flip_b else b
+    return Factors(a, b, None, a.node.aval.size)
+
+
+def _of_einsum(node: Node) -> Factors | None:
+    """Of a weight that was contracted with its input: what both factors have is summed, what one has stays."""
+    terms, arrow, out = node.attrs[0].replace(" ", "").partition("->")
+    named = terms.split(",")
+    if not arrow or len(named) != 2 or "." in terms or any(len(set(n)) < len(n) for n in named):
+        return None
+    order = [0, 1] if out and out[0] in named[0] else [1, 0]
+    first, second = [named[i] for i in order]
+    summed = [c for c in first if c not in out]
+    kept = [c for c in first if c in out]
+    others = [c for c in second if c in out]
+    if sorted(c for c in second if c not in out) != sorted(summed) or "".join(kept + others) != out:
+        return None
+    a, b = [EagerTensor(node.inputs[i]) for i in order]
+    steps = math.prod([a.node.aval.shape[first.index(c)] for c in summed])
+    a = transpose(a, [first.index(c) for c in summed + kept])
+    b = transpose(b, [second.index(c) for c in summed + others])
+    return Factors(reshape(a, [steps, -1]), reshape(b, [steps, -1]), None, a.node.aval.size)
+
+
+def _of_convolution(node: Node) -> Factors | None:
+    """Of a filter: A is the patches of the image, B the cotangent, both with a row for each place."""
+    image, dy = [EagerTensor(n) for n in node.inputs]
+    attrs = dict(zip(node.op.attributes, node.attrs, strict=True))
+    *window, channels, outputs = attrs["filter_sizes"]
+    if attrs["data_format"] != "NHWC" or attrs["padding"] not in ("SAME", "VALID") or channels != image.shape[-1]:
+        return None
+    sizes = [1, *window, 1]
+    places = dy.node.aval.size // outputs
+    elements = channels * window[0] * window[1]
+    if places * (places + elements) >= elements * outputs:
+        return None  # before anything is recorded: the filter itself is the smaller
+    patches = extract_patches(image, sizes, list(attrs["strides"]), list(attrs["dilations"]), attrs["padding"])
+    return Factors(reshape(patches, [places, elements]), reshape(dy, [places, outputs]), None, places * elements)
+
+
+def _of_lookup(node: Node) -> Factors | None:
+    """Of a table: B is what is added to its rows, and rows of B for one row of the table belong together."""
+    dy, indices = [EagerTensor(n) for n in node.inputs]
+    axis, batch_dims, _ = node.attrs
+    if axis != 0 or batch_dims != 0:
+        return None
+    rows = indices.node.aval.size
+    return Factors(None, reshape(dy, [rows, dy.node.aval.size // max(rows, 1)]), reshape(indices, [rows]), 0)
+
+
+FACTORS: dict[str, Callable[[Node], Factors | None]] = {
+    "MatMul": _of_product,
+    "Einsum": _of_einsum,
+    "Conv2DBackpropFilter": _of_convolution,
+    "GatherV2Grad": _of_lookup,
+}
+
+
+def _by_grams(parts: list[Factors]) -> Tensor:
+    b = _rows([p.b for p in parts])
+    if parts[0].rows is not None:
+        rows = _rows([p.rows for p in parts])
+        same = cast(equal(rows[:, None], rows[None, :]), b.dtype)
+        return _sum(same * matmul(b, b, adjoint_b=True))
+    a = _rows([p.a for p in parts])
+    if a.shape[0] == 1:
+        return _squares(a) * _squares(b)
+    return _sum(matmul(a, a, adjoint_b=True) * conj(matmul(b, b, adjoint_b=True)))
+
+
+def _rows(parts: list[Tensor | None]) -> Tensor:
+    """The parts' factors one below the other, in no fewer than 32 bits: squares overflow in fewer."""
+    whole: Tensor = parts[0] if len(parts) == 1 else concat(parts, 0)  # type: ignore[assignment]
+    return _wide(whole)
+
+
+def _wide(x: Tensor) -> Tensor:
+    return cast(x, float32) if x.dtype.is_floating and x.dtype.size < 4 else x
+
+
+def _squares(x: Tensor) -> Tensor:
+    x = _wide(x)
+    return _sum(x * conj(x))
+
+
+def _sum(x: Tensor) -> Tensor:
+    total: Tensor = real(reduce_sum(x))
+    return total
+
+
+def total(squares: list[Tensor]) -> Tensor:
+    """The sum of squared norms of several sources, in the dtype of the first."""
+    result: Tensor = add_n([cast(s, squares[0].dtype) for s in squares])
+    return result

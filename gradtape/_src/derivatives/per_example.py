@@ -1,0 +1,220 @@
+"""The gradient of each example's loss, before they are summed: a Program for one example, vectorised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradtape._src.autodiff.backward import vjp_program
+from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.control.scope import Body, Scope, trace
+from gradtape._src.core import engine
+from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import OperatorNotAllowedInGraphError, invalid, public
+from gradtape._src.core.program import Node, Program, leaf
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.variable import Variable
+from gradtape._src.derivatives.evaluation import Nest, dense, inexact
+from gradtape._src.ops import seeds
+from gradtape._src.ops.array import expand_dims, ones, reshape, zeros
+from gradtape._src.ops.creation import range_
+from gradtape._src.ops.joining import stack
+from gradtape._src.ops.reduction import reduce_sum
+
+
+class NotTraceable(Exception):
+    """The loss looks at values, so that no Program can be made of it."""
+
+
+class PerExample:
+    """The loss of one example as a Program, and what it takes: of each example its own, of the rest the same.
+
+    `sources` are variables and tensors that the loss uses; `places` says which parameters of the Program they are (of an
+    unused one: None).
+    """
+
+    def __init__(self, loss_fn: Callable[..., Any], sources: Any, examples: Any, keep_axis: bool) -> None:
+        if not callable(loss_fn):
+            raise TypeError(f"loss_fn must be a function of one example, received {loss_fn!r} of type {type(loss_fn).__name__}.")
+        self.function, self.keep_axis = loss_fn, keep_axis
+        self.sources = Nest(sources)
+        for x in self.sources.leaves:
+            if not isinstance(x, (Tensor, Variable)):
+                raise TypeError(
+                    f"sources are variables and tensors that loss_fn uses, received {x!r} of type {type(x).__name__}."
+                )
+            if not inexact(x):
+                raise ValueError(f"A source of dtype {x.dtype.name} has no gradient: sources are floating or complex.")
+        self.several = type(examples) is tuple or type(examples) is list
+        self.examples = Nest(examples)
+        self.rows = [tensor(x) for x in self.examples.leaves]
+        self.count = _count(self.rows)
+
+    def of_one(self, rows: Sequence[Tensor]) -> Tensor:
+        """The loss of one example, whose tensors are `rows`, a scalar."""
+        given = self.examples.pack(rows)
+        loss = self.function(*given) if self.several else self.function(given)
+        if not (isinstance(loss, Tensor) and inexact(loss) and loss.node.aval.size == 1):
+            what = f"{loss.dtype.name} of shape {loss.shape}" if isinstance(loss, Tensor) else f"{type(loss).__name__}"
+            raise ValueError(
+                f"loss_fn must return the loss of one example, a floating scalar; it returned {what}. It is called with one "
+                f"example {'as a batch of one' if self.keep_axis else 'without a batch axis'}."
+            )
+        return reshape(loss, [])
+
+    def trace(self) -> None:
+        """Make the Program; NotTraceable where the loss looks at values."""
+        avals = [_one(x.node.aval, self.keep_axis) for x in self.rows]
+        parameters = [leaf(a, None) for a in avals]
+        try:
+            body = trace(lambda: self.of_one([EagerTensor(p) for p in parameters]), parameters, Scope(True, creates=False))
+        except (NotImplementedError, OperatorNotAllowedInGraphError):
+            if engine.local.trace.scope is not None:
+                raise
+            raise NotTraceable from None
+        if body.written:
+            raise ValueError(
+                f"loss_fn assigns {', '.join(v.name for v in body.written)}, and the examples are computed at the same time. Call "
+                "the model with training=False, or assign afterwards."
+            )
+        self.program = body.program
+        self.inputs, self.mapped = self._inputs(body)
+        self.places = [self._place(x, body) for x in self.sources.leaves]
+
+    def _inputs(self, body: Body) -> tuple[list[Node], list[bool]]:
+        rows = [expand_dims(x, 1) if self.keep_axis else x for x in self.rows]
+        nodes = list(body.inputs([x.node for x in rows]))
+        first_seed = len(nodes) - len(body.draws)
+        for k in range(first_seed, len(nodes)):
+            nodes[k] = _a_seed_each(nodes[k], self.count)
+        return nodes, [k < len(rows) or k >= first_seed for k in range(len(nodes))]
+
+    def _place(self, source: Any, body: Body) -> int | None:
+        if isinstance(source, Variable):
+            of_variables = [i for i, v in enumerate(body.variables) if v is source]
+            return len(self.rows) + of_variables[0] if of_variables else None
+        of_captures = [i for i, node in enumerate(body.captures) if node is source.node]
+        return len(self.rows) + len(body.variables) + of_captures[0] if of_captures else None
+
+    def gradient_program(self) -> tuple[Program, list[int | None]]:
+        """The Program from the parameters and a seed to the gradients, and which of its outputs each source's is."""
+        used = sorted({p for p in self.places if p is not None})
+        derived, where = vjp_program(self.program, (0,), tuple(used))
+        found = dict(zip(used, where, strict=True))
+        return engine.intern(derived), [None if p is None else found[p] for p in self.places]
+
+    def call(self, program: Program, more: Sequence[Tensor] = (), chunk: int | None = None) -> list[Tensor]:
+        """A Program of these parameters for all examples; `more` are parameters that follow, with a row for each example."""
+        at_once = 0 if chunk is None or chunk >= self.count else chunk
+        mapped = [*self.mapped, *[True] * len(more)]
+        nodes = call_vectorized(program, [*self.inputs, *[x.node for x in more]], mapped, at_once)
+        return [EagerTensor(n) for n in nodes]
+
+    @property
+    def loss_type(self) -> Any:
+        """The dtype of the loss."""
+        return self.program.aval_of(self.program.outputs[0]).type
+
+    def one_by_one(self) -> list[list[Tensor]]:
+        """The gradients of each example in turn, where the loss cannot be traced."""
+        results = []
+        for i in range(self.count):
+            rows = [x[i : i + 1] if self.keep_axis else x[i] for x in self.rows]
+            with GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch(self.sources.leaves)
+                loss = self.of_one(rows)
+            found = tape.gradient(loss, self.sources.leaves, unconnected_gradients="zero")
+            results.append([dense(d) for d in found])
+        return results
+
+
+@public
+def per_example_gradients(
+    loss_fn: Any,
+    sources: Any,
+    examples: Any = (),
+    tape: GradientTape | None = None,
+    keep_axis: bool = True,
+    chunk_size: int | None = None,
+) -> Any:
+    """The gradient of each example's loss with respect to `sources`: each of shape [examples, …source], in their structure.
+
+    `loss_fn` is called once, on symbols, with one example: `loss_fn(*examples)` where `examples` is a tuple or list of
+    arguments (nests of tensors with one row for each example), `loss_fn(examples)` otherwise. The example comes as a batch
+    of one (`keep_axis=False`: without that axis), so that the loss of a whole batch serves. It returns a floating scalar,
+    or one number for the batch of one. All examples are computed by one vectorised program, `chunk_size` at a time.
+    `sources` are variables, or tensors that `loss_fn` uses; one that it does not use gets zeros. Random ops draw other
+    numbers for each example. A loss that looks at values runs example by example.
+
+    With a `tape`, `loss_fn` is the tensor of losses that it recorded, of shape [examples]: the rows of its Jacobian. This
+    works for losses that depend on one another, and costs a backward pass of the whole batch for each of them.
+
+    ValueError where `loss_fn` does not return one number, assigns variables, or the rows are not equally many.
+
+    >>> w = tf.Variable([1.0, 2.0])
+    >>> x = tf.constant([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> tf.autodiff.per_example_gradients(lambda x: tf.reduce_sum(x * w) ** 2, w, x).numpy().tolist()
+    [[2.0, 0.0], [0.0, 4.0], [6.0, 6.0]]
+    """
+    if tape is not None:
+        if not (isinstance(loss_fn, Tensor) and loss_fn.shape.rank == 1):
+            raise ValueError(f"With a tape, give the losses that it recorded: a tensor of shape [examples], not {loss_fn!r}.")
+        return tape.jacobian(loss_fn, sources, unconnected_gradients="zero", chunk_size=chunk_size, mode="reverse")
+    each = PerExample(loss_fn, sources, examples, keep_axis)
+    check_chunk(chunk_size)
+    try:
+        each.trace()
+    except NotTraceable:
+        return each.sources.pack([stack(list(column)) for column in zip(*each.one_by_one(), strict=True)])
+    program, where = each.gradient_program()
+    found = each.call(program, [ones([each.count], each.loss_type)], chunk_size) if program.outputs else []
+    results = [
+        zeros((each.count, *x.shape), x.dtype) if p is None else found[p] for x, p in zip(each.sources.leaves, where, strict=True)
+    ]
+    return each.sources.pack(results)
+
+
+def check_chunk(chunk_size: int | None) -> None:
+    """ValueError unless `chunk_size` is None or a positive int."""
+    if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1):
+        raise ValueError(f"chunk_size must be a positive int, or None for all examples at once; received {chunk_size!r}.")
+
+
+def weighted(each: PerExample, factors: Tensor, chunk: int | None) -> list[Tensor]:
+    """The sum over the examples of `factors` times their gradients, by one backward pass of the batch."""
+    with GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch(each.sources.leaves)
+        (losses,) = each.call(each.program, chunk=chunk)
+        total = reduce_sum(losses * factors)
+    found = tape.gradient(total, each.sources.leaves, unconnected_gradients="zero")
+    return [dense(d) for d in found]
+
+
+def _count(rows: Sequence[Tensor]) -> int:
+    if not rows:
+        raise ValueError("examples holds no tensors: give tensors whose rows are the examples.")
+    for x in rows:
+        if not x.shape.rank:
+            raise ValueError(f"examples: each tensor has a row for each example, and this one is a scalar: {x!r}.")
+    counts = sorted({int(x.shape[0]) for x in rows})
+    if len(counts) > 1:
+        raise ValueError(f"examples: the tensors have different numbers of rows: {counts}.")
+    if not counts[0]:
+        raise invalid("examples: there are no rows, and so no gradients.")
+    return counts[0]
+
+
+def _one(of: Aval, keep_axis: bool) -> Aval:
+    return aval((1, *of.shape[1:]) if keep_axis else of.shape[1:], of.dtype)
+
+
+def _a_seed_each(seed: Node, count: int) -> Node:
+    """Seeds for `count` examples from one, each a stream of its own."""
+    one, number = leaf(seed.aval, None), leaf(aval((), range_(1, dtype="int64").dtype.numpy), None)
+    with engine.tracing() as inner:
+        result = seeds.of_trip(EagerTensor(one), EagerTensor(number))
+        program = engine.intern(engine.close(inner, [result.node], [one, number]))
+    (found,) = call_vectorized(program, [seed, range_(count, dtype="int64").node], [False, True])
+    return found

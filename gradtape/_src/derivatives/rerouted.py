@@ -1,0 +1,89 @@
+"""Ops that are the identity forwards and something else backwards: factors, reversal, straight-through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtape._src.autodiff.backward import Operation
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.op import Op, define
+from gradtape._src.core.tensor import Tensor, emit
+from gradtape._src.ops.array import reshape, stop_gradient
+
+SCALED = define(Op("ScaledGradient", lambda x, factors: x, infer=lambda x, factors: x, saves="factors", cheap=True))
+STRAIGHT_THROUGH = define(Op("StraightThrough", lambda value, x: value, infer=lambda value, x: value, cheap=True))
+
+
+def _scaled_gradient(op: Operation, dy: Tensor) -> list[Any]:
+    return [dy * op.inputs[1], None]
+
+
+SCALED.gradient = _scaled_gradient
+STRAIGHT_THROUGH.gradient = lambda op, dy: [None, dy]
+
+
+@public
+def gradient_factors(x: Any, factors: Any) -> Tensor:
+    """`x` itself, whose gradient is multiplied by `factors`: row i of it by `factors[i]`, or all by a scalar.
+
+    Put around per-example losses, or any tensor of shape [examples, …], it weights what each example adds to the
+    gradients, and changes no value. No gradient reaches `factors`. ValueError where the rows are not as many as the
+    factors.
+
+    >>> x = tf.Variable([1.0, 2.0])
+    >>> with tf.GradientTape() as tape:
+    ...     y = tf.autodiff.gradient_factors(x * x, [1.0, 0.5])
+    >>> y.numpy().tolist(), tape.gradient(y, x).numpy().tolist()
+    ([1.0, 4.0], [2.0, 2.0])
+    """
+    x = tensor(x)
+    factors = stop_gradient(tensor(factors, x.dtype))
+    if factors.shape.rank > 1 or (factors.shape.rank == 1 and (not x.shape.rank or factors.shape[0] != x.shape[0])):
+        raise ValueError(
+            f"factors must be a scalar or one number for each row of x, which has shape {x.shape}; received shape {factors.shape}."
+        )
+    if factors.shape.rank == 1:
+        factors = reshape(factors, [factors.shape[0], *[1] * (x.shape.rank - 1)])
+    result: Tensor = emit(SCALED, (x.node, factors.node))
+    return result
+
+
+@public
+def reverse_gradient(x: Any, factor: Any = 1.0) -> Tensor:
+    """`x` itself, whose gradient is multiplied by −`factor`.
+
+    What lies before it is trained against what lies behind: Ganin and Lempitsky, "Unsupervised domain adaptation by
+    backpropagation" (2015), section 3.2.
+
+    >>> x = tf.Variable(3.0)
+    >>> with tf.GradientTape() as tape:
+    ...     y = tf.autodiff.reverse_gradient(x * x, 0.5)
+    >>> float(y), float(tape.gradient(y, x))
+    (9.0, -3.0)
+    """
+    x = tensor(x)
+    return gradient_factors(x, -tensor(factor, x.dtype))
+
+
+@public
+def straight_through(value: Any, x: Any) -> Tensor:
+    """`value`, whose gradient goes to `x` unchanged: what has no derivative, trained as if it were `x`.
+
+    Both have one shape and dtype, else ValueError. Bengio, Léonard and Courville, "Estimating or propagating gradients
+    through stochastic neurons" (2013), section 4.
+
+    >>> x = tf.Variable([0.4, 1.6])
+    >>> with tf.GradientTape() as tape:
+    ...     y = tf.autodiff.straight_through(tf.round(x), x)
+    >>> y.numpy().tolist(), tape.gradient(y, x).numpy().tolist()
+    ([0.0, 2.0], [1.0, 1.0])
+    """
+    value, x = tensor(value), tensor(x)
+    if value.shape != x.shape or value.dtype != x.dtype:
+        raise ValueError(
+            f"straight_through: value is {value.dtype.name} of shape {value.shape} and x is {x.dtype.name} of shape {x.shape}; they "
+            "must agree, as the gradient of the one is that of the other."
+        )
+    result: Tensor = emit(STRAIGHT_THROUGH, (value.node, x.node))
+    return result
