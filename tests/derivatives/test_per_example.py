@@ -195,7 +195,9 @@ def test_norms_in_half_precision_and_complex():
     norms = autodiff.per_example_norms(lambda x: tf.reduce_sum(x @ half) * 100.0, half, tf.cast(X, tf.float16))
     assert norms.dtype == tf.float32 and np.isfinite(norms.numpy()).all()
     z = tf.Variable([1.0 + 1.0j, 2.0])
-    norms = autodiff.per_example_norms(lambda x: tf.math.real(tf.reduce_sum(tf.cast(x, tf.complex64) * z)), z, [[3.0, 4.0]])
+    norms = autodiff.per_example_norms(
+        lambda x: tf.math.real(tf.reduce_sum(tf.cast(x, tf.complex64) * z)), z, tf.constant([[3.0, 4.0]])
+    )
     np.testing.assert_allclose(norms, [5.0])
 
 
@@ -246,7 +248,7 @@ def test_an_example_without_a_gradient_is_not_scaled():
 
 
 def test_factors_on_the_gradients():
-    loss, sources = network()
+    _, sources = network()
     factors = [0.0, 1.0, 2.0, 0.5, 0.0, -1.0]
     w, b, u = (sources[name] for name in "wbu")
     with tf.GradientTape() as tape:

@@ -76,8 +76,8 @@ class PerExample:
             raise NotTraceable from None
         if body.written:
             raise ValueError(
-                f"loss_fn assigns {', '.join(v.name for v in body.written)}, and the examples are computed at the same time. Call "
-                "the model with training=False, or assign afterwards."
+                f"loss_fn assigns {', '.join(v.name for v in body.written)}, and the examples are computed at one time. Call the "
+                "model with training=False, or assign afterwards."
             )
         self.program = body.program
         self.inputs, self.mapped = self._inputs(body)

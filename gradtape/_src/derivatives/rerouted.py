@@ -41,7 +41,7 @@ def gradient_factors(x: Any, factors: Any) -> Tensor:
     factors = stop_gradient(tensor(factors, x.dtype))
     if factors.shape.rank > 1 or (factors.shape.rank == 1 and (not x.shape.rank or factors.shape[0] != x.shape[0])):
         raise ValueError(
-            f"factors must be a scalar or one number for each row of x, which has shape {x.shape}; received shape {factors.shape}."
+            f"factors must be a scalar or one number for each row of x (shape {x.shape}); received shape {factors.shape}."
         )
     if factors.shape.rank == 1:
         factors = reshape(factors, [factors.shape[0], *[1] * (x.shape.rank - 1)])
@@ -82,8 +82,8 @@ def straight_through(value: Any, x: Any) -> Tensor:
     value, x = tensor(value), tensor(x)
     if value.shape != x.shape or value.dtype != x.dtype:
         raise ValueError(
-            f"straight_through: value is {value.dtype.name} of shape {value.shape} and x is {x.dtype.name} of shape {x.shape}; they "
-            "must agree, as the gradient of the one is that of the other."
+            f"value is {value.dtype.name} of shape {value.shape}, and x is {x.dtype.name} of shape {x.shape}: they must "
+            "agree, as the gradient of the one is that of the other."
         )
     result: Tensor = emit(STRAIGHT_THROUGH, (value.node, x.node))
     return result
