@@ -383,3 +383,18 @@ class TestAttributes:
 
 def test_executing_eagerly():
     assert tf.executing_eagerly() is True
+
+
+def test_a_value_that_gives_itself_as_a_tensor_is_an_array():
+    class Foreign:
+        """As TensorFlow's tensors are: their `__tf_tensor__` is the identity."""
+
+        def __tf_tensor__(self, dtype=None, name=None):
+            return self
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array([1.0, 2.0], "float32")
+
+    x = tf.convert_to_tensor(Foreign())
+    assert x.dtype == tf.float32
+    assert x.numpy().tolist() == [1.0, 2.0]

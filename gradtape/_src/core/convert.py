@@ -75,7 +75,9 @@ def _converted(value: Any, dtype: np.dtype | None = None) -> Node:
         raise ValueError("Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor.")
     convert = getattr(value, "__tf_tensor__", None)
     if convert is not None:
-        return node_of(convert(dtype))
+        made = convert(None if dtype is None else dtypes.as_dtype(dtype))
+        if made is not value:  # TensorFlow's own tensors give themselves; they are arrays of another library here
+            return node_of(made)
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
         return pack(value, dtype)
     if isinstance(value, TensorShape) and not value.is_fully_defined():

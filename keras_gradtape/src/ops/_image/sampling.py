@@ -9,7 +9,7 @@ from keras.src.random.seed_generator import draw_seed
 import gradtape as tf
 from gradtape._src.ops.segment import take_rows
 from keras_gradtape.src.ops._image.filters import gaussian_blur
-from keras_gradtape.src.ops._image.layout import batched, one_of
+from keras_gradtape.src.ops._image.layout import batched, check_rank, one_of
 from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
 ORDERS = {"nearest": 0, "bilinear": 1}
@@ -134,6 +134,7 @@ def affine_transform(images, transform, interpolation="bilinear", fill_mode="con
     one_of("interpolation", interpolation, ORDERS)
     one_of("fill_mode", fill_mode, FILL_MODES)
     images, transform = convert_to_tensor(images), convert_to_tensor(transform, "float32")
+    check_rank(images)
     if transform.ndim not in (1, 2):
         raise ValueError(
             "Invalid transform rank: expected rank 1 (single transform) or rank 2 (batch of transforms). "
@@ -147,6 +148,7 @@ def affine_transform(images, transform, interpolation="bilinear", fill_mode="con
 def perspective_transform(images, start_points, end_points, interpolation="bilinear", fill_value=0, data_format=None):
     one_of("interpolation", interpolation, ORDERS)
     images = convert_to_tensor(images)
+    check_rank(images)
     start_points, end_points = [convert_to_tensor(p, "float32") for p in (start_points, end_points)]
     for name, points in (("start_points", start_points), ("end_points", end_points)):
         if points.ndim not in (2, 3) or points.shape[-2:] != (4, 2):
