@@ -95,3 +95,25 @@ def test_a_range_up_to_a_constant_tensor_is_compiled():
 
     assert float(f(tf.constant(1.0))) == 8.0
     assert [type(traced).__name__ for traced in f._traced.values()] == ["ConcreteFunction"]
+
+
+def test_branches_without_results_may_assign_different_variables():
+    total, count, scale = tf.Variable(1.0), tf.Variable(0), tf.Variable(2.0)
+
+    def accept():
+        total.assign(total * 3.0)
+        tf.cond(count == 1, lambda: (count.assign(0), scale.assign(scale * 2.0)) and None, lambda: count.assign_add(1) and None)
+
+    def reject():
+        count.assign(0)
+        scale.assign(scale * 0.5)
+
+    @tf.function
+    def step(x):
+        tf.cond(x > 0.0, accept, reject)
+
+    held = []
+    for x in (1.0, 1.0, -1.0):
+        step(tf.constant(x))
+        held.append((float(total), int(count), float(scale)))
+    assert held == [(3.0, 1, 2.0), (9.0, 0, 4.0), (9.0, 0, 2.0)]

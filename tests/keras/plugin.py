@@ -1,6 +1,9 @@
 """A pytest plugin for Keras's own tests on this backend: their marks, and what is left out of them (excluded.txt)."""
 
+import sys
 from pathlib import Path
+
+from keras_gradtape import hook
 
 EXCLUDED = Path(__file__).with_name("excluded.txt")
 MARKS = (
@@ -20,7 +23,14 @@ def excluded() -> dict[str, str]:
     return reasons
 
 
+# Tests that choose by the backend's name, and what they need of this one.
+hook.ARMS["keras.src.trainers.trainer_test"] = "from keras_gradtape.src.trainer import Trainer"
+
+
 def pytest_configure(config):
+    hook.install()
+    sys.meta_path.remove(hook.Finder)
+    sys.meta_path.insert(0, hook.Finder)  # before pytest's own, which rewrites assertions
     for mark in MARKS:
         config.addinivalue_line("markers", mark)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, takes_none, vjp_program
 from gradtape._src.control.programs import rewired
-from gradtape._src.control.scope import Body, Scope, trace
+from gradtape._src.control.scope import TENSOR, Body, Scope, trace
 from gradtape._src.core import engine
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import is_tensor, spoken_name, tensor
@@ -140,7 +140,7 @@ def join(choice: Node, bodies: Sequence[Body], op: Op, names: Sequence[str]) -> 
 def check_alike(bodies: Sequence[Body], names: Sequence[str]) -> None:
     """TypeError or ValueError unless all branches give the same structure of the same dtypes and shapes."""
     first = bodies[0]
-    count = len(first.structure.fixed)
+    count = sum(f is TENSOR for f in first.structure.fixed)
     for body, name in zip(bodies[1:], names[1:], strict=True):
         mine, other = first.structure, body.structure
         if mine.spec != other.spec or [f is None for f in mine.fixed] != [f is None for f in other.fixed]:

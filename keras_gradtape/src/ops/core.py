@@ -125,8 +125,7 @@ def compute_output_spec(fn, *args, **kwargs):
     """What `fn` gives for KerasTensors, as KerasTensors: `fn` is traced, nothing runs."""
     flat = tree.flatten((args, kwargs))
     is_open = any(isinstance(x, KerasTensor) and None in x.shape for x in flat)
-    with StatelessScope(), SymbolicScope():
-        results = [_traced(fn, args, kwargs, extent) for extent in OPEN_EXTENTS[: 1 + is_open]]
+    results = [_traced(fn, args, kwargs, extent) for extent in OPEN_EXTENTS[: 1 + is_open]]
     if not is_open:
         return tree.map_structure(_spec, results[0])
     return tree.map_structure(_spec, *results)
@@ -141,7 +140,7 @@ def _traced(fn, args, kwargs, extent):
         known = tuple([extent if d is None else d for d in x.shape])
         return EagerTensor(leaf(aval.aval(known, tf.as_dtype(x.dtype).numpy), None))
 
-    with engine.tracing(Scope()), seeds.drawn_by_caller():
+    with StatelessScope(), SymbolicScope(), engine.tracing(Scope()), seeds.drawn_by_caller():
         args, kwargs = tree.map_structure(symbol, (args, kwargs))
         return fn(*args, **kwargs)
 
