@@ -196,9 +196,36 @@ def test_norms_in_half_precision_and_complex():
     assert norms.dtype == tf.float32 and np.isfinite(norms.numpy()).all()
     z = tf.Variable([1.0 + 1.0j, 2.0])
     norms = autodiff.per_example_norms(
-        lambda x: tf.math.real(tf.reduce_sum(tf.cast(x, tf.complex64) * z)), z, tf.constant([[3.0, 4.0]])
+        lambda x: tf.math.real(tf.reduce_sum(tf.cast(x, tf.complex128) * z)), z, tf.constant([[3.0, 4.0]])
     )
     np.testing.assert_allclose(norms, [5.0])
+
+
+def temporary_bytes(function, *args):
+    """What XLA sets aside for a traced function besides arguments and results."""
+    program = tf.function(function).get_concrete_function(*args).program
+    shapes = [
+        jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.parameters[: len(program.parameters) - len(program.constants)]
+    ]
+    return jax.jit(program.evaluate).lower(*shapes).compile().memory_analysis().temp_size_in_bytes
+
+
+def test_norms_of_a_convolutional_net_take_no_more_memory_than_its_gradient():
+    images, labels = tf.constant(random.normal(size=(16, 16, 16, 3)).astype("f")), tf.constant(random.integers(0, 10, 16))
+    shapes = (3, 3, 3, 16), (3, 3, 16, 32), (32, 10)
+    first, second, dense = variables = [tf.Variable(random.normal(size=shape).astype("f")) for shape in shapes]
+
+    def loss(x, y):
+        h = tf.nn.relu(tf.nn.conv2d(tf.nn.relu(tf.nn.conv2d(x, first, 1, "SAME")), second, 2, "SAME"))
+        return tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits(y, tf.reduce_mean(h, [1, 2]) @ dense))
+
+    def gradient(x, y):
+        with tf.GradientTape() as tape:
+            total = loss(x, y)
+        return tape.gradient(total, variables)
+
+    norms = temporary_bytes(lambda x, y: autodiff.per_example_norms(loss, variables, (x, y)), images, labels)
+    assert norms < 1.5 * temporary_bytes(gradient, images, labels)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
