@@ -40,12 +40,12 @@ def divide_no_nan(x1, x2):
 
 
 def floor_divide(x1, x2):
-    x1, x2, dtype = _counted(x1, x2)
+    x1, x2, _ = _counted(x1, x2)
     return x1 // x2
 
 
 def mod(x1, x2):
-    x1, x2, dtype = _counted(x1, x2)
+    x1, x2, _ = _counted(x1, x2)
     return x1 % x2
 
 

@@ -125,10 +125,10 @@ def logspace(start, stop, num=50, endpoint=True, base=10, dtype=None, axis=0):
 
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     # Both bounds have one sign.
-    start, stop, found = pair(start, stop, float)
-    sign = tf.sign(start)
+    start, stop, _ = pair(start, stop, float)
     exponents = linspace(tf.math.log(tf.abs(start)), tf.math.log(tf.abs(stop)), num, endpoint, axis=axis)
-    result = tf.exp(exponents) * tf.expand_dims(tf.broadcast_to(sign, tf.broadcast_static_shape(start.shape, stop.shape)), axis)
+    sign = tf.broadcast_to(tf.sign(start), tf.broadcast_static_shape(start.shape, stop.shape))
+    result = tf.exp(exponents) * tf.expand_dims(sign, axis)
     return result if dtype is None else tf.cast(result, _dtype(dtype))
 
 

@@ -18,18 +18,18 @@ _PRODUCTS = {
 }
 
 
-def _multiplied(x1, x2, product, widens=False):
-    """`product` of two tensors in a dtype that it can be computed in. Of int8 it stays int32 if it `widens`."""
+def _multiplied(x1, x2, product):
+    """`product` of two tensors in a dtype that it can be computed in."""
     x1, x2, dtype = pair(x1, x2)
     wide = _PRODUCTS.get(dtype)
-    if wide is None:
-        return product(x1, x2)
-    result = product(tf.cast(x1, wide), tf.cast(x2, wide))
-    return result if widens and dtype is tf.int8 else tf.cast(result, dtype)
+    return product(x1, x2) if wide is None else tf.cast(product(tf.cast(x1, wide), tf.cast(x2, wide)), dtype)
 
 
 def matmul(x1, x2):
-    return _multiplied(x1, x2, _matmul, widens=True)
+    x1, x2 = tensor(x1), tensor(x2)
+    if x1.dtype is tf.int8 and x2.dtype is tf.int8:  # int8 times int8 is summed in int32, and stays there
+        x1, x2 = tf.cast(x1, tf.int32), tf.cast(x2, tf.int32)
+    return _multiplied(x1, x2, _matmul)
 
 
 def _matmul(x1, x2):
@@ -103,13 +103,13 @@ def cross(x1, x2, axisa=-1, axisb=-1, axisc=-1, axis=None):
 
 
 def einsum(subscripts, *operands, **kwargs):
-    xs, dtype = tensors(operands)
+    xs = [tensor(x) for x in operands]
+    if all(x.dtype is tf.int8 for x in xs):
+        xs = [tf.cast(x, tf.int32) for x in xs]
+    xs, dtype = tensors(xs)
     wide = _PRODUCTS.get(dtype)
     equation = _with_result(subscripts.replace(" ", ""))
-    if wide is None:
-        return tf.einsum(equation, *xs)
-    result = tf.einsum(equation, *[tf.cast(x, wide) for x in xs])
-    return result if dtype is tf.int8 else tf.cast(result, dtype)
+    return tf.einsum(equation, *xs) if wide is None else tf.cast(tf.einsum(equation, *[tf.cast(x, wide) for x in xs]), dtype)
 
 
 @functools.lru_cache(maxsize=512)
@@ -189,7 +189,7 @@ def correlate(x1, x2, mode="valid"):
 
 def _slid(signal, kernel, mode):
     """The products of `kernel` with each window of the longer `signal`."""
-    (n,), (m,) = signal.shape, kernel.shape
+    m = kernel.shape[0]
     before = {"full": m - 1, "same": m // 2, "valid": 0}[mode]
     after = {"full": m - 1, "same": m - 1 - m // 2, "valid": 0}[mode]
     padded = tf.pad(signal, [(before, after)])

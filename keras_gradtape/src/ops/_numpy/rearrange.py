@@ -1,5 +1,6 @@
 """Shapes and places: the same elements, turned around, joined, cut, padded."""
 
+import itertools
 import math
 
 import numpy as np
@@ -190,7 +191,7 @@ def _cut(x, indices, axis):
     """`x` cut before each of the indices, as NumPy takes them: negative ones count from the end, those beyond it are the end."""
     extent = x.shape[axis]
     bounds = [0, *[min(max(i + extent if i < 0 else i, 0), extent) for i in indices], extent]
-    return tf.split(x, [max(end - begin, 0) for begin, end in zip(bounds, bounds[1:], strict=False)], axis)
+    return tf.split(x, [max(end - begin, 0) for begin, end in itertools.pairwise(bounds)], axis)
 
 
 def hsplit(x, indices_or_sections):

@@ -1,10 +1,13 @@
 """Elements chosen by index, by condition or by order."""
 
+import math
+
 from keras.src.backend.common.backend_utils import vectorize_impl
 
 import gradtape as tf
 from keras_gradtape.src.ops._numpy.promotion import (
     canonical,
+    cast,
     numeric,
     operands,
     pair,
@@ -68,9 +71,10 @@ def take(x, indices, axis=None):
 
 def _counted_from_start(indices, extent):
     """Indices, negative ones of which count from the end."""
-    if indices.dtype.is_unsigned or indices.dtype.is_bool:
-        return tf.cast(indices, tf.int64 if indices.dtype.size > 2 else tf.int32)
-    return tf.where(indices < 0, indices + extent, indices)
+    dtype = indices.dtype
+    if dtype is not tf.int32 and dtype is not tf.int64:
+        indices = tf.cast(indices, tf.int64 if dtype.size > 2 else tf.int32)
+    return indices if dtype.is_unsigned or dtype.is_bool else tf.where(indices < 0, indices + extent, indices)
 
 
 def take_along_axis(x, indices, axis=None):
@@ -96,14 +100,11 @@ def unravel_index(indices, shape):
     if None in shape:
         raise ValueError(f"`shape` argument cannot contain `None`. Received: shape={shape}")
     indices = tensor(indices)
-    size = 1
-    for extent in shape:
-        size *= extent
-    indices = _counted_from_start(indices, size)
+    dtype, rest = indices.dtype, _counted_from_start(indices, math.prod(shape))
     places = []
     for extent in reversed(shape):
-        places.append(indices % extent)
-        indices = indices // extent
+        places.append(cast(rest % extent, dtype))
+        rest = rest // extent
     return tuple(reversed(places))
 
 

@@ -23,14 +23,19 @@ def percentile(x, q, axis=None, method="linear", keepdims=False):
 
 def _share(q):
     """Percents as parts of one."""
-    return floating(q) / 100.0
+    return _exact(q) / 100.0
+
+
+def _exact(q):
+    """Quantiles in float64, so that a place among many elements is exact."""
+    return cast(tensor(q), tf.float64) if tf.is_tensor(q) else convert_to_tensor(q, "float64")
 
 
 def quantile(x, q, axis=None, method="linear", keepdims=False):
-    x = floating(x)
+    x, q = floating(x), _exact(q)
     rows, shape = _rows(x, axis, keepdims)
     ordered = tf.sort(rows, -1)
-    result = _between(ordered, _positions(q, x.dtype) * (rows.shape[-1] - 1), method)
+    result = _between(ordered, ravel(q) * (rows.shape[-1] - 1), method)
     undefined = tf.reduce_any(tf.math.is_nan(rows), -1, keepdims=True)
     return _arranged(tf.where(undefined, math.nan, result), q, shape)
 
@@ -44,12 +49,12 @@ def nanpercentile(x, q, axis=None, method="linear", keepdims=False):
 
 
 def nanquantile(x, q, axis=None, method="linear", keepdims=False):
-    x = floating(x)
+    x, q = floating(x), _exact(q)
     rows, shape = _rows(x, axis, keepdims)
     ordered = tf.sort(rows, -1)  # NaN comes last
     count = tf.reduce_sum(tf.cast(tf.logical_not(tf.math.is_nan(rows)), tf.float64), -1, keepdims=True)
-    result = _between(ordered, _positions(q, x.dtype) * tf.maximum(count - 1.0, 0.0), method)
-    return _arranged(result, q, shape)
+    result = _between(ordered, ravel(q) * tf.maximum(count - 1.0, 0.0), method)
+    return _arranged(tf.where(count > 0.0, result, math.nan), q, shape)
 
 
 def _rows(x, axis, keepdims):
@@ -60,12 +65,6 @@ def _rows(x, axis, keepdims):
     rows = tf.transpose(x, [*kept, *axes]) if kept and list(axes) != list(range(len(kept), len(extents))) else x
     rows = tf.reshape(rows, (*[extents[a] for a in kept], math.prod([extents[a] for a in axes])))
     return rows, tuple([1 if a in axes else n for a, n in enumerate(extents) if keepdims or a not in axes])
-
-
-def _positions(q, dtype):
-    """The quantiles as a vector in float64, so that a place among many elements is exact."""
-    q = tensor(q)
-    return ravel(tf.cast(q, tf.float64))
 
 
 def _between(ordered, place, method):
@@ -96,7 +95,7 @@ def _arranged(result, q, shape):
     """The last axis, of quantiles, first, in the shape of `q`."""
     rank = result.ndim
     result = tf.transpose(result, (rank - 1, *range(rank - 1))) if rank > 1 else result
-    return tf.reshape(result, (*np.shape(q), *shape))
+    return tf.reshape(result, (*q.shape, *shape))
 
 
 # Without NaN
@@ -176,7 +175,10 @@ def bincount(x, weights=None, minlength=0, sparse=False):
     if weights is not None:
         weights = tensor(weights)
         dtype = result_type(x.dtype, weights.dtype)
-        weights = cast(weights, dtype)
+        if dtype not in (tf.int32, tf.int64, tf.float32, tf.float64):
+            weights = tf.cast(weights, tf.int32 if dtype.is_integer else tf.float32)
+        else:
+            weights = cast(weights, dtype)
     x = cast(x, tf.int64 if x.dtype.size > 4 else tf.int32)
     return cast(tf.math.bincount(x, weights, minlength=minlength, axis=-1), dtype)
 
