@@ -100,9 +100,16 @@ def test_a_range_up_to_a_constant_tensor_is_compiled():
 def test_branches_without_results_may_assign_different_variables():
     total, count, scale = tf.Variable(1.0), tf.Variable(0), tf.Variable(2.0)
 
+    def grow():
+        count.assign(0)
+        scale.assign(scale * 2.0)
+
+    def wait():
+        count.assign_add(1)
+
     def accept():
         total.assign(total * 3.0)
-        tf.cond(count == 1, lambda: (count.assign(0), scale.assign(scale * 2.0)) and None, lambda: count.assign_add(1) and None)
+        tf.cond(count == 1, grow, wait)
 
     def reject():
         count.assign(0)

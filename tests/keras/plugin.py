@@ -1,7 +1,10 @@
 """A pytest plugin for Keras's own tests on this backend: their marks, and what is left out of them (excluded.txt)."""
 
 import sys
+import types
 from pathlib import Path
+
+import pytest
 
 from keras_gradtape import hook
 
@@ -11,6 +14,11 @@ MARKS = (
     "openvino_backend: about another backend",
     "multi_device: needs several devices",
 )
+
+
+# What the tests import from the conftest.py of Keras's repository, which is not in its wheel.
+conftest = types.ModuleType("conftest")
+conftest.skip_if_backend = lambda backend, reason: pytest.mark.skipif(backend == hook.NAME, reason=reason)
 
 
 def excluded() -> dict[str, str]:
@@ -28,6 +36,7 @@ hook.ARMS["keras.src.trainers.trainer_test"] = "from keras_gradtape.src.trainer 
 
 
 def pytest_configure(config):
+    sys.modules["conftest"] = conftest
     hook.install()
     sys.meta_path.remove(hook.Finder)
     sys.meta_path.insert(0, hook.Finder)  # before pytest's own, which rewrites assertions
@@ -36,6 +45,9 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
+    for module in {item.module for item in items}:
+        if hasattr(module, "CPU_DEVICES"):  # trainer_test's table of devices by backend
+            module.CPU_DEVICES[hook.NAME] = "cpu:0"
     names = tuple(excluded())
     left_out = [item for item in items if _name(item).startswith(names)] if names else []
     if left_out:
