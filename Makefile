@@ -2,7 +2,7 @@
 #
 #   make demo        train a small network on real handwritten digits
 #   make test        the tests                (some of them: make test ARGS="tests/core -k tape")
-#   make test-long   the tests, with many more random programs
+#   make test-long   the tests, with many more random programs, and by optimized code
 #   make test-keras  Keras's own tests on this backend, with TensorFlow beside them (a few minutes of them: make test-keras-sample)
 #   make bench       against JAX, PyTorch and TensorFlow, in environments of their own under .bench/
 #   make lint        style, and `make format` mends it
@@ -41,7 +41,7 @@ test: $(VENV)/ready-test
 	$(PYTEST) $(ARGS)
 
 test-long: $(VENV)/ready-test
-	$(PYTEST) --long $(ARGS)
+	XLA_FLAGS= $(PYTEST) --long $(ARGS)
 
 # Keras's tests import TensorFlow here and there, so they have an environment of their own.
 test-keras:

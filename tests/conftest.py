@@ -7,9 +7,15 @@ from collections import Counter
 os.environ.setdefault("JAX_NUMPY_DTYPE_PROMOTION", "strict")
 # The tests compile thousands of small programs that nobody will need again.
 os.environ.setdefault("GRADTAPE_CACHE_DIR", "")
+# And each once: XLA takes a third of the time without optimizing, fusing loops in MLIR, or splitting a program over threads.
+# `make test-long` sets XLA_FLAGS to nothing, so that optimized code is tested as well.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+    " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
+)
 
 import hypothesis
-import jax
 import pytest
 
 hypothesis.settings.register_profile("short", derandomize=True, deadline=None, max_examples=50)
@@ -36,14 +42,6 @@ def pytest_collection_modifyitems(config, items):
 def fuzz_factor(pytestconfig):
     """How many times its usual number of seeds a fuzzing test draws: 1, or 20 under `make test-long`."""
     return 20 if pytestconfig.getoption("--long") else 1
-
-
-@pytest.fixture
-def quick_compiles():
-    """XLA compiles in two thirds of its time, to slower code: for large programs that run once."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.fixture

@@ -205,13 +205,11 @@ orders = [pytest.param(name, 3, marks=[pytest.mark.long] if name in LONG else []
 orders += [pytest.param(name, 2) for name in sorted(LONG)]
 
 
-@pytest.mark.usefixtures("quick_compiles")
 @pytest.mark.parametrize(("name", "order"), orders)
 def test_derivatives_are_those_of_the_unrolled_form(name, order):
     close(derivatives(tf.function(FORMS[name](tf)), tf.constant(X), order), unrolled_derivatives(FORMS[name](unrolled), X, order))
 
 
-@pytest.mark.usefixtures("quick_compiles")
 @pytest.mark.parametrize("name", FORMS)
 def test_jacobian_goes_through(name):
     x = tf.constant(X)
@@ -221,7 +219,6 @@ def test_jacobian_goes_through(name):
     close([tape.jacobian(y, x)], [jax.jacobian(FORMS[name](unrolled))(jnp.asarray(X))])
 
 
-@pytest.mark.usefixtures("quick_compiles")
 @pytest.mark.parametrize("name", FORMS)
 def test_vectorized_map_over_it(name):
     rows = np.stack([X, 0.5 * X, -X])  # with other branches taken and other numbers of trips

@@ -144,7 +144,6 @@ def compare(seed, every=True):
             )
 
 
-@pytest.mark.usefixtures("quick_compiles")
 @pytest.mark.parametrize("chunk", range(PROGRAMS // CHUNK))
 def test_every_way_to_run_it_and_jax_agree(chunk, fuzz_factor, count):
     for seed in range(chunk * CHUNK * fuzz_factor, (chunk + 1) * CHUNK * fuzz_factor):
