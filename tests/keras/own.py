@@ -25,8 +25,8 @@ def main(arguments: list[str]) -> int:
     options = [a for a in arguments if a not in ("--sample", *parts)]
     if not parts:
         parts = [f"keras.src.{name}" for name in (SAMPLE if "--sample" in arguments else ALL)]
-    command = [sys.executable, "-m", "pytest", "-p", "tests.keras.plugin", "-p", "tests.keras.narrow", "-o", "addopts=", "-o", "filterwarnings="]
-    command += ["--pyargs", *parts, "-q", *options]
+    command = [sys.executable, "-m", "pytest", "-p", "tests.keras.plugin", "-p", "tests.keras.narrow"]
+    command += ["-o", "addopts=", "-o", "filterwarnings=", "--pyargs", *parts, "-q", *options]
     environment = {**os.environ, "KERAS_BACKEND": "gradtape", "PYTHONPATH": str(ROOT)}
     return subprocess.run(command, env=environment, cwd=ROOT).returncode
 
