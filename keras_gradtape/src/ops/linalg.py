@@ -52,8 +52,9 @@ def _lu_factor(x):
 
 def norm(x, ord=None, axis=None, keepdims=False):
     x = convert_to_tensor(x)
-    name = standardize_dtype(x.dtype)
-    x = cast(x, config.floatx() if name == "int64" else dtypes.result_type(name, float))
+    if not (x.dtype.is_floating or x.dtype.is_complex):
+        name = standardize_dtype(x.dtype)
+        x = cast(x, config.floatx() if name == "int64" else dtypes.result_type(name, float))
     rank = x.ndim
     if axis is None:
         if ord is not None and rank not in (1, 2):

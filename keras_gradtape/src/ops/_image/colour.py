@@ -19,7 +19,8 @@ def rgb_to_grayscale(images, data_format=None):
     if images.shape[axis] == 1:
         return images
     dtype = images.dtype
-    images = tf.cast(images, dtypes.result_type(dtype.name, float))
+    if not dtype.is_floating:
+        images = tf.cast(images, dtypes.result_type(dtype.name, float))
     red, green, blue = tf.split(images, 3, axis)
     return tf.cast(0.2989 * red + 0.5870 * green + 0.1140 * blue, dtype)  # Rec. ITU-R BT.601-7, section 2.5.1
 

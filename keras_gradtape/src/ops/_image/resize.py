@@ -112,8 +112,10 @@ def _weights(size, count, scale, translation, kernel, antialias):
 def scale_and_translate(images, output_shape, scale, translation, spatial_dims, method, antialias=True):
     one_of("method", method, _KERNELS)
     images, scale, translation = map(convert_to_tensor, (images, scale, translation))
-    dtype = dtypes.result_type(scale.dtype.name, translation.dtype.name, float)
-    scale, translation = tf.cast(scale, dtype), tf.cast(translation, dtype)
+    dtype = scale.dtype.name
+    if dtype != translation.dtype.name or not scale.dtype.is_floating:
+        dtype = dtypes.result_type(dtype, translation.dtype.name, float)
+        scale, translation = tf.cast(scale, dtype), tf.cast(translation, dtype)
     result = images if images.dtype.is_floating else tf.cast(images, dtype)
     for place, axis in enumerate(spatial_dims):
         weights = _weights(images.shape[axis], output_shape[axis], scale[place], translation[place], _KERNELS[method], antialias)
