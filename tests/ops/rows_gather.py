@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops.gather import _gather_gradient
+from gradtape._src.ops.gather import _gather_gradient, take
 from tests.ops.table import Row, boolean, complexes, distinct, real
 
 Invalid = tf.errors.InvalidArgumentError
@@ -51,6 +51,18 @@ ROWS = (
                 Invalid,
                 "attr 'Tindices' of float is not in the list .*: int16, int32, int64",
             ),
+        ),
+    ),
+    Row(
+        "gather, negative indices",
+        lambda x, i: take(x, tf.convert_to_tensor(i), 0),
+        (real(3, 2), np.int32([2, -1, -3])),
+        lambda x, i: x[i],
+        ops=("IndexFromStart", "GatherV2"),
+        dtypes=("float64", "float32", "int64"),
+        errors=(
+            (lambda: take(X, tf.constant([0, -3]), 0), Invalid, r"indices\[1\] = -3 is not in \[-2, 2\)"),
+            (lambda: take(X, tf.constant(2), 0), Invalid, r"indices = 2 is not in \[-2, 2\)"),
         ),
     ),
     Row(

@@ -6,12 +6,12 @@ from jax import lax
 
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import node_of, static
-from gradtape._src.core.define import check, gradient, op
+from gradtape._src.core.define import check, gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import emit
 from gradtape._src.ops.array import _reshape, host_constant, plain
-from gradtape._src.ops.shapes import spoken
+from gradtape._src.ops.shapes import same, spoken
 
 INDICES = (np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64))
 
@@ -39,13 +39,13 @@ def _gather_aval(params, indices, axis, batch_dims, extent):
     return aval(gathered(params.shape, indices.shape, axis, batch_dims), params.dtype)
 
 
-def outside(indices, axis, batch_dims, extent):
-    """What is wrong with an index that is not in [0, extent), or None."""
-    if not indices.size or (indices.min() >= 0 and indices.max() < extent):
+def outside(indices, axis, batch_dims, extent, least=0):
+    """What is wrong with an index that is not in [least, extent), or None."""
+    if not indices.size or (indices.min() >= least and indices.max() < extent):
         return None
-    place = tuple(np.argwhere((indices < 0) | (indices >= extent))[0])
+    place = tuple(np.argwhere((indices < least) | (indices >= extent))[0])
     name = f"indices[{','.join(map(str, place))}]" if place else "indices"
-    return f"{name} = {indices[place]} is not in [0, {extent}): each index must name one of the {extent} entries"
+    return f"{name} = {indices[place]} is not in [{least}, {extent}): each index must name one of the {extent} entries"
 
 
 def _row_numbers(rank, indices_rank, axis, batch_dims):
@@ -148,3 +148,27 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
     attrs = (axis, batch_dims, shape[axis])
     check(_gather.op, (node, indices), attrs)
     return emit(_gather.op, (node, indices), attrs)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Indices as NumPy counts them
+
+
+def _outside_both_ways(indices, extent):
+    """What is wrong with an index that is not in [-extent, extent), or None."""
+    return outside(indices, 0, 0, extent, -extent)
+
+
+@op("IndexFromStart", infer=same, cheap=True, status=_outside_both_ways, checked="indices")
+def _from_start(indices, *, extent):
+    return jnp.where(indices < 0, indices + jnp.array(extent, indices.dtype), indices)
+
+
+not_differentiable(_from_start, because="an index is an integer")
+
+
+def take(params, indices, axis, batch_dims=0):
+    """`gather` along an `axis` ≥ 0, where a negative index (int32 or int64) counts from the end, as in NumPy and Keras."""
+    params = node_of(params)
+    extent = params.aval.shape[axis]
+    return emit(_gather.op, (params, _from_start(indices, extent=extent).node), (axis, batch_dims, extent))

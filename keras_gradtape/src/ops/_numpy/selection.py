@@ -5,6 +5,7 @@ import math
 from keras.src.backend.common.backend_utils import vectorize_impl
 
 import gradtape as tf
+from gradtape._src.ops.gather import take as gathered
 from keras_gradtape.src.ops._numpy.promotion import (
     canonical,
     cast,
@@ -66,15 +67,13 @@ def take(x, indices, axis=None):
     if axis is None:
         x, axis = ravel(x), 0
     axis = canonical(axis, x.ndim)
-    return tf.gather(x, _counted_from_start(tensor(indices), x.shape[axis]), axis=axis)
+    return gathered(x, _as_indices(tensor(indices)), axis)
 
 
-def _counted_from_start(indices, extent):
-    """Indices, negative ones of which count from the end."""
-    dtype = indices.dtype
-    if dtype is not tf.int32 and dtype is not tf.int64:
-        indices = tf.cast(indices, tf.int64 if dtype.size > 2 else tf.int32)
-    return indices if dtype.is_unsigned or dtype.is_bool else tf.where(indices < 0, indices + extent, indices)
+def _as_indices(x):
+    """Integers in a dtype that indices can have."""
+    dtype = x.dtype
+    return x if dtype is tf.int32 or dtype is tf.int64 else tf.cast(x, tf.int64 if dtype.size > 2 else tf.int32)
 
 
 def take_along_axis(x, indices, axis=None):
@@ -89,18 +88,20 @@ def take_along_axis(x, indices, axis=None):
         raise ValueError(
             f"`x` and `indices` must have one rank. Received: x.shape={tuple(x.shape)}, indices.shape={tuple(indices.shape)}"
         )
-    x, indices = moveaxis(x, axis, -1), moveaxis(_counted_from_start(indices, x.shape[axis]), axis, -1)
+    x, indices = moveaxis(x, axis, -1), moveaxis(_as_indices(indices), axis, -1)
     batch = tf.broadcast_static_shape(x.shape[:-1], indices.shape[:-1])
     x = tf.broadcast_to(x, (*batch, x.shape[-1]))
     indices = tf.broadcast_to(indices, (*batch, indices.shape[-1]))
-    return moveaxis(tf.gather(x, indices, axis=rank - 1, batch_dims=rank - 1), -1, axis)
+    return moveaxis(gathered(x, indices, rank - 1, rank - 1), -1, axis)
 
 
 def unravel_index(indices, shape):
     if None in shape:
         raise ValueError(f"`shape` argument cannot contain `None`. Received: shape={shape}")
     indices = tensor(indices)
-    dtype, rest = indices.dtype, _counted_from_start(indices, math.prod(shape))
+    dtype, rest = indices.dtype, _as_indices(indices)
+    if not dtype.is_unsigned:
+        rest = tf.where(rest < 0, rest + math.prod(shape), rest)
     places = []
     for extent in reversed(shape):
         places.append(cast(rest % extent, dtype))
