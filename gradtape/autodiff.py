@@ -24,7 +24,12 @@ from gradtape._src.derivatives.rerouted import (
     reverse_gradient as reverse_gradient,
     straight_through as straight_through,
 )
+from gradtape._src.derivatives.sparse_jacobian import (
+    Sparsity as Sparsity,
+    jacobian_sparsity as jacobian_sparsity,
+    sparse_jacobian as sparse_jacobian,
+)
 from gradtape._src.explain.diagnosis import Diagnosis as Diagnosis
-from gradtape._src.explain.explain import explain as explain
+from gradtape._src.explain.explain import explain as explain, explain_nan as explain_nan
 
 __getattr__ = _missing(__name__)

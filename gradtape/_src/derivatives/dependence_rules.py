@@ -1,0 +1,323 @@
+"""How JAX's primitives pass dependence on, by families: element by element, moved about, summed up, multiplied.
+
+A dependence is a boolean CSR matrix with a row for each element of a value (in C order) and a column for each element of the
+argument. What is moved about is found by moving the elements' numbers in place of the elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax import lax
+from scipy import sparse
+
+
+class Unknown(Exception):
+    """A value that is needed depends on the argument, or has none."""
+
+
+class Value:
+    """A value of a computation: on what each of its elements depends (None: on nothing), and how to get it if it is known."""
+
+    __slots__ = ("_known", "dependence", "dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, dependence: Any = None, known: Any = None) -> None:
+        self.shape, self.dtype, self.dependence, self._known = tuple(shape), dtype, dependence, known
+
+    def known(self) -> Any:
+        """The value; Unknown where it has none."""
+        if callable(self._known):
+            self._known = self._known()
+        if self._known is None:
+            raise Unknown
+        return self._known
+
+    def row(self, index: int) -> Value:
+        """The part at `index` of the first axis."""
+        shape, size = self.shape[1:], math.prod(self.shape[1:])
+        part = None if self.dependence is None else self.dependence[index * size : (index + 1) * size]
+        return Value(shape, self.dtype, part, None if part is not None else lambda: np.asarray(self.known())[index])
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The numbers of the elements, in their places."""
+        return np.arange(math.prod(self.shape)).reshape(self.shape)
+
+
+def empty(rows: int, columns: int) -> Any:
+    """No dependence."""
+    return sparse.csr_matrix((rows, columns), dtype=bool)
+
+
+def union(parts: Sequence[Any]) -> Any:
+    """The union of dependences of values of one shape; None if there is none."""
+    present = [p for p in parts if p is not None]
+    total = present[0] if present else None
+    for part in present[1:]:
+        total = total + part
+    return total
+
+
+def everything(parts: Sequence[Any], size: int) -> Any:
+    """Each of `size` elements depends on all that any part depends on."""
+    present = [p for p in parts if p is not None]
+    columns = np.unique(np.concatenate([p.indices for p in present]))
+    indices = np.tile(columns, size)
+    starts = np.arange(size + 1) * len(columns)
+    return sparse.csr_matrix((np.ones(len(indices), bool), indices, starts), (size, present[0].shape[1]))
+
+
+def taken(dependence: Any, numbers: np.ndarray) -> Any:
+    """The rows that `numbers` name, −1 for none."""
+    numbers = np.asarray(numbers).reshape(-1)
+    if (numbers < 0).any():
+        dependence = sparse.vstack([dependence, empty(1, dependence.shape[1])], "csr")
+        numbers = np.where(numbers < 0, dependence.shape[0] - 1, numbers)
+    return dependence[numbers]
+
+
+def gathered(dependence: Any, groups: np.ndarray, count: int) -> Any:
+    """`count` unions of rows: row i goes into union `groups[i]`."""
+    groups = np.asarray(groups).reshape(-1)
+    ones = np.ones(len(groups), bool)
+    return sparse.csr_matrix((ones, (groups, np.arange(len(groups)))), (count, len(groups)), dtype=bool) @ dependence
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Element by element
+
+
+def _elementwise(equation: Any, inputs: Sequence[Value]) -> list[Any]:
+    outputs = []
+    for var in equation.outvars:
+        shape = tuple(var.aval.shape)
+        parts = [
+            x.dependence if x.shape == shape else taken(x.dependence, np.broadcast_to(x.numbers, shape))
+            for x in inputs
+            if x.dependence is not None
+        ]
+        outputs.append(union(parts))
+    return outputs
+
+
+ELEMENTWISE = """
+    abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil clamp complex conj
+    convert_element_type copy copy_p cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt igamma igamma_grad_a
+    igammac imag integer_pow is_finite le lgamma log log1p logistic lt max min mul ne neg nextafter not or polygamma pow
+    random_gamma_grad real reduce_precision regularized_incomplete_beta rem round rsqrt select_n shift_left
+    shift_right_arithmetic shift_right_logical sign sin sinh sqrt square stop_gradient sub tan tanh xor zeta
+    optimization_barrier
+""".split()
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Moved about: functions of the elements' numbers
+
+
+def _moved(move: Callable[[dict[str, Any], np.ndarray], np.ndarray]) -> Callable[..., list[Any]]:
+    def rule(equation: Any, inputs: Sequence[Value]) -> list[Any]:
+        x = inputs[0]
+        if x.dependence is None:
+            raise Unknown
+        return [taken(x.dependence, move(equation.params, x.numbers))]
+
+    return rule
+
+
+def _broadcast(params: dict[str, Any], numbers: np.ndarray) -> np.ndarray:
+    shape = [1] * len(params["shape"])
+    for axis, extent in zip(params["broadcast_dimensions"], numbers.shape, strict=True):
+        shape[axis] = extent
+    return np.broadcast_to(numbers.reshape(shape), params["shape"])
+
+
+def _sliced(params: dict[str, Any], numbers: np.ndarray) -> np.ndarray:
+    strides = params["strides"] or [1] * numbers.ndim
+    return numbers[tuple([slice(*w) for w in zip(params["start_indices"], params["limit_indices"], strides, strict=True)])]
+
+
+def _padded(equation: Any, inputs: Sequence[Value]) -> list[Any]:
+    x, filling = inputs
+    if x.dependence is None or filling.dependence is not None:
+        raise Unknown
+    (out,) = equation.outvars
+    numbers = np.full(out.aval.shape, -1)
+    source, target = [], []
+    for (low, _, inner), extent, room in zip(equation.params["padding_config"], x.shape, out.aval.shape, strict=True):
+        places = low + np.arange(extent) * (inner + 1)
+        inside = (places >= 0) & (places < room)
+        source.append(np.flatnonzero(inside))
+        target.append(places[inside])
+    numbers[np.ix_(*target)] = x.numbers[np.ix_(*source)]
+    return [taken(x.dependence, numbers)]
+
+
+def _rearranged(equation: Any, inputs: Sequence[Value]) -> list[Any]:
+    """What only moves elements of all its inputs, whose numbers go on from one to the next."""
+    width = next(x.dependence.shape[1] for x in inputs if x.dependence is not None)
+    parts = [empty(math.prod(x.shape), width) if x.dependence is None else x.dependence for x in inputs]
+    starts = np.cumsum([0, *[p.shape[0] for p in parts]])
+    numbers = equation.primitive.bind(*[x.numbers + s for x, s in zip(inputs, starts, strict=False)], **equation.params)
+    return [taken(sparse.vstack(parts, "csr"), numbers)]
+
+
+def _split(equation: Any, inputs: Sequence[Value]) -> list[Any]:
+    (x,) = inputs
+    ends = np.cumsum(equation.params["sizes"])[:-1]
+    return [taken(x.dependence, part) for part in np.split(x.numbers, ends, equation.params["axis"])]
+
+
+def _indexed(equation: Any, inputs: Sequence[Value]) -> list[Any]:
+    """Gather and dynamic_slice, whose places must be known."""
+    x, *places = inputs
+    if x.dependence is None or any(p.dependence is not None for p in places):
+        raise Unknown
+    params = dict(equation.params)
+    if params.get("mode") == lax.GatherScatterMode.FILL_OR_DROP:
+        params["fill_value"] = -1
+    return [taken(x.dependence, equation.primitive.bind(x.numbers, *[p.known() for p in places], **params))]
+
+
+def _updated(equation: Any, inputs: Sequence[Value]) -> list[Any]:
+    """dynamic_update_slice and scatter: the elements of both, those of the update numbered on from those of the first."""
+    scatter = equation.primitive.name == "scatter"
+    x, update, *places = (inputs[0], inputs[2], inputs[1]) if scatter else inputs
+    if any(p.dependence is not None for p in places):
+        raise Unknown
+    width = next(v.dependence.shape[1] for v in (x, update) if v.dependence is not None)
+    both = [empty(math.prod(v.shape), width) if v.dependence is None else v.dependence for v in (x, update)]
+    numbered = [x.numbers, update.numbers + both[0].shape[0], *[p.known() for p in places]]
+    numbers = equation.primitive.bind(*[numbered[i] for i in ((0, 2, 1) if scatter else range(len(numbered)))], **equation.params)
+    return [taken(sparse.vstack(both, "csr"), numbers)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Summed up
+
+
+def _reduced(equation: Any, inputs: Sequence[Value]) -> list[Any]:
+    axes = equation.params["axes"]
+    x = inputs[0]
+    (out,) = [v.aval for v in equation.outvars]
+    kept = out.shape if out.ndim == len(x.shape) else [1 if a in axes else e for a, e in enumerate(x.shape)]
+    groups = np.broadcast_to(np.arange(out.size).reshape(kept), x.shape)
+    return [gathered(x.dependence, groups, out.size)]
+
+
+def _accumulated(equation: Any, inputs: Sequence[Value]) -> list[Any]:
+    """Element k along the axis depends on all before it, or after it."""
+    (x,) = inputs
+    axis, extent = equation.params["axis"], x.shape[equation.params["axis"]]
+    numbers = np.moveaxis(x.numbers, axis, -1).reshape(-1, extent)
+    before = np.tri(extent, dtype=bool)
+    before = before.T if equation.params["reverse"] else before
+    to, of = np.nonzero(before)
+    rows, columns = numbers[:, to].reshape(-1), numbers[:, of].reshape(-1)
+    size = x.numbers.size
+    return [sparse.csr_matrix((np.ones(len(rows), bool), (rows, columns)), (size, size), dtype=bool) @ x.dependence]
+
+
+def _along(equation: Any, inputs: Sequence[Value]) -> list[Any]:
+    """Sorts: each element depends on its whole line."""
+    axis = equation.params["dimension"]
+    shape = inputs[0].shape
+    lines = np.arange(math.prod(shape) // max(shape[axis], 1)).reshape([1 if a == axis else e for a, e in enumerate(shape)])
+    lines = np.broadcast_to(lines, shape).reshape(-1)
+    total = union([x.dependence for x in inputs])
+    whole = gathered(total, lines, int(lines.max(initial=-1)) + 1)[lines]
+    return [whole for _ in equation.outvars]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Multiplied
+
+
+def _product(equation: Any, inputs: Sequence[Value]) -> list[Any]:
+    """dot_general. A factor that is known counts where it is not zero, if there are no batches."""
+    (contracted, batched) = equation.params["dimension_numbers"]
+    (out,) = [v.aval for v in equation.outvars]
+    sides = []
+    for side, x in enumerate(inputs):
+        batch, summed = list(batched[side]), list(contracted[side])
+        free = [a for a in range(len(x.shape)) if a not in batch and a not in summed]
+        extents = [math.prod([x.shape[a] for a in axes]) for axes in (batch, free, summed)]
+        sides.append((x.numbers.transpose(*batch, *free, *summed).reshape(extents), extents, (batch, free, summed)))
+    result = out.shape and np.arange(out.size).reshape(sides[0][1][0], sides[0][1][1], sides[1][1][1])
+    result = np.zeros((1, 1, 1), int) if not out.shape else result
+    parts = []
+    for side, x in enumerate(inputs):
+        if x.dependence is None:
+            continue
+        numbers, (batches, free, summed), _ = sides[side]
+        other = inputs[1 - side]
+        weights = np.ones((summed, sides[1 - side][1][1]), bool)
+        if batches == 1 and other.dependence is None and x.numbers.size * weights.shape[1] > x.numbers.size:
+            axes = sides[1 - side][2]
+            try:
+                factor = np.asarray(other.known()).transpose(*axes[0], *axes[2], *axes[1]).reshape(weights.shape)
+                weights = factor != 0
+            except Unknown:
+                pass
+        k, j = np.nonzero(weights)
+        places = result if side == 0 else result.transpose(0, 2, 1)
+        to = places[:, :, j].reshape(-1)  # [batch, free, pairs]
+        of = numbers[:, :, k].reshape(-1)
+        one = sparse.csr_matrix((np.ones(len(to), bool), (to, of)), (out.size, x.numbers.size), dtype=bool)
+        parts.append(one @ x.dependence)
+    return [union(parts)]
+
+
+def _convolved(equation: Any, inputs: Sequence[Value]) -> list[Any]:
+    """An output element depends on the window of the image under it; of the filter, if that depends, on all."""
+    image, kernel = inputs
+    params = equation.params
+    (out,) = [v.aval for v in equation.outvars]
+    if image.dependence is None or kernel.dependence is not None or params["batch_group_count"] != 1:
+        raise Unknown
+    spec = params["dimension_numbers"]
+    window = [kernel.shape[a] for a in spec.rhs_spec[2:]]
+    patches = lax.conv_general_dilated_patches(
+        jax.device_put((image.numbers + 1).astype(np.float64)), window, params["window_strides"], params["padding"],
+        params["lhs_dilation"], params["rhs_dilation"], dimension_numbers=spec, precision=lax.Precision.HIGHEST,
+    )  # fmt: skip
+    # [batch, channels · window, *space], of numbers from 1; 0 is padding
+    found = np.rint(np.moveaxis(np.asarray(patches), [*spec.out_spec], range(patches.ndim))).astype(np.int64)
+    batch, _, *space = found.shape
+    groups = params["feature_group_count"]
+    found = found.reshape(batch, groups, -1, *space)
+    results = np.moveaxis(np.arange(out.size).reshape(out.shape), [*spec.out_spec], range(out.ndim))
+    results = results.reshape(batch, groups, -1, *space)
+    to = np.broadcast_to(results[:, :, :, None], (*results.shape[:3], found.shape[2], *space)).reshape(-1)
+    of = np.broadcast_to(found[:, :, None], (*results.shape[:3], found.shape[2], *space)).reshape(-1)
+    inside = of > 0
+    pairs = (np.ones(inside.sum(), bool), (to[inside], of[inside] - 1))
+    return [sparse.csr_matrix(pairs, (out.size, image.numbers.size), dtype=bool) @ image.dependence]
+
+
+RULES: dict[str, Callable[[Any, Sequence[Value]], list[Any]]] = {
+    **dict.fromkeys(ELEMENTWISE, _elementwise),
+    "broadcast_in_dim": _moved(_broadcast),
+    "reshape": _moved(lambda params, numbers: numbers.reshape(-1)),
+    "squeeze": _moved(lambda params, numbers: numbers.reshape(-1)),
+    "expand_dims": _moved(lambda params, numbers: numbers.reshape(-1)),
+    "transpose": _moved(lambda params, numbers: numbers.transpose(params["permutation"])),
+    "rev": _moved(lambda params, numbers: np.flip(numbers, params["dimensions"])),
+    "slice": _moved(_sliced),
+    "pad": _padded,
+    "concatenate": _rearranged,
+    "split": _split,
+    "gather": _indexed,
+    "dynamic_slice": _indexed,
+    "dynamic_update_slice": _updated,
+    "scatter": _updated,
+    "stack": _rearranged,
+    "tile": _rearranged,
+    **dict.fromkeys(["reduce_sum", "reduce_max", "reduce_min", "reduce_prod"], _reduced),
+    **dict.fromkeys(["cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"], _accumulated),
+    "sort": _along,
+    "dot_general": _product,
+    "conv_general_dilated": _convolved,
+}

@@ -1,0 +1,179 @@
+"""Sparse Jacobians: patterns, colours, and the same numbers as the dense ones."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import gradtape as tf
+from gradtape import autodiff
+
+random = np.random.default_rng(0)
+X = tf.constant(random.normal(size=10))
+A = random.normal(size=(10, 10)) * (random.uniform(size=(10, 10)) < 0.2)
+LINE, PLANE = tf.constant(random.normal(size=(3, 1, 2))), tf.constant(random.normal(size=(3, 2, 2, 2)))
+
+
+def square(x):
+    return tf.reshape(x, [2, 5])
+
+
+@tf.function
+def branch(x):
+    return x * 2.0 if tf.reduce_sum(x) > 0.0 else x * x[::-1]
+
+
+@tf.custom_gradient
+def mixed(x):
+    return x * 2.0, lambda dy: dy + tf.reduce_sum(dy)
+
+
+def trips(count):
+    def step(i, y):
+        return i + 1, tf.concat([y[:1], y[1:] * y[:-1]], 0)
+
+    return tf.function(lambda x: tf.while_loop(lambda i, y: i < count, step, (0, x), maximum_iterations=count)[1])
+
+
+@tf.function
+def bounded(x):
+    for _ in tf.range(2):
+        x = tf.concat([x[:1], x[1:] * x[:-1]], 0)
+    return x
+
+
+# function, entries of the pattern, products
+CASES = {
+    "tridiagonal": (lambda x: x[2:] - 2.0 * x[1:-1] ** 2 + x[:-2] ** 2, 24, 3),
+    "diagonal": (lambda x: tf.exp(x) * tf.sin(x), 10, 1),
+    "gather": (lambda x: tf.gather(x, [0, 3, 2]) * tf.concat([x[:1], x[-2:]], 0) + tf.pad(x[:2], [[0, 1]]), 6, 1),
+    "roll": (lambda x: tf.roll(x, 1, 0) * tf.reverse(x, [0]), 18, 2),
+    "strides": (lambda x: x[::3] * tf.transpose(tf.reshape(x[:4], [2, 2]))[0, 1], 8, 2),
+    "matvec": (lambda x: tf.linalg.matvec(A, tf.sin(x)), np.count_nonzero(A), None),
+    "transposed matvec": (lambda x: tf.linalg.matvec(A, x, transpose_a=True), np.count_nonzero(A), None),
+    "matrix from the right": (lambda x: square(x) @ tf.constant(np.eye(5)), 10, 1),
+    "einsum": (lambda x: tf.einsum("ij,jk->ik", square(x), tf.constant(np.eye(5)[:, :3])), 6, 1),
+    "product of both": (lambda x: square(x) @ tf.reshape(x, [5, 2]), 30, None),
+    "sum": (lambda x: tf.reduce_sum(square(x) ** 2, 1), 10, 1),
+    "cumulative": (lambda x: tf.cumsum(square(x), 1, reverse=True), 30, 5),
+    "softmax": (lambda x: tf.nn.softmax(square(x)), 50, 5),
+    "sort": (lambda x: tf.sort(square(x)), 50, 5),
+    "maximum": (lambda x: tf.reduce_max(square(x), 1), 10, 1),
+    "relu": (lambda x: tf.nn.relu(x) + tf.where(x > 0.1, x**2, x), 10, 1),
+    "convolution": (lambda x: tf.nn.conv1d(tf.reshape(x, [1, 10, 1]), LINE, 1, "SAME"), 56, 3),
+    "planes": (lambda x: tf.nn.conv2d(tf.tile(tf.reshape(x, [1, 10, 1, 1]), [1, 1, 3, 2]), PLANE, 2, "SAME"), 56, 3),
+    "stack": (lambda x: tf.stack([x[:5], x[5:] ** 2], 1), 10, 1),
+    "update": (lambda x: tf.tensor_scatter_nd_update(x, [[1]], [x[4]]), 10, 2),
+    "straight through": (lambda x: autodiff.straight_through(tf.round(x) * tf.reduce_sum(x), x[::-1]), 10, 1),
+    "custom gradient": (mixed, 100, 10),
+    "branch": (branch, 20, 2),
+    "while": (trips(2), 27, 3),
+    "scan": (bounded, 27, 3),
+    "through integers": (lambda x: x * tf.cast(tf.cast(tf.reduce_sum(x), tf.int32), tf.float64), 10, 1),
+    "nothing": (lambda x: tf.ones([3], tf.float64), 0, 0),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_as_the_dense_jacobian(name):
+    f, entries, products = CASES[name]
+    dense = autodiff.jacrev(f, X).numpy()
+    found = autodiff.jacobian_sparsity(f, X)
+    assert len(found.rows) == entries
+    assert products is None or found.products <= products
+    for mode in ("forward", "reverse"):
+        pattern = autodiff.jacobian_sparsity(f, X, mode=mode)
+        matrix = autodiff.sparse_jacobian(f, X, pattern)
+        assert isinstance(matrix, scipy.sparse.csr_matrix)
+        np.testing.assert_allclose(matrix.toarray(), dense.reshape(matrix.shape), 1e-9, 1e-12)
+
+
+def stencil(x):
+    left, right = tf.pad(x[:-1], [[1, 0]]), tf.pad(x[1:], [[0, 1]])
+    return left - 2.0 * x + right + tf.exp(x)
+
+
+def test_formats():
+    dense = autodiff.jacrev(stencil, X).numpy()
+    coo = autodiff.sparse_jacobian(stencil, X, format="coo")
+    assert isinstance(coo, scipy.sparse.coo_matrix) and coo.nnz == 28
+    np.testing.assert_allclose(coo.toarray(), dense)
+    np.testing.assert_allclose(autodiff.sparse_jacobian(lambda x: square(stencil(x)), X, format="dense"), dense.reshape(2, 5, 10))
+    np.testing.assert_allclose(tf.sparse.to_dense(autodiff.sparse_jacobian(stencil, X, format="tensor")), dense)
+    np.testing.assert_allclose(autodiff.sparse_jacobian(stencil, X, chunk_size=2).toarray(), dense)
+
+
+def test_a_pattern_used_again_in_a_function_and_differentiated():
+    pattern = autodiff.jacobian_sparsity(stencil, X)
+
+    @tf.function
+    def matrix(x):
+        return autodiff.sparse_jacobian(stencil, x, pattern, "dense")
+
+    np.testing.assert_allclose(matrix(X), autodiff.jacrev(stencil, X), 1e-12)
+    with tf.GradientTape() as tape:
+        tape.watch(X)
+        total = tf.reduce_sum(matrix(X))
+    np.testing.assert_allclose(tape.gradient(total, X), np.exp(X.numpy()), 1e-12)
+
+
+def test_large_and_never_dense():
+    count = 10_000  # dense it would take 800 MB
+    x = tf.constant(np.linspace(0.0, 1.0, count))
+    pattern = autodiff.jacobian_sparsity(stencil, x)
+    assert (pattern.shape, len(pattern.rows), pattern.products) == ((count, count), 3 * count - 2, 3)
+    matrix = autodiff.sparse_jacobian(stencil, x)
+    np.testing.assert_allclose(matrix.diagonal(), np.exp(x.numpy()) - 2.0)
+    assert (matrix.diagonal(1) == 1.0).all() and (matrix.diagonal(-1) == 1.0).all() and matrix.nnz == 3 * count - 2
+
+
+def test_columns_of_one_colour_share_no_row():
+    def rows(x):
+        return tf.linalg.matvec(A, x)
+
+    for mode in ("forward", "reverse"):
+        found = autodiff.jacobian_sparsity(rows, X, mode=mode)
+        across, along = (found.columns, found.rows) if mode == "forward" else (found.rows, found.columns)
+        met = set(zip(found.colours[across].tolist(), along.tolist(), strict=True))
+        assert len(met) == len(found.rows)
+
+
+def test_a_pattern_follows_the_values_of_constants():
+    matrix = tf.Variable(A)
+
+    def f(x):
+        return tf.linalg.matvec(matrix, x)
+
+    first = autodiff.sparse_jacobian(f, X)
+    matrix.assign(np.roll(A, 3, 1))
+    np.testing.assert_allclose(first.toarray(), A)
+    np.testing.assert_allclose(autodiff.sparse_jacobian(f, X).toarray(), np.roll(A, 3, 1))
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda: autodiff.sparse_jacobian(3, X), TypeError, "first argument must be a function, received 3"),
+        (
+            lambda: autodiff.sparse_jacobian(tf.sin, tf.constant(1)),
+            ValueError,
+            "x is int32: a Jacobian is with respect to floating",
+        ),
+        (lambda: autodiff.sparse_jacobian(lambda x: [x], X), ValueError, "f must return one floating or complex tensor"),
+        (lambda: autodiff.sparse_jacobian(tf.sin, X, format="csc"), ValueError, "format must be one of 'csr', .* received 'csc'"),
+        (lambda: autodiff.sparse_jacobian(tf.sin, X, pattern=A), TypeError, "pattern must come from"),
+        (
+            lambda: autodiff.sparse_jacobian(tf.sin, X, autodiff.jacobian_sparsity(tf.sin, X[1:])),
+            ValueError,
+            r"pattern is for a Jacobian of shape \(9, 9\), and this one has shape \(10, 10\)",
+        ),
+        (lambda: autodiff.jacobian_sparsity(tf.sin, X, mode="up"), ValueError, "mode must be 'forward', 'reverse' or None"),
+        (
+            lambda: autodiff.jacobian_sparsity(lambda x: x if float(x[0]) > 0 else -x, X),
+            NotImplementedError,
+            "f cannot be traced: .* Take tf.autodiff.jacrev",
+        ),
+    ],
+)
+def test_bad_calls(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
