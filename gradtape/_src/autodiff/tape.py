@@ -95,7 +95,7 @@ class GradientTape:
         self._active: set[Node] = set()  # nodes of traces that ran, which depend on what is watched
         self._recording = self._used = self._paused = False
         self._entered = False
-        self._record = journal.Taped(self._persistent, self._watch_accessed)
+        self._record = journal.Taped(ref(self), self._persistent, self._watch_accessed)
 
     # -- recording
 
@@ -122,7 +122,7 @@ class GradientTape:
         state.tapes.append(ref(self))
         self._begin(state.trace)
         if self._record.consumed is not None:
-            self._record = journal.Taped(self._persistent, self._watch_accessed)
+            self._record = journal.Taped(ref(self), self._persistent, self._watch_accessed)
         journal.tapes.append(self._record)
 
     def __exit__(self, kind: object, value: Any, traceback: object) -> None:
@@ -297,6 +297,8 @@ class GradientTape:
             self._used = True
             if self._record.consumed is None and journal.calls:
                 self._record.consumed = journal.calls[-1].line
+            if kept_step.wanted:
+                kept_step.tape = self._copy()
             if self._watch_accessed:  # watched_variables() is still answered
                 for segment in self._segments:
                     reads = segment.trace.reads[segment.first_read : segment.reads]
@@ -305,6 +307,15 @@ class GradientTape:
                 segment.trace.tapes = [t for t in segment.trace.tapes if t() is not self]
             self._segments, self._watches = [], []
             self._active = set()
+
+    def _copy(self) -> GradientTape:
+        """A persistent tape with the same record."""
+        copy = GradientTape(True, self._watch_accessed)
+        copy._segments, copy._watches, copy._record = self._segments, self._watches, self._record
+        copy._entered, copy._active = True, self._active
+        for segment in self._segments:
+            segment.trace.tapes.append(ref(copy))
+        return copy
 
     def _targets(self, target: Any, output_gradients: Any) -> tuple[list[Source], list[Tensor | None]]:
         if target is None:
@@ -665,6 +676,16 @@ def _dense(d: Any) -> Any:
 def _one_of(of: Aval) -> EagerTensor:
     """A symbol for one output gradient."""
     return EagerTensor(leaf(of, None))
+
+
+class KeptStep:
+    """What the last tape that was used up had recorded, if that is `wanted` (`gradtape.config.keep_last_step`)."""
+
+    wanted = False
+    tape: GradientTape | None = None
+
+
+kept_step = KeptStep()
 
 
 def missing(tape: GradientTape, target: Any, sources: Sequence[Source], given: Sequence[bool]) -> None:

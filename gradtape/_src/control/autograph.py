@@ -76,16 +76,18 @@ class Transpiler(api.PyToPy):
 
 
 _transpiler = Transpiler()
-_relocated: dict[types.CodeType, types.CodeType] = {}
+_relocated: dict[tuple[types.CodeType, str, int], types.CodeType] = {}
 
 
 def transformed(function: Any) -> Any:
     """`function` (a plain Python function) with the operators of this file in place of its statements."""
     made, _, source_map = _transpiler.transform(function, converter.ProgramContext(options=OPTIONS))
-    code = _relocated.get(made.__code__)
+    file, first = _file_of(function), function.__code__.co_firstlineno
+    key = made.__code__, file, first  # two functions of one text are transformed to code that is equal
+    code = _relocated.get(key)
     if code is None:
-        lines = {at.lineno: origin.loc.lineno for at, origin in source_map.items() if origin.loc.filename == _file_of(function)}
-        code = _relocated[made.__code__] = relocated(made.__code__, lines, _file_of(function), function.__code__.co_firstlineno)
+        lines = {at.lineno: origin.loc.lineno for at, origin in source_map.items() if origin.loc.filename == file}
+        code = _relocated[key] = relocated(made.__code__, lines, file, first)
     made.__code__ = code
     return made
 

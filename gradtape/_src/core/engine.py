@@ -717,13 +717,11 @@ def _stages(program: Program) -> list[tuple[Any, list[int], list[int]]]:
 
 
 def intern(program: Program) -> Program:
-    """The Program that computes the same and was made first, so that it is compiled once; of its lines those remain that agree."""
+    """The Program that computes the same at the same lines and was made first, so that it is compiled once."""
     constants = tuple([(c.shape, c.dtype, c.tobytes()) for c in program.constants])
-    fingerprint = (program.keys, program.parameters, program.outputs, constants)
-    found: Program = programs.find(fingerprint) or programs.keep(fingerprint, program)
-    if found.lines != program.lines:
-        found.lines = tuple([a if a == b else (None, 0) for a, b in zip(found.lines, program.lines, strict=False)])
-    return found
+    lines = tuple([(id(code), offset) for code, offset in program.lines])  # what is kept holds its code, so no id comes twice
+    fingerprint = (program.keys, program.parameters, program.outputs, constants, lines)
+    return programs.find(fingerprint) or programs.keep(fingerprint, program)
 
 
 def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from threading import get_ident
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 from gradtape._src.core.errors import internal
 from gradtape._src.core.program import NUMBER
@@ -76,9 +76,22 @@ class Taped:
     the tape up, `forgotten` the line of its `reset()`; `earlier` is what it recorded before one.
     """
 
-    __slots__ = ("automatic", "consumed", "earlier", "forgotten", "number", "paused", "persistent", "segments", "thread", "watches")
+    __slots__ = (
+        "automatic",
+        "consumed",
+        "earlier",
+        "forgotten",
+        "number",
+        "paused",
+        "persistent",
+        "segments",
+        "tape",
+        "thread",
+        "watches",
+    )
 
-    def __init__(self, persistent: bool, automatic: bool) -> None:
+    def __init__(self, tape: ref[Any], persistent: bool, automatic: bool) -> None:
+        self.tape = tape  # weakly: what is alive can be run again
         self.number, self.thread = next(serial), get_ident()
         self.persistent, self.automatic = persistent, automatic
         self.segments: list[tuple[int, int, int]] = []
@@ -90,7 +103,7 @@ class Taped:
 
     def next(self) -> Taped:
         """What the same tape records after a `reset()`."""
-        following = Taped(self.persistent, self.automatic)
+        following = Taped(self.tape, self.persistent, self.automatic)
         following.earlier, self.earlier = self, None
         tapes.append(following)
         return following

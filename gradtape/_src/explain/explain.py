@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from gradtape._src.autodiff.custom import CUSTOM
-from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.autodiff.tape import GradientTape, kept_step
+from gradtape._src.control.branch import CASE, IF
 from gradtape._src.core import journal, nest
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -20,19 +24,28 @@ from gradtape._src.explain import source as text
 from gradtape._src.explain.apart import apart, exit_of
 from gradtape._src.explain.breaks import Break, Source, View
 from gradtape._src.explain.diagnosis import Diagnosis
-from gradtape._src.explain.history import History, Name
+from gradtape._src.explain.history import History, Name, Step
+from gradtape._src.explain.nonfinite import origin
+from gradtape._src.explain.probe import Probe, own_trace
 from gradtape._src.explain.words import Words
+from gradtape._src.explain.zeros import flat_places
 
 CONNECTED = Diagnosis("connected", cause="There is a gradient.")
+NO_VALUES = dataclasses.replace(
+    CONNECTED,
+    mend="To be told whether it is zero, NaN or infinite, and why, make the tape persistent, or call "
+    "gradtape.config.keep_last_step(True) before the step.",
+)
 
 
 @public
 def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
-    """Why the gradient of `target` with respect to each of `sources` is None: a nest of `Diagnosis` like `sources`.
+    """Why the gradient of `target` with respect to each of `sources` is None or zero: a nest of `Diagnosis` like `sources`.
 
-    Answers after the fact, from what the library remembers of the last programs that ran; nothing is run again. Without
-    `tape` the answer is about the latest gradient call that had these sources. TypeError for a source that is neither a
-    tensor nor a variable.
+    None is explained after the fact, from what the library remembers of the last programs that ran; nothing is run again.
+    Zeros need values: the recorded program is run again, if the tape is persistent or `gradtape.config.keep_last_step(True)`
+    in force. Without `tape` the answer is about the latest gradient call that had these sources. TypeError for a source that
+    is neither a tensor nor a variable.
 
     >>> x = tf.constant(3.0)
     >>> with tf.GradientTape() as tape:
@@ -42,18 +55,70 @@ def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
     >>> tf.autodiff.explain(y, x).code
     'not_watched'
     """
+    sources, spec = nest.flatten_with_spec(sources)
+    flat = _checked(sources)
+    question = Question(target, tape, _user_frame())
+    answers = [question.about(s) for s in flat]
+    connected = [i for i, answer in enumerate(answers) if answer.connected]
+    if connected:
+        for i, answer in zip(connected, question.about_zeros([flat[i] for i in connected]), strict=True):
+            answers[i] = answer
+    return nest.unflatten(spec, answers)
+
+
+@public
+def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
+    """Where the NaN or infinity in the gradient of `target` with respect to each of `sources` comes from.
+
+    A nest of `Diagnosis` like `sources`: "nan_origin" or "inf_origin" at the op whose value really reaches the gradient, in
+    the forward or the backward pass; "connected" where the gradient is finite. What is masked away is not blamed. The
+    recorded program is run again, so the tape has to be persistent, or `gradtape.config.keep_last_step(True)` in force:
+    RuntimeError if neither is so.
+
+    >>> x, z = tf.Variable([0.0, 1.0]), tf.Variable([0.0, 0.0])
+    >>> with tf.GradientTape(persistent=True) as tape:
+    ...     m = x > 0
+    ...     y = tf.reduce_sum(tf.where(m, tf.math.log(tf.where(m, x, 0.0)), 0.0)) + tf.norm(z)
+    >>> [d.code for d in tf.autodiff.explain_nan(y, [x, z])]
+    ['connected', 'nan_origin']
+    """
+    flat, spec = nest.flatten_with_spec(sources)
+    question = Question(target, tape, _user_frame())
+    found = question.about_nan(_checked(flat))
+    if found is None:
+        raise RuntimeError(
+            "explain_nan runs the recorded program again, and no record is left. Make the tape persistent, "
+            "tf.GradientTape(persistent=True), or call gradtape.config.keep_last_step(True) before the step."
+        )
+    return nest.unflatten(spec, found)
+
+
+@public
+def keep_last_step(keep: bool = True) -> None:
+    """Keep the record of the last tape that was used up, so that zeros and NaN can be explained afterwards.
+
+    It holds on to the values of that one step. False lets go of it.
+    """
+    kept_step.wanted = bool(keep)
+    if not keep:
+        kept_step.tape = None
+
+
+def _user_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and internal[frame.f_code.co_filename]:
         frame = frame.f_back
-    flat, spec = nest.flatten_with_spec(sources)
-    for s in flat:
+    return frame
+
+
+def _checked(sources: Sequence[Any]) -> Sequence[Any]:
+    for s in sources:
         if not isinstance(s, (Tensor, Variable, IndexedSlices)):
             raise TypeError(
                 f"The source {s!r} of type {type(s).__name__} is no tensor or variable, so nothing was recorded of it. Pass the "
                 "Variable, or the tensor that was watched."
             )
-    question = Question(target, tape, frame)
-    return nest.unflatten(spec, [question.about(s) for s in flat])
+    return [s.values if isinstance(s, IndexedSlices) else s for s in sources]
 
 
 class Question:
@@ -81,8 +146,6 @@ class Question:
 
     def about(self, source: Any) -> Diagnosis:
         """The Diagnosis of one source."""
-        if isinstance(source, IndexedSlices):
-            source = source.values
         call = self._call(source)
         self._said_none = False
         known = self._by_call(source, call)
@@ -90,16 +153,70 @@ class Question:
             return known
         view = View(self._history, self._taped(call), journal.calls)
         found = self._source(source, view)
-        called = text.name_of(source, self._frame) or (source.name if isinstance(source, Variable) else "the source")
-        words = Words(called, self._called, self._tape_name)
-        breaks = self._breaks(view, found, self._spoken_names(source, called))
+        words = self._words(source)
+        breaks = self._breaks(view, found, self._spoken_names(source, words.source))
         if not breaks:
             if view.tape is not None and view.tape.consumed is not None and not view.tape.persistent:
                 breaks = [Break("tape_used", view.tape.consumed)]
             else:
                 return CONNECTED
-        also = tuple([words.diagnosis(b) for b in breaks[1:]])
-        return words.diagnosis(breaks[0], also)
+        return words.diagnoses(breaks)
+
+    def _words(self, source: Any) -> Words:
+        called = text.name_of(source, self._frame) or (source.name if isinstance(source, Variable) else "the source")
+        return Words(called, self._called, self._tape_name)
+
+    # -- with values
+
+    def about_zeros(self, sources: Sequence[Any]) -> list[Diagnosis]:
+        """What is to be said of sources that have a gradient: "connected", or why it is zero."""
+        tape = self._recorded(sources)
+        if tape is None:
+            return [NO_VALUES] * len(sources)
+        with own_trace():
+            probe = Probe(tape, sources)
+            probe.backward(self._targets)
+            return [self._about_zero(probe, i, source) for i, source in enumerate(sources)]
+
+    def _about_zero(self, probe: Probe, i: int, source: Any) -> Diagnosis:
+        gradient = probe.gradient(i)
+        if gradient is not None and (not gradient.size or np.any(gradient)):
+            return CONNECTED
+        if gradient is not None:
+            return self._words(source).diagnoses(flat_places(probe, i))
+        view = View(self._history, self._taped(self._call(source)), journal.calls)
+        way = view.way(self._source(source, view), self._names)
+        if not way:
+            return CONNECTED
+        breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
+        return self._words(source).diagnoses(_merged(breaks) or [_untaken(self._history, way)])
+
+    def about_nan(self, sources: Sequence[Any]) -> list[Diagnosis] | None:
+        """Where the NaN or infinity in each gradient comes from; None without a record to run again."""
+        tape = self._recorded(sources)
+        if tape is None:
+            return None
+        with own_trace():
+            probe = Probe(tape, sources)
+            probe.backward(self._targets)
+            answers = []
+            for i, source in enumerate(sources):
+                gradient = probe.gradient(i)
+                finite = gradient is None or bool(np.isfinite(gradient).all())
+                answers.append(CONNECTED if finite else self._words(source).diagnoses([origin(probe, i)]))
+            return answers
+
+    def _recorded(self, sources: Sequence[Any]) -> GradientTape | None:
+        """The tape that can be run again: the one given, or that of the latest gradient call, or the kept step."""
+        call = self._call(sources[0])
+        taped = self._taped(call)
+        tapes = [self._tape, None if taped is None else taped.tape(), kept_step.tape]
+        for tape in tapes:
+            if tape is not None and tape._segments and (taped is None or tape._record is taped):
+                return tape
+        return None
+
+    # -- which call, which tape
 
     def _call(self, source: Any) -> Asked | None:
         """The latest gradient call that had this source (and, if a tape was given, was that tape's)."""
@@ -177,6 +294,16 @@ def _merged(breaks: Sequence[Break]) -> list[Break]:
         if not any(b.code == m.code and (b.line == m.line or text.same_line(b.line, m.line)) for m in merged):
             merged.append(b)
     return merged
+
+
+def _untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Break:
+    """The branch of a function in which the source is used, and which did not run."""
+    for _, step in way:
+        for length in range(len(step.name) - 1, 1, -1):
+            around = history.steps.get(step.name[:length])
+            if around is not None and around.op in (IF, CASE):
+                return Break("branch_not_taken", around.line, around.how, around)
+    return Break("unknown", text.NO_LINE)
 
 
 def _node(value: Any) -> Node:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import Break
@@ -45,6 +45,10 @@ class Words:
         return Diagnosis(
             broken.code, text.file(broken.line), text.number(broken.line), broken.op, _sentence(cause), _sentence(mend), also
         )
+
+    def diagnoses(self, breaks: Sequence[Break]) -> Diagnosis:
+        """The Diagnosis of the first of several breaks on one way, with the others under `also`."""
+        return self.diagnosis(breaks[0], tuple([self.diagnosis(b) for b in breaks[1:]]))
 
 
 def _sentence(words: str) -> str:
@@ -228,6 +232,114 @@ def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
     )
 
 
+# -- zeros
+
+
+def _share(b: Break) -> str:
+    return f"{100 * b.detail.get('fraction', 1.0):.0f} %"
+
+
+def _dead_relu(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"{_share(b)} of the units of {b.op} in {_written(b)} are inactive, and with them all that the target uses",
+        "use tf.nn.leaky_relu, a smaller rate, or another initialization",
+    )
+
+
+def _saturated(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"{b.op} in {_written(b)} is saturated: it is flat where its input is",
+        "scale its input down, or give the loss the logits (tf.nn.…_cross_entropy_with_logits)",
+    )
+
+
+def _where_side(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"the condition of {_written(b)} takes the other side in {_share(b)} of the elements, and in all that the target uses",
+        "check the condition; what is not taken has the gradient 0",
+    )
+
+
+def _clipped(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"{_written(b)} clips {_share(b)} of the elements to its bound, where it is flat",
+        "widen the bounds, or pass the gradient straight through: `x + tf.stop_gradient(tf.clip_by_value(x, low, high) - x)`",
+    )
+
+
+def _piecewise_constant(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"{b.op} in {_written(b)} is piecewise constant: its derivative is 0 wherever it exists",
+        "pass the gradient straight through: `x + tf.stop_gradient(step(x) - x)`, or use tf.tanh for a sign",
+    )
+
+
+def _masked_out(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"the mask in {_written(b)} is 0 in {_share(b)} of its elements, and wherever {w.source} counts",
+        "check the mask: it leaves nothing of this source",
+    )
+
+
+def _zero_factor(w: Words, b: Break) -> tuple[str, str]:
+    return f"{_written(b)} multiplies by a factor that is 0", "check that factor: a weight, a rate or an input of zeros"
+
+
+def _dropped_out(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"dropout in {_written(b)} dropped {_share(b)} of the elements, and all that {w.source} reaches",
+        "lower the rate, or ask again: other elements are dropped the next time",
+    )
+
+
+def _underflow(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"in {_written(b)} a value of about {b.detail['magnitude']:.1e} underflows to 0 in {b.detail['dtype']}",
+        "compute this in tf.float32, or scale the loss up and the gradient down (loss scaling)",
+    )
+
+
+def _not_selected(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"{b.op} in {_written(b)} takes other elements than those of {w.source}",
+        "use what the target takes, or leave the source out",
+    )
+
+
+def _stationary(w: Words, b: Break) -> tuple[str, str]:
+    return f"the derivative of {b.op} in {_written(b)} is 0 at this value", "start from another value"
+
+
+def _cancelled(w: Words, b: Break) -> tuple[str, str]:
+    return (
+        f"what comes from {_written(b)} and from other ways to {w.source} adds up to 0",
+        "check the signs of the parts of the loss",
+    )
+
+
+# -- NaN and infinity
+
+AT_THE_EDGE = {
+    "Sqrt": "add a small number before the root: `tf.sqrt(x + 1e-12)`",
+    "EuclideanNorm": "add a small number before the root: `tf.sqrt(tf.reduce_sum(x * x) + 1e-12)`",
+    "Rsqrt": "add a small number: `tf.math.rsqrt(x + 1e-12)`",
+    "Log": "keep the argument away from 0: `tf.math.log(tf.maximum(x, 1e-12))`",
+    "RealDiv": "keep the denominator away from 0, or use tf.math.divide_no_nan",
+    "Pow": "keep the base away from 0",
+    "Exp": "bound the exponent, or use tf.reduce_logsumexp or tf.nn.log_softmax",
+}
+
+
+def _nonfinite(w: Words, b: Break) -> tuple[str, str]:
+    what = "NaN" if b.code == "nan_origin" else "infinity"
+    if b.line[0] is None and b.op is None:
+        return f"the gradient of {w.source} holds a {what}", "look at the values that go into the target"
+    mend = AT_THE_EDGE.get(b.op or "", "keep its input where the function and its derivative are finite")
+    if b.detail.get("forward"):
+        return f"{b.op} in {_written(b)} gives a value that is not finite, and it reaches the gradient of {w.source}", mend
+    return f"the derivative of {b.op} in {_written(b)} is not finite at this value, and it reaches {w.source}", mend
+
+
 def _unknown(w: Words, b: Break) -> tuple[str, str]:
     return (
         f"the tape gave None for {w.source}, and what is remembered of it does not show why",
@@ -255,4 +367,18 @@ SENTENCES: dict[str, Callable[[Words, Break], tuple[str, str]]] = {
     "other_thread": _other_thread,
     "wrong_object": _wrong_object,
     "unknown": _unknown,
+    "dead_relu": _dead_relu,
+    "saturated": _saturated,
+    "where_side": _where_side,
+    "clipped": _clipped,
+    "piecewise_constant": _piecewise_constant,
+    "masked_out": _masked_out,
+    "zero_factor": _zero_factor,
+    "dropped_out": _dropped_out,
+    "underflow": _underflow,
+    "not_selected": _not_selected,
+    "stationary": _stationary,
+    "cancelled": _cancelled,
+    "nan_origin": _nonfinite,
+    "inf_origin": _nonfinite,
 }

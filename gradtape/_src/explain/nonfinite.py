@@ -1,0 +1,94 @@
+"""Where a NaN or an infinity in a gradient comes from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.autodiff.backward import Entry
+from gradtape._src.core import engine
+from gradtape._src.core.program import ELEMENT, Node, leaf
+from gradtape._src.explain.breaks import Break
+from gradtape._src.explain.probe import Probe, array, like, value
+
+
+def origin(probe: Probe, source: int) -> Break:
+    """The op whose NaN or infinity really reaches the gradient of a source, which is not finite.
+
+    Walks from the gradient towards the target, each time to a contribution that is not finite. At the entry whose cotangent
+    is finite, or makes no difference when what is not finite in it is taken out, the backward pass made it: from finite
+    values, or from values of the forward pass that were not finite, which are followed back likewise.
+    """
+    nodes = [n for n in probe.sources[source] if n in probe.total and _bad(array(probe.total[n])).any()]
+    code = "nan_origin" if any(np.isnan(array(probe.total[n])).any() for n in nodes) else "inf_origin"
+    node = nodes[0]
+    seen: set[Node] = set()
+    while True:
+        seen.add(node)
+        step = _guilty(probe, node)
+        if step is None:
+            return Break(code, (None, 0))
+        entry, upstream = step
+        if not upstream or entry.node in seen:
+            break
+        node = entry.node
+    forward = _from_values(probe, entry)
+    if forward is not None:
+        return Break(code, (forward.node.code, forward.node.offset), forward.node.op.type, None, forward=True)
+    return Break(code, (entry.node.code, entry.node.offset), entry.node.op.type, None, forward=False)
+
+
+def _guilty(probe: Probe, node: Node) -> tuple[Entry, bool] | None:
+    """`(entry, whether the cotangent of its result is to blame)` for a node whose cotangent is not finite."""
+    for entry in probe.leads_on(node):
+        given = probe.total[entry.node]
+        result = probe.contribution(entry, node, given)
+        if result is None or not _bad(array(result)).any():
+            continue
+        if not _bad(array(given)).any():
+            return entry, False
+        if entry.node.op is ELEMENT:
+            return entry, True
+        cleaned = probe.contribution(entry, node, like(given, lambda a: np.where(np.isfinite(a), a, 0)))
+        reaches = cleaned is None or bool((_bad(array(result)) & ~_bad(array(cleaned))).any())
+        return entry, reaches
+    return None
+
+
+def _bad(values: np.ndarray) -> np.ndarray:
+    return ~np.isfinite(values)
+
+
+def _bad_value(node: Node) -> bool:
+    if type(node.aval) is tuple or not node.aval.inexact:
+        return False
+    return bool(_bad(np.asarray(value(node), np.complex128 if node.aval.dtype.kind == "c" else np.float64)).any())
+
+
+def _from_values(probe: Probe, entry: Entry) -> Entry | None:
+    """The first op of the forward pass whose value is not finite and reaches what the entry's gradient reads; else None."""
+    current = next((n for n in [*entry.inputs, entry.node] if _bad_value(n)), None)
+    if current is None:
+        return None
+    maker = probe.maker.get(current)
+    while maker is not None:
+        passing = next((i for i in maker.inputs if _bad_value(i) and _matters(maker, i)), None)
+        if passing is None or probe.maker.get(passing) is None:
+            break
+        maker = probe.maker[passing]
+    return maker
+
+
+def _matters(entry: Entry, node: Node) -> bool:
+    """Whether what is not finite in an input is why the result is not finite: a `where` may mask it."""
+    if type(entry.node.aval) is tuple:
+        return True
+    before = value(node)
+    cleaned = leaf(node.aval, np.where(np.isfinite(before), before, np.ones((), before.dtype)))
+    inputs = tuple([cleaned if i is node else i for i in entry.inputs])
+    try:
+        again: Any = engine.record(entry.node.op, inputs, entry.node.attrs)
+    except Exception:  # an op that ran by itself
+        return True
+    return bool((_bad(value(entry.node)) & ~_bad(value(again))).any())

@@ -1,0 +1,281 @@
+"""A tape's record, run again with every value and every cotangent at hand; calls, branches and loops are opened."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, apply_rule, reverse
+from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.control.bounded_scan import SCAN, WHILE
+from gradtape._src.control.branch import CASE, IF
+from gradtape._src.core import engine, journal
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, RAN, Key, Node, Program, Trace, leaf
+from gradtape._src.core.tensor import EagerTensor, to_numpy
+from gradtape._src.core.variable import Variable
+from gradtape._src.ops.array import ones
+from gradtape._src.ops.gradients import unbroadcast
+from gradtape._src.ops.joining import stack
+
+LARGEST = 20_000  # a loop that would become more ops than this stays closed
+OPENED = {CALL, FUNCTION, IF, CASE, SCAN, WHILE}
+Line = tuple[Any, int]
+
+
+@contextlib.contextmanager
+def own_trace() -> Iterator[None]:
+    """Record where no tape sees it, and the journal keeps nothing of it."""
+    state = engine.local
+    trace, tapes, anchor = state.trace, state.tapes, state.anchor
+    ring = list(journal.ring)
+    state.trace, state.tapes, state.anchor = Trace(engine.UNBOUNDED), [], None
+    try:
+        yield
+    finally:
+        state.trace, state.tapes, state.anchor = trace, tapes, anchor
+        journal.ring.clear()
+        journal.ring.extend(ring)
+
+
+class Probe:
+    """A tape's record again: `entries`, the nodes of each source, and after `backward` the cotangents in `total`.
+
+    To be made and used inside of `own_trace`.
+    """
+
+    def __init__(self, tape: GradientTape, sources: Sequence[Any]) -> None:
+        self.entries: list[Entry] = []
+        self.maker: dict[Node, Entry] = {}
+        self._now: dict[Node, Any] = {}  # a recorded node → what stands for it here; a list for one with several outputs
+        recorded, offsets = tape._entries()
+        places = []
+        for entry in recorded:
+            places.append(len(self.entries))
+            self._again(entry)
+        places.append(len(self.entries))
+        reads = tape._reads()
+        starts = {self._at(node): places[min(at, len(places) - 1)] for node, at in tape._starts(offsets, reads).items()}
+        self.position = {entry.node: k for k, entry in enumerate(self.entries)}
+        on_tape = active_nodes(self.entries, starts)
+        found = tape._sources(sources, reads)
+        self.sources = [[n for n in map(self._at, nodes) if n in on_tape] for nodes in found]
+        self.active = active_nodes(self.entries, {n: on_tape[n] for nodes in self.sources for n in nodes})
+        self.users: dict[Node, list[Entry]] = {}
+        for entry in self.entries:
+            for node in dict.fromkeys(entry.inputs):
+                self.users.setdefault(node, []).append(entry)
+        self.total: dict[Node, Any] = {}
+        self._elements: dict[Node, dict[int, Node]] = {}
+        for entry in self.entries:
+            if entry.node.op is ELEMENT:
+                self._elements.setdefault(entry.inputs[0], {})[entry.node.attrs[0]] = entry.node
+
+    # -- forward
+
+    def _at(self, node: Node) -> Node:
+        found = self._now.get(node, node)
+        return node if type(found) is list else found
+
+    def _again(self, entry: Entry) -> None:
+        node = entry.node
+        inputs = [self._now.get(i, i) for i in entry.inputs]
+        line = node.code, node.offset
+        if node.op is ELEMENT and type(inputs[0]) is list:
+            self._now[node] = inputs[0][node.attrs[0]]
+            return
+        given = tuple([i if type(i) is Node else EagerTensor(i[0]).node for i in inputs])
+        if node.key[0] is RAN:
+            again = Node(node.key, given, node.aval, None, -1, *line)
+            again.value = engine.value(node)
+            self._enter(Entry(again, given, entry.rule))
+            self._now[node] = again
+        elif node.op is ELEMENT and given[0].key[0] is RAN:
+            part = Node(node.key, given, node.aval, None, -1, *line)
+            part.value = given[0].value[node.attrs[0]]
+            self._enter(Entry(part, given))
+            self._now[node] = part
+        elif entry.rule is None and node.op in OPENED:
+            self._now[node] = self._open(node.key, given, line)
+        else:
+            again = engine.record(node.op, given, node.attrs)
+            again.code, again.offset = line
+            self._enter(Entry(again, given, entry.rule))
+            self._now[node] = again
+
+    def _enter(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        self.maker[entry.node] = entry
+
+    def _open(self, key: Key, inputs: Sequence[Node], line: Line) -> Any:
+        """Run one op here; of one that runs Programs the list of the nodes of its results."""
+        op, attrs = key[0], key[1]
+        if op is CALL or op is FUNCTION:
+            return self._inside(attrs[0], inputs, line)
+        if op is IF:
+            return self._inside(attrs[0] if _scalar(inputs[0]) else attrs[1], inputs[1:], line)
+        if op is CASE:
+            index, count = int(_scalar(inputs[0])), len(attrs[0])
+            return self._inside(attrs[0][index if 0 <= index < count else count - 1], inputs[1:], line)
+        if op is SCAN and (results := self._scan(attrs, inputs, line)) is not None:
+            return results
+        if op is WHILE and (results := self._while(attrs, inputs, line)) is not None:
+            return results
+        node = engine.record(op, tuple(inputs), attrs)
+        node.code, node.offset = line
+        self._enter(Entry(node, tuple(inputs)))
+        return node
+
+    def _inside(self, program: Program, inputs: Sequence[Node], line: Line) -> list[Node]:
+        leaves = [*inputs, *[engine.constant(c) for c in program.constants]]
+        values: list[Any] = []
+        lines = program.lines or ((None, 0),) * len(program.keys)
+        for key, where in zip(program.keys, lines, strict=True):
+            op, attrs, *references = key
+            given = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
+            if op is ELEMENT and type(given[0]) is list:
+                values.append(given[0][attrs[0]])
+            elif op.effect:
+                values.append(leaf(op.result(tuple([g.aval for g in given]), attrs), None))
+            else:
+                values.append(self._open(key, given, where if where[0] is not None else line))
+        return [values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]
+
+    def _scan(self, attrs: Any, inputs: Sequence[Node], line: Line) -> list[Node] | None:
+        body, consts, carry, length, backwards, dynamic, _ = attrs
+        n, *rest = inputs
+        fixed, carried, xs = rest[:consts], rest[consts : consts + carry], rest[consts + carry :]
+        trips = int(_scalar(n)) if dynamic else length
+        if not trips or trips * body.size > LARGEST or trips != length:
+            return None
+        rows: list[list[Node]] = []
+        for trip in range(trips):
+            at = trips - 1 - trip if backwards else trip
+            parts = [self._row(x, at) for x in xs]
+            results = self._inside(body, [*fixed, *carried, *parts], line)
+            carried = results[:carry]
+            rows.append(results[carry:])
+        ordered = rows[::-1] if backwards else rows
+        stacked = [self._stacked(parts) for parts in zip(*ordered, strict=True)]
+        return [*carried, *stacked]
+
+    def _while(self, attrs: Any, inputs: Sequence[Node], line: Line) -> list[Node] | None:
+        cond, body, consts, carry, _, limit = attrs
+        fixed, carried = list(inputs[:consts]), list(inputs[consts:])
+        most = min(limit if limit is not None else LARGEST, LARGEST // max(body.size, 1))
+        entries = len(self.entries)
+        for _ in range(most + 1):
+            (holds,) = engine.inline(cond, [*fixed, *carried])
+            if not _scalar(holds):
+                unknown = [leaf(a, None) for a in WHILE.result(tuple([i.aval for i in inputs]), attrs)[carry:]]
+                return [*carried, *unknown]
+            carried = self._inside(body, [*fixed, *carried], line)
+        if limit is not None and most == limit:
+            return [*carried, *[leaf(a, None) for a in WHILE.result(tuple([i.aval for i in inputs]), attrs)[carry:]]]
+        del self.entries[entries:]
+        return None
+
+    def _stacked(self, parts: Sequence[Node]) -> Node:
+        return self._recorded(lambda: stack([EagerTensor(p) for p in parts]))
+
+    def _row(self, node: Node, at: int) -> Node:
+        return self._recorded(lambda: EagerTensor(node)[at])
+
+    def _recorded(self, make: Callable[[], Any]) -> Node:
+        """Record ops with the library's own functions, and enter them."""
+        first = len(engine.local.trace.nodes)
+        trace = engine.local.trace
+        result: Node = make().node
+        for node in engine.local.trace.nodes[first if engine.local.trace is trace else 0 :]:
+            self._enter(Entry(node, node.inputs))
+        return result
+
+    # -- backward
+
+    def backward(self, targets: Sequence[Any]) -> None:
+        """Compute the cotangents of all that the targets depend on and that depends on the sources."""
+        cotangents: dict[Node, Any] = {}
+        for target in targets:
+            node = self._at(target.held() if isinstance(target, Variable) else target.node)
+            if node in self.active:
+                d = ones(node.aval.shape, node.aval.type)
+                cotangents[node] = cotangents[node] + d if node in cotangents else d
+        self.targets = list(cotangents)
+        self.total = reverse(self.entries, self.active, cotangents) if cotangents else {}
+        self._held = [EagerTensor(entry.node) for entry in self.entries if type(entry.node.aval) is not tuple]
+        engine.flush()
+
+    def contribution(self, entry: Entry, node: Node, cotangent: Any) -> Any:
+        """What a cotangent of an entry's result gives for one of its inputs: a Tensor, Parts, IndexedSlices or None."""
+        if entry.node.op is ELEMENT:
+            parts = Parts()
+            parts[entry.node.attrs[0]] = [cotangent]
+            return parts
+        needed = tuple([i is node for i in entry.inputs])
+        found = None
+        for source, result in zip(entry.inputs, apply_rule(entry, needed, cotangent, self._elements), strict=True):
+            if source is node and result is not None:
+                if entry.node.op.broadcasting:
+                    result = unbroadcast(result, source.aval.shape)
+                found = result if found is None else _dense(found) + _dense(result)
+        return found
+
+    def leads_on(self, node: Node) -> list[Entry]:
+        """The entries that use a node on a way to a target."""
+        return [
+            entry
+            for entry in self.users.get(node, ())
+            if entry.node in self.total and self.active.get(node, 1 << 62) <= self.position[entry.node]
+        ]
+
+    def gradient(self, source: int) -> Any:
+        """The gradient of a source as a NumPy array, or None."""
+        found = [array(self.total[n]) for n in self.sources[source] if n in self.total]
+        return sum(found[1:], found[0]) if found else None
+
+
+def value(node: Node) -> np.ndarray:
+    """The value of a node that was recorded here."""
+    return to_numpy(node)
+
+
+def _scalar(node: Node) -> Any:
+    return np.asarray(engine.value(node)).reshape(-1)[0]
+
+
+def _dense(cotangent: Any) -> Any:
+    return cotangent.to_dense() if isinstance(cotangent, IndexedSlices) else cotangent
+
+
+def array(cotangent: Any) -> np.ndarray:
+    """A cotangent as one NumPy array; of several parts all of them in a row."""
+    if isinstance(cotangent, Parts):
+        parts = [array(c).ravel() for contributions in cotangent.values() for c in contributions]
+        return np.concatenate(parts) if parts else np.zeros(0)
+    result = to_numpy(_dense(cotangent).node)
+    return result if result.dtype.kind in "fc" else result.astype(np.float64)
+
+
+def like(cotangent: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """A cotangent of the same kind with changed values."""
+    if isinstance(cotangent, Parts):
+        changed = Parts()
+        for index, contributions in cotangent.items():
+            changed[index] = [like(c, change) for c in contributions]
+        return changed
+    before = to_numpy(_dense(cotangent).node)
+    return EagerTensor(engine.constant(np.asarray(change(before), before.dtype)))
+
+
+def ones_like(node: Node) -> Any:
+    """A cotangent of ones for a node."""
+    if type(node.aval) is tuple:
+        parts = Parts()
+        for index, of in enumerate(node.aval):
+            if of.inexact:
+                parts[index] = [ones(of.shape, of.type)]
+        return parts
+    return ones(node.aval.shape, node.aval.type)

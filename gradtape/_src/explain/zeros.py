@@ -1,0 +1,192 @@
+"""Where a gradient that exists becomes zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.autodiff.backward import Entry
+from gradtape._src.core.journal import Line
+from gradtape._src.core.program import Node
+from gradtape._src.explain.breaks import Break
+from gradtape._src.explain.probe import Probe, array, like, ones_like, value
+
+WAYS = 8  # so many ways from a source to the target are looked at
+RELUS = {"Relu", "Relu6", "LeakyRelu"}
+SATURATING = {
+    "Sigmoid", "Tanh", "Softmax", "LogSoftmax", "Softplus", "Erf", "Erfc", "Elu", "Selu", "Gelu", "Silu", "Softsign", "Atan",
+    "SigmoidCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits",
+}  # fmt: skip
+SELECTING = {
+    "GatherV2", "GatherNd", "StridedSlice", "Slice", "Pack", "ConcatV2", "Unpack", "Split", "SplitV", "Max", "Min", "TopKV2",
+    "MaxPool", "TakeRows", "TakeAlongAxis", "SegmentMax", "SegmentMin", "Pad", "PadV2", "MatrixBandPart", "DynamicStitch",
+}  # fmt: skip
+JOINING = {"Pack", "ConcatV2", "Pad", "PadV2", "DynamicStitch", "TensorListSetItem"}
+FACTORS = {"Mul", "MatMul", "BatchMatMulV2", "BatchMatMulV3", "RealDiv", "Einsum", "Conv2D", "Conv3D", "DepthwiseConv2dNative"}
+STEPS = {"Sign", "Floor", "Ceil", "Round", "Rint", "FloorDiv"}
+RANDOM = ("Random", "StatelessRandom", "SeedOf")
+
+
+def flat_places(probe: Probe, source: int) -> list[Break]:
+    """The ops at which the gradient of a source, which is zero, became zero: on each way the first one from the target first."""
+    found: list[Break] = []
+    for way in _ways(probe, probe.sources[source]):
+        places = _on_way(probe, way)
+        found += [p for p in places if all((p.code, p.line) != (other.code, other.line) for other in found)]
+    return found or [_cancelled(probe, source)]
+
+
+def _ways(probe: Probe, nodes: list[Node]) -> Iterator[list[tuple[Node, Entry]]]:
+    """Ways from the source's nodes to a target, as (input, entry), from the source on."""
+    stack: list[tuple[Node, list[tuple[Node, Entry]]]] = [(node, []) for node in nodes if node in probe.total]
+    count = 0
+    while stack and count < WAYS:
+        node, way = stack.pop()
+        further = probe.leads_on(node)
+        if node in probe.targets and way:
+            count += 1
+            yield way
+            continue
+        stack += [(entry.node, [*way, (node, entry)]) for entry in reversed(further[:WAYS])]
+
+
+def _on_way(probe: Probe, way: list[tuple[Node, Entry]]) -> list[Break]:
+    """From the target down: where nothing comes through, go on with ones, as if something had."""
+    places = []
+    thinned: tuple[Node, Entry, Any] | None = None  # where zeros came in that are not everywhere
+    cotangent: Any = ones_like(way[-1][1].node)
+    for node, entry in reversed(way):
+        passed = probe.contribution(entry, node, cotangent)
+        if passed is None:
+            break
+        if not np.any(array(passed)):
+            blamed = thinned if entry.node.op.type in JOINING and thinned is not None else (node, entry, cotangent)
+            places.append(_classified(probe, *blamed))
+            passed, thinned = ones_like(node), None
+        elif np.all(array(cotangent)) and not np.all(array(passed)):
+            thinned = node, entry, cotangent
+        cotangent = passed
+    return places
+
+
+def _line(entry: Entry) -> Line:
+    return entry.node.code, entry.node.offset
+
+
+def _classified(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> Break:
+    kind = entry.node.op.type
+    code, detail = _kind(probe, node, entry, cotangent)
+    return Break(code, _line(entry), kind, None, **detail)
+
+
+def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, dict[str, Any]]:
+    kind = entry.node.op.type
+    if kind not in SELECTING and (magnitude := _underflow(probe, node, entry, cotangent)) is not None:
+        return "underflow", {"magnitude": magnitude, "dtype": node.aval.type.name}
+    if kind in RELUS:
+        result = value(entry.node)
+        if kind == "Relu6" and np.all(result >= 6):
+            return "saturated", {"fraction": 1.0}
+        return "dead_relu", {"fraction": float(np.mean(result <= 0))}
+    if kind in SATURATING:
+        return "saturated", {"fraction": 1.0}
+    if kind == "SelectV2":
+        condition = value(entry.inputs[0])
+        if _comes_from(probe, entry.inputs[0], lambda e: e.node.op.type.startswith(RANDOM)):
+            return "dropped_out", {"fraction": float(np.mean(~condition))}
+        taken = np.mean(condition) if node is entry.inputs[1] else np.mean(~condition)
+        return "where_side", {"fraction": float(1 - taken)}
+    if kind in ("Maximum", "Minimum", "ClipByValue"):
+        return "clipped", {"fraction": float(np.mean(value(entry.node) != np.broadcast_to(value(node), entry.node.aval.shape)))}
+    if kind in STEPS:
+        return "piecewise_constant", {}
+    if kind in FACTORS:
+        return _by_factor(probe, node, entry)
+    return ("not_selected" if kind in SELECTING else "stationary"), {}
+
+
+def _by_factor(probe: Probe, node: Node, entry: Entry) -> tuple[str, dict[str, Any]]:
+    factor = next((i for i in entry.inputs if i is not node), node)
+    if factor is node:
+        return "stationary", {}
+    values = value(factor)
+    if _comes_from(probe, factor, lambda e: e.node.op.type.startswith(RANDOM)) and not np.all(values):
+        return "dropped_out", {"fraction": float(np.mean(values == 0))}
+    low = _lost(probe, factor)
+    if low is not None:
+        return "underflow", {"magnitude": low, "dtype": factor.aval.type.name}
+    binary = values.size > 1 and np.any(values) and np.all((values == 0) | (values == 1))
+    mask = _comes_from(probe, factor, _masks)
+    return ("masked_out" if binary or mask else "zero_factor"), {"fraction": float(np.mean(values == 0))}
+
+
+def _masks(entry: Entry) -> bool:
+    kinds = [i.aval.dtype.kind for i in entry.inputs if type(i.aval) is not tuple]
+    return "b" in kinds or entry.node.op.type == "SequenceMask"
+
+
+def _comes_from(probe: Probe, node: Node, holds: Any) -> bool:
+    stack, seen = [node], {node}
+    while stack and len(seen) < 1000:
+        entry = probe.maker.get(stack.pop())
+        if entry is None:
+            continue
+        if holds(entry):
+            return True
+        fresh = [i for i in entry.inputs if i not in seen]
+        seen.update(fresh)
+        stack += fresh
+    return False
+
+
+# -- underflow
+
+
+def _underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> float | None:
+    """The size of what came to zero only because the dtype has no number that small; None if it is zero anyhow."""
+    given = array(cotangent)
+    largest = float(np.max(np.abs(given), initial=0.0))
+    if not largest or not np.isfinite(largest):
+        return None
+    scale = 2.0 ** (8 - int(np.log2(largest)))
+    if scale > 1:
+        passed = probe.contribution(entry, node, like(cotangent, lambda a: a.astype(np.float64) * scale))
+        size = 0.0 if passed is None else float(np.max(np.abs(array(passed)), initial=0.0))
+        if size and np.isfinite(size):
+            return size / scale
+    if entry.node.op.type in ("Exp", "Sigmoid", "Softmax") and not np.any(value(entry.node)):
+        return _lost(probe, entry.node)
+    return None
+
+
+def _lost(probe: Probe, node: Node) -> float | None:
+    """The size that a value of zeros has when its op is computed in float64; None if it is zero there too."""
+    entry = probe.maker.get(node)
+    if entry is None or type(node.aval) is tuple or node.aval.dtype.kind not in "fV" or np.any(value(node)):
+        return None
+    given = [value(i) for i in entry.inputs]
+    wide = [g.astype(np.float64) if g.dtype.kind in "fV" else g for g in given]
+    try:
+        size = float(np.max(np.abs(np.asarray(entry.node.op.run(wide, entry.node.attrs), np.float64)), initial=0.0))
+    except Exception:  # the op takes no float64
+        return None
+    return size or None
+
+
+# -- contributions that cancel
+
+
+def _cancelled(probe: Probe, source: int) -> Break:
+    """Each way brings something, but the sum is zero; a rounding op beside them is why, if there is one."""
+    seen = set(probe.sources[source])
+    for entry in probe.entries:
+        if any(i in seen for i in entry.inputs):
+            seen.add(entry.node)
+            if entry.node.op.type in STEPS:
+                return Break("piecewise_constant", _line(entry), entry.node.op.type)
+    meeting = [entry for node in probe.sources[source] for entry in probe.leads_on(node)]
+    last = meeting[-1] if meeting else None
+    line: Line = (None, 0) if last is None else _line(last)
+    return Break("cancelled", line, None if last is None else last.node.op.type)

@@ -1,0 +1,151 @@
+"""Gradients that are NaN or infinite, with masked NaNs beside the guilty op."""
+
+import gradtape as tf
+
+
+def the_norm_and_not_the_masked_logarithm():
+    x = tf.Variable([0.0, 1.0])
+    z = tf.Variable([0.0, 0.0])
+    with tf.GradientTape(persistent=True) as tape:
+        m = x > 0.0
+        safe = tf.where(m, tf.math.log(tf.where(m, x, 0.0)), 0.0)
+        y = tf.reduce_sum(safe) + tf.norm(z)  # <- nan_origin
+    return tape.gradient(y, [x, z]), tf.autodiff.explain_nan(y, [x, z])
+
+
+def one_source_for_both():
+    w = tf.Variable([0.0, 0.0])
+    with tf.GradientTape(persistent=True) as tape:
+        m = w > 0.0
+        masked = tf.where(m, tf.math.log(tf.where(m, w, 0.0)), 0.0)
+        length = tf.sqrt(tf.reduce_sum(w**2))  # <- nan_origin
+        y = tf.reduce_sum(masked) + length
+    return tape.gradient(y, w), tf.autodiff.explain_nan(y, w)
+
+
+def a_mask_after_the_fact():
+    x = tf.Variable([0.0, 1.0])
+    with tf.GradientTape(persistent=True) as tape:
+        logs = tf.math.log(x)  # <- nan_origin
+        y = tf.reduce_sum(tf.where(x > 0.0, logs, 0.0))
+    return tape.gradient(y, x), tf.autodiff.explain_nan(y, x)
+
+
+def a_root_at_zero():
+    x = tf.Variable([0.0, 4.0])
+    with tf.GradientTape(persistent=True) as tape:
+        roots = tf.sqrt(x)  # <- inf_origin
+        y = tf.reduce_sum(roots)
+    return tape.gradient(y, x), tf.autodiff.explain_nan(y, x)
+
+
+def a_root_of_a_square():
+    x = tf.Variable([0.0, 4.0])
+    with tf.GradientTape(persistent=True) as tape:
+        squares = x * x
+        y = tf.reduce_sum(tf.sqrt(squares))  # <- nan_origin
+    return tape.gradient(y, x), tf.autodiff.explain_nan(y, x)
+
+
+def a_quotient_of_zeros():
+    x = tf.Variable([0.0, 2.0])
+    with tf.GradientTape(persistent=True) as tape:
+        shares = x / tf.constant([0.0, 1.0])  # <- inf_origin
+        y = tf.reduce_sum(shares)
+    return tape.gradient(y, x), tf.autodiff.explain_nan(y, x)
+
+
+def an_overflow_in_the_forward_pass():
+    x = tf.Variable([1.0, 100.0])
+    with tf.GradientTape(persistent=True) as tape:
+        scores = tf.exp(x)  # <- nan_origin
+        shares = scores / tf.reduce_sum(scores)
+        y = shares[0]
+    return tape.gradient(y, x), tf.autodiff.explain_nan(y, x)
+
+
+def a_root_of_a_negative_number():
+    w = tf.Variable(-2.0)
+    with tf.GradientTape(persistent=True) as tape:
+        root = tf.sqrt(w)  # <- nan_origin
+        y = root * root * 3.0
+    return tape.gradient(y, w), tf.autodiff.explain_nan(y, w)
+
+
+def a_nan_that_is_masked_on_the_way():
+    w = tf.Variable([1.0, 2.0])
+    v = tf.Variable(0.0)
+    with tf.GradientTape(persistent=True) as tape:
+        noisy = tf.math.log(w - 5.0)
+        clean = tf.where(tf.math.is_nan(noisy), w, noisy)
+        y = tf.reduce_sum(clean) + v**0.5  # <- inf_origin
+    return tape.gradient(y, [w, v]), tf.autodiff.explain_nan(y, [w, v])
+
+
+def after_a_kept_step():
+    x = tf.Variable([0.0, 4.0])
+    tf.config.keep_last_step(True)
+    try:
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(tf.sqrt(x))  # <- inf_origin
+        return tape.gradient(y, x), tf.autodiff.explain_nan(y, x)
+    finally:
+        tf.config.keep_last_step(False)
+
+
+def in_a_function():
+    z = tf.Variable([0.0, 0.0])
+
+    @tf.function
+    def loss_of(scale):
+        length = tf.norm(z)  # <- nan_origin
+        return length * scale
+
+    with tf.GradientTape(persistent=True) as tape:
+        y = loss_of(tf.constant(2.0))
+    return tape.gradient(y, z), tf.autodiff.explain_nan(y, z)
+
+
+def in_a_branch_of_a_function():
+    z = tf.Variable([0.0, 0.0])
+
+    @tf.function
+    def loss_of(x):
+        if x > 0.0:
+            y = tf.norm(z)  # <- nan_origin
+        else:
+            y = tf.reduce_sum(z)
+        return y * 2.0
+
+    with tf.GradientTape(persistent=True) as tape:
+        y = loss_of(tf.constant(2.0))
+    return tape.gradient(y, z), tf.autodiff.explain_nan(y, z)
+
+
+def in_the_last_trip_of_a_loop():
+    w = tf.Variable(3.0)
+
+    @tf.function
+    def loss_of(x):
+        total = x * 0.0
+        for i in tf.range(3):
+            total += tf.sqrt(w - tf.cast(i, tf.float32) - 1.0)  # <- inf_origin
+        return total
+
+    with tf.GradientTape(persistent=True) as tape:
+        y = loss_of(tf.constant(1.0))
+    return tape.gradient(y, w), tf.autodiff.explain_nan(y, w)
+
+
+def in_a_while_loop():
+    w = tf.Variable(0.0)
+
+    @tf.function
+    def loss_of(x):
+        while x < 3.0:
+            x = x + 1.0 + tf.sqrt(w * w)  # <- nan_origin
+        return x
+
+    with tf.GradientTape(persistent=True) as tape:
+        y = loss_of(tf.constant(1.0))
+    return tape.gradient(y, w), tf.autodiff.explain_nan(y, w)

@@ -1,0 +1,220 @@
+"""Gradients that exist and are zero."""
+
+import gradtape as tf
+
+
+def dead_units():
+    w = tf.Variable([[-1.0, -2.0], [-3.0, -1.0]])
+    x = tf.constant([[1.0, 2.0]])
+    with tf.GradientTape(persistent=True) as tape:
+        hidden = tf.nn.relu(x @ w)  # <- dead_relu
+        loss = tf.reduce_sum(hidden * 3.0)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_saturated_sigmoid():
+    w = tf.Variable(1.0)
+    with tf.GradientTape(persistent=True) as tape:
+        y = tf.sigmoid(w * 200.0)  # <- saturated
+        loss = y * 2.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_saturated_tanh():
+    w = tf.Variable([50.0, -60.0])
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.reduce_sum(tf.tanh(w))  # <- saturated
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_saturated_softmax():
+    logits = tf.Variable([0.0, 500.0, 0.0])
+    with tf.GradientTape(persistent=True) as tape:
+        shares = tf.nn.softmax(logits)  # <- saturated
+        loss = shares[1]
+    return tape.gradient(loss, logits), tf.autodiff.explain(loss, logits)
+
+
+def the_side_that_was_not_taken():
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape(persistent=True) as tape:
+        chosen = tf.where(w > 5.0, w * 3.0, tf.zeros([2]))  # <- where_side
+        loss = tf.reduce_sum(chosen)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def clipped_to_a_bound():
+    w = tf.Variable([3.0, -4.0])
+    with tf.GradientTape(persistent=True) as tape:
+        bounded = tf.clip_by_value(w, -1.0, 1.0)  # <- clipped
+        loss = tf.reduce_sum(bounded * 2.0)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_sign():
+    w = tf.Variable([3.0, -4.0])
+    with tf.GradientTape(persistent=True) as tape:
+        signs = tf.sign(w)  # <- piecewise_constant
+        loss = tf.reduce_sum(signs)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_detour_around_floor():
+    x = tf.Variable(2.7)
+    with tf.GradientTape(persistent=True) as tape:
+        fraction = x - tf.floor(x)  # <- piecewise_constant
+        loss = x - fraction
+    return tape.gradient(loss, x), tf.autodiff.explain(loss, x)
+
+
+def a_masked_loss():
+    w = tf.Variable([1.0, 2.0, 3.0])
+    lengths = tf.constant([0])
+    with tf.GradientTape(persistent=True) as tape:
+        mask = tf.sequence_mask(lengths, 3, tf.float32)
+        loss = tf.reduce_sum(mask * w**2)  # <- masked_out
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_rate_of_zero():
+    w = tf.Variable([1.0, 2.0])
+    weight = tf.constant(0.0)
+    with tf.GradientTape(persistent=True) as tape:
+        penalty = tf.reduce_sum(w**2)
+        loss = penalty * weight  # <- zero_factor
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def weights_that_start_at_zero():
+    w1 = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+    w2 = tf.Variable([[0.0], [0.0]])
+    with tf.GradientTape(persistent=True) as tape:
+        hidden = tf.tanh(tf.constant([[0.1, 0.2]]) @ w1)
+        loss = tf.reduce_sum(hidden @ w2)  # <- zero_factor
+    return tape.gradient(loss, w1), tf.autodiff.explain(loss, w1)
+
+
+def everything_was_dropped():
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape(persistent=True) as tape:
+        kept = tf.nn.dropout(w, 0.9999999)  # <- dropped_out
+        loss = tf.reduce_sum(kept)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def small_numbers_in_float16():
+    w = tf.Variable([1.0, 2.0], dtype=tf.float16)
+    with tf.GradientTape(persistent=True) as tape:
+        small = w * tf.constant(1e-4, tf.float16)  # <- underflow
+        loss = tf.reduce_sum(small * tf.constant(1e-4, tf.float16))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_small_exponential_in_float16():
+    w = tf.Variable([-20.0, -25.0], dtype=tf.float16)
+    with tf.GradientTape(persistent=True) as tape:
+        shares = tf.exp(w)  # <- underflow
+        loss = tf.reduce_sum(shares)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def another_row_was_taken():
+    v, w = tf.Variable(1.0), tf.Variable(2.0)
+    with tf.GradientTape(persistent=True) as tape:
+        heads = tf.stack([v * 2.0, w * 3.0])
+        loss = heads[0]  # <- not_selected
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def the_bottom_of_a_parabola():
+    w = tf.Variable(0.0)
+    with tf.GradientTape(persistent=True) as tape:
+        loss = w**2  # <- stationary
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def two_terms_that_cancel():
+    w = tf.Variable(2.0)
+    with tf.GradientTape(persistent=True) as tape:
+        gain = w * 3.0
+        loss = gain - w * 3.0  # <- cancelled
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def after_a_kept_step():
+    w = tf.Variable([-1.0, -2.0])
+    tf.config.keep_last_step(True)
+    try:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.nn.relu(w))  # <- dead_relu
+        return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+    finally:
+        tf.config.keep_last_step(False)
+
+
+def in_a_function():
+    w = tf.Variable([[-1.0, -2.0], [-3.0, -1.0]])
+
+    @tf.function
+    def loss_of(x):
+        hidden = tf.nn.relu(x @ w)  # <- dead_relu
+        return tf.reduce_sum(hidden * 3.0)
+
+    with tf.GradientTape(persistent=True) as tape:
+        loss = loss_of(tf.constant([[1.0, 2.0]]))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_branch_of_a_function():
+    v0, v1 = tf.Variable(2.0), tf.Variable(3.0)
+
+    @tf.function
+    def chosen(x):
+        return tf.cond(x > 0.0, lambda: v0 * 1.0, lambda: v1**2)  # <- branch_not_taken
+
+    with tf.GradientTape(persistent=True) as tape:
+        result = chosen(tf.constant(-1.0))
+    return tape.gradient(result, v0), tf.autodiff.explain(result, v0)
+
+
+def an_if_in_a_function():
+    v0, v1 = tf.Variable(2.0), tf.Variable(3.0)
+
+    @tf.function
+    def chosen(x):
+        if x > 0.0:  # <- branch_not_taken
+            result = v0 * 1.0
+        else:
+            result = v1**2
+        return result
+
+    with tf.GradientTape(persistent=True) as tape:
+        result = chosen(tf.constant(-1.0))
+    return tape.gradient(result, v0), tf.autodiff.explain(result, v0)
+
+
+def stopped_in_a_function():
+    w = tf.Variable(2.0)
+
+    @tf.function
+    def both(x):
+        return tf.stop_gradient(w * x), w + x  # <- stopped
+
+    with tf.GradientTape(persistent=True) as tape:
+        first, _ = both(tf.constant(3.0))
+    return tape.gradient(first, w), tf.autodiff.explain(first, w)
+
+
+def in_a_loop_of_a_function():
+    w = tf.Variable([-1.0, -2.0])
+
+    @tf.function
+    def loss_of(x):
+        total = tf.constant(0.0)
+        for i in tf.range(3):
+            total += tf.reduce_sum(tf.nn.relu(w * x)) * tf.cast(i + 1, tf.float32)  # <- dead_relu
+        return total
+
+    with tf.GradientTape(persistent=True) as tape:
+        loss = loss_of(tf.constant(1.0))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
