@@ -6,6 +6,7 @@ argument. What is moved about is found by moving the elements' numbers in place 
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -237,36 +238,28 @@ def _along(equation: Any, inputs: Sequence[Value]) -> list[Any]:
 
 def _product(equation: Any, inputs: Sequence[Value]) -> list[Any]:
     """dot_general. A factor that is known counts where it is not zero, if there are no batches."""
-    (contracted, batched) = equation.params["dimension_numbers"]
+    contracted, batched = equation.params["dimension_numbers"]
     (out,) = [v.aval for v in equation.outvars]
-    sides = []
-    for side, x in enumerate(inputs):
-        batch, summed = list(batched[side]), list(contracted[side])
-        free = [a for a in range(len(x.shape)) if a not in batch and a not in summed]
-        extents = [math.prod([x.shape[a] for a in axes]) for axes in (batch, free, summed)]
-        sides.append((x.numbers.transpose(*batch, *free, *summed).reshape(extents), extents, (batch, free, summed)))
-    result = out.shape and np.arange(out.size).reshape(sides[0][1][0], sides[0][1][1], sides[1][1][1])
-    result = np.zeros((1, 1, 1), int) if not out.shape else result
+    orders, extents = [], []  # of each factor: its axes as batches, rows, steps; and how many there are of each
+    for x, steps, batches in zip(inputs, contracted, batched, strict=True):
+        rows = [a for a in range(len(x.shape)) if a not in batches and a not in steps]
+        orders.append((*batches, *rows, *steps))
+        extents.append([math.prod([x.shape[a] for a in axes]) for axes in (batches, rows, steps)])
+    results = np.arange(out.size).reshape(extents[0][0], extents[0][1], extents[1][1])
     parts = []
     for side, x in enumerate(inputs):
         if x.dependence is None:
             continue
-        numbers, (batches, free, summed), _ = sides[side]
         other = inputs[1 - side]
-        weights = np.ones((summed, sides[1 - side][1][1]), bool)
-        if batches == 1 and other.dependence is None and x.numbers.size * weights.shape[1] > x.numbers.size:
-            axes = sides[1 - side][2]
-            try:
-                factor = np.asarray(other.known()).transpose(*axes[0], *axes[2], *axes[1]).reshape(weights.shape)
-                weights = factor != 0
-            except Unknown:
-                pass
-        k, j = np.nonzero(weights)
-        places = result if side == 0 else result.transpose(0, 2, 1)
-        to = places[:, :, j].reshape(-1)  # [batch, free, pairs]
-        of = numbers[:, :, k].reshape(-1)
-        one = sparse.csr_matrix((np.ones(len(to), bool), (to, of)), (out.size, x.numbers.size), dtype=bool)
-        parts.append(one @ x.dependence)
+        weights = np.ones(extents[1 - side][1:], bool)  # [rows of the other, steps]
+        if extents[0][0] == 1 and other.dependence is None:
+            with contextlib.suppress(Unknown):
+                weights = np.asarray(other.known()).transpose(orders[1 - side]).reshape(weights.shape) != 0
+        row, step = np.nonzero(weights)
+        numbers = x.numbers.transpose(orders[side]).reshape(extents[side])
+        to = (results if side == 0 else results.transpose(0, 2, 1))[:, :, row].reshape(-1)
+        pairs = (np.ones(len(to), bool), (to, numbers[:, :, step].reshape(-1)))
+        parts.append(sparse.csr_matrix(pairs, (out.size, x.numbers.size), dtype=bool) @ x.dependence)
     return [union(parts)]
 
 
