@@ -13,6 +13,7 @@ from gradtape import (
     linalg as linalg,
     math as math,
     nest as nest,
+    optimizers as optimizers,
     profiler as profiler,
     signal as signal,
     sparse as sparse,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.autodiff.hooks import reasons
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.graph.collections import GraphKeys, trainable_variables
 from gradtape._src.control.graph.gradients import gradients
@@ -70,7 +71,7 @@ class Optimizer:
         if not variables:
             raise ValueError(
                 "No gradients provided for any variable, check your graph for ops that do not support gradients, between "
-                f"variables {[str(v) for _, v in pairs]} and loss {loss}."
+                f"variables {[str(v) for _, v in pairs]} and loss {loss}.{reasons([v for _, v in pairs])}"
             )
         return self.apply_gradients(pairs, global_step, name)
 
@@ -124,7 +125,8 @@ class Optimizer:
                 raise TypeError(f"Variable must be a tf.Variable: {v!r}")
         used = [(d, v) for d, v in pairs if d is not None]
         if not used:
-            raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.")
+            reason = reasons([v for _, v in pairs])
+            raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.{reason}")
         graph = in_graph()
         with NameScope(""):
             self._create_slots([v for _, v in used])

@@ -1,0 +1,286 @@
+"""Levenberg-Marquardt: nonlinear least squares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core.errors import public
+from gradtape._src.core.nest import flatten
+from gradtape._src.core.variable import Variable
+from gradtape._src.optimizers.least_squares.damping import RULES
+from gradtape._src.optimizers.least_squares.models import Dense, MatrixFree
+from gradtape._src.optimizers.least_squares.residuals import Residuals, first_that_is_not_finite
+
+MANY_PARAMETERS = 2_000  # from here on "auto" is matrix-free
+PROBES = 4  # products per iteration that the matrix-free solver estimates the Jacobian's column norms with
+LARGEST_CORRECTION = 0.75  # of the second order beside the step: Transtrum and Sethna (2012), equation (15)
+STUCK = "no step makes the sum of squares smaller"
+SOLVERS = ("auto", "dense", "matrix_free")
+
+
+@dataclass(frozen=True)
+class LeastSquaresResult:
+    """What a minimisation found.
+
+    - `sum_of_squares`: of the residuals, where it ended. `history`: after each iteration, the start first.
+    - `converged`: whether a tolerance was met; `message` says which one, or why it stopped.
+    - `iterations`: points at which the linear model was made. `evaluations`: of the residuals, steps not taken included.
+    - `optimality`: the largest cosine of an angle between the residuals and a column of the Jacobian.
+    - `covariance`: of the parameters in the order of the variables, flat: s²·(JᵀJ)⁻¹, where s² is the sum of squares over the
+      degrees of freedom. None if the solver made no Jacobian, if JᵀJ is singular, or without a degree of freedom.
+    """
+
+    sum_of_squares: float
+    converged: bool
+    message: str
+    iterations: int
+    evaluations: int
+    optimality: float
+    history: list[float]
+    covariance: np.ndarray | None
+
+    @property
+    def standard_errors(self) -> np.ndarray | None:
+        """The roots of the diagonal of `covariance`."""
+        return None if self.covariance is None else np.sqrt(np.diag(self.covariance))
+
+
+class LevenbergMarquardt:
+    """Minimises the sum of squares of residuals: `minimize(residual_fn, variables)`.
+
+    - `damping`: "trust_region" (Moré 1978, as MINPACK and SciPy do), "nielsen" (1999) or "marquardt" (1963). `initial`: the
+      first radius over the length of the starting values, or the first damping.
+    - `solver`: "dense" makes the Jacobian and solves by Cholesky, or by QR where the normal equations are nearly singular;
+      "matrix_free" needs only products with it, by conjugate gradients; "auto" chooses by the number of parameters.
+    - `geodesic_acceleration`: adds to each step half of its second-order correction, where that is small beside the step
+      (Transtrum and Sethna, "Improvements to the Levenberg-Marquardt algorithm for nonlinear least-squares minimization"
+      (2012), section 3). It helps in narrow valleys.
+    - `function_tolerance`, `step_tolerance`, `gradient_tolerance`: it has converged when the relative reduction of the sum of
+      squares, the relative length of the step, or `optimality` is below.
+    - `max_iterations`: None for 100 times the number of parameters and one more, at least 100.
+
+    >>> x = tf.constant([0.0, 1.0, 2.0, 3.0], tf.float64)
+    >>> y = tf.constant([2.0, 1.2130613, 0.7357589, 0.4462603], tf.float64)
+    >>> a, k = tf.Variable(1.0, dtype=tf.float64), tf.Variable(1.0, dtype=tf.float64)
+    >>> found = tf.optimizers.LevenbergMarquardt().minimize(lambda: a * tf.exp(-k * x) - y, [a, k])
+    >>> found.converged, round(float(a), 4), round(float(k), 4)
+    (True, 2.0, 0.5)
+    """
+
+    @public
+    def __init__(
+        self,
+        damping: str = "trust_region",
+        solver: str = "auto",
+        initial: float | None = None,
+        geodesic_acceleration: bool = False,
+        function_tolerance: float = 1e-8,
+        step_tolerance: float = 1e-8,
+        gradient_tolerance: float = 1e-8,
+        max_iterations: int | None = None,
+        cg_tolerance: float = 1e-3,
+        cg_iterations: int = 200,
+    ) -> None:
+        if damping not in RULES:
+            raise ValueError(f"damping must be one of {', '.join(map(repr, RULES))}, received {damping!r}.")
+        if solver not in SOLVERS:
+            raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, received {solver!r}.")
+        if initial is not None and not initial > 0:
+            raise ValueError(f"initial must be positive, received {initial!r}.")
+        tolerances = {
+            "function_tolerance": function_tolerance,
+            "step_tolerance": step_tolerance,
+            "gradient_tolerance": gradient_tolerance,
+            "cg_tolerance": cg_tolerance,
+        }
+        for name, value in tolerances.items():
+            if not 0 <= value < 1:
+                raise ValueError(f"{name} must be at least 0 and below 1, received {value!r}.")
+        self.damping, self.solver, self.initial = damping, solver, initial
+        self.geodesic_acceleration = geodesic_acceleration
+        self.tolerances = (function_tolerance, step_tolerance, gradient_tolerance)
+        self.max_iterations = max_iterations
+        self.cg = (cg_tolerance, cg_iterations)
+
+    @public
+    def minimize(self, residual_fn: Callable[[], Any], variables: Any, bounds: Sequence[Any] | None = None) -> LeastSquaresResult:
+        """Change `variables` so that the sum of squares of what `residual_fn()` returns becomes least.
+
+        `residual_fn` takes nothing, and returns a tensor or a nest of tensors, real and floating-point, not a single number.
+        It is compiled, once for a call; a `tf.function` only once for all. `variables`: a nest of floating-point variables;
+        they are assigned at the end, also after an interrupt. `bounds`: a pair `(lower, upper)` for each variable, each a number
+        or an array of the variable's shape, or None; steps are projected onto the box (Kanzow, Yamashita and Fukushima,
+        "Levenberg-Marquardt methods with strong local convergence properties for solving nonlinear equations with convex
+        constraints" (2004)).
+
+        Raises ValueError for a scalar, for residuals that are not finite at the start, for a variable on which they do not
+        depend; ResourceExhaustedError if the Jacobian does not fit into memory.
+        """
+        residuals = Residuals(residual_fn, flatten(variables))
+        return _Search(self, residuals, bounds).run()
+
+
+class _Search:
+    """One minimisation."""
+
+    def __init__(self, settings: LevenbergMarquardt, residuals: Residuals, bounds: Sequence[Any] | None) -> None:
+        self.settings, self.residuals = settings, residuals
+        kind, initial = RULES[settings.damping]
+        self.rule: Any = kind(initial if settings.initial is None else settings.initial)
+        many = residuals.size > MANY_PARAMETERS or not residuals.fits()
+        self.dense = settings.solver == "dense" or (settings.solver == "auto" and not many)
+        self.x = residuals.start()
+        self.low, self.high = _box(bounds, residuals.variables)
+        self.x = np.clip(self.x, self.low, self.high).astype(residuals.dtype)
+        self.scale = np.zeros(residuals.size)
+        self.random = np.random.default_rng(0)
+        eps = float(np.finfo(residuals.dtype).eps)
+        self.tolerances = [max(t, eps) for t in settings.tolerances]
+        self.evaluations = 0
+
+    def run(self) -> LeastSquaresResult:
+        """Iterate until a tolerance is met."""
+        limit = self.settings.max_iterations
+        limit = max(100 * (self.residuals.size + 1), 100) if limit is None else limit
+        r, jacobian = self._evaluate(self.x)
+        if not np.all(np.isfinite(r)):
+            raise ValueError(f"At the start {first_that_is_not_finite(r)}. Start where the residuals are finite.")
+        if jacobian is not None and not np.all(np.isfinite(jacobian)):
+            where = self.residuals.where(int(np.argwhere(~np.isfinite(jacobian))[0][0]))
+            raise ValueError(f"At the start the derivative of the residuals with respect to {where} is not finite.")
+        cost, history = float(r.astype(np.float64) @ r), []
+        message, iterations = None, 0
+        try:
+            while message is None and iterations < limit:
+                iterations += 1
+                history.append(cost)
+                model = self._model(r, jacobian)
+                if iterations == 1:
+                    self.rule.begin(self.scale * self.x)
+                if model.cosine <= self.tolerances[2] or cost == 0:
+                    message = "the gradient is 0 to gradient_tolerance"
+                    break
+                r, jacobian, cost, message = self._iterate(model, r, jacobian, cost)
+        finally:
+            self.residuals.assign(self.x)
+        model = self._model(r, jacobian)
+        return LeastSquaresResult(
+            cost,
+            message is not None and not message.startswith(STUCK),
+            message or f"max_iterations, {limit}, are over",
+            iterations,
+            self.evaluations,
+            model.cosine,
+            [*history, cost],
+            self._covariance(jacobian, cost),
+        )
+
+    def _iterate(self, model: Any, r: np.ndarray, jacobian: Any, cost: float) -> tuple[np.ndarray, Any, float, str | None]:
+        """Try steps until one is taken, or none is left to try."""
+        function_tolerance, step_tolerance, _ = self.tolerances
+        smallest = float(np.finfo(self.residuals.dtype).eps)
+        while True:
+            step = self.rule.propose(model)
+            length = float(np.linalg.norm(step))
+            whole = np.zeros(len(self.x))
+            whole[model.free] = step
+            taken_step = ((self._moved(whole).astype(np.float64) - self.x) * self.scale)[model.free]
+            x = self._moved(self._corrected(model, whole))
+            pushed = model.push(taken_step)
+            predicted = -2 * float(model.gradient @ taken_step) - float(pushed @ pushed)
+            new_r, new_jacobian = self._evaluate(x)
+            after = float(new_r.astype(np.float64) @ new_r)
+            if not np.isfinite(after) or not (new_jacobian is None or np.all(np.isfinite(new_jacobian))):
+                after = np.inf
+            actual = cost - after
+            ratio = actual / predicted if predicted > 0 else 0.0
+            taken = self.rule.learn(ratio, length, model, step, cost, after)
+            met = abs(actual) <= function_tolerance * cost and predicted <= function_tolerance * cost and ratio <= 2
+            if taken:
+                self.x = x
+                r, jacobian, cost = new_r, new_jacobian, after
+            if met:
+                return r, jacobian, cost, "the reduction is below function_tolerance"
+            if taken:
+                small = length <= step_tolerance * float(np.linalg.norm(self.scale * x))
+                return r, jacobian, cost, "the step is below step_tolerance" if small else None
+            if 0 <= predicted <= smallest * cost:
+                return r, jacobian, cost, "the sum of squares is least, to the precision of its dtype"
+            if np.array_equal(x, self.x):
+                return r, jacobian, cost, f"{STUCK}, however small"
+
+    def _evaluate(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        self.evaluations += 1
+        return self.residuals.evaluate(x) if self.dense else (self.residuals.residuals(x), None)
+
+    def _model(self, r: np.ndarray, jacobian: np.ndarray | None) -> Any:
+        norms = self._column_norms() if jacobian is None else np.linalg.norm(jacobian.astype(np.float64, copy=False), axis=1)
+        self.scale = np.maximum(self.scale, norms)
+        self.scale[self.scale == 0] = 1.0
+        if jacobian is not None:
+            return Dense(r, jacobian, self.scale, self._free(jacobian @ r))
+        bounded = np.any(np.isfinite(self.low)) or np.any(np.isfinite(self.high))
+        free = self._free(self.residuals.pull(self.x, r)) if bounded else np.ones(len(self.x), bool)
+        return MatrixFree(self.residuals, self.x, r, self.scale, free, *self.settings.cg)
+
+    def _column_norms(self) -> np.ndarray:
+        """An estimate of the Jacobian's column norms, by products of its transpose with random signs.
+
+        Bekas, Kokiopoulou and Saad, "An estimator for the diagonal of a matrix" (2007).
+        """
+        signs = self.random.choice([-1.0, 1.0], (PROBES, self.residuals.results)).astype(self.x.dtype)
+        pulled = np.stack([self.residuals.pull(self.x, u).astype(np.float64) for u in signs])
+        norms: np.ndarray = np.sqrt(np.mean(pulled**2, axis=0))
+        return norms
+
+    def _free(self, gradient: np.ndarray) -> np.ndarray:
+        """The parameters that are not held by a bound: at it, with a gradient that pushes outwards."""
+        held: np.ndarray = ((self.x <= self.low) & (gradient >= 0)) | ((self.x >= self.high) & (gradient <= 0))
+        return ~held
+
+    def _moved(self, step: np.ndarray) -> np.ndarray:
+        return np.clip(self.x + step / self.scale, self.low, self.high).astype(self.x.dtype)
+
+    def _corrected(self, model: Any, step: np.ndarray) -> np.ndarray:
+        """A scaled step with half of its second-order correction, where that is asked for and small."""
+        if self.settings.geodesic_acceleration:
+            bend = self.residuals.curvature(self.x, (step / self.scale).astype(self.x.dtype)).astype(np.float64)
+            if np.all(np.isfinite(bend)):
+                correction = np.zeros(len(step))
+                correction[model.free] = model.step(self.rule.damping, bend)[0]
+                if 2 * np.linalg.norm(correction) <= LARGEST_CORRECTION * np.linalg.norm(step):
+                    return step + 0.5 * correction
+        return step
+
+    def _covariance(self, jacobian: np.ndarray | None, cost: float) -> np.ndarray | None:
+        freedom = self.residuals.results - self.residuals.size
+        if jacobian is None or freedom <= 0:
+            return None
+        triangle = np.linalg.qr((jacobian.astype(np.float64) / self.scale[:, None]).T, mode="r")
+        pivots = np.abs(np.diag(triangle))
+        if pivots.min() <= np.finfo(np.float64).eps * pivots.max():
+            return None
+        inverse = np.linalg.inv(triangle) / self.scale[:, None]
+        covariance: np.ndarray = cost / freedom * inverse @ inverse.T
+        return covariance
+
+
+def _box(bounds: Sequence[Any] | None, variables: Sequence[Variable]) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper bounds of all parameters, flat."""
+    given = [None] * len(variables) if bounds is None else list(bounds)
+    if len(given) != len(variables):
+        raise ValueError(f"bounds has {len(given)} entries for {len(variables)} variables: give a pair for each, or None.")
+    lows, highs = [], []
+    for variable, pair in zip(variables, given, strict=True):
+        low, high = (-np.inf, np.inf) if pair is None else pair
+        shape = tuple(variable.shape)
+        low, high = [np.broadcast_to(np.asarray(b, np.float64), shape).reshape(-1) for b in (low, high)]
+        if np.any(low > high):
+            raise ValueError(f"The lower bound of {variable.name} is above its upper bound.")
+        lows.append(low)
+        highs.append(high)
+    return np.concatenate(lows), np.concatenate(highs)

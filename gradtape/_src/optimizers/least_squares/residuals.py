@@ -1,0 +1,286 @@
+"""A function that returns residuals, as compiled programs of one flat vector: residuals, their Jacobian, products with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.autodiff.backward import vjp_program
+from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.control.function import Function
+from gradtape._src.control.scope import check
+from gradtape._src.core import dtypes, engine, memory
+from gradtape._src.core.aval import aval
+from gradtape._src.core.errors import ResourceExhaustedError
+from gradtape._src.core.program import Node, Program, leaf
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.variable import Variable
+from gradtape._src.ops.array import reshape, zeros
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.creation import eye
+from gradtape._src.ops.joining import concat, split
+
+SHARE_OF_MEMORY = 0.5  # that a Jacobian may take
+
+
+class Residuals:
+    """`function()` as programs of the values of `variables`, one flat vector of `size` numbers in the widest of their dtypes.
+
+    `evaluate(x)` gives residuals and Jacobian, [results] and [size, results]; `residuals(x)` the first alone; `push` and
+    `pull` the products of the Jacobian and of its transpose with a vector. Everything else that the function uses keeps the
+    values that it has when this is made.
+    """
+
+    def __init__(self, function: Callable[[], Any], variables: Sequence[Variable]) -> None:
+        self.variables = list(variables)
+        _check_variables(self.variables)
+        made = function if isinstance(function, Function) else Function(function)
+        body = made.get_concrete_function()._body
+        if not hasattr(body, "program"):
+            raise NotImplementedError(
+                "The residual function cannot be compiled, as a shape or the way it goes on depends on values. Write it with "
+                "tf.cond and tf.while_loop, and with shapes that are known."
+            )
+        if body.draws:
+            raise ValueError(
+                "The residual function draws random numbers, so that no two evaluations agree. Draw them once, outside of it."
+            )
+        if body.written:
+            raise ValueError(f"The residual function assigns {body.written[0].name}: residuals must not change variables.")
+        program = body.program
+        avals = [program.aval_of(r) for r in program.outputs]
+        _check_results(avals)
+        for variable in self.variables:
+            if all(v is not variable for v in body.variables):
+                raise ValueError(f"The residuals do not depend on {variable.name}: leave it out of `variables`.")
+        if body.checked is not None:
+            check(body, body.inputs(()))
+        self._program = program
+        self._positions = [next(i for i, v in enumerate(body.variables) if v is w) for w in self.variables]
+        inputs = body.inputs(())
+        self._others = [engine.argument(n) for i, n in enumerate(inputs) if i not in self._positions]
+        self._avals = [program.parameters[i] for i in self._positions]
+        self.dtype = max([a.dtype for a in (*self._avals, *avals)], key=lambda d: d.itemsize)
+        self.size = sum(a.size for a in self._avals)
+        self.results = sum(a.size for a in avals)
+
+    def start(self) -> np.ndarray:
+        """What the variables hold now."""
+        return np.concatenate([np.asarray(v.numpy(), self.dtype).reshape(-1) for v in self.variables])
+
+    def assign(self, x: np.ndarray) -> None:
+        """Put a vector into the variables."""
+        sizes = np.cumsum([a.size for a in self._avals])[:-1]
+        for variable, a, part in zip(self.variables, self._avals, np.split(np.asarray(x), sizes), strict=True):
+            variable.assign(part.reshape(a.shape).astype(a.dtype))
+
+    def where(self, position: int) -> str:
+        """The variable, and the place in it, that an element of the vector belongs to."""
+        for variable, a in zip(self.variables, self._avals, strict=True):
+            if position < a.size:
+                return f"{variable.name}{list(map(int, np.unravel_index(position, a.shape)))}" if a.shape else variable.name
+            position -= a.size
+        raise IndexError(position)
+
+    @property
+    def bytes_of_jacobian(self) -> int:
+        """The memory that the whole Jacobian takes."""
+        return int(self.size * self.results * self.dtype.itemsize)
+
+    def fits(self) -> bool:
+        """Whether the whole Jacobian, and the work space to make it, fit into memory."""
+        return 2 * self.bytes_of_jacobian < SHARE_OF_MEMORY * memory.limit()
+
+    # -- programs
+
+    def evaluate(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals [results] and their Jacobian, transposed: [size, results]."""
+        r, jacobian = engine.execute(self._with_jacobian, [x, *self._others])
+        return np.asarray(r), np.asarray(jacobian)
+
+    def residuals(self, x: np.ndarray) -> np.ndarray:
+        """Residuals [results]."""
+        return np.asarray(engine.execute(self._alone, [x, *self._others])[0])
+
+    def push(self, x: np.ndarray, tangent: np.ndarray) -> np.ndarray:
+        """The Jacobian at `x` times `tangent` [size]: [results]."""
+        return np.asarray(engine.execute(self._pushing, [x, *self._others, tangent])[0])
+
+    def pull(self, x: np.ndarray, cotangent: np.ndarray) -> np.ndarray:
+        """The transpose of the Jacobian at `x` times `cotangent` [results]: [size]."""
+        return np.asarray(engine.execute(self._pulling, [x, *self._others, cotangent])[0])
+
+    def curvature(self, x: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """The second derivative of the residuals along `direction`: [results]."""
+        return np.asarray(engine.execute(self._curving, [x, *self._others, direction])[0])
+
+    @cached_property
+    def _alone(self) -> Program:
+        return self._traced(lambda parameters, _: [self._flat(engine.inline(self._program, parameters))])
+
+    @cached_property
+    def _with_jacobian(self) -> Program:
+        if not self.fits():
+            raise ResourceExhaustedError(
+                None,
+                None,
+                f"The Jacobian of {self.results:,} residuals with respect to {self.size:,} parameters takes "
+                f"{self.bytes_of_jacobian / 2**30:,.1f} GiB, and the device has {memory.limit() / 2**30:,.1f} GiB. Use "
+                'LevenbergMarquardt(solver="matrix_free"), which never makes it.',
+            )
+
+        def build(parameters: list[Node], _: list[Node]) -> list[Tensor]:
+            results = engine.inline(self._program, parameters)
+            jvp = self._jvp_program()
+            units = self._parts(EagerTensor(eye(self.size, dtype=dtypes.as_dtype(self.dtype)).node), rows=True)
+            rows = self._call(jvp, parameters, units, mapped=True)
+            flat = [reshape(row, (self.size, -1)) for row in rows]
+            return [self._flat(results), concat([self._wide(row) for row in flat], 1)]
+
+        return self._traced(build)
+
+    @cached_property
+    def _pushing(self) -> Program:
+        def build(parameters: list[Node], more: list[Node]) -> list[Tensor]:
+            pushed = self._call(self._jvp_program(), parameters, self._parts(EagerTensor(more[0])))
+            return [self._flat([t.node for t in pushed])]
+
+        return self._traced(build, [self.size])
+
+    @cached_property
+    def _pulling(self) -> Program:
+        def build(parameters: list[Node], more: list[Node]) -> list[Tensor]:
+            avals = [self._program.aval_of(r) for r in self._program.outputs]
+            parts = split(EagerTensor(more[0]), [a.size for a in avals])
+            seeds = [cast(reshape(p, a.shape), a.type).node for p, a in zip(parts, avals, strict=True)]
+            derived, where = self._vjp_program()
+            pulled = engine.inline(derived, [*parameters, *seeds])
+            return [self._flat([self._or_zeros(pulled, w, a) for w, a in zip(where, self._avals, strict=True)])]
+
+        return self._traced(build, [self.results])
+
+    @cached_property
+    def _curving(self) -> Program:
+        """J(x)·v is differentiated along v once more."""
+        inner = self._pushing
+        given, others = (0,), len(inner.parameters) - len(inner.constants)
+        derived, (where,) = vjp_program(inner, given, (0,))
+        if where is None:  # linear residuals
+            return self._traced(lambda parameters, more: [zeros((self.results,), dtypes.as_dtype(self.dtype))], [self.size])
+        pushed, (back,) = vjp_program(derived, (0,), (others,))
+        avals = inner.parameters[:others]
+        with engine.tracing() as trace:
+            trace.overrides = None
+            leaves = [leaf(a, None) for a in avals]
+            if back is None:
+                results = [zeros((self.results,), dtypes.as_dtype(self.dtype)).node]
+            else:
+                seed = zeros((self.results,), dtypes.as_dtype(self.dtype)).node
+                results = [engine.inline(pushed, [*leaves, seed, leaves[-1]])[back]]
+            return _compiled_at_once(engine.intern(engine.close(trace, results, leaves)))
+
+    def _vjp_program(self) -> tuple[Program, tuple[int | None, ...]]:
+        return vjp_program(self._program, tuple(range(len(self._program.outputs))), tuple(self._positions))
+
+    def _jvp_program(self) -> Program:
+        """(parameters…, any cotangents, tangents…) → the tangents of the residuals: the transpose of the transpose."""
+        derived, where = self._vjp_program()
+        count = len(self._program.parameters) - len(self._program.constants)
+        seeds = tuple(range(count, count + len(self._program.outputs)))
+        key = ("pushed", where)
+        if key not in derived.derived:
+            derived.derived[key] = vjp_program(derived, tuple(range(len(derived.outputs))), seeds)
+        self._pushed_to = derived.derived[key][1]
+        program: Program = derived.derived[key][0]
+        return program
+
+    def _call(self, jvp: Program, parameters: list[Node], tangents: list[Tensor], mapped: bool = False) -> list[Tensor]:
+        """The tangents of the residuals, for tangents of the variables; `mapped`: for many of them at once, in rows."""
+        _, where = self._vjp_program()
+        moving = [t.node for t, w in zip(tangents, where, strict=True) if w is not None]
+        avals = [self._program.aval_of(r) for r in self._program.outputs]
+        seeds = [zeros(a.shape, a.type).node for a in avals]  # any value: the map is linear in them
+        inputs = [*parameters, *seeds, *moving]
+        if mapped:
+            nodes = call_vectorized(jvp, inputs, [False] * (len(inputs) - len(moving)) + [True] * len(moving))
+        else:
+            nodes = engine.inline(jvp, inputs)
+        rows = (self.size,) if mapped else ()
+        pushed = zip(self._pushed_to, avals, strict=True)
+        return [zeros((*rows, *a.shape), a.type) if w is None else EagerTensor(nodes[w]) for w, a in pushed]
+
+    def _or_zeros(self, nodes: list[Node], where: int | None, of: Any) -> Node:
+        node: Node = zeros(of.shape, of.type).node if where is None else nodes[where]
+        return node
+
+    def _wide(self, x: Tensor) -> Tensor:
+        wide: Tensor = cast(x, dtypes.as_dtype(self.dtype))
+        return wide
+
+    def _flat(self, nodes: Sequence[Node]) -> Tensor:
+        flat: Tensor = concat([self._wide(reshape(EagerTensor(n), (-1,))) for n in nodes], 0)
+        return flat
+
+    def _parts(self, x: Tensor, rows: bool = False) -> list[Tensor]:
+        """A vector (or `rows` of them) as tensors of the variables' shapes and dtypes."""
+        parts = split(x, [a.size for a in self._avals], axis=-1)
+        before = (self.size,) if rows else ()
+        return [cast(reshape(p, (*before, *a.shape)), a.type) for p, a in zip(parts, self._avals, strict=True)]
+
+    def _traced(self, build: Callable[[list[Node], list[Node]], list[Tensor]], vectors: Sequence[int] = ()) -> Program:
+        """The Program from (x, everything else, vectors of these sizes…) to what `build` gives."""
+        count = len(self._program.parameters) - len(self._program.constants)
+        others = [i for i in range(count) if i not in self._positions]
+        with engine.tracing() as trace:
+            trace.overrides = None
+            x = leaf(aval((self.size,), self.dtype), None)
+            rest = {i: leaf(self._program.parameters[i], None) for i in others}
+            more = [leaf(aval((n,), self.dtype), None) for n in vectors]
+            parts = dict(zip(self._positions, self._parts(EagerTensor(x)), strict=True))
+            parameters = [parts[i].node if i in parts else rest[i] for i in range(count)]
+            nodes = [t.node for t in build(parameters, more)]
+            engine.enter(trace, nodes)
+            program = engine.close(trace, nodes, [x, *rest.values(), *more])
+        return _compiled_at_once(engine.intern(program))
+
+
+def _compiled_at_once(program: Program) -> Program:
+    """What will run many times is compiled at first sight."""
+    program.runs = max(program.runs, 1)
+    return program
+
+
+def _check_variables(variables: Sequence[Any]) -> None:
+    if not variables:
+        raise ValueError("LevenbergMarquardt needs variables to change, received none.")
+    for variable in variables:
+        if not isinstance(variable, Variable):
+            raise TypeError(f"variables are tf.Variables, received {variable!r} of type {type(variable).__name__}.")
+        if not variable.dtype.is_floating:
+            raise TypeError(f"{variable.name} has dtype {variable.dtype.name}: it must be real and floating-point.")
+    if len({id(v) for v in variables}) != len(variables):
+        raise ValueError("A variable stands twice among `variables`.")
+
+
+def _check_results(avals: Sequence[Any]) -> None:
+    if not avals:
+        raise TypeError("The residual function returned nothing. Return the residuals: a tensor, or a nest of tensors.")
+    for a in avals:
+        if not a.inexact or a.dtype.kind == "c":
+            raise TypeError(
+                f"The residual function returned dtype {a.type.name}; residuals are real and floating-point. Of complex ones "
+                "return the real and the imaginary parts."
+            )
+    if all(not a.shape for a in avals) and len(avals) == 1:
+        raise ValueError(
+            "The residual function returned a scalar. Return the residuals themselves, a vector, not the sum of their squares."
+        )
+
+
+def first_that_is_not_finite(values: np.ndarray) -> str:
+    """Which of the residuals are not finite, in words."""
+    bad = np.flatnonzero(~np.isfinite(values))
+    return f"{len(bad)} of {len(values)} residuals are not finite, the first is number {bad[0]}: {values[bad[0]]}"

@@ -1,0 +1,260 @@
+"""Levenberg-Marquardt: the model it makes, bounds, many parameters, several variables, float32, and what it refuses."""
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+from gradtape._src.core import memory
+from gradtape._src.optimizers.least_squares.models import Dense
+from gradtape._src.optimizers.least_squares.residuals import Residuals
+
+LM = tf.optimizers.LevenbergMarquardt
+
+
+def rosenbrock(x):
+    return lambda: [10.0 * (x[1] - x[0] ** 2), 1.0 - x[0]]
+
+
+def test_rosenbrock_from_the_usual_start():
+    x = tf.Variable([-1.2, 1.0], dtype=tf.float64)
+    found = LM().minimize(rosenbrock(x), x)
+    assert found.converged and found.sum_of_squares < 1e-20
+    np.testing.assert_allclose(x.numpy(), [1.0, 1.0], rtol=1e-9)
+    assert found.history[0] == pytest.approx(24.2) and found.history[-1] == found.sum_of_squares
+    assert all(a >= b for a, b in zip(found.history, found.history[1:], strict=False))
+    assert found.covariance is None  # no degree of freedom
+
+
+def test_a_linear_problem_takes_one_step_and_has_the_covariance_of_statistics():
+    random = np.random.default_rng(0)
+    a, y = random.standard_normal((20, 3)), random.standard_normal(20)
+    w = tf.Variable(tf.zeros([3], tf.float64))
+    found = LM(initial=100.0).minimize(lambda: tf.linalg.matvec(tf.constant(a), w) - y, w)
+    best, squares, *_ = np.linalg.lstsq(a, y)
+    np.testing.assert_allclose(w.numpy(), best, rtol=1e-10)
+    assert found.sum_of_squares == pytest.approx(squares[0]) and found.evaluations <= 4
+    np.testing.assert_allclose(found.covariance, squares[0] / 17 * np.linalg.inv(a.T @ a), rtol=1e-10)
+    np.testing.assert_allclose(found.standard_errors, np.sqrt(np.diag(found.covariance)))
+
+
+def test_programs_of_residuals_agree_with_the_tape():
+    w, v = tf.Variable([[0.3, -0.2], [0.5, 0.1]]), tf.Variable(0.7, dtype=tf.float64)
+    x = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+    def function():
+        return {"a": tf.cast(tf.sin(x @ w), tf.float64) * v, "b": v**3 + tf.zeros([1], tf.float64)}
+
+    residuals = Residuals(function, [w, v])
+    assert (residuals.size, residuals.results, residuals.dtype) == (5, 7, np.float64)
+    at = residuals.start()
+    r, jacobian = residuals.evaluate(at)
+    with tf.GradientTape(persistent=True) as tape:
+        parts = function()
+        flat = tf.concat([tf.reshape(parts["a"], [-1]), parts["b"]], 0)
+    dw, dv = tape.jacobian(flat, [w, v], unconnected_gradients="zero")
+    expected = np.concatenate([np.reshape(dw, (7, 4)), np.reshape(dv, (7, 1))], 1)
+    np.testing.assert_allclose(r, flat, rtol=1e-6)
+    np.testing.assert_allclose(jacobian.T, expected, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(residuals.residuals(at), r, rtol=1e-6)
+    tangent, cotangent = np.arange(1.0, 6.0), np.arange(1.0, 8.0)
+    np.testing.assert_allclose(residuals.push(at, tangent), expected @ tangent, rtol=1e-5)
+    np.testing.assert_allclose(residuals.pull(at, cotangent), expected.T @ cotangent, rtol=1e-5)
+    step = 1e-3 * tangent
+    bend = residuals.push(at + step, tangent) - residuals.push(at - step, tangent)
+    np.testing.assert_allclose(residuals.curvature(at, tangent), bend / 2e-3, rtol=2e-2, atol=1e-2)
+    assert [residuals.where(i) for i in (0, 3, 4)] == [f"{w.name}[0, 0]", f"{w.name}[1, 1]", v.name]
+
+
+def test_cholesky_and_qr_give_one_step_and_qr_takes_over_where_the_normal_equations_fail():
+    random = np.random.default_rng(1)
+    jacobian, r = random.standard_normal((12, 4)), random.standard_normal(12)
+    model = Dense(r, jacobian.T, np.ones(4), np.ones(4, bool))
+    for damping in (0.0, 0.3):
+        cholesky, slope = model.step(damping)
+        qr, qr_slope = model._step_by_qr(damping, r)
+        np.testing.assert_allclose(cholesky, qr, rtol=1e-9)
+        assert slope == pytest.approx(qr_slope)
+        ahead = np.sum(model.step(damping + 1e-6)[0] ** 2) - np.sum(cholesky**2)
+        assert ahead / 1e-6 == pytest.approx(slope, rel=1e-3)
+    nearly = jacobian.copy()
+    nearly[:, 3] = nearly[:, 0] + 1e-8 * nearly[:, 1]  # the normal equations are singular to 16 digits, the Jacobian is not
+    nearly[:, 3] += 1e-7 * random.standard_normal(12)
+    step, _ = Dense(r, nearly.T, np.ones(4), np.ones(4, bool)).step(0.0)
+    np.testing.assert_allclose(step, -np.linalg.lstsq(nearly, r, rcond=None)[0], rtol=1e-5)
+
+
+def test_the_step_of_the_trust_region_has_its_length():
+    random = np.random.default_rng(2)
+    model = Dense(random.standard_normal(9), random.standard_normal((9, 3)).T, np.ones(3), np.ones(3, bool))
+    whole = np.linalg.norm(model.step(0.0)[0])
+    for share in (0.9, 0.5, 1e-3):
+        step, damping = model.within(share * whole, 0.0)
+        assert np.linalg.norm(step) == pytest.approx(share * whole, rel=0.1)
+        np.testing.assert_allclose(step, model.step(damping)[0])
+
+
+@pytest.mark.parametrize("solver", ["dense", "matrix_free"])
+def test_bounds_hold_and_their_parameters_are_left_where_they_bind(solver):
+    x = tf.Variable([-1.2, 1.0], dtype=tf.float64)
+    found = LM(solver=solver, cg_tolerance=1e-8).minimize(rosenbrock(x), x, bounds=[([-2.0, -2.0], [0.5, 2.0])])
+    assert found.converged
+    np.testing.assert_allclose(x.numpy(), [0.5, 0.25], rtol=1e-6)  # least on the edge x₀ = ½
+    assert found.sum_of_squares == pytest.approx(0.25)
+
+
+def test_a_start_outside_of_its_bounds_is_moved_to_them():
+    x = tf.Variable([5.0], dtype=tf.float64)
+    LM().minimize(lambda: x - 3.0, x, bounds=[(0.0, 2.0)])
+    assert x.numpy() == [2.0]
+
+
+def test_many_parameters_are_solved_without_a_jacobian():
+    random = np.random.default_rng(3)
+    wanted = tf.constant(random.standard_normal(3_000))
+    x = tf.Variable(tf.zeros([3_000], tf.float64))
+
+    def residuals():
+        off = x - wanted
+        return tf.concat([tf.sinh(x) - tf.sinh(wanted), 0.1 * (off[1:] - off[:-1])], 0)
+
+    found = LM().minimize(residuals, x)
+    assert found.converged and found.covariance is None
+    np.testing.assert_allclose(x.numpy(), wanted.numpy(), atol=1e-4)
+
+
+def test_float32_variables_converge_to_their_precision():
+    x = tf.Variable([-1.2, 1.0])
+    found = LM().minimize(rosenbrock(x), x)
+    assert found.converged and x.dtype == tf.float32
+    np.testing.assert_allclose(x.numpy(), [1.0, 1.0], rtol=1e-4)
+
+
+def test_a_nest_of_variables_and_what_else_the_function_uses():
+    network = {"w": tf.Variable(tf.random.stateless_normal([1, 6], [1, 2])), "b": tf.Variable(tf.zeros([6])),
+               "v": tf.Variable(tf.random.stateless_normal([6, 1], [3, 4]))}  # fmt: skip
+    offset = tf.Variable(0.5, trainable=False)
+    x = tf.reshape(tf.linspace(-2.0, 2.0, 40), [-1, 1])
+
+    def residuals():
+        return tf.tanh(x @ network["w"] + network["b"]) @ network["v"] + offset - tf.sin(2.0 * x)
+
+    found = LM(max_iterations=60).minimize(residuals, network)
+    assert found.sum_of_squares < 1e-3
+    assert offset.numpy() == 0.5
+    assert float(tf.reduce_sum(residuals() ** 2)) == pytest.approx(found.sum_of_squares, rel=1e-2, abs=1e-6)
+
+
+def test_a_loop_in_the_residuals():
+    rate = tf.Variable(0.1, dtype=tf.float64)
+    seen = tf.constant(3.0 * 0.8 ** np.arange(10))
+
+    @tf.function
+    def residuals():
+        value, values = tf.constant(3.0, tf.float64), tf.TensorArray(tf.float64, 10)
+        for i in tf.range(10):
+            values = values.write(i, value)
+            value = value * (1.0 - rate)
+        return values.stack() - seen
+
+    LM().minimize(residuals, rate)
+    assert float(rate) == pytest.approx(0.2, rel=1e-9)
+
+
+def test_steps_to_where_residuals_are_not_finite_are_not_taken():
+    x = tf.Variable(1e-3, dtype=tf.float64)
+    found = LM(initial=1e4).minimize(lambda: tf.math.log(x) * tf.ones([2], tf.float64) - 1.0, x)
+    assert found.converged
+    assert float(x) == pytest.approx(np.e, rel=1e-7)
+
+
+def test_iterations_can_be_limited():
+    x = tf.Variable([-1.2, 1.0], dtype=tf.float64)
+    found = LM(max_iterations=3).minimize(rosenbrock(x), x)
+    assert (found.converged, found.iterations, len(found.history)) == (False, 3, 4)
+    assert "max_iterations, 3" in found.message
+    assert found.sum_of_squares == pytest.approx(sum(float(r) ** 2 for r in rosenbrock(x)()))
+
+
+def test_a_singular_normal_matrix_is_no_obstacle():
+    x = tf.Variable([1.0, 2.0, 3.0], dtype=tf.float64)
+    found = LM().minimize(lambda: (x[0] + x[1]) * tf.ones([4], tf.float64) - 1.0 + 0.0 * x[2], x)
+    assert found.converged and found.sum_of_squares < 1e-16
+    assert found.covariance is None
+    assert x.numpy()[2] == 3.0
+
+
+X = tf.Variable([1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "residuals, variables, error, match",
+    [
+        (lambda: tf.reduce_sum(X**2), X, ValueError, r"returned a scalar. Return the residuals themselves"),
+        (lambda: tf.cast(X, tf.int32), X, TypeError, r"returned dtype int32; residuals are real and floating-point"),
+        (lambda: tf.cast(X, tf.complex64), X, TypeError, r"return the real and the imaginary parts"),
+        (lambda: None, X, TypeError, r"returned nothing"),
+        (lambda: tf.ones([3]), X, ValueError, r"do not depend on Variable"),
+        (lambda: X * tf.random.normal([2]), X, ValueError, r"draws random numbers"),
+        (lambda: X.assign_add([1.0, 1.0]) * 1.0, X, ValueError, r"residuals must not change variables"),
+        (lambda: tf.math.log(X - 2.0), X, ValueError, r"2 of 2 residuals are not finite, the first is number 0: nan"),
+        (lambda: tf.sqrt(X - 1.0), X, ValueError, r"derivative of the residuals with respect to Variable.* is not finite"),
+        (lambda: X * 1.0, [X, X], ValueError, r"stands twice"),
+        (lambda: X * 1.0, [], ValueError, r"needs variables to change, received none"),
+        (lambda: X * 1.0, [tf.constant(1.0)], TypeError, r"variables are tf.Variables, received"),
+        (lambda: X * 1.0, [tf.Variable(1)], TypeError, r"dtype int32: it must be real and floating-point"),
+        (lambda: tf.boolean_mask(X, X > 0.0), X, NotImplementedError, r"cannot be compiled, as a shape"),
+    ],
+)  # fmt: skip
+def test_what_it_refuses(residuals, variables, error, match):
+    before = X.numpy().copy()
+    with pytest.raises(error, match=match):
+        LM().minimize(residuals, variables)
+    np.testing.assert_array_equal(X.numpy(), before)
+
+
+@pytest.mark.parametrize(
+    "settings, match",
+    [
+        ({"damping": "fletcher"}, r"damping must be one of 'trust_region', 'nielsen', 'marquardt', received 'fletcher'"),
+        ({"solver": "sparse"}, r"solver must be one of 'auto', 'dense', 'matrix_free'"),
+        ({"initial": 0.0}, r"initial must be positive"),
+        ({"step_tolerance": -1.0}, r"step_tolerance must be at least 0 and below 1"),
+    ],
+)
+def test_bad_settings(settings, match):
+    with pytest.raises(ValueError, match=match):
+        LM(**settings)
+
+
+def test_bad_bounds():
+    with pytest.raises(ValueError, match=r"2 entries for 1 variables"):
+        LM().minimize(lambda: X * 1.0, X, bounds=[None, None])
+    with pytest.raises(ValueError, match=r"lower bound of .* is above its upper bound"):
+        LM().minimize(lambda: X * 1.0, X, bounds=[(1.0, 0.0)])
+
+
+def test_a_jacobian_beyond_memory_is_refused_with_its_size(monkeypatch):
+    monkeypatch.setattr(memory, "limit", lambda: 1 << 10)
+    x = tf.Variable(tf.ones([100]))
+    with pytest.raises(
+        tf.errors.ResourceExhaustedError, match=r"1,000 residuals with respect to 100 parameters takes .*matrix_free"
+    ):
+        LM(solver="dense").minimize(lambda: tf.tile(x, [10]), x)
+    assert LM().minimize(lambda: tf.tile(x, [10]) - 2.0, x).converged  # "auto" goes without it
+    np.testing.assert_allclose(x.numpy(), 2.0, rtol=1e-4)
+
+
+def test_an_interrupt_leaves_the_best_point_so_far(monkeypatch):
+    x = tf.Variable([-1.2, 1.0], dtype=tf.float64)
+    evaluate, calls = Residuals.evaluate, []
+
+    def interrupted(self, at):
+        calls.append(at)
+        if len(calls) == 6:
+            raise KeyboardInterrupt("by the user")
+        return evaluate(self, at)
+
+    monkeypatch.setattr(Residuals, "evaluate", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="by the user"):
+        LM().minimize(rosenbrock(x), x)
+    assert 0 < sum(float(r) ** 2 for r in rosenbrock(x)()) < 24.2
