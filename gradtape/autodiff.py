@@ -2,6 +2,7 @@
 
 from gradtape._src.autodiff.check import GradientMismatch as GradientMismatch, check_gradients as check_gradients
 from gradtape._src.autodiff.forward import ForwardAccumulator as ForwardAccumulator
+from gradtape._src.autodiff.gradient_hooks import GradientHook as GradientHook
 from gradtape._src.autodiff.tape import GradientTape as GradientTape
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.derivatives.clipping import clipped_gradients as clipped_gradients, per_example_norms as per_example_norms

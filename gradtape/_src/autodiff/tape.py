@@ -72,6 +72,25 @@ def _leads_back(node: Node, variable: Variable, segment: Segment, reads: Sequenc
     return inside and any(read is variable and before in node.inputs for _, _, read, before in reads)
 
 
+class HookedTensor(EagerTensor):
+    """A tensor with gradient hooks: `node` lies behind them, `origin` before, so that its gradient is what they leave of it."""
+
+    origin: Tensor
+    hooks: list[Callable[[Tensor], Tensor]]
+
+    def hook_again(self) -> None:
+        """Put the hooks behind what is recorded now."""
+        x = EagerTensor(self.origin.node)
+        for attach in self.hooks:
+            x = attach(x)
+        self.hold(x)
+
+    def hold(self, x: Tensor) -> None:
+        """Be the handle of what `x` is."""
+        self.node = x.node
+        self.node.handle = ref(self)
+
+
 class GradientTape:
     """Records operations for automatic differentiation.
 
@@ -168,6 +187,10 @@ class GradientTape:
                 raise ValueError(
                     f"Passed in object {item!r} of type {type(item)}, not tf.Tensor or tf.Variable or ExtensionType."
                 )
+            if isinstance(item, HookedTensor):
+                self.watch(item.origin)
+                item.hook_again()
+                continue
             if not _inexact(item.dtype):
                 logger.warning(
                     "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r. Its gradient will be None.",
@@ -775,6 +798,8 @@ def _first(results: Sequence[Any]) -> Any:
 
 
 def _as_source(source: Any) -> Source:
+    if isinstance(source, HookedTensor):
+        return source.origin
     if isinstance(source, IndexedSlices):
         return source.values
     if isinstance(source, Stored):

@@ -1,0 +1,70 @@
+"""Hooks on tensors: a function that sees the gradient as it passes, and may put another in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradtape._src.autodiff.custom import custom_gradient
+from gradtape._src.autodiff.tape import HookedTensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.ops.array import identity
+
+
+class GradientHook:
+    """What `register_gradient_hook` returns: `remove()` ends it."""
+
+    def __init__(self, function: Callable[[Tensor], Any]) -> None:
+        self._function: Callable[[Tensor], Any] | None = function
+
+    def remove(self) -> None:
+        """Let gradients pass as they are from now on. What a `tf.function` has traced keeps the hook."""
+        self._function = None
+
+    def _passed(self, dy: Tensor) -> Any:
+        replaced = None if self._function is None else self._function(dy)
+        return dy if replaced is None else replaced
+
+    def attached(self, x: Tensor) -> Tensor:
+        """`x`, behind this hook."""
+        result: Tensor = custom_gradient(lambda x: (identity(x), self._passed))(x)
+        return result
+
+
+@public
+def register_gradient_hook(self: Tensor, function: Callable[[Tensor], Any]) -> GradientHook:
+    """Call `function(dy)` when a gradient with respect to this tensor has been computed; returns a hook with `remove()`.
+
+    What `function` returns takes its place, for the gradient of this tensor and of all that it was computed from; None
+    leaves it as it is. Uses of the tensor from here on count. Hooks of one tensor run in the order of the gradient: the
+    last registered first. In a `tf.function` the hook is traced once, like everything there. TypeError where `function`
+    is no function; ValueError where the tensor has no gradient, or the hook returns another shape or dtype.
+
+    >>> x = tf.Variable([3.0, 4.0])
+    >>> with tf.GradientTape() as tape:
+    ...     y = x * 2.0
+    ...     hook = y.register_gradient_hook(lambda dy: tf.clip_by_norm(dy, 1.0))
+    ...     z = tf.reduce_sum(y * y)
+    >>> tape.gradient(z, x).numpy().round(3).tolist() == [1.2, 1.6]
+    True
+    """
+    if not callable(function):
+        raise TypeError(
+            f"A gradient hook is a function of the gradient, received {function!r} of type {type(function).__name__}."
+        )
+    if not self.node.aval.inexact:
+        raise ValueError(f"A tensor of dtype {self.dtype.name} has no gradient, and so no hook: it must be floating or complex.")
+    hook = GradientHook(function)
+    if isinstance(self, HookedTensor):
+        self.hooks.append(hook.attached)
+        behind = self.node
+    else:
+        behind, origin = self.node, EagerTensor(self.node)
+        self.__class__ = HookedTensor
+        self.origin, self.hooks = origin, [hook.attached]
+    self.hold(hook.attached(EagerTensor(behind)))
+    return hook
+
+
+Tensor.register_gradient_hook = register_gradient_hook  # type: ignore[attr-defined]  # it needs ops
