@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.hooks import reasons
+from gradtape._src.autodiff.observers import reasons
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.graph.collections import GraphKeys, trainable_variables
 from gradtape._src.control.graph.gradients import gradients
