@@ -1,11 +1,8 @@
 """Reductions over axes, and running ones."""
 
-import math
-
 from keras.src.backend.common import standardize_dtype
 
 import gradtape as tf
-from keras_gradtape.src.ops._numpy.elementwise import signbit
 from keras_gradtape.src.ops._numpy.promotion import axes_of, canonical, cast, floating, numeric, pair, result_type, tensor, truth
 from keras_gradtape.src.ops._numpy.rearrange import ravel
 
@@ -118,6 +115,14 @@ def std(x, axis=None, keepdims=False):
 
 # Where
 
+# Processors take -0, and what is nearer to 0 than normal numbers, for 0: in argmax and argmin they count as less, as with Keras's
+# other backends. Their exponent's bits are 0, so that as integers they are the least: the integer type, the first that is normal,
+# and what stands for them.
+_BELOW_ZERO = {
+    tf.float32: (tf.int32, -(2**31) + 2**23, -(2.0**-126)),
+    tf.float64: (tf.int64, -(2**63) + 2**52, -(2.0**-1022)),
+}
+
 
 def argmax(x, axis=None, keepdims=False):
     return _place(tf.argmax, x, axis, keepdims)
@@ -130,11 +135,10 @@ def argmin(x, axis=None, keepdims=False):
 def _place(function, x, axis, keepdims):
     x = tensor(x)
     rank = x.ndim
-    if x.dtype.is_floating and rank:  # -0 counts as less than 0, as in Keras's other backends
-        if x.dtype.size == 2:
-            x = tf.cast(x, tf.float32)
-        tiny = -math.ldexp(1.0, -126 if x.dtype is tf.float32 else -1022)
-        x = tf.where(tf.logical_and(tf.equal(x, 0.0), signbit(x)), tiny, x)
+    if x.dtype.is_floating and rank:
+        x = tf.cast(x, tf.float32) if x.dtype.size == 2 else x
+        integer, normal, tiny = _BELOW_ZERO[x.dtype]
+        x = tf.where(tf.bitcast(x, integer) < normal, tiny, x)
     if axis is None:
         place = function(ravel(x), 0, tf.int32)
         return tf.reshape(place, (1,) * rank) if keepdims else place
