@@ -34,6 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script finds in sys.argv[1:]")
     run.set_defaults(command=run_command)
 
+    why = commands.add_parser("why", help="run a script, and say why gradients in it are None, zero or NaN")
+    why.add_argument("script", help="path of the script")
+    why.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script finds in sys.argv[1:]")
+    why.set_defaults(command=why_command)
+
     parsed = parser.parse_args(arguments)
     parsed.command(parsed)
 
@@ -63,15 +68,45 @@ def demo_command(parsed: argparse.Namespace) -> None:
 
 def run_command(parsed: argparse.Namespace) -> None:
     """`gradtape run`. Processes that the script spawns are new ones: in them `tensorflow` is what is installed."""
+    path, source = script_of(parsed, "gradtape run")
+    prepare()
+    run_script(path, source, parsed.arguments)
+
+
+def why_command(parsed: argparse.Namespace) -> None:
+    """`gradtape why`: as `gradtape run`, and at the end the reasons. Exit code 1 if something was missing."""
+    path, source = script_of(parsed, "gradtape why")
+    prepare()
+    from gradtape._src.explain.report import watching
+
+    with watching() as report:
+        try:
+            run_script(path, source, parsed.arguments)
+        except SystemExit as ended:
+            print(report, flush=True)
+            raise SystemExit(ended.code or int(report.missing)) from None
+        except BaseException as error:
+            sys.excepthook(type(error), error, error.__traceback__)
+            print(report, flush=True)
+            raise SystemExit(1) from None
+    print(report, flush=True)
+    raise SystemExit(int(report.missing))
+
+
+def script_of(parsed: argparse.Namespace, command: str) -> tuple[Path, bytes]:
+    """The script that a command was given, and what it holds."""
     path = Path(parsed.script)
     try:
-        source = read_script(path)
+        return path, read_script(path)
     except OSError as error:
-        print(f"gradtape run: cannot open {parsed.script!r}: {error.strerror}", file=sys.stderr)
+        print(f"{command}: cannot open {parsed.script!r}: {error.strerror}", file=sys.stderr)
         raise SystemExit(2) from None
+
+
+def prepare() -> None:
+    """Make the process ready to run a script that imports `tensorflow`."""
     tune_allocator()
     sys.meta_path.insert(0, TensorflowFinder())
-    run_script(path, source, parsed.arguments)
 
 
 def read_script(path: Path) -> bytes:

@@ -61,7 +61,8 @@ def product():
     ],
 )
 def test_parameters(method, parameters):
-    assert list(inspect.signature(getattr(tf.GradientTape, method)).parameters) == parameters
+    """TensorFlow's come first; gradtape's own after them."""
+    assert list(inspect.signature(getattr(tf.GradientTape, method)).parameters)[: len(parameters)] == parameters
 
 
 def test_positional_arguments():

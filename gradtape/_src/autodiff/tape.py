@@ -12,6 +12,7 @@ from weakref import ref
 
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, reverse, summed
 from gradtape._src.autodiff.jacobian import Rows
+from gradtape._src.autodiff.observers import observers
 from gradtape._src.autodiff.plan import Places, Plan, residual_set, stand_ins
 from gradtape._src.core import engine, journal, nest
 from gradtape._src.core.aval import Aval, aval
@@ -96,7 +97,8 @@ class GradientTape:
 
     `with GradientTape() as tape:` records; `tape.gradient(target, sources)` differentiates. Trainable variables are
     watched when they are read (unless `watch_accessed_variables=False`), other tensors by `tape.watch(x)`. A tape that is
-    not `persistent` gives one set of gradients. Tapes nest, to any order.
+    not `persistent` gives one set of gradients. Tapes nest, to any order. With `strict` a gradient that is None is a
+    ValueError that shows the line at which the connection broke, unless `unconnected_gradients="zero"`.
 
     >>> x = tf.constant(3.0)
     >>> with tf.GradientTape() as tape:
@@ -106,8 +108,8 @@ class GradientTape:
     6.0
     """
 
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
-        self._persistent, self._watch_accessed = bool(persistent), watch_accessed_variables
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True, strict: bool = False) -> None:
+        self._persistent, self._watch_accessed, self._strict = bool(persistent), watch_accessed_variables, bool(strict)
         self._segments: list[Segment] = []
         self._watches: list[tuple[int, int, Node, Variable | None]] = []
         self._variables: list[Variable] = []
@@ -273,9 +275,11 @@ class GradientTape:
                 results = _with_identities(flat_targets, flat_sources, grads_given, results)
                 given = [r is not None for r in results]
             asked.answered(engine.local.trace, given)
+            if observers.asked is not None:
+                observers.asked(self, flat_targets, flat_sources, results)
             self._answered()
-            if False in given:
-                missing(self, target, flat_sources, given)
+            if False in given and not zero and observers.missing is not None:
+                observers.missing(flat_sources, given, self._strict)
             if zero:
                 pairs = zip(flat_sources, results, strict=True)
                 results = [zeros(s.shape, s.dtype) if r is None else r for s, r in pairs]
@@ -709,10 +713,6 @@ class KeptStep:
 
 
 kept_step = KeptStep()
-
-
-def missing(tape: GradientTape, target: Any, sources: Sequence[Source], given: Sequence[bool]) -> None:
-    """Called where gradients are None; the explainer, on a floor above, puts its own here."""
 
 
 class _Paused:

@@ -57,7 +57,7 @@ def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
     """
     sources, spec = nest.flatten_with_spec(sources)
     flat = _checked(sources)
-    question = Question(target, tape, _user_frame())
+    question = Question(target, tape, user_frame())
     answers = [question.about(s) for s in flat]
     connected = [i for i, answer in enumerate(answers) if answer.connected]
     if connected:
@@ -83,7 +83,7 @@ def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> 
     ['connected', 'nan_origin']
     """
     flat, spec = nest.flatten_with_spec(sources)
-    question = Question(target, tape, _user_frame())
+    question = Question(target, tape, user_frame())
     found = question.about_nan(_checked(flat))
     if found is None:
         raise RuntimeError(
@@ -104,7 +104,8 @@ def keep_last_step(keep: bool = True) -> None:
         kept_step.tape = None
 
 
-def _user_frame() -> FrameType | None:
+def user_frame() -> FrameType | None:
+    """The innermost frame that is not the library's."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and internal[frame.f_code.co_filename]:
         frame = frame.f_back
@@ -124,7 +125,9 @@ def _checked(sources: Sequence[Any]) -> Sequence[Any]:
 class Question:
     """One target, and the tape that is asked if one was given; `about` answers for a source."""
 
-    def __init__(self, target: Any, tape: GradientTape | None, frame: FrameType | None) -> None:
+    def __init__(
+        self, target: Any, tape: GradientTape | None, frame: FrameType | None, names: Sequence[Name] | None = None
+    ) -> None:
         self._tape, self._frame = tape, frame
         parts = [t.values if isinstance(t, IndexedSlices) else t for t in nest.flatten(target)]
         self._targets = [t for t in parts if isinstance(t, (Tensor, Variable))]
@@ -132,9 +135,16 @@ class Question:
         self._nodes = [_node(t) for t in self._targets]
         traces = [] if tape is None else [segment.trace for segment in tape._segments]
         self._history = History(self._nodes, traces)
-        self._names: list[Name] = [journal.origin_of(n) for n in self._nodes]
+        self._names: list[Name] = [journal.origin_of(n) for n in self._nodes] if names is None else list(names)
         self._called = (text.name_of(target, frame) if self._targets else None) or "the target"
         self._tape_name = (tape is not None and text.name_of(tape, frame)) or self._name_of_tape() or "tape"
+
+    @classmethod
+    def of_latest_call(cls, source: Any, frame: FrameType | None) -> Question:
+        """The question about a source in the latest gradient call that had it, whatever its target was."""
+        key = source._uid if isinstance(source, Variable) else journal.origin_of(source.node)
+        call = next((c for c in reversed(journal.calls) if key in c.sources), None)
+        return cls([], None, frame, [] if call is None else call.targets)
 
     def _name_of_tape(self) -> str | None:
         frame = self._frame
@@ -162,9 +172,12 @@ class Question:
                 return CONNECTED
         return words.diagnoses(breaks)
 
+    def name_of(self, source: Any) -> str:
+        """What the user's code calls a source."""
+        return text.name_of(source, self._frame) or (source.name if isinstance(source, Variable) else "the source")
+
     def _words(self, source: Any) -> Words:
-        called = text.name_of(source, self._frame) or (source.name if isinstance(source, Variable) else "the source")
-        return Words(called, self._called, self._tape_name)
+        return Words(self.name_of(source), self._called, self._tape_name)
 
     # -- with values
 

@@ -69,6 +69,7 @@ class History:
             node = variable._tensor.node
             self._leaf(node)
             self.held.setdefault(number, []).append((1 << 62, journal.origin_of(node)))
+        self._held_in_functions()
         self.variables = {name for holdings in self.held.values() for _, name in holdings}
         for link in journal.links:
             if link.how == "variable":
@@ -80,6 +81,18 @@ class History:
         for step in self.steps.values():
             for name in dict.fromkeys(step.inputs):
                 self.users.setdefault(name, []).append(step)
+
+    def _held_in_functions(self) -> None:
+        """What variables are while a function is traced: parameters of its own."""
+        trace: Trace | None = engine.local.trace
+        while trace is not None:
+            scope: Any = trace.scope
+            for variable, node in getattr(scope, "variables", {}).values():
+                now = scope.now.get(id(variable), node)
+                names = [journal.origin_of(node), journal.origin_of(now)]
+                self.held.setdefault(variable._uid, []).extend((1 << 62, name) for name in names)
+                self._leaf(node)
+            trace = trace.parent
 
     def _leaf(self, node: Node) -> None:
         origin = journal.origin_of(node)

@@ -1,0 +1,24 @@
+"""What a floor above does when gradients were asked for: the explainer puts its functions here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+class Observers:
+    """`missing(sources, given, strict)` runs after a call of `gradient` that gave a None; `reasons(sources)` is a text for an
+    error that says why they have no gradient; `asked(tape, targets, sources, results)` runs at each call, if it is there.
+    """
+
+    missing: Callable[[Sequence[Any], Sequence[bool], bool], None] | None = None
+    reasons: Callable[[Sequence[Any]], str] | None = None
+    asked: Callable[[Any, Sequence[Any], Sequence[Any], Sequence[Any]], None] | None = None
+
+
+observers = Observers()
+
+
+def reasons(sources: Sequence[Any]) -> str:
+    """Why these sources have no gradient, a line for each; empty where nobody can say."""
+    return "" if observers.reasons is None else observers.reasons(sources)

@@ -1,0 +1,75 @@
+"""What is said without being asked: a warning for gradients that are all None, the reasons in an optimizer's error, `strict`."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from collections.abc import Sequence
+from types import FrameType, TracebackType
+from typing import Any
+
+from gradtape._src.autodiff.observers import observers
+from gradtape._src.core import journal
+from gradtape._src.core.errors import internal
+from gradtape._src.core.journal import Line
+from gradtape._src.explain.diagnosis import Diagnosis
+from gradtape._src.explain.explain import Question, user_frame
+
+logger = logging.getLogger("gradtape")
+MANY = 1024
+MOST_REASONS = 20  # in one error
+_warned: dict[Line, None] = {}  # gradient calls of which that was said already
+
+
+def missing(sources: Sequence[Any], given: Sequence[bool], strict: bool) -> None:
+    """After a gradient call: raise for the first None if `strict`, warn once for each line if there is nothing but None."""
+    call = journal.calls[-1]
+    frame = sys._getframe(2)
+    if strict:
+        first = next(s for s, has in zip(sources, given, strict=True) if not has)
+        raise _error(_latest(first), user_frame())
+    if any(given) or internal[frame.f_code.co_filename] or call.line in _warned:
+        return
+    if len(_warned) >= MANY:
+        _warned.clear()
+    _warned[call.line] = None
+    with contextlib.suppress(Exception):  # what is said unasked must never break a program that runs
+        logger.warning("The gradient is None. %s", _in_one_line(_latest(sources[0])))
+
+
+def reasons(sources: Sequence[Any]) -> str:
+    """A line for each source that says why its latest gradient was None."""
+    lines = []
+    with contextlib.suppress(Exception):  # the error itself matters more than its reasons
+        for source in sources[:MOST_REASONS]:
+            diagnosis = _latest(source)
+            if not diagnosis.connected:
+                lines.append(f"\n  {getattr(source, 'name', 'a tensor')}: {_in_one_line(diagnosis)}")
+    if len(sources) > MOST_REASONS:
+        lines.append(f"\n  … and {len(sources) - MOST_REASONS} more")
+    return "".join(lines)
+
+
+def _latest(source: Any) -> Diagnosis:
+    """The Diagnosis of a source in the latest gradient call that had it."""
+    return Question.of_latest_call(source, user_frame()).about(source)
+
+
+def _in_one_line(diagnosis: Diagnosis) -> str:
+    where = "" if diagnosis.line is None else f"{diagnosis.file}:{diagnosis.line}: "
+    return f"{where}{diagnosis.code}: {diagnosis.cause} Mend: {diagnosis.mend}"
+
+
+def _error(diagnosis: Diagnosis, frame: FrameType | None) -> ValueError:
+    """A ValueError whose traceback ends at the line of the break, where a frame of that file is at hand."""
+    error = ValueError(f"The gradient is None. {diagnosis}")
+    while frame is not None and frame.f_code.co_filename != diagnosis.file:
+        frame = frame.f_back
+    if frame is None or diagnosis.line is None:
+        return error
+    return error.with_traceback(TracebackType(None, frame, frame.f_lasti, diagnosis.line))
+
+
+observers.missing = missing
+observers.reasons = reasons

@@ -1,0 +1,118 @@
+"""`gradtape why`: what is noted of each gradient call while a script runs, and the text that is printed at its end."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.autodiff.observers import observers
+from gradtape._src.core import engine, journal
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.tensor import to_numpy
+from gradtape._src.explain import source as text
+from gradtape._src.explain.diagnosis import Diagnosis
+from gradtape._src.explain.explain import Question, user_frame
+
+
+@dataclasses.dataclass
+class Finding:
+    """A source of a gradient call that had no gradient, or one of zeros, NaN or infinity: `what` of these, how many times."""
+
+    file: str | None
+    line: int | None
+    call: str
+    source: str
+    what: str
+    diagnosis: Diagnosis
+    times: int = 1
+
+
+class Report:
+    """What was found. `calls` counts gradient calls, each time that they ran."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self._found: dict[Any, Finding] = {}
+
+    @property
+    def findings(self) -> list[Finding]:
+        """In the order in which they were found first."""
+        return list(self._found.values())
+
+    @property
+    def missing(self) -> bool:
+        """Whether a gradient was missing, zero or not finite."""
+        return bool(self._found)
+
+    def asked(self, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]) -> None:
+        """A gradient call gave its results; the tape still holds its record."""
+        self.calls += 1
+        line = journal.calls[-1].line
+        symbolic = engine.local.trace.scope is not None or engine.local.trace.parent is not None
+        question: Question | None = None
+        for position, (source, result) in enumerate(zip(sources, results, strict=True)):
+            what = "None" if result is None else None if symbolic else _flaw(result)
+            if what is None:
+                continue
+            key = line, position, what
+            if key in self._found:
+                self._found[key].times += 1
+                continue
+            question = question or Question(list(targets), tape, user_frame())
+            if what == "None":
+                diagnosis = question.about(source)
+            elif what == "zeros":
+                (diagnosis,) = question.about_zeros([source])
+            else:
+                (diagnosis,) = question.about_nan([source]) or [Diagnosis("unknown")]
+            called = question.name_of(source)
+            self._found[key] = Finding(text.file(line), text.number(line), text.text(line) or "", called, what, diagnosis)
+
+    def __str__(self) -> str:
+        if not self.calls:
+            return "gradtape why: the script asked for no gradient"
+        if not self._found:
+            return f"gradtape why: {_count(self.calls, 'gradient call')}, and nothing is missing"
+        lines = [f"gradtape why: {_count(self.calls, 'gradient call')}, of which these lacked something"]
+        place: Any = None
+        for finding in self._found.values():
+            if (finding.file, finding.line) != place:
+                place = finding.file, finding.line
+                lines += ["", f"{finding.file}:{finding.line}: {finding.call}"]
+            times = f" ({finding.times} times)" if finding.times > 1 else ""
+            lines.append(f"  {finding.source}: the gradient is {finding.what}{times}")
+            lines += [f"    {part}" for part in str(finding.diagnosis).splitlines()]
+        return "\n".join(lines)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _flaw(result: Any) -> str | None:
+    values = to_numpy((result.values if isinstance(result, IndexedSlices) else result).node)
+    if values.dtype.kind not in "fcV" or not values.size:
+        return None
+    if values.dtype.kind == "V":
+        values = values.astype(np.float32)
+    if np.isnan(values).any():
+        return "NaN"
+    if not np.isfinite(values).all():
+        return "infinite"
+    return None if values.any() else "zeros"
+
+
+@contextlib.contextmanager
+def watching() -> Iterator[Report]:
+    """Note all gradient calls inside of the context; yields the Report."""
+    report = Report()
+    before = observers.asked
+    observers.asked = report.asked
+    try:
+        yield report
+    finally:
+        observers.asked = before
