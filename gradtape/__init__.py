@@ -17,6 +17,7 @@ from gradtape import (
     profiler as profiler,
     signal as signal,
     sparse as sparse,
+    test as test,
     train as train,
 )
 from gradtape._src.autodiff.aggregation import AggregationMethod as AggregationMethod

@@ -1,4 +1,4 @@
-"""Numeric gradient checks for users: does the gradient agree with differences of the function's values?"""
+"""Numeric gradient checks for users: do the derivatives agree with differences of the function's values?"""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.autodiff.forward import ForwardAccumulator
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import nest
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.ops.arithmetic import add_n
 from gradtape._src.ops.cast import cast
+from gradtape._src.ops.complex import conj, real
 from gradtape._src.ops.reduction import reduce_sum
 
 STEP = {1: 1e-6, 2: 1e-5}
+MODES = ("reverse", "forward")
 
 
 class GradientMismatch(AssertionError):
@@ -26,117 +31,179 @@ def check_gradients(
     f: Callable[..., Any],
     args: Sequence[Any],
     order: int = 2,
-    modes: Sequence[str] = ("reverse",),
+    modes: Sequence[str] = MODES,
     tolerance: float = 1e-4,
     seed: int = 0,
-) -> None:
-    """Check the gradients of `f(*args)` against central differences, in float64, along a random direction.
+) -> list[str]:
+    """Check the derivatives of `f(*args)` against central differences, in float64, along random directions.
 
-    `args`: arrays or tensors; the floating ones are differentiated (in float64, whatever they were), the others passed
-    as they are. `f` returns a tensor or a nest of them. `order`: 1, or 2 to check the gradient's gradient too. `modes`:
-    `"reverse"`. `tolerance` is relative to the size of the derivative. Raises GradientMismatch (an AssertionError) that
-    names the argument, the index of the worst element, and both numbers.
+    `args`: arrays, tensors, or nests of them; the floating and complex ones are differentiated (in 64 bits, whatever they
+    were), the others passed as they are. Returns the names of those, which were not checked. `f` returns a tensor or a nest
+    of them. `order`: 1, or 2 to check the gradient's gradient too. `modes`: "reverse" checks every element of the gradient
+    by one random direction, "forward" the product with that direction. `tolerance` is relative to the size of the
+    derivative. Raises GradientMismatch (an AssertionError) that names the argument, the index of the worst element, and
+    both numbers; ValueError where there is nothing to check, or `f` gives other values when it is called again.
 
     >>> tf.autodiff.check_gradients(lambda x: tf.sin(x) * x, [np.array([0.5, 1.5])])
+    []
+    >>> tf.autodiff.check_gradients(lambda x, i: tf.gather(x, i), [np.array([0.5, 1.5]), np.array([1])])
+    ['argument 1']
     """
-    if order not in (1, 2):
+    if order not in STEP:
         raise ValueError(f"order must be 1 or 2, received {order!r}.")
     for mode in modes:
-        if mode != "reverse":
-            raise ValueError(f"unknown mode {mode!r}: gradients can be checked in mode 'reverse'.")
+        if mode not in MODES:
+            raise ValueError(f"unknown mode {mode!r}: gradients can be checked in the modes 'reverse' and 'forward'.")
     if not isinstance(args, (list, tuple)):
         raise TypeError(f"args must be a list or tuple of the arguments of f, received {type(args).__name__}.")
-    arrays = [_as_array(a) for a in args]
-    floating = [i for i, a in enumerate(arrays) if a.dtype == np.float64]
-    if not floating:
-        raise ValueError("no argument is floating, so there is nothing to differentiate. Give float arrays.")
-    random = np.random.default_rng(seed)
-    weights = None
+    check = _Check(f, args, tolerance, np.random.default_rng(seed))
+    check.derivatives(check.value, 1, modes)
+    if order == 2 and check.has_gradient():
+        check.derivatives(check.slope, 2, modes)
+    return [name for i, name in enumerate(check.names) if i not in check.active]
 
-    def scalar(*inputs: Any) -> Any:
-        """f as one number: the sum of its outputs times fixed random weights."""
-        nonlocal weights
-        outputs = [o for o in nest.flatten(f(*inputs)) if o.dtype.is_floating]
-        if not outputs:
+
+class _Check:
+    """A function of arrays as one number of what is differentiated, and random directions."""
+
+    def __init__(self, f: Callable[..., Any], args: Sequence[Any], tolerance: float, random: np.random.Generator) -> None:
+        self.f, self.tolerance, self.random = f, tolerance, random
+        leaves, self.spec = nest.flatten_with_spec(tuple(args))
+        self.names = [_name(path) for path in self.spec.paths()]
+        self.arrays = [_as_array(a) for a in leaves]
+        self.active = [i for i, a in enumerate(self.arrays) if a.dtype.kind in "fc"]
+        if not self.active:
+            raise ValueError("no argument is floating, so there is nothing to differentiate. Give float arrays.")
+        self.weights: list[Any] = []
+        self._check_deterministic()
+        self.along = [constant(self._drawn(self.arrays[i], 0.5, 1.5)) for i in self.active]
+
+    def _drawn(self, like: np.ndarray, low: float, high: float) -> np.ndarray:
+        drawn = self.random.uniform(low, high, like.shape)
+        return drawn + 1j * self.random.uniform(low, high, like.shape) if like.dtype.kind == "c" else drawn
+
+    def _results(self, inputs: Sequence[Tensor]) -> list[Any]:
+        return [o for o in nest.flatten(self.f(*nest.unflatten(self.spec, inputs))) if _inexact(o)]
+
+    def _check_deterministic(self) -> None:
+        once, again = [[_dense(o) for o in self._results([constant(a) for a in self.arrays])] for _ in range(2)]
+        if not once:
             raise ValueError("f returned no floating tensor, so it has no gradient to check.")
-        if weights is None:
-            weights = [constant(random.uniform(0.5, 1.5, tuple(o.shape))) for o in outputs]
-        total = None
-        for output, weight in zip(outputs, weights, strict=True):
-            term = reduce_sum(output * cast(weight, output.dtype))
-            total = term if total is None else total + term
-        return total
+        for i, (first, second) in enumerate(zip(once, again, strict=True)):
+            if first.shape != second.shape or not np.array_equal(first, second, equal_nan=True):
+                name = getattr(self.f, "__name__", repr(self.f))
+                raise ValueError(
+                    f"{name} is not deterministic: its result {i} differs between two calls with the same arguments, so that "
+                    "differences say nothing. Does it draw random numbers (tf.random.stateless_* take a seed), or assign?"
+                )
+        self.weights = [constant(self._drawn(first, 0.5, 1.5)) for first in once]
 
-    _check(scalar, arrays, floating, 1, tolerance, random)
-    if order == 2:
-        directions = {i: constant(random.uniform(0.5, 1.5, arrays[i].shape)) for i in floating}
+    def value(self, inputs: Sequence[Tensor]) -> Tensor:
+        """f as one number: the sum of its outputs times fixed random weights."""
+        return _total([_inner(w, o) for w, o in zip(self.weights, self._results(inputs), strict=True)])
 
-        def slope(*inputs: Any) -> Any:
-            """The derivative of f along a fixed direction: its gradient is the second order."""
-            with GradientTape() as tape:
-                tape.watch([inputs[i] for i in floating])
-                value = scalar(*inputs)
-            grads = tape.gradient(value, [inputs[i] for i in floating])
-            terms = [reduce_sum(g * directions[i]) for i, g in zip(floating, grads, strict=True) if g is not None]
-            return sum(terms[1:], terms[0]) if terms else None
+    def slope(self, inputs: Sequence[Tensor]) -> Tensor:
+        """The derivative of f along a fixed direction, whose derivative is the second order."""
+        grads = self._gradient(self.value, inputs)
+        return _total([_inner(d, g) for d, g in zip(self.along, grads, strict=True) if g is not None])
 
-        if slope(*[constant(a) for a in arrays]) is not None:
-            _check(slope, arrays, floating, 2, tolerance, random)
+    def has_gradient(self) -> bool:
+        """Whether any argument has a gradient."""
+        return any(g is not None for g in self._gradient(self.value, [constant(a) for a in self.arrays]))
+
+    def _gradient(self, scalar: Callable[..., Tensor], inputs: Sequence[Tensor]) -> list[Any]:
+        sources = [inputs[i] for i in self.active]
+        with GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(sources)
+            value = scalar(inputs)
+        found: list[Any] = tape.gradient(value, sources)
+        return found
+
+    def derivatives(self, scalar: Callable[..., Tensor], order: int, modes: Sequence[str]) -> None:
+        """Compare the derivatives of `scalar` with central differences, along one direction, and then where it went wrong."""
+        inputs = [constant(a) for a in self.arrays]
+        directions = {
+            i: self.random.choice([-1.0, 1.0], self.arrays[i].shape) * self._drawn(self.arrays[i], 0.5, 1.0) for i in self.active
+        }
+        numerical = self._difference(scalar, directions, STEP[order])
+        grads = {}
+        for i, g in zip(self.active, self._gradient(scalar, inputs), strict=True):
+            grads[i] = np.zeros_like(self.arrays[i]) if g is None else _dense(g)
+        terms = {i: np.real(np.conj(grads[i]) * directions[i]) for i in self.active}
+        size = max(sum(float(np.sum(np.abs(t))) for t in terms.values()), abs(numerical), 1e-3)
+        if "reverse" in modes:
+            analytical = sum(float(np.sum(t)) for t in terms.values())
+            if not abs(analytical - numerical) <= self.tolerance * size:
+                self._fail(scalar, grads, order, numerical, analytical)
+        if "forward" in modes:
+            primals, tangents = [inputs[i] for i in self.active], [constant(directions[i]) for i in self.active]
+            with ForwardAccumulator(primals, tangents) as accumulator:
+                value = scalar(inputs)
+            pushed = float(accumulator.jvp(value, unconnected_gradients="zero"))
+            if not abs(pushed - numerical) <= self.tolerance * size:
+                raise GradientMismatch(
+                    f"the forward derivative of order {order} is wrong: along a random direction: numerical {numerical:.10g}, "
+                    f"analytical {pushed:.10g}."
+                )
+
+    def _fail(
+        self, scalar: Callable[..., Tensor], grads: dict[int, np.ndarray], order: int, numerical: float, analytical: float
+    ) -> None:
+        worst = None
+        for i in self.active:
+            for index in np.ndindex(self.arrays[i].shape):
+                for unit in (1.0, 1j) if self.arrays[i].dtype.kind == "c" else (1.0,):
+                    direction = np.zeros_like(self.arrays[i])
+                    direction[index] = unit
+                    expected = self._difference(scalar, {i: direction}, STEP[order])
+                    received = float(np.real(np.conj(grads[i][index]) * unit))
+                    error = abs(expected - received)
+                    if worst is None or not error <= worst[0]:
+                        worst = error, i, index, unit, expected, received
+        _, i, index, unit, expected, received = worst or (0, self.active[0], (), 1.0, numerical, analytical)
+        part = ", imaginary part" if unit == 1j else ""
+        raise GradientMismatch(
+            f"gradient of order {order} is wrong: {self.names[i]} at index {list(index)}{part}: numerical {expected:.10g}, "
+            f"analytical {received:.10g}; along a random direction: numerical {numerical:.10g}, analytical {analytical:.10g}."
+        )
+
+    def _difference(self, scalar: Callable[..., Tensor], directions: dict[int, np.ndarray], step: float) -> float:
+        """The central difference of `scalar` along directions."""
+        ends = []
+        for sign in (1.0, -1.0):
+            moved = [a + sign * step * directions[i] if i in directions else a for i, a in enumerate(self.arrays)]
+            ends.append(float(scalar([constant(a) for a in moved])))
+        return (ends[0] - ends[1]) / (2 * step)
 
 
-def _check(
-    scalar: Callable[..., Any],
-    arrays: list[np.ndarray],
-    floating: list[int],
-    order: int,
-    tolerance: float,
-    random: np.random.Generator,
-) -> None:
-    """Compare the gradient of `scalar` with central differences, first along one direction, then where it went wrong."""
-    inputs = [constant(a) for a in arrays]
-    sources = [inputs[i] for i in floating]
-    with GradientTape() as tape:
-        tape.watch(sources)
-        value = scalar(*inputs)
-    grads = [
-        np.zeros(tuple(s.shape)) if g is None else _dense(g) for s, g in zip(sources, tape.gradient(value, sources), strict=True)
-    ]
-    directions = [random.choice([-1.0, 1.0], arrays[i].shape) * random.uniform(0.5, 1.0, arrays[i].shape) for i in floating]
-    analytical = sum(float(np.sum(g * d)) for g, d in zip(grads, directions, strict=True))
-    numerical = _difference(scalar, arrays, dict(zip(floating, directions, strict=True)), STEP[order])
-    size = sum(float(np.sum(np.abs(g * d))) for g, d in zip(grads, directions, strict=True))
-    if abs(analytical - numerical) <= tolerance * max(size, abs(numerical), 1e-3):
-        return
-    worst = None
-    for i, grad in zip(floating, grads, strict=True):
-        for index in np.ndindex(arrays[i].shape):
-            direction = np.zeros(arrays[i].shape)
-            direction[index] = 1.0
-            expected = _difference(scalar, arrays, {i: direction}, STEP[order])
-            error = abs(expected - grad[index])
-            if worst is None or not error <= worst[0]:
-                worst = error, i, index, expected, grad[index]
-    _, i, index, expected, received = worst if worst else (0, floating[0], (), numerical, analytical)
-    raise GradientMismatch(
-        f"gradient of order {order} is wrong: argument {i} at index {list(index)}: numerical {expected:.10g}, analytical "
-        f"{float(received):.10g}; along a random direction: numerical {numerical:.10g}, analytical {analytical:.10g}."
-    )
+def _name(path: tuple[Any, ...]) -> str:
+    return f"argument {path[0]}" + "".join([f"[{part!r}]" for part in path[1:]])
 
 
-def _difference(scalar: Callable[..., Any], arrays: list[np.ndarray], directions: dict[int, np.ndarray], step: float) -> float:
-    """The central difference of `scalar` along directions, a dict from argument number to array."""
-    values = []
-    for sign in (1.0, -1.0):
-        moved = [a + sign * step * directions[i] if i in directions else a for i, a in enumerate(arrays)]
-        values.append(float(scalar(*[constant(a) for a in moved])))
-    return (values[0] - values[1]) / (2 * step)
+def _inexact(x: Any) -> bool:
+    return bool(x.dtype.is_floating or x.dtype.is_complex)
+
+
+def _inner(weight: Tensor, output: Any) -> Tensor:
+    """The real part of the sum of conj(weight) · output, in float64."""
+    if output.dtype.is_complex:
+        return real(reduce_sum(conj(weight) * cast(output, weight.dtype)))
+    result: Tensor = reduce_sum(cast(output, weight.dtype) * weight)
+    return result
+
+
+def _total(terms: Sequence[Tensor]) -> Tensor:
+    result: Tensor = terms[0] if len(terms) == 1 else add_n(terms)
+    return result
 
 
 def _as_array(value: Any) -> np.ndarray:
     array = np.array(value.numpy() if hasattr(value, "numpy") else value)
+    if array.dtype.kind == "c":
+        return array.astype(np.complex128)
     return array.astype(np.float64) if array.dtype.kind == "f" or array.dtype.name == "bfloat16" else array
 
 
-def _dense(grad: Any) -> np.ndarray:
-    """A gradient as a float64 array; IndexedSlices become dense."""
-    return np.asarray((grad.to_dense() if hasattr(grad, "to_dense") else grad).numpy(), np.float64)
+def _dense(x: Any) -> np.ndarray:
+    """A result as a 64-bit array; IndexedSlices become dense."""
+    return _as_array(x.to_dense() if hasattr(x, "to_dense") else x)

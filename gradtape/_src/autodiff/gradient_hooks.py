@@ -44,10 +44,10 @@ def register_gradient_hook(self: Tensor, function: Callable[[Tensor], Any]) -> G
     >>> x = tf.Variable([3.0, 4.0])
     >>> with tf.GradientTape() as tape:
     ...     y = x * 2.0
-    ...     hook = y.register_gradient_hook(lambda dy: tf.clip_by_norm(dy, 1.0))
+    ...     hook = y.register_gradient_hook(lambda dy: tf.clip_by_value(dy, -1.0, 1.0))
     ...     z = tf.reduce_sum(y * y)
-    >>> tape.gradient(z, x).numpy().round(3).tolist() == [1.2, 1.6]
-    True
+    >>> tape.gradient(z, x).numpy().tolist()
+    [2.0, 2.0]
     """
     if not callable(function):
         raise TypeError(
