@@ -56,14 +56,13 @@ def register_gradient_hook(self: Tensor, function: Callable[[Tensor], Any]) -> G
     if not self.node.aval.inexact:
         raise ValueError(f"A tensor of dtype {self.dtype.name} has no gradient, and so no hook: it must be floating or complex.")
     hook = GradientHook(function)
-    if isinstance(self, HookedTensor):
-        self.hooks.append(hook.attached)
-        behind = self.node
-    else:
-        behind, origin = self.node, EagerTensor(self.node)
-        self.__class__ = HookedTensor
-        self.origin, self.hooks = origin, [hook.attached]
-    self.hold(hook.attached(EagerTensor(behind)))
+    before = EagerTensor(self.node)
+    hooked: Any = self
+    if not isinstance(self, HookedTensor):
+        hooked.__class__ = HookedTensor
+        hooked.origin, hooked.hooks = before, []
+    hooked.hooks.append(hook.attached)
+    hooked.hold(hook.attached(before))
     return hook
 
 

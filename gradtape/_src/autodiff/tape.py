@@ -81,7 +81,7 @@ class HookedTensor(EagerTensor):
 
     def hook_again(self) -> None:
         """Put the hooks behind what is recorded now."""
-        x = EagerTensor(self.origin.node)
+        x: Tensor = EagerTensor(self.origin.node)
         for attach in self.hooks:
             x = attach(x)
         self.hold(x)
