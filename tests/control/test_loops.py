@@ -200,7 +200,7 @@ def close(ours, theirs, tolerance=1e-9):
 
 
 # Each order of a loop of open length in another one takes XLA three times as long as the one before.
-LONG = {"while_in_while", "loop_in_cond", "for_rows_with_break", "map_in_loop"}
+LONG = {"while_in_while", "rows_in_while", "loop_in_cond", "for_rows_with_break", "map_in_loop"}
 orders = [pytest.param(name, 3, marks=[pytest.mark.long] if name in LONG else []) for name in FORMS]
 orders += [pytest.param(name, 2) for name in sorted(LONG)]
 
