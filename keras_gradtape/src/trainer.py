@@ -11,6 +11,7 @@ from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
 from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import pythonify_logs
 from keras_gradtape.src.data import Batches
+from keras_gradtape.src.least_squares import LeastSquares
 
 
 class Trainer(base_trainer.Trainer):
@@ -32,6 +33,11 @@ class Trainer(base_trainer.Trainer):
     def train_step(self, data):
         """One step of training on a batch; gives the logs. Override it for a training of your own."""
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
+        if isinstance(self.optimizer, LeastSquares):
+            y_pred = self.optimizer.train_step(self, x, y, sample_weight)
+            loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True)
+            self._loss_tracker.update_state(loss, sample_weight=_count(x))
+            return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True) if self._call_has_training_arg else self(x)
             loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True)
@@ -178,9 +184,7 @@ class Trainer(base_trainer.Trainer):
                     break
             epoch_logs = dict(self._get_metrics_result_or_logs(logs))
             if validation_data is not None and self._should_eval(epoch, validation_freq):
-                epoch_logs |= self._validate(
-                    validation_data, validation_batch_size or batch_size, validation_steps, callbacks
-                )
+                epoch_logs |= self._validate(validation_data, validation_batch_size or batch_size, validation_steps, callbacks)
             callbacks.on_epoch_end(epoch, epoch_logs)
             training_logs = epoch_logs
             if self.stop_training:

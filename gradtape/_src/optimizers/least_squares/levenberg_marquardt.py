@@ -22,6 +22,9 @@ STUCK = "no step makes the sum of squares smaller"
 SOLVERS = ("auto", "dense", "matrix_free")
 
 
+keras_form: Callable[[Any], Any] | None = None  # makes an optimizer of Keras's; the backend enters it when it is loaded
+
+
 @dataclass(frozen=True)
 class LeastSquaresResult:
     """What a minimisation found.
@@ -122,6 +125,18 @@ class LevenbergMarquardt:
         """
         residuals = Residuals(residual_fn, flatten(variables))
         return _Search(self, residuals, bounds).run()
+
+    @public
+    def for_keras(self) -> Any:
+        """An optimizer for `model.compile(optimizer=…, loss="mse")`: in `fit`, each batch is one damped step on its errors.
+
+        Layers run as in inference there, so that dropout and batch statistics do not stand between two evaluations; a step that
+        makes the batch's errors larger is not taken. "trust_region" is Nielsen's rule. For models of at most some thousand
+        parameters and batches of all, or many, examples. RuntimeError where Keras does not run on gradtape.
+        """
+        if keras_form is None:
+            raise RuntimeError("Keras is not loaded on gradtape: use tf.keras, or import gradtape.keras before keras.")
+        return keras_form(self)
 
 
 class _Search:
