@@ -74,11 +74,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
 
 
 def _root_of_squares(x, axis, keepdims):
-    return (
-        tf.norm(x, "euclidean", axis[0] if len(axis) == 1 else axis, keepdims)
-        if len(axis) in (1, 2)
-        else (tf.sqrt(tf.reduce_sum(tf.square(tf.abs(x)), axis, keepdims)))
-    )
+    return tf.math.reduce_euclidean_norm(tf.abs(x) if x.dtype.is_complex else x, axis, keepdims)
 
 
 def _vector_norm(x, ord, axis, keepdims):
@@ -94,7 +90,7 @@ def _vector_norm(x, ord, axis, keepdims):
     if ord == 1:
         return tf.reduce_sum(size, axis, keepdims)
     if ord == 2:
-        return tf.norm(x, "euclidean", axis, keepdims)
+        return _root_of_squares(x, axis, keepdims)
     return tf.reduce_sum(size**ord, axis, keepdims) ** (1.0 / ord)
 
 
@@ -102,20 +98,18 @@ def _matrix_norm(x, ord, axis, keepdims):
     row, column = axis
     if row == column:
         raise ValueError(f"Duplicate axes given to norm: axis={axis}")
-    extremum = {1: tf.reduce_max, -1: tf.reduce_min}
     if ord == "fro":
         return _root_of_squares(x, axis, keepdims)
     if ord in (1, -1, float("inf"), -float("inf")):
         summed, other = (row, column) if ord in (1, -1) else (column, row)
         sums = tf.reduce_sum(tf.abs(x), summed, keepdims=True)
-        y = extremum[1 if ord > 0 else -1](sums, other, keepdims=True)
+        y = (tf.reduce_max if ord > 0 else tf.reduce_min)(sums, other, keepdims=True)
         return y if keepdims else tf.squeeze(y, axis)
     if ord not in ("nuc", 2, -2):
         raise ValueError(f"Invalid `ord` argument for matrix norm. Received: ord={ord}")
     others = [a for a in range(x.ndim) if a not in axis]
     values = tf.linalg.svd(tf.transpose(x, [*others, row, column]), compute_uv=False)
-    reduce = tf.reduce_sum if ord == "nuc" else extremum[1 if ord > 0 else -1]
-    y = reduce(values, -1)
+    y = {"nuc": tf.reduce_sum, 2: tf.reduce_max, -2: tf.reduce_min}[ord](values, -1)
     return tf.reshape(y, [1 if a in axis else n for a, n in enumerate(x.shape)]) if keepdims else y
 
 
