@@ -14,7 +14,7 @@ REQUIREMENTS = {
     "gradtape": [],
     "jax": [],
     "tensorflow": ["tensorflow==2.21.0"],
-    "torch": ["torch==2.13.0", "numpy"],
+    "torch": ["torch==2.13.0", "numpy", "keras>=3.15.1,<3.17"],
 }
 
 
@@ -37,6 +37,9 @@ VARIANTS = (
     Variant("torch_eager", "PyTorch eager", "torch", "torch_eager"),
     Variant("torch_compile", "torch.compile", "torch", "torch_compile"),
     Variant("jax_jit", "jax.jit", "jax", "jax_jit"),
+    Variant("keras_tensorflow", "Keras on TensorFlow", "tensorflow", "keras_tensorflow"),
+    Variant("keras_jax", "Keras on JAX", "jax", "keras_jax"),
+    Variant("keras_torch", "Keras on PyTorch", "torch", "keras_torch"),
 )
 TITLES = {variant.name: variant.title for variant in VARIANTS}
 

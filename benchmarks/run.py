@@ -34,6 +34,14 @@ ROWS = (
     "row_maps",
     "vectorized_map",
     "lstm",
+    "jacobian",
+    "per_example",
+    "hvp",
+    "sparse_jacobian",
+    "fit_mlp",
+    "fit_cnn",
+    "fit_lstm",
+    "fit_transformer",
 )
 
 

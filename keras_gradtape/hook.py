@@ -4,12 +4,11 @@ Keras from 3.16 loads a backend NAME from the package `keras_NAME`, if NAME stan
 Keras 3.15 has chains of `if backend() == ...` that end in `raise`: an arm is added before that. Both are done as Keras's modules
 are compiled, because the names are copied while Keras is being imported; what is compiled so is never written to a cache.
 
-`keras_gradtape.pth`, which is installed beside the package, installs this hook when Python starts with KERAS_BACKEND=gradtape.
+`startup.py`, which Python runs when it starts, installs this hook when Keras is imported with KERAS_BACKEND=gradtape.
 """
 
 import ast
 import importlib
-import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 
@@ -101,7 +100,9 @@ def add_name(tree: ast.Module) -> str | None:
 def add_arm(tree: ast.Module, source: str) -> str | None:
     """Add an arm for this backend to the chain of `if backend() == ...`, if that ends with an error or a fallback."""
     for statement in tree.body:
-        if not (isinstance(statement, ast.If) and isinstance(statement.test, ast.Compare) and "backend()" in ast.unparse(statement)):
+        if not (
+            isinstance(statement, ast.If) and isinstance(statement.test, ast.Compare) and "backend()" in ast.unparse(statement)
+        ):
             continue
         last = statement
         while len(last.orelse) == 1 and isinstance(last.orelse[0], ast.If):
@@ -138,7 +139,3 @@ def extend_dynamic_backend(module) -> None:
 def give_tensorflow(module) -> None:
     """The functions of `tf.keras.backend` are written with TensorFlow's names, which are gradtape's."""
     module.tf = importlib.import_module("gradtape")
-
-
-if os.environ.get("KERAS_BACKEND") == NAME:
-    install()

@@ -29,6 +29,16 @@ def test_the_environment_chooses_the_backend_and_nothing_is_imported_first():
     assert (done.returncode, done.stdout) == (0, "gradtape\n"), done.stderr
 
 
+def test_a_script_chooses_the_backend_before_it_imports_keras():
+    done = run("import os; os.environ['KERAS_BACKEND'] = 'gradtape'; import keras; print(keras.backend.backend())" + DENSE)
+    assert (done.returncode, done.stdout) == (0, "gradtape\n"), done.stderr
+
+
+def test_python_starts_without_loading_anything_of_ours():
+    done = run("import sys; print(sorted(m for m in sys.modules if m.startswith(('gradtape', 'keras', 'ast', 'jax'))))")
+    assert done.stdout == "['keras_gradtape', 'keras_gradtape.startup']\n", done.stderr
+
+
 def test_tf_keras_works_with_nothing_set():
     done = run("import gradtape as tf; keras = tf.keras; import keras as real; assert keras.Model is real.Model" + DENSE)
     assert done.returncode == 0, done.stderr
@@ -72,8 +82,10 @@ LOADER = CHAIN.replace('raise RuntimeError("no backend")', 'module = get_pluggab
 def test_an_arm_is_added_before_the_error():
     tree = ast.parse(CHAIN)
     assert hook.add_arm(tree, "import gradtape as module") is not None
-    assert ast.unparse(tree).strip().endswith(
-        "elif backend() == 'gradtape':\n    import gradtape as module\nelse:\n    raise RuntimeError('no backend')"
+    assert (
+        ast.unparse(tree)
+        .strip()
+        .endswith("elif backend() == 'gradtape':\n    import gradtape as module\nelse:\n    raise RuntimeError('no backend')")
     )
 
 

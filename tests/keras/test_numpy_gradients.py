@@ -246,7 +246,7 @@ def weighted(result, module):
 
 
 @pytest.mark.parametrize("number", range(len(chunks())))
-def test_gradients_are_those_of_jax(number, quick_compiles):
+def test_gradients_are_those_of_jax(number):
     rows = chunks()[number]
     inputs = [[tf.constant(np.asarray(array, np.float64)) for array in r.arrays] for r in rows]
     with tf.GradientTape() as tape:

@@ -26,8 +26,11 @@ def _multiplied(x1, x2, product):
 
 
 def matmul(x1, x2):
-    x1, x2 = tensor(x1), tensor(x2)
-    if x1.dtype is tf.int8 and x2.dtype is tf.int8:  # int8 times int8 is summed in int32, and stays there
+    first, second = tensor(x1), tensor(x2)
+    x1, x2, dtype = pair(first, second)
+    if dtype.is_floating and x1.ndim > 1 and x2.ndim > 1:
+        return tf.matmul(x1, x2)
+    if first.dtype is tf.int8 and second.dtype is tf.int8:  # summed in int32, and stays there
         x1, x2 = tf.cast(x1, tf.int32), tf.cast(x2, tf.int32)
     return _multiplied(x1, x2, _matmul)
 
@@ -104,7 +107,7 @@ def cross(x1, x2, axisa=-1, axisb=-1, axisc=-1, axis=None):
 
 def einsum(subscripts, *operands, **kwargs):
     xs = [tensor(x) for x in operands]
-    if all(x.dtype is tf.int8 for x in xs):
+    if all(x.dtype is tf.int8 for x in xs):  # as in matmul
         xs = [tf.cast(x, tf.int32) for x in xs]
     xs, dtype = tensors(xs)
     wide = _PRODUCTS.get(dtype)

@@ -52,31 +52,34 @@ def operands(x1, x2, *more):
 
     A Python number beside a tensor stays a number, which takes the tensor's dtype when an op records it.
     """
-    if isinstance(x1, tf.Tensor) and isinstance(x2, tf.Tensor):
-        dtype = x1.dtype
-        if dtype is x2.dtype and (not more or dtype.is_floating):
+    if not isinstance(x1, tf.Tensor):
+        if type(x1) in NUMBERS:
+            if type(x2) in NUMBERS:
+                dtype = result_type(type(x1), type(x2), *more)
+                return convert_to_tensor(x1, dtype), convert_to_tensor(x2, dtype), dtype
+            x2, x1, dtype = _beside_number(tensor(x2), x1, more)
             return x1, x2, dtype
-    elif type(x2) in NUMBERS and type(x1) not in NUMBERS:
-        x1 = tensor(x1)
-        dtype = result_type(x1.dtype, type(x2), *more)
-        return cast(x1, dtype), _number(x2, dtype), dtype
-    elif type(x1) in NUMBERS and type(x2) not in NUMBERS:
-        x2 = tensor(x2)
-        dtype = result_type(type(x1), x2.dtype, *more)
-        return _number(x1, dtype), cast(x2, dtype), dtype
-    elif type(x1) in NUMBERS:
-        dtype = result_type(type(x1), type(x2), *more)
-        return convert_to_tensor(x1, dtype), convert_to_tensor(x2, dtype), dtype
-    x1, x2 = tensor(x1), tensor(x2)
-    dtype = result_type(x1.dtype, x2.dtype, *more)
+        x1 = convert_to_tensor(x1)
+    if not isinstance(x2, tf.Tensor):
+        if type(x2) in NUMBERS:
+            return _beside_number(x1, x2, more)
+        x2 = convert_to_tensor(x2)
+    dtype = x1.dtype
+    if dtype is x2.dtype and (not more or dtype.is_floating):
+        return x1, x2, dtype
+    dtype = result_type(dtype, x2.dtype, *more)
     return cast(x1, dtype), cast(x2, dtype), dtype
 
 
-def _number(value, dtype):
-    """A Python number that an op with a tensor of `dtype` takes; one that needs another dtype as a tensor."""
-    if dtype.is_integer and (value < 0 if dtype.is_unsigned else not dtype.min <= value <= dtype.max):
-        return tf.cast(tf.convert_to_tensor(value, tf.int64), dtype)
-    return value
+def _beside_number(x, number, more):
+    """`operands` of a tensor and a Python number."""
+    dtype = x.dtype
+    if dtype.is_floating and type(number) is not complex:
+        return x, number, dtype
+    dtype = result_type(dtype, type(number), *more)
+    if dtype.is_integer and (number < 0 if dtype.is_unsigned else not dtype.min <= number <= dtype.max):
+        number = tf.cast(tf.convert_to_tensor(number, tf.int64), dtype)  # which wraps around
+    return cast(x, dtype), number, dtype
 
 
 def tensors(xs):
@@ -89,9 +92,11 @@ def tensors(xs):
 def pair(x1, x2, *more):
     """`operands`, both as tensors."""
     x1, x2, dtype = operands(x1, x2, *more)
-    if not isinstance(x1, tf.Tensor):
+    if type(x1) in NUMBERS:
         x1 = convert_to_tensor(x1, dtype)
-    return x1, x2 if isinstance(x2, tf.Tensor) else convert_to_tensor(x2, dtype), dtype
+    elif type(x2) in NUMBERS:
+        x2 = convert_to_tensor(x2, dtype)
+    return x1, x2, dtype
 
 
 def floating(x):

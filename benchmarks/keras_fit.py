@@ -1,0 +1,41 @@
+"""What the rows of Keras's `fit` share: one epoch of a model, on one of Keras's backends."""
+
+import os
+
+import numpy as np
+
+BATCH, BATCHES, CLASSES = 32, 64, 10
+
+
+def epoch(backend, build, inputs):
+    """A step: an epoch of `fit` on `backend`; gives the weights. `build(keras)` makes the model, `inputs` are its data."""
+    os.environ["KERAS_BACKEND"] = backend
+    import keras
+
+    random = np.random.default_rng(0)
+    model = build(keras)
+    shapes = [weight.shape for weight in model.get_weights()]
+    drawn = [0.1 * random.standard_normal(shape) + (1.0 if len(shape) == 1 else 0.0) for shape in shapes]
+    model.set_weights([weight.astype("float32") for weight in drawn])
+    targets = random.integers(0, CLASSES, len(inputs))
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(1e-3), loss, metrics=["accuracy"])
+
+    def fit():
+        model.fit(inputs, targets, batch_size=BATCH, epochs=1, verbose=0, shuffle=False)
+        return model.get_weights()
+
+    return fit
+
+
+def sides(build, inputs):
+    """The row's functions: on gradtape, and on Keras's own backends."""
+    return {
+        name: lambda backend=backend: epoch(backend, build, inputs())
+        for name, backend in (
+            ("gradtape", "gradtape"),
+            ("keras_tensorflow", "tensorflow"),
+            ("keras_jax", "jax"),
+            ("keras_torch", "torch"),
+        )
+    }
