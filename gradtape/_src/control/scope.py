@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.backward import Operation, takes_none, vjp_program
-from gradtape._src.core import engine, nest
+from gradtape._src.core import engine, journal, nest
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import verify
@@ -268,6 +268,7 @@ def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
     elif at_once:
         values = engine.execute(body.program, [engine.argument(node) for node in inputs])
         nodes = [leaf(aval_, value) for aval_, value in zip(body.avals, values, strict=True)]
+        journal.called(arguments, body, nodes, state.trace)
     elif body.program.effects:
         nodes = run_now(body.program, inputs)
     else:
@@ -286,7 +287,8 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
     inputs += [argument(node) for node in body.captures]
     values = engine.execute(body.program, inputs)
     nodes = [leaf(of, value) for of, value in zip(body.avals, values, strict=True)]
-    if not body.written:
+    if not body.written:  # what trains itself is not differentiated from outside
+        journal.called(arguments, body, nodes, engine.local.trace)
         return nodes
     count = len(nodes) - len(body.written)
     for variable, node in zip(body.written, nodes[count:], strict=True):

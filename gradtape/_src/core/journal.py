@@ -61,12 +61,16 @@ class Left(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A value that went into another without an op: `how` is "variable" (a Variable's initial value) or "call"."""
+    """Values that went into others without an op: `how` is "variable" (a Variable's initial value) or "call" (of a function, which
+    read the variables of the numbers in `variables`)."""
 
     how: str
-    before: tuple[Origin, ...]
-    after: tuple[Origin, ...]
+    before: Sequence[Origin]
+    after: Sequence[Origin]
+    variables: Sequence[int]
     line: Line
+    moment: Moment
+    thread: int
 
 
 class Taped:
@@ -168,9 +172,19 @@ def made(node: Node) -> None:
     births.append((node.origin, line))
 
 
-def linked(how: str, before: Sequence[Node], after: Sequence[Node]) -> None:
-    """Note that values went into others without an op; the line is that at which the first of those was made."""
-    links.append(Link(how, tuple(map(origin_of, before)), tuple(map(origin_of, after)), (after[0].code, after[0].offset)))
+def linked(how: str, before: Node, after: Node, trace: Trace) -> None:
+    """Note that a value went into another without an op of the thread's trace."""
+    links.append(Link(how, (origin_of(before),), (origin_of(after),), (), user_line(), moment(trace), get_ident()))
+
+
+def called(arguments: Sequence[Node], body: Any, results: Sequence[Node], trace: Trace) -> None:
+    """Note a call of a function that ran at once, where nothing recorded it."""
+    before = [n.origin or origin_of(n) for n in arguments]
+    if body.captures:
+        before += [n.origin or origin_of(n) for n in body.captures]
+    after = [origin_of(n) for n in results]
+    variables = [v._uid for v in body.variables]
+    links.append(Link("call", before, after, variables, user_line(), (trace.serial, len(trace.nodes)), get_ident()))
 
 
 def moment(trace: Trace) -> Moment:

@@ -144,7 +144,7 @@ class Variable(Stored):
         self._tensor = EagerTensor(held)
         journal.made(held)
         self._made = held.code, held.offset
-        journal.linked("variable", [node], [held])
+        journal.linked("variable", node, held, engine.local.trace)
         self._name = scoped(name or "Variable") + ":0"
 
     # -- what it is

@@ -15,7 +15,7 @@ from gradtape._src.core.journal import Asked, Line, Moment, Taped
 from gradtape._src.core.op import Op, ops
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, Node, leaf
 from gradtape._src.core.variable import READ
-from gradtape._src.explain.history import INSIDES, History, Name, Step
+from gradtape._src.explain.history import INSIDES, RESULT, History, Name, Step
 from gradtape._src.explain.source import NO_LINE, loaded_names, same_line, stored_name
 from gradtape._src.ops.array import ones
 
@@ -78,7 +78,8 @@ class View:
         if (rebound := self.rebinding(name)) is not None:
             return rebound
         reset = self._forgotten(lambda tape: any(origin == name for origin, _, _ in tape.watches))
-        return reset or Break("not_watched", source.made, self._maker(source), step)
+        made = step.line if source.made[0] is None and step is not None else source.made  # an argument of a function
+        return reset or Break("not_watched", made, self._maker(source), step)
 
     def _fault_of_variable(self, source: Source, step: Step | None) -> Break | None:
         if source.number in self._watched_variables:
@@ -177,7 +178,7 @@ class View:
         return None
 
     def _by_place(self, before: Name, step: Step) -> Break | None:
-        if self.tape is None or (step.op is None and step.how == "result"):
+        if self.tape is None or step.how == RESULT:
             return None
         at = step.at
         if self.sees(at):

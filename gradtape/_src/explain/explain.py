@@ -134,8 +134,8 @@ class Question:
         self._foreign = [t for t in parts if not isinstance(t, (Tensor, Variable))]
         self._nodes = [_node(t) for t in self._targets]
         traces = [] if tape is None else [segment.trace for segment in tape._segments]
-        self._history = History(self._nodes, traces)
         self._names: list[Name] = [journal.origin_of(n) for n in self._nodes] if names is None else list(names)
+        self._history = History(self._nodes, traces, self._names)
         self._called = (text.name_of(target, frame) if self._targets else None) or "the target"
         self._tape_name = (tape is not None and text.name_of(tape, frame)) or self._name_of_tape() or "tape"
 

@@ -7,6 +7,8 @@ from threading import get_ident
 from typing import Any
 
 from gradtape._src.autodiff.custom import CLOSED, CUSTOM
+from gradtape._src.autodiff.vectorized import VECTORIZED_CALL
+from gradtape._src.control.bounded_scan import SCAN, WHILE
 from gradtape._src.control.branch import CASE, IF
 from gradtape._src.core import engine, journal
 from gradtape._src.core.journal import Line, Moment, Origin
@@ -16,7 +18,8 @@ from gradtape._src.explain.source import NO_LINE
 
 Name = tuple[Any, ...]  # an Origin, or for a value inside of a function (origin of the call, …, number)
 ELSEWHERE = -1
-INSIDES = {CALL, FUNCTION, IF, CASE}
+RESULT = "result"  # of a call, or a parameter of it: no op of its own
+INSIDES = {CALL, FUNCTION, IF, CASE, SCAN, WHILE, VECTORIZED_CALL}
 
 
 class Step:
@@ -47,7 +50,7 @@ class Step:
 class History:
     """All steps that are remembered or still pending, found by the value that they gave, and by those that they took."""
 
-    def __init__(self, nodes: Iterable[Node], traces: Iterable[Trace] = ()) -> None:
+    def __init__(self, nodes: Sequence[Node], traces: Iterable[Trace] = (), names: Iterable[Name] | None = None) -> None:
         self.steps: dict[Name, Step] = {}
         self.avals: dict[Name, Any] = {}
         self.lines: dict[Name, Line] = dict(journal.births)  # of leaves
@@ -76,7 +79,12 @@ class History:
                 self.variables.update(link.after)
             for after in link.after:
                 if after not in self.steps:
-                    self.steps[after] = Step(after, None, (), link.before, link.line, (0, 0), None, link.how)
+                    read = [("variable", number) for number in link.variables]
+                    given = [*link.before, *read]
+                    self.steps[after] = Step(after, None, (), given, link.line, link.moment, link.thread, link.how)
+                    for name in read:
+                        self.held.setdefault(name[1], []).append((link.moment[0], name))
+        self._open([journal.origin_of(n) for n in nodes] if names is None else names)
         self.users: dict[Name, list[Step]] = {}
         for step in self.steps.values():
             for name in dict.fromkeys(step.inputs):
@@ -145,37 +153,82 @@ class History:
             here, at = (ELSEWHERE, again[index]) if index in again else (thread, (serial, index))
             self._step(Step(own, op, attrs, [name(r) for r in references], line, at, here))
 
-    def _step(self, step: Step) -> None:
-        """Enter a step; of a call of a Program the steps inside too."""
+    def _step(self, step: Step, inside: bool = False) -> None:
+        """Enter a step; if it is inside of a Program that is opened, the Programs that it calls itself are opened too."""
         if step.op is CUSTOM or step.op is CLOSED:
             count = step.attrs[0]
             step.inputs = step.inputs[count:] if step.op is CUSTOM else step.inputs[count : len(step.attrs[2])]
         self.steps[step.name] = step
-        if step.op in INSIDES:
+        if inside and step.op in INSIDES:
             self._enter(step)
-        elif step.op is ELEMENT and (inside := self.steps.get((*step.inputs[0], "results", step.attrs[0]))) is not None:
+        elif inside:
+            self._redirect(step)
+
+    def _redirect(self, step: Step) -> None:
+        """Let an output of a call that was opened come from the result inside."""
+        if step.op is ELEMENT and (inside := self.steps.get((*step.inputs[0], "results", step.attrs[0]))) is not None:
             step.inputs = (inside.name,)
+
+    def _open(self, names: Iterable[Name]) -> None:
+        """Open the calls from which `names` were computed."""
+        for name in self.before(names):
+            step = self.steps.get(name)
+            if step is not None and step.op in INSIDES:
+                self._enter(step)
+        for step in list(self.steps.values()):
+            self._redirect(step)
 
     def _enter(self, call: Step) -> None:
         """The steps of the Programs that a step runs; its results are `(*name, "results", i)`."""
-        programs: Sequence[Program] = call.attrs[0] if call.op is CASE else call.attrs
-        given = call.inputs if call.op in (CALL, FUNCTION) else call.inputs[1:]
-        results: list[list[Name]] = [[] for _ in programs[0].outputs]
-        for branch, program in enumerate(programs):
-            parameters = [*given, *[(*call.name, branch, "constant", k) for k in range(len(program.constants))]]
+        op, attrs, inputs = call.op, call.attrs, call.inputs
+        if op is SCAN:
+            self._loop(call, attrs[0], inputs[1:], attrs[1], attrs[2])
+        elif op is WHILE:
+            self._loop(call, attrs[1], inputs, attrs[2], attrs[3])
+        elif op is VECTORIZED_CALL:
+            self._results(call, [self._inside(call, 0, attrs[0], self._parameters(call, attrs[0], inputs))])
+        else:
+            programs: Sequence[Program] = attrs[0] if op is CASE else attrs
+            given = inputs if op in (CALL, FUNCTION) else inputs[1:]
+            self._results(call, [self._inside(call, k, program, given) for k, program in enumerate(programs)])
 
-            def name(reference: int, branch: int = branch, parameters: list[Name] = parameters) -> Name:
-                return parameters[-1 - reference] if reference < 0 else (*call.name, branch, reference)
+    def _loop(self, call: Step, body: Program, inputs: Sequence[Name], consts: int, carry: int) -> None:
+        """A loop as one trip, whose results are what it carries into the next."""
+        parameters = self._parameters(call, body, inputs)
+        outputs = self._inside(call, 0, body, parameters)
+        for k in range(carry):
+            self.steps[parameters[consts + k]].inputs = (inputs[consts + k], outputs[k])
+        self._results(call, [outputs, [parameters[consts + k] for k in range(carry)]])
 
-            lines = program.lines or (NO_LINE,) * len(program.keys)
-            for index, ((op, attrs, *references), line) in enumerate(zip(program.keys, lines, strict=True)):
-                where = line if line[0] is not None else call.line
-                self._step(Step(name(index), op, attrs, [name(r) for r in references], where, call.at, call.thread))
-            for place, reference in enumerate(program.outputs):
-                results[place].append(name(reference))
-        for place, names in enumerate(results):
+    def _parameters(self, call: Step, program: Program, inputs: Sequence[Name]) -> list[Name]:
+        """Names for the parameters of a Program that takes parts of the inputs, or other values in each trip."""
+        names: list[Name] = []
+        for k, given in enumerate(inputs):
+            own = (*call.name, "parameter", k)
+            self.steps[own] = Step(own, None, (), (given,), call.line, call.at, call.thread, RESULT)
+            self.avals[own] = program.parameters[k]
+            names.append(own)
+        return names
+
+    def _inside(self, call: Step, branch: int, program: Program, given: Sequence[Name]) -> list[Name]:
+        """Enter the steps of a Program on values; returns the names of its outputs."""
+        parameters = [*given, *[(*call.name, branch, "constant", k) for k in range(len(program.constants))]]
+
+        def name(reference: int) -> Name:
+            return parameters[-1 - reference] if reference < 0 else (*call.name, branch, reference)
+
+        lines = program.lines or (NO_LINE,) * len(program.keys)
+        for index, ((op, attrs, *references), line) in enumerate(zip(program.keys, lines, strict=True)):
+            where = line if line[0] is not None else call.line
+            self._step(Step(name(index), op, attrs, [name(r) for r in references], where, call.at, call.thread), inside=True)
+        return [name(reference) for reference in program.outputs]
+
+    def _results(self, call: Step, ways: Sequence[Sequence[Name]]) -> None:
+        """Each output of a call comes from that of each of its `ways`."""
+        for place in range(max(map(len, ways))):
             own = (*call.name, "results", place)
-            self.steps[own] = Step(own, None, (), names, call.line, call.at, call.thread, "result")
+            names = [way[place] for way in ways if place < len(way)]
+            self.steps[own] = Step(own, None, (), names, call.line, call.at, call.thread, RESULT)
 
     def aval(self, name: Name) -> Any:
         """The Aval of a value, a tuple of them, or None where it is not known."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dis
 import functools
+import io
 import linecache
+import tokenize
 from types import CodeType, FrameType
 from typing import Any
 
@@ -128,10 +131,14 @@ def expression(line: Line) -> str | None:
 
 
 def text(line: Line) -> str | None:
-    """The line as it is written."""
+    """The line as it is written, without a comment."""
     name, at = file(line), number(line)
-    found = linecache.getline(name, at).strip() if name is not None and at is not None else ""
-    return found or None
+    found = linecache.getline(name, at) if name is not None and at is not None else ""
+    with contextlib.suppress(tokenize.TokenError, IndentationError, SyntaxError):  # the line may be a part of a statement
+        for token in tokenize.generate_tokens(io.StringIO(found.strip()).readline):
+            if token.type == tokenize.COMMENT:
+                return found.strip()[: token.start[1]].strip()
+    return found.strip() or None
 
 
 def name_of(value: Any, frame: FrameType | None) -> str | None:

@@ -1,0 +1,197 @@
+"""Breaks inside of functions, seen from a tape outside, and tapes inside of functions."""
+
+import numpy as np
+
+import gradtape as tf
+
+
+def stopped_in_a_function():
+    w = tf.Variable(2.0)
+
+    @tf.function
+    def loss_of(x):
+        frozen = tf.stop_gradient(w)  # <- stopped
+        return frozen * x
+
+    with tf.GradientTape() as tape:
+        loss = loss_of(tf.constant(3.0))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_helper_that_a_function_calls():
+    w = tf.Variable([1.2, 2.7])
+
+    def rounded(x):
+        return tf.floor(x)  # <- not_differentiable
+
+    @tf.function
+    def loss_of():
+        return tf.reduce_sum(rounded(w) * 2.0)
+
+    with tf.GradientTape() as tape:
+        loss = loss_of()
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_cast_in_a_nested_function():
+    w = tf.Variable([1.2, 2.7])
+
+    @tf.function
+    def whole(x):
+        return tf.cast(x, tf.int32)  # <- not_floating
+
+    @tf.function
+    def loss_of():
+        return tf.cast(tf.reduce_sum(whole(w)), tf.float32)
+
+    with tf.GradientTape() as tape:
+        loss = loss_of()
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_threshold_in_a_function():
+    w = tf.Variable([1.2, -2.7])
+
+    @tf.function
+    def loss_of(x):
+        mask = w > x  # <- not_differentiable
+        return tf.reduce_sum(tf.cast(mask, tf.float32))
+
+    with tf.GradientTape() as tape:
+        loss = loss_of(tf.constant(0.0))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def an_argument_that_is_ignored():
+    v, w = tf.Variable(2.0), tf.Variable(3.0)
+
+    @tf.function
+    def loss_of(a, b):
+        return a * 2.0
+
+    with tf.GradientTape() as tape:
+        loss = loss_of(v.read_value(), w.read_value())  # <- unused
+    return tape.gradient(loss, [v, w]), tf.autodiff.explain(loss, [v, w])
+
+
+def state_in_a_function():
+    w, held = tf.Variable(2.0), tf.Variable(0.0)
+
+    @tf.function
+    def loss_of():
+        held.assign(w * 3.0)  # <- state
+        return held * 2.0
+
+    with tf.GradientTape() as tape:
+        loss = loss_of()
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_numpy_function_in_a_function():
+    w = tf.Variable([1.0, 4.0])
+
+    @tf.function
+    def loss_of():
+        roots = tf.numpy_function(np.sqrt, [w], tf.float32)  # <- left_library
+        return tf.reduce_sum(roots)
+
+    with tf.GradientTape() as tape:
+        loss = loss_of()
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_function_called_outside_of_the_tape():
+    w = tf.Variable(2.0)
+
+    @tf.function
+    def doubled(x):
+        return x * 2.0
+
+    with tf.GradientTape() as tape:
+        part = w * w
+    loss = doubled(part)  # <- outside_tape
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def stopped_in_a_branch():
+    w = tf.Variable(2.0)
+
+    @tf.function
+    def loss_of(x):
+        if x > 0.0:
+            y = tf.stop_gradient(w) * x  # <- stopped
+        else:
+            y = x
+        return y
+
+    with tf.GradientTape() as tape:
+        loss = loss_of(tf.constant(3.0))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def rounded_in_a_loop():
+    w = tf.Variable(2.5)
+
+    @tf.function
+    def loss_of(x):
+        for _ in tf.range(3):
+            x = x + tf.round(w)  # <- not_differentiable
+        return x
+
+    with tf.GradientTape() as tape:
+        loss = loss_of(tf.constant(3.0))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_tape_inside_of_a_function():
+    w = tf.Variable(2.0)
+    answers = []
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            target = tf.stop_gradient(w * x)  # <- stopped
+            loss = target * 3.0
+        answers.append((tape.gradient(loss, w), tf.autodiff.explain(loss, w)))
+        return loss
+
+    step(tf.constant(3.0))
+    return answers[0]
+
+
+def outside_of_a_tape_inside_of_a_function():
+    w = tf.Variable(2.0)
+    answers = []
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            part = w * x
+        loss = part * 3.0  # <- outside_tape
+        answers.append((tape.gradient(loss, w), tf.autodiff.explain(loss, w)))
+        return loss
+
+    step(tf.constant(3.0))
+    return answers[0]
+
+
+def an_argument_that_nobody_watched():
+    answers = []
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = x * x  # <- not_watched
+        answers.append((tape.gradient(loss, x), tf.autodiff.explain(loss, x)))
+        return loss
+
+    step(tf.constant(3.0))
+    return answers[0]
+
+
+def rounded_under_vectorized_map():
+    w = tf.Variable(2.5)
+    with tf.GradientTape() as tape:
+        parts = tf.vectorized_map(lambda x: x * tf.round(w), tf.constant([1.0, 2.0]))  # <- not_differentiable
+        loss = tf.reduce_sum(parts)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
