@@ -41,8 +41,8 @@ def install() -> None:
         return
     if "keras.src.backend" in sys.modules:
         raise RuntimeError(
-            "Keras is imported already, so it cannot be given the backend 'gradtape' any more. Import gradtape.keras before keras, "
-            f"or start Python with KERAS_BACKEND={NAME}."
+            "Keras is imported already, so it cannot be given the backend 'gradtape' any more. Import gradtape.keras before "
+            f"keras, or set KERAS_BACKEND={NAME} before that."
         )
     sys.meta_path.insert(0, Finder)
 

@@ -1,11 +1,12 @@
 """Batches for the Trainer: Keras's own data adapters, and one for gradtape's `tf.data`."""
 
-import gradtape as tf
 import numpy as np
 from keras.src import tree
 from keras.src.trainers.data_adapters import data_adapter_utils
 from keras.src.trainers.data_adapters.data_adapter import DataAdapter
 from keras.src.trainers.epoch_iterator import EpochIterator
+
+import gradtape as tf
 
 
 class Batches(EpochIterator):
@@ -16,8 +17,8 @@ class Batches(EpochIterator):
             for name, value in (("y", y), ("sample_weight", sample_weight)):
                 if value is not None:
                     raise ValueError(
-                        f"When providing `x` as a tf.data.Dataset, `{name}` should not be passed: it is the second or third entry "
-                        "of what the Dataset gives."
+                        f"When providing `x` as a tf.data.Dataset, `{name}` should not be passed: it is the second or third "
+                        "entry of what the Dataset gives."
                     )
             x, class_weight = DatasetAdapter(x, class_weight), None
         super().__init__(x=x, y=y, sample_weight=sample_weight, class_weight=class_weight, **options)

@@ -1,7 +1,8 @@
 """What Keras's optimizers have of their backend."""
 
-import gradtape as tf
 from keras.src.optimizers.base_optimizer import BaseOptimizer
+
+import gradtape as tf
 
 
 class BackendOptimizer(BaseOptimizer):

@@ -2,7 +2,6 @@
 
 import warnings
 
-import gradtape as tf
 import numpy as np
 from keras.src import callbacks as callbacks_module, optimizers as optimizers_module, tree
 from keras.src.backend import config
@@ -10,6 +9,8 @@ from keras.src.trainers import trainer as base_trainer
 from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
 from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import pythonify_logs
+
+import gradtape as tf
 from keras_gradtape.src.data import Batches
 from keras_gradtape.src.least_squares import LeastSquares
 
@@ -46,9 +47,9 @@ class Trainer(base_trainer.Trainer):
                 loss = self.optimizer.scale_loss(loss)
         weights = self.trainable_weights
         if weights:
-            self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
         else:
-            warnings.warn("The model does not have any trainable weights.")
+            warnings.warn("The model does not have any trainable weights.", stacklevel=2)
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
     def test_step(self, data):
@@ -150,7 +151,7 @@ class Trainer(base_trainer.Trainer):
         self._assert_compile_called("fit")
         most = config.max_epochs()
         if most and most < epochs:
-            warnings.warn(f"Limiting epochs to {most}")
+            warnings.warn(f"Limiting epochs to {most}", stacklevel=2)
             epochs = most
         self._eval_epoch_iterator = None
         if validation_split and validation_data is None:

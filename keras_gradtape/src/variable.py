@@ -1,9 +1,10 @@
 """Keras's Variable, held in a gradtape Variable."""
 
+from keras.src.backend.common import KerasVariable
+
 import gradtape as tf
 from gradtape._src.core.convert import node_of
 from gradtape._src.core.tensor import Stored
-from keras.src.backend.common import KerasVariable
 from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
 

@@ -2,13 +2,7 @@
 
 import functools
 
-import gradtape as tf
 import numpy as np
-from gradtape._src.control.scope import Scope
-from gradtape._src.core import aval, engine
-from gradtape._src.core.program import leaf
-from gradtape._src.core.tensor import EagerTensor
-from gradtape._src.ops import seeds
 from keras.src import tree
 from keras.src.backend.common import KerasVariable, global_state, standardize_dtype
 from keras.src.backend.common.keras_tensor import KerasTensor
@@ -16,6 +10,13 @@ from keras.src.backend.common.name_scope import name_scope as KerasNameScope
 from keras.src.backend.common.stateless_scope import StatelessScope
 from keras.src.backend.common.symbolic_scope import SymbolicScope
 from keras.src.backend.config import floatx
+
+import gradtape as tf
+from gradtape._src.control.scope import Scope
+from gradtape._src.core import aval, engine
+from gradtape._src.core.program import leaf
+from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.ops import seeds
 
 __all__ = [
     "associative_scan",
@@ -283,7 +284,7 @@ def associative_scan(f, elems, reverse=False, axis=0):
     count = flat[0].shape[axis]
     if any(x.shape[axis] != count for x in flat):
         raise ValueError(
-            "Array inputs to associative_scan must have the same first dimension. (saw: {})".format([x.shape for x in flat])
+            f"Array inputs to associative_scan must have the same first dimension. (saw: {[x.shape for x in flat]})"
         )
 
     def combined(a, b):
