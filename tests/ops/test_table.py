@@ -51,13 +51,28 @@ def test_rows_can_be_imported(family):
         raise BROKEN[family]
 
 
-@pytest.mark.parametrize(
-    "row, dtype", [pytest.param(row, dtype, id=f"{name}-{dtype}") for name, row in ROWS.items() for dtype in row.dtypes]
-)
-def test_forward(row, dtype, count):
-    arrays = row.arguments(dtype)
-    results = several(row.call(*[tf.constant(array) for array in arrays]))
-    expected = reference(row, *[full_precision(array) for array in arrays])
+@rows()
+def test_forward(row, count):
+    """In each dtype against the reference; all run as one program, and each op by itself."""
+    calls = {dtype: row.arguments(dtype) for dtype in row.dtypes}
+    # Besides the program of all dtypes the arguments as they are, which mostly are those of one of the dtypes.
+    own = next((dtype for dtype, arrays in calls.items() if same_dtypes(arrays, row.args)), "as given")
+    calls.setdefault(own, row.args)
+    together = {}
+    for dtype, arrays in calls.items():
+        with noted(dtype):
+            together[dtype] = several(row.call(*[tf.constant(array) for array in arrays]))
+    for dtype in row.dtypes:
+        with noted(dtype):
+            compare_with_reference(row, dtype, together[dtype])
+        count("op table: forward values compared")
+    with run_one_by_one(), noted("one by one"):
+        alone = arrays_of(several(row.call(*[tf.constant(array) for array in row.args])))
+    agree_to_rounding(alone, arrays_of(together[own]))
+
+
+def compare_with_reference(row, dtype, results):
+    expected = reference(row, *[full_precision(array) for array in row.arguments(dtype)])
     assert len(results) == len(expected)
     names = several(row.result(dtype)) if row.result else [dtype_of(value, dtype) for value in expected]
     for result, value, name in zip(results, expected, names, strict=True):
@@ -67,7 +82,20 @@ def test_forward(row, dtype, count):
         assert result.shape == computed.shape
         tolerance = max(TOLERANCE.get(dtype, 0.0), TOLERANCE.get(name, 0.0), row.tolerance * 1e-3)
         close(np.asarray(computed), value, tolerance)
-    count("op table: forward values compared")
+
+
+@contextlib.contextmanager
+def noted(case):
+    """What fails inside says which case of its row it was."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"case: {case}")
+        raise
+
+
+def same_dtypes(first, second):
+    return [a.dtype for a in first] == [a.dtype for a in second]
 
 
 def full_precision(array):
@@ -170,21 +198,25 @@ class Differentiated:
         gradients = tape.gradient(y, x, output_gradients=c)
         return y, [None if dx is None else tf.convert_to_tensor(dx) for dx in gradients]
 
-    def scalars(self, x, c):
-        """`⟨c, y(x)⟩` and `⟨u, gradient(x, c)⟩` for arrays `x` and `c`: what first and second order differentiate."""
-        y, gradients = self.gradient([tf.constant(a) for a in x], [tf.constant(a) for a in c])
-        arrays = [None if dx is None else dx.numpy() for dx in gradients]
-        return inner([value.numpy() for value in y], c), inner(arrays, self.u)
+    def derivatives(self, x, c):
+        """For arrays `x` and `c` the float results `y(x)`, their gradients, and those of `⟨u, gradient(x, c)⟩` to x and to c.
 
-    def second(self):
-        """The gradients of `⟨u, gradient(x, c)⟩` to x and to c, and `gradient(x, c)`: arrays (None: nothing flows)."""
-        x, c = [tf.constant(a) for a in self.x], [tf.constant(a) for a in self.c]
+        All are lists of arrays (None: nothing flows), computed by one program, which is the same for other numbers.
+        """
+        x, c = [tf.constant(a) for a in x], [tf.constant(a) for a in c]
+        if self.row.order < 2:
+            return (*map(arrays_of, self.gradient(x, c)), None, None)
         with tf.GradientTape() as tape:
             tape.watch([x, c])
-            _, gradients = self.gradient(x, c)
+            y, gradients = self.gradient(x, c)
         received = [(dx, u) for dx, u in zip(gradients, self.u, strict=True) if dx is not None]
         to_x, to_c = tape.gradient([dx for dx, _ in received], [x, c], output_gradients=[tf.constant(u) for _, u in received])
-        return arrays_of(to_x), arrays_of(to_c), arrays_of(gradients)
+        return tuple([arrays_of(tensors) for tensors in (y, gradients, to_x, to_c)])
+
+    def scalars(self, x, c):
+        """`⟨c, y(x)⟩` and `⟨u, gradient(x, c)⟩` for arrays `x` and `c`: what first and second order differentiate."""
+        y, gradients, *_ = self.derivatives(x, c)
+        return inner(y, c), inner(gradients, self.u)
 
 
 def arrays_of(tensors):
@@ -202,11 +234,7 @@ def test_gradient(row, count):
     """Against the numeric derivative in a random direction, and against JAX's."""
     it = Differentiated(row)
     second_order = row.order >= 2
-    if second_order:
-        to_x, to_c, first = it.second()
-    else:
-        _, gradients = it.gradient([tf.constant(a) for a in it.x], [tf.constant(a) for a in it.c])
-        first = arrays_of(gradients)
+    _, first, to_x, to_c = it.derivatives(it.x, it.c)
     for x, dx in zip(it.x, first, strict=True):
         assert dx is None or (dx.shape, dx.dtype) == (x.shape, x.dtype), f"gradient is {dx.dtype}{dx.shape}"
     v = [random_like(x, f"direction {i}") for i, x in enumerate(it.x)]
@@ -292,27 +320,20 @@ def run_one_by_one():
         engine.eager = False
 
 
-def together_and_alone(row, run):
-    """Recorded ops, run together, agree with each op run at once."""
-    together = run(row)
-    with run_one_by_one():
-        alone = run(row)
-    for received, expected in zip(alone, together, strict=True):
-        assert (received is None) == (expected is None)
-        if received is not None:
-            assert received.dtype == expected.dtype
-            close(received, expected, 1e-9)
-
-
-@rows()
-def test_ops_one_by_one_give_the_same(row):
-    together_and_alone(row, lambda row: arrays_of(several(row.call(*[tf.constant(array) for array in row.args]))))
+def agree_to_rounding(received, expected):
+    for a, b in zip(received, expected, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None:
+            assert a.dtype == b.dtype
+            close(a, b, 1e-9, "one by one")
 
 
 @pytest.mark.long
 @rows(lambda row: row.order >= 1 and row.differentiated)
 def test_gradients_one_by_one_are_the_same(row):
-    def run(row):
+    """Recorded ops, run together, agree with each op run at once."""
+
+    def run():
         tensors = [tf.constant(array) for array in row.args]
         sources = [tensors[i] for i in row.differentiated]
         with tf.GradientTape() as tape:
@@ -320,7 +341,9 @@ def test_gradients_one_by_one_are_the_same(row):
             results = several(row.call(*tensors))
         return arrays_of(tape.gradient([r for r in results if inexact(r)], sources))
 
-    together_and_alone(row, run)
+    together = run()
+    with run_one_by_one():
+        agree_to_rounding(run(), together)
 
 
 @rows()
