@@ -1,0 +1,1 @@
+"""Programs in TensorFlow's idiom on gradtape; README.md lists them."""
