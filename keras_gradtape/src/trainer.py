@@ -1,6 +1,7 @@
 """`fit`, `evaluate`, `predict` and their kin on gradtape: a step under a `GradientTape`, as one compiled function."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 from keras.src import callbacks as callbacks_module, optimizers as optimizers_module, tree
@@ -24,9 +25,10 @@ class Trainer(base_trainer.Trainer):
 
     def __init__(self):
         super().__init__()
-        self.train_function = None
-        self.test_function = None
-        self.predict_function = None
+        self.train_function: Any = None
+        self.test_function: Any = None
+        self.predict_function: Any = None
+        self._eval_epoch_iterator: Any = None
         self._unbuilt = False
 
     # One step
