@@ -1,0 +1,94 @@
+"""`gradtape why script.py` runs a script, and says at its end why gradients were missing."""
+
+import pytest
+
+from tests.cli.test_cli import GRADTAPE_RUN, folder, run
+
+__all__ = ["folder"]
+WHY = (*GRADTAPE_RUN[:-1], "why")
+
+BROKEN = """
+import sys
+import tensorflow as tf
+
+w, v, u = tf.Variable(2.0), tf.Variable([-1.0, -2.0]), tf.Variable(0.0)
+for _ in range(3):
+    with tf.GradientTape() as tape:
+        scale = float(w)
+        loss = scale * tf.reduce_sum(tf.nn.relu(v)) + tf.sqrt(u)
+    tape.gradient(loss, [w, v, u])
+print("ran", sys.argv)
+"""
+
+RIGHT = """
+import tensorflow as tf
+w = tf.Variable(2.0)
+with tf.GradientTape() as tape:
+    loss = w * w
+tape.gradient(loss, w)
+"""
+
+RAISES = """
+import tensorflow as tf
+w = tf.Variable(2.0)
+with tf.GradientTape() as tape:
+    loss = tf.stop_gradient(w) * 2.0
+dw = tape.gradient(loss, w)
+w.assign_sub(0.1 * dw)
+"""
+
+
+def why(folder, text, *arguments):
+    (folder / "script.py").write_text(text)
+    return run(WHY, folder, *arguments)
+
+
+def test_what_is_missing(folder):
+    done = why(folder, BROKEN, "a", "--b")
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    script = folder / "script.py"
+    assert lines[0] == f"ran ['{folder.name}/script.py', 'a', '--b']"
+    assert lines[1] == "gradtape why: 3 gradient calls, of which these lacked something"
+    assert f"{script}:10: tape.gradient(loss, [w, v, u])" in lines
+    text = "\n".join(lines)
+    for name, what, line, code in (
+        ("w", "None", 8, "left_library"),
+        ("v", "zeros", 9, "dead_relu"),
+        ("u", "infinite", 9, "inf_origin"),
+    ):
+        assert f"  {name}: the gradient is {what} (3 times)\n    {script}:{line}: {code}: " in text
+
+
+def test_nothing_is_missing(folder):
+    done = why(folder, RIGHT)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "gradtape why: 1 gradient call, and nothing is missing\n"
+
+
+def test_no_gradient_call(folder):
+    done = why(folder, "print('hello')")
+    assert (done.returncode, done.stdout) == (0, "hello\ngradtape why: the script asked for no gradient\n")
+
+
+def test_a_script_that_raises(folder):
+    done = why(folder, RAISES)
+    assert done.returncode == 1
+    assert done.stderr.startswith("The gradient is None.") or done.stderr.startswith("Traceback")
+    assert 'script.py", line 7, in <module>\n    w.assign_sub(0.1 * dw)' in done.stderr
+    assert ":5: stopped: " in done.stdout
+
+
+@pytest.mark.parametrize(
+    "text, code", [("import sys; sys.exit(7)", 7), (RIGHT + "raise SystemExit(0)", 0), (BROKEN + "sys.exit()", 1)]
+)
+def test_a_script_that_exits(folder, text, code):
+    done = why(folder, text)
+    assert done.returncode == code
+    assert "gradtape why: " in done.stdout
+
+
+def test_no_script(folder):
+    done = run(WHY, folder)
+    assert done.returncode == 2
+    assert "gradtape why: cannot open" in done.stderr

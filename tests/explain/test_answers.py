@@ -1,0 +1,320 @@
+"""What `explain` takes, gives, and says where it cannot know; nothing it needs keeps values alive."""
+
+import dataclasses
+import gc
+import json
+import logging
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+from gradtape._src.core import journal
+from gradtape._src.core.program import Node
+
+
+def broken():
+    w = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        loss = tf.stop_gradient(w) * 3.0
+    tape.gradient(loss, w)
+    return loss, w
+
+
+# What comes back
+
+
+def test_a_diagnosis():
+    diagnosis = tf.autodiff.explain(*broken())
+    assert isinstance(diagnosis, tf.autodiff.Diagnosis)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        diagnosis.code = "connected"
+    fields = json.loads(json.dumps(diagnosis.to_dict()))
+    assert set(fields) == {"code", "file", "line", "op", "cause", "mend", "also"}
+    assert (fields["code"], fields["op"], fields["also"]) == ("stopped", "StopGradient", [])
+    assert str(diagnosis).startswith(f"{__file__}:{diagnosis.line}: stopped: ")
+    assert "mend: leave out `tf.stop_gradient`" in str(diagnosis)
+
+
+def test_a_nest_of_sources_gives_the_same_nest():
+    v, w = tf.Variable(2.0), tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        loss = v * tf.stop_gradient(w)
+    tape.gradient(loss, [v, w])
+    found = tf.autodiff.explain(loss, {"first": v, "rest": (w, [v])})
+    assert (found["first"].code, found["rest"][0].code, found["rest"][1][0].code) == ("connected", "stopped", "connected")
+
+
+def test_several_breaks_on_one_way():
+    w = tf.Variable(2.5)
+    with tf.GradientTape() as tape:
+        frozen = tf.stop_gradient(w)
+        rounded = tf.round(frozen)
+    loss = rounded * 2.0
+    tape.gradient(loss, w)
+    diagnosis = tf.autodiff.explain(loss, w)
+    assert [d.code for d in (diagnosis, *diagnosis.also)] == ["stopped", "not_differentiable", "outside_tape"]
+    assert [d.line - diagnosis.line for d in diagnosis.also] == [1, 2]
+
+
+def test_names_are_the_users():
+    class Model:
+        def __init__(self):
+            self.kernel = tf.Variable(2.0, trainable=False)
+
+    model = Model()
+    with tf.GradientTape() as the_tape:
+        loss = model.kernel * 2.0
+    the_tape.gradient(loss, model.kernel)
+    diagnosis = tf.autodiff.explain(loss, model.kernel)
+    assert "`the_tape.watch(model.kernel)`" in diagnosis.mend
+
+
+def test_the_latest_call_with_these_sources_counts():
+    w = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        first = tf.stop_gradient(w) * 3.0
+    tape.gradient(first, w)
+    with tf.GradientTape() as tape:
+        second = w * 3.0
+    tape.gradient(second, w)
+    assert tf.autodiff.explain(second, w).code == "connected"
+    with tf.GradientTape() as tape:
+        third = w * 4.0
+    fourth = third * 2.0
+    tape.gradient(fourth, w)
+    assert tf.autodiff.explain(fourth, w).code == "outside_tape"
+
+
+def test_the_tensors_in_between_may_be_gone():
+    def step(w):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.exp(tf.round(w)) * 2.0)
+        return loss, tape.gradient(loss, w)
+
+    w = tf.Variable([1.0, 2.0])
+    loss, _ = step(w)
+    loss.numpy()
+    gc.collect()
+    assert tf.autodiff.explain(loss, w).code == "not_differentiable"
+
+
+def test_what_is_forgotten_is_not_guessed():
+    w = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        loss = tf.stop_gradient(w) * 3.0
+    tape.gradient(loss, w)
+    loss.numpy()
+    for _ in range(journal.ring.maxlen + 1):
+        (tf.constant(1.0) + 1.0).numpy()
+    assert tf.autodiff.explain(loss, w).code in ("unused", "unknown")
+
+
+# Bad input
+
+
+def test_a_target_that_is_no_tensor():
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        loss = float(tf.reduce_sum(w))
+    tape.gradient(loss, w)
+    assert tf.autodiff.explain(loss, w).code == "left_library"
+    assert tf.autodiff.explain(1.5, tf.Variable(0.0)).code == "unused"
+
+
+@pytest.mark.parametrize("source", [1.0, np.ones(3), None, "w"])
+def test_a_source_that_is_no_tensor(source):
+    loss, _ = broken()
+    with pytest.raises(TypeError, match="is no tensor or variable, so nothing was recorded of it"):
+        tf.autodiff.explain(loss, source)
+
+
+def test_no_tape_at_all():
+    x = tf.constant(2.0)
+    assert tf.autodiff.explain(x * 2.0, x).code in ("not_watched", "outside_tape")
+
+
+def test_a_source_of_a_tape_that_is_gone():
+    def step():
+        w = tf.Variable(2.0)
+        with tf.GradientTape() as tape:
+            loss = tf.stop_gradient(w) * 3.0
+        tape.gradient(loss, w)
+        return loss, w
+
+    loss, w = step()
+    gc.collect()
+    assert tf.autodiff.explain(loss, w).code == "stopped"
+
+
+CELL = """
+w = tf.Variable(2.0)
+with tf.GradientTape() as tape:
+    part = w * w
+loss = part * 3.0
+tape.gradient(loss, w)
+diagnosis = tf.autodiff.explain(loss, w)
+"""
+
+
+@pytest.mark.parametrize("name", ["<ipython-input-7-abc>", "<string>", "cell 3"])
+def test_code_without_a_file(name):
+    names = {"tf": tf}
+    exec(compile(CELL, name, "exec"), names)
+    diagnosis = names["diagnosis"]
+    assert (diagnosis.code, diagnosis.file, diagnosis.line, diagnosis.op) == ("outside_tape", name, 5, "Mul")
+    assert "the op Mul" in diagnosis.cause
+
+
+def test_a_rebinding_in_code_without_a_file():
+    names = {"tf": tf}
+    text = (
+        "x = tf.Variable(2.0)\nx = x + 1.0\nwith tf.GradientTape() as tape:\n    y = x * x\nd = tf.autodiff.explain(y, x, tape)"
+    )
+    exec(compile(text, "<cell>", "exec"), names)
+    assert (names["d"].code, names["d"].line) == ("rebound", 2)
+
+
+def test_explain_nan_needs_a_record():
+    w = tf.Variable(0.0)
+    with tf.GradientTape() as tape:
+        loss = tf.sqrt(w)
+    tape.gradient(loss, w)
+    with pytest.raises(RuntimeError, match="persistent=True.*keep_last_step"):
+        tf.autodiff.explain_nan(loss, w)
+    assert "keep_last_step(True)" in tf.autodiff.explain(loss, w).mend
+
+
+def test_two_threads_have_answers_of_their_own():
+    found = {}
+
+    def work(name, op):
+        w = tf.Variable(2.5)
+        for _ in range(5):
+            with tf.GradientTape() as tape:
+                loss = op(w) * 3.0
+            tape.gradient(loss, w)
+            found.setdefault(name, set()).add(tf.autodiff.explain(loss, w).code)
+
+    threads = [threading.Thread(target=work, args=a) for a in (("stop", tf.stop_gradient), ("round", tf.round), ("exp", tf.exp))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {"stop": {"stopped"}, "round": {"not_differentiable"}, "exp": {"connected"}}
+
+
+# What is said without being asked
+
+
+def test_nothing_but_none_is_said_once_for_each_line(caplog):
+    w, v = tf.Variable(2.0), tf.Variable(3.0)
+    with caplog.at_level(logging.WARNING, "gradtape"):
+        for _ in range(3):
+            with tf.GradientTape() as tape:
+                loss = tf.stop_gradient(w) * 3.0
+            tape.gradient(loss, w)
+        said = [r.getMessage() for r in caplog.records]
+        with tf.GradientTape() as tape:
+            loss = v * 3.0
+        tape.gradient(loss, [v, w])
+        with tf.GradientTape() as tape:
+            loss = tf.stop_gradient(w) * 3.0
+        tape.gradient(loss, w, unconnected_gradients="zero")
+    assert len(said) == 1 and len(caplog.records) == 1
+    assert said[0].startswith(f"The gradient is None. {__file__}:") and ": stopped: " in said[0] and "\n" not in said[0]
+
+
+def test_a_strict_tape_raises_at_the_break():
+    w = tf.Variable(2.0)
+
+    def rounded(x):
+        return tf.round(x)
+
+    with tf.GradientTape(strict=True) as tape:
+        loss = rounded(w) * 2.0
+    with pytest.raises(ValueError, match="not_differentiable: Round in `return tf.round") as caught:
+        tape.gradient(loss, w)
+    assert caught.traceback[-1].lineno + 1 == rounded.__code__.co_firstlineno + 1
+    with tf.GradientTape(strict=True) as tape:
+        loss = rounded(w) * 2.0
+    assert tape.gradient(loss, w, unconnected_gradients="zero").numpy() == 0.0
+
+
+def test_an_optimizers_error_has_the_reasons():
+    w, v = tf.Variable(2.0, name="w"), tf.Variable(3.0, name="v")
+    with tf.GradientTape() as tape:
+        loss = tf.stop_gradient(w) * 3.0
+    gradients = tape.gradient(loss, [w, v])
+    optimizer = tf.compat.v1.train.GradientDescentOptimizer(0.1)
+    with pytest.raises(ValueError, match="No gradients provided for any variable") as caught:
+        optimizer.apply_gradients(zip(gradients, [w, v], strict=True))
+    first, *reasons = str(caught.value).splitlines()
+    assert [r.split(":")[0].strip() for r in reasons] == ["w", "v"]
+    assert ": stopped: " in reasons[0] and ": unused: " in reasons[1]
+
+
+# What is kept
+
+
+def test_the_journal_holds_no_values():
+    big = tf.constant(np.ones(1000, np.float32))
+    w = tf.Variable(np.ones(1000, np.float32))
+    with tf.GradientTape() as tape:
+        hidden = tf.exp(w * big)
+        loss = tf.reduce_sum(hidden)
+    gradient = tape.gradient(loss, w)
+    gradient.numpy()
+    gone = [weakref.ref(x) for x in (big, w, hidden, loss, gradient, tape)]
+    nodes = [x.node for x in (big, hidden, gradient)]
+    arrays = [weakref.ref(n.value) for n in nodes if n.value is not None and not isinstance(n.value, np.ndarray)]
+    del big, w, hidden, loss, gradient, tape, nodes
+    gc.collect()
+    assert [r() for r in (*gone, *arrays)] == [None] * (len(gone) + len(arrays))
+
+
+def kept():
+    """How much the journal holds: its nodes (there must be none), and how many records there are."""
+    held = [journal.ring, journal.exits, journal.links, journal.tapes, journal.calls, journal.births]
+    seen, stack = set(), list(held)
+    while stack:
+        item = stack.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        assert not isinstance(item, (Node, np.ndarray, tf.Tensor, tf.Variable))
+        if isinstance(item, (list, tuple, dict)) or type(item).__module__ == journal.__name__ or hasattr(item, "maxlen"):
+            stack += gc.get_referents(item)
+    return len(seen)
+
+
+def train(steps):
+    w = tf.Variable([1.0, 2.0])
+    for step in range(steps):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(w * w)
+        w.assign_sub(0.01 * tape.gradient(loss, w))
+        if step % 2 == 0:
+            loss.numpy()
+    return w
+
+
+def check_memory(steps):
+    train(1500)  # every queue of the journal is full
+    gc.collect()
+    before, objects = kept(), len(gc.get_objects())
+    train(steps)
+    gc.collect()
+    assert kept() <= before * 1.1
+    assert len(gc.get_objects()) - objects < 2000
+
+
+def test_what_is_kept_is_bounded():
+    check_memory(1000)
+
+
+@pytest.mark.long
+def test_what_is_kept_is_bounded_after_100_000_steps():
+    check_memory(100_000)
