@@ -96,13 +96,13 @@ def vjp(f: Callable[..., Any], args: Any = (), sources: Any = None) -> tuple[Any
 
 
 @public
-def hvp(f: Callable[..., Any], args: Any, vectors: Any, sources: Any = None, mode: str = "reverse") -> Any:
+def hvp(f: Callable[..., Any], args: Any, vectors: Any, sources: Any = None, mode: str = "forward") -> Any:
     """The Hessian of `f`, which returns a scalar, times `vectors`, in the structure of `args` (or `sources`).
 
-    `args`, `vectors` and `sources` as for `jvp`. The Hessian is never formed. `mode`: "reverse" differentiates the gradient
-    along `vectors` in reverse mode (Pearlmutter, "Fast exact multiplication by the Hessian" (1994), by its section 3.2 at
-    the cost of about two gradients), "forward" in forward mode; the numbers agree, and in compiled code the first is as
-    cheap or cheaper. ValueError where `f` does not return one scalar.
+    `args`, `vectors` and `sources` as for `jvp`. The Hessian is never formed; it costs about two gradients (Pearlmutter, "Fast
+    exact multiplication by the Hessian" (1994), section 3.2). `mode`: "forward" differentiates the gradient along `vectors` in
+    forward mode, "reverse" in reverse mode; the numbers agree, the operations are as many, and the first keeps fewer values.
+    ValueError where `f` does not return one scalar.
 
     >>> x = tf.constant([1.0, 2.0])
     >>> tf.autodiff.hvp(lambda x: tf.reduce_sum(x**3), x, tf.constant([1.0, 1.0])).numpy().tolist()
