@@ -8,7 +8,6 @@ are compiled, because the names are copied while Keras is being imported; what i
 """
 
 import ast
-import importlib
 import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 
@@ -19,7 +18,7 @@ BACKENDS = "PLUGGABLE_BACKENDS"
 
 # What Keras 3.15 has to run where it chooses a backend.
 ARMS = {
-    "keras.src.backend": f"from {PACKAGE}.flat import *\nfrom {PACKAGE}.src import Variable as BackendVariable",
+    "keras.src.backend": f"from {PACKAGE}.src.flat import *\nfrom {PACKAGE}.src import Variable as BackendVariable",
     "keras.src.layers.layer": f"from {PACKAGE}.src.layer import BackendLayer",
     "keras.src.models.model": f"from {PACKAGE}.src.trainer import Trainer",
     "keras.src.export.saved_model": f"from {PACKAGE}.src.export import SavedModelExportArchive as BackendSavedModelExportArchive",
@@ -138,4 +137,4 @@ def extend_dynamic_backend(module) -> None:
 
 def give_tensorflow(module) -> None:
     """The functions of `tf.keras.backend` are written with TensorFlow's names, which are gradtape's."""
-    module.tf = importlib.import_module("gradtape")
+    module.tf = sys.modules["gradtape"]  # imported by the backend

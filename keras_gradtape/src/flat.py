@@ -8,4 +8,4 @@ _names |= {name: getattr(src.ops.core, name) for name in src.ops.core.__all__}
 _names |= {name: getattr(src.rnn, name) for name in "rnn lstm gru bidirectional_lstm bidirectional_gru cudnn_ok".split()}
 
 globals().update(_names)
-__all__ = list(_names)  # noqa: PLE0605
+__all__ = list(_names)
