@@ -74,7 +74,7 @@ class Marquardt:
 
     def propose(self, model: Any) -> np.ndarray:
         """The damped step."""
-        step: np.ndarray = model.step(self.damping)[0]
+        step: np.ndarray = model.step(self.damping)
         return step
 
     def learn(self, ratio: float, length: float, model: Any, step: np.ndarray, cost: float, after: float) -> bool:

@@ -148,6 +148,8 @@ class _Search:
         self.rule: Any = kind(initial if settings.initial is None else settings.initial)
         many = residuals.size > MANY_PARAMETERS or not residuals.fits()
         self.dense = settings.solver == "dense" or (settings.solver == "auto" and not many)
+        if self.dense:
+            residuals.check_memory()
         self.x = residuals.start()
         self.low, self.high = _box(bounds, residuals.variables)
         self.x = np.clip(self.x, self.low, self.high).astype(residuals.dtype)
@@ -233,13 +235,16 @@ class _Search:
         return self.residuals.evaluate(x) if self.dense else (self.residuals.residuals(x), None)
 
     def _model(self, r: np.ndarray, jacobian: np.ndarray | None) -> Any:
-        norms = self._column_norms() if jacobian is None else np.linalg.norm(jacobian.astype(np.float64, copy=False), axis=1)
+        r = r.astype(np.float64, copy=False)
+        if jacobian is not None:
+            jacobian = jacobian.astype(np.float64, copy=False)
+        norms = self._column_norms() if jacobian is None else np.sqrt(np.einsum("ij,ij->i", jacobian, jacobian))
         self.scale = np.maximum(self.scale, norms)
         self.scale[self.scale == 0] = 1.0
         if jacobian is not None:
-            return Dense(r, jacobian, self.scale, self._free(jacobian @ r))
+            return Dense(r, jacobian, norms, self.scale, self._free(jacobian @ r))
         bounded = np.any(np.isfinite(self.low)) or np.any(np.isfinite(self.high))
-        free = self._free(self.residuals.pull(self.x, r)) if bounded else np.ones(len(self.x), bool)
+        free = self._free(self.residuals.pull(self.x, r.astype(self.x.dtype))) if bounded else np.ones(len(self.x), bool)
         return MatrixFree(self.residuals, self.x, r, self.scale, free, *self.settings.cg)
 
     def _column_norms(self) -> np.ndarray:
@@ -266,7 +271,7 @@ class _Search:
             bend = self.residuals.curvature(self.x, (step / self.scale).astype(self.x.dtype)).astype(np.float64)
             if np.all(np.isfinite(bend)):
                 correction = np.zeros(len(step))
-                correction[model.free] = model.step(self.rule.damping, bend)[0]
+                correction[model.free] = model.step(self.rule.damping, bend)
                 if 2 * np.linalg.norm(correction) <= LARGEST_CORRECTION * np.linalg.norm(step):
                     return step + 0.5 * correction
         return step

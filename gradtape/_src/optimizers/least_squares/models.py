@@ -6,92 +6,96 @@ Jacobian so far: Moré, "The Levenberg-Marquardt algorithm: implementation and t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from gradtape._src.optimizers.least_squares.residuals import Residuals
 
+Solve = Callable[[np.ndarray], np.ndarray]
 WORST_PIVOTS = 1e-6  # ratio of the diagonal of a Cholesky factor below which QR takes its place
 
 
 class Dense:
-    """The model with its Jacobian. `free` are the parameters that may move."""
+    """The model with its Jacobian, of which `rows` is the transpose. `free` are the parameters that may move."""
 
-    def __init__(self, r: np.ndarray, rows: np.ndarray, scale: np.ndarray, free: np.ndarray) -> None:
-        self.r = r.astype(np.float64, copy=False)
-        self.free = free
-        self._jacobian = (rows[free].astype(np.float64, copy=False) / scale[free, None]).T
-        self.gradient = self._jacobian.T @ self.r
-        self._normal = self._jacobian.T @ self._jacobian
+    def __init__(self, r: np.ndarray, rows: np.ndarray, norms: np.ndarray, scale: np.ndarray, free: np.ndarray) -> None:
+        self.r, self.free = r, free
+        self._norms, self._scale, self._rows = (norms, scale, rows) if free.all() else (norms[free], scale[free], rows[free])
+        self.gradient = self._rows @ r / self._scale
+        self._normal = self._rows @ self._rows.T / np.outer(self._scale, self._scale)
         self._triangle: tuple[np.ndarray, np.ndarray] | None = None
-        self._largest = float(np.max(np.diag(self._normal), initial=0.0))
 
     @property
     def cosine(self) -> float:
         """The largest cosine of an angle between the residuals and a column of the Jacobian: 0 where the gradient is."""
-        columns = np.sqrt(np.diag(self._normal)) * np.linalg.norm(self.r)
-        return float(np.max(np.abs(self.gradient) / np.where(columns > 0, columns, np.inf), initial=0.0))
+        lengths = self._norms * float(np.sqrt(self.r @ self.r))
+        return float(np.max(np.abs(self.gradient * self._scale) / np.where(lengths > 0, lengths, np.inf), initial=0.0))
 
     def push(self, step: np.ndarray) -> np.ndarray:
         """J times a scaled step of the free parameters."""
-        return self._jacobian @ step
+        pushed: np.ndarray = (step / self._scale) @ self._rows
+        return pushed
 
-    def step(self, damping: float, residuals: np.ndarray | None = None) -> tuple[np.ndarray, float]:
-        """The scaled step p that minimises ‖r + J·p‖² + damping·‖p‖², and how fast ‖p‖² falls with the damping.
+    def step(self, damping: float, residuals: np.ndarray | None = None) -> np.ndarray:
+        """The scaled step p that minimises ‖r + J·p‖² + damping·‖p‖².
 
         By Cholesky's factor of the normal equations; where its pivots say that they are nearly singular, by the QR
         factorisation of the Jacobian, whose condition is only the root of theirs. `residuals` in place of r: for the second
         order.
         """
-        damped = self._normal + damping * np.eye(len(self._normal))
-        gradient = self.gradient if residuals is None else self._jacobian.T @ residuals
-        try:
-            factor = np.linalg.cholesky(damped)
-        except np.linalg.LinAlgError:
-            factor = None
-        if factor is not None:
-            pivots = np.diag(factor)
-            if pivots.min(initial=1.0) > WORST_PIVOTS * pivots.max(initial=0.0):
-                p = -np.linalg.solve(damped, gradient)
-                return p, -2 * float(p @ np.linalg.solve(damped, p))
-        return self._step_by_qr(damping, self.r if residuals is None else residuals)
+        return self._solved(damping, residuals)[0]
 
-    def _step_by_qr(self, damping: float, residuals: np.ndarray) -> tuple[np.ndarray, float]:
+    def _solved(self, damping: float, residuals: np.ndarray | None = None) -> tuple[np.ndarray, Solve | None]:
+        """The step, and what solves with its damped normal matrix (None if that is singular)."""
+        damped = self._normal
+        if damping:
+            damped = damped.copy()
+            damped.flat[:: len(damped) + 1] += damping
+        try:
+            pivots = np.linalg.cholesky(damped).diagonal()
+        except np.linalg.LinAlgError:
+            pivots = np.zeros(1)
+        if pivots.min(initial=1.0) <= WORST_PIVOTS * pivots.max(initial=0.0):
+            return self._solved_by_qr(damping, self.r if residuals is None else residuals)
+        gradient = self.gradient if residuals is None else self._rows @ residuals / self._scale
+        return -np.linalg.solve(damped, gradient), partial(np.linalg.solve, damped)
+
+    def _solved_by_qr(self, damping: float, residuals: np.ndarray) -> tuple[np.ndarray, Solve | None]:
         if self._triangle is None:
-            self._triangle = np.linalg.qr(self._jacobian)
+            self._triangle = np.linalg.qr((self._rows / self._scale[:, None]).T)
         q, triangle = self._triangle
         count = len(self._normal)
         below = np.sqrt(damping) * np.eye(count)
         rotation, factor = np.linalg.qr(np.concatenate([triangle, below]))
         right = np.concatenate([q.T @ residuals, np.zeros(count)])
-        pivots = np.abs(np.diag(factor))
+        pivots = np.abs(factor.diagonal())
         if pivots.min() <= np.finfo(np.float64).eps * pivots.max():
-            p = -np.linalg.lstsq(np.concatenate([triangle, below]), right)[0]
-            return p, -np.inf
-        p = -np.linalg.solve(factor, rotation.T @ right)
-        inside = np.linalg.solve(factor.T, p)
-        return p, -2 * float(inside @ inside)
+            return -np.linalg.lstsq(np.concatenate([triangle, below]), right)[0], None
+        return -np.linalg.solve(factor, rotation.T @ right), lambda v: np.linalg.solve(factor, np.linalg.solve(factor.T, v))
 
     def within(self, radius: float, damping: float) -> tuple[np.ndarray, float]:
         """The step for which ‖p‖ is the radius to a tenth, with its damping; without damping if that step is short enough.
 
         Newton's method on 1/‖p‖ = 1/radius: Moré (1978), section 5, after Hebden.
         """
-        p, slope = self.step(0.0)
-        if np.all(np.isfinite(p)) and np.isfinite(slope) and np.linalg.norm(p) <= 1.1 * radius:
+        p, solve = self._solved(0.0)
+        if solve is not None and np.all(np.isfinite(p)) and np.linalg.norm(p) <= 1.1 * radius:
             return p, 0.0
         low, high = 0.0, float(np.linalg.norm(self.gradient)) / radius
         if not low < damping < high:
             damping = 1e-3 * high
         for _ in range(20):
-            p, slope = self.step(damping)
+            p, solve = self._solved(damping)
             length = float(np.linalg.norm(p))
-            if abs(length - radius) <= 0.1 * radius:
+            if solve is None or abs(length - radius) <= 0.1 * radius:
                 break
             if length > radius:
                 low = max(low, damping)
             else:
                 high = min(high, damping)
-            damping -= 2 * (length / radius) * (length - radius) * length / slope
+            damping += (length / radius) * (length - radius) * length / float(p @ solve(p))
             if not low < damping < high:
                 damping = max(1e-3 * high, float(np.sqrt(low * high)))
         return p, damping
@@ -116,7 +120,7 @@ class MatrixFree:
         most: int,
     ) -> None:
         self._residuals, self._x, self._scale, self.free = residuals, x, scale, free
-        self.r = r.astype(np.float64, copy=False)
+        self.r = r
         self._accuracy, self._most = accuracy, most
         self.gradient = self.pull(self.r)
 
@@ -137,9 +141,9 @@ class MatrixFree:
         pulled = self._residuals.pull(self._x, cotangent.astype(self._x.dtype)).astype(np.float64)
         return (pulled / self._scale)[self.free]
 
-    def step(self, damping: float, residuals: np.ndarray | None = None) -> tuple[np.ndarray, float]:
+    def step(self, damping: float, residuals: np.ndarray | None = None) -> np.ndarray:
         """The step p that minimises ‖r + J·p‖² + damping·‖p‖², to the accuracy asked for."""
-        return self._solve(damping, np.inf, residuals), np.nan
+        return self._solve(damping, np.inf, residuals)
 
     def within(self, radius: float, damping: float) -> tuple[np.ndarray, float]:
         """The step that conjugate gradients reach when they leave the radius, or when they are done."""

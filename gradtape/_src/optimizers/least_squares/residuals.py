@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,20 @@ from gradtape._src.ops.creation import eye
 from gradtape._src.ops.joining import concat, split
 
 SHARE_OF_MEMORY = 0.5  # that a Jacobian may take
+
+
+def _kept(make: Callable[[Any], Program]) -> Any:
+    """A Program that is made once for a residual function and the variables that it is differentiated by."""
+
+    def program(self: Any) -> Program:
+        key = (make.__qualname__, *self._positions)
+        known = self._program.derived.get(key)
+        if known is None:
+            known = self._program.derived[key] = make(self)
+        found: Program = known
+        return found
+
+    return property(program)
 
 
 class Residuals:
@@ -94,12 +107,23 @@ class Residuals:
         """Whether the whole Jacobian, and the work space to make it, fit into memory."""
         return 2 * self.bytes_of_jacobian < SHARE_OF_MEMORY * memory.limit()
 
+    def check_memory(self) -> None:
+        """ResourceExhaustedError if the whole Jacobian does not fit into memory."""
+        if not self.fits():
+            raise ResourceExhaustedError(
+                None,
+                None,
+                f"The Jacobian of {self.results:,} residuals with respect to {self.size:,} parameters takes "
+                f"{self.bytes_of_jacobian / 2**30:,.1f} GiB, and the device has {memory.limit() / 2**30:,.1f} GiB. Use "
+                'LevenbergMarquardt(solver="matrix_free"), which never makes it.',
+            )
+
     # -- programs
 
     def evaluate(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residuals [results] and their Jacobian, transposed: [size, results]."""
-        r, jacobian = engine.execute(self._with_jacobian, [x, *self._others])
-        return np.asarray(r), np.asarray(jacobian)
+        rows = np.asarray(engine.execute(self._with_jacobian, [x, *self._others])[0])
+        return rows[-1], rows[:-1]
 
     def residuals(self, x: np.ndarray) -> np.ndarray:
         """Residuals [results]."""
@@ -117,32 +141,23 @@ class Residuals:
         """The second derivative of the residuals along `direction`: [results]."""
         return np.asarray(engine.execute(self._curving, [x, *self._others, direction])[0])
 
-    @cached_property
+    @_kept
     def _alone(self) -> Program:
         return self._traced(lambda parameters, _: [self._flat(engine.inline(self._program, parameters))])
 
-    @cached_property
+    @_kept
     def _with_jacobian(self) -> Program:
-        if not self.fits():
-            raise ResourceExhaustedError(
-                None,
-                None,
-                f"The Jacobian of {self.results:,} residuals with respect to {self.size:,} parameters takes "
-                f"{self.bytes_of_jacobian / 2**30:,.1f} GiB, and the device has {memory.limit() / 2**30:,.1f} GiB. Use "
-                'LevenbergMarquardt(solver="matrix_free"), which never makes it.',
-            )
-
         def build(parameters: list[Node], _: list[Node]) -> list[Tensor]:
             results = engine.inline(self._program, parameters)
             jvp = self._jvp_program()
             units = self._parts(EagerTensor(eye(self.size, dtype=dtypes.as_dtype(self.dtype)).node), rows=True)
             rows = self._call(jvp, parameters, units, mapped=True)
             flat = [reshape(row, (self.size, -1)) for row in rows]
-            return [self._flat(results), concat([self._wide(row) for row in flat], 1)]
+            return [concat([concat([self._wide(row) for row in flat], 1), self._flat(results)[None]], 0)]
 
         return self._traced(build)
 
-    @cached_property
+    @_kept
     def _pushing(self) -> Program:
         def build(parameters: list[Node], more: list[Node]) -> list[Tensor]:
             pushed = self._call(self._jvp_program(), parameters, self._parts(EagerTensor(more[0])))
@@ -150,7 +165,7 @@ class Residuals:
 
         return self._traced(build, [self.size])
 
-    @cached_property
+    @_kept
     def _pulling(self) -> Program:
         def build(parameters: list[Node], more: list[Node]) -> list[Tensor]:
             avals = [self._program.aval_of(r) for r in self._program.outputs]
@@ -162,7 +177,7 @@ class Residuals:
 
         return self._traced(build, [self.results])
 
-    @cached_property
+    @_kept
     def _curving(self) -> Program:
         """J(x)·v is differentiated along v once more."""
         inner = self._pushing
