@@ -26,7 +26,8 @@ def _states(labels, blank):
     batch, count = labels.shape
     classes = jnp.full((batch, 2 * count + 1), blank, jnp.int32).at[:, 1::2].set(labels.astype(jnp.int32))
     before = jnp.pad(classes, ((0, 0), (2, 0)), constant_values=blank)[:, :-2]
-    return classes, (classes != blank) & (classes != before)
+    is_label = lax.broadcasted_iota(jnp.int32, classes.shape, 1) % 2 == 1  # even one of the class that is the blank
+    return classes, is_label & (classes != before)
 
 
 def _later(x, by):
@@ -83,9 +84,9 @@ def _possible(labels, label_length, logit_length, blank, classes, frames):
         if (lengths < 0).any() or (lengths > extent).any():
             return f"{name} must be in [0, {extent}], what there is of them; received {lengths.tolist()}."
     used = labels[np.arange(labels.shape[1]) < label_length[:, None]]
-    wrong = used[(used < 0) | (used >= classes) | (used == blank)]
+    wrong = used[(used < 0) | (used >= classes)]
     if wrong.size:
-        return f"Labels must be in [0, {classes}) and not {blank}, which is the blank; received {wrong[0]}."
+        return f"Labels must be in [0, {classes}); received {wrong[0]}."
     return None
 
 
