@@ -13,7 +13,7 @@ from keras_gradtape.src.ops.core import convert_to_tensor
 
 
 def reshape(x, newshape):
-    return tf.reshape(tensor(x), newshape if isinstance(newshape, (list, tuple)) else (newshape,))
+    return tf.reshape(tensor(x), (newshape,) if isinstance(newshape, (int, np.integer)) else newshape)
 
 
 def ravel(x):
