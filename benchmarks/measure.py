@@ -14,7 +14,7 @@ from benchmarks.peers import WORKPLACE, Variant
 from benchmarks.workers import WorkerError, WorkerProcess
 
 # Results are compared with those of the first of these that is there.
-REFERENCES = ("torch_eager", "tensorflow_eager", "jax_jit", "tensorflow_function")
+REFERENCES = ("torch_eager", "tensorflow_eager", "jax_jit", "tensorflow_function", "scipy")
 
 
 @dataclass

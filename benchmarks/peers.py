@@ -40,6 +40,7 @@ VARIANTS = (
     Variant("keras_tensorflow", "Keras on TensorFlow", "tensorflow", "keras_tensorflow"),
     Variant("keras_jax", "Keras on JAX", "jax", "keras_jax"),
     Variant("keras_torch", "Keras on PyTorch", "torch", "keras_torch"),
+    Variant("scipy", "SciPy", "gradtape", "scipy"),
 )
 TITLES = {variant.name: variant.title for variant in VARIANTS}
 

@@ -38,6 +38,7 @@ ROWS = (
     "per_example",
     "hvp",
     "sparse_jacobian",
+    "levenberg_marquardt",
     "fit_mlp",
     "fit_cnn",
     "fit_lstm",
