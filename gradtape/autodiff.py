@@ -20,6 +20,7 @@ from gradtape._src.derivatives.products import (
     linearize as linearize,
     vjp as vjp,
 )
+from gradtape._src.derivatives.recompute import recompute_grad as recompute_grad
 from gradtape._src.derivatives.rerouted import (
     gradient_factors as gradient_factors,
     reverse_gradient as reverse_gradient,

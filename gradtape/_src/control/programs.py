@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gradtape._src.core import engine
 from gradtape._src.core.aval import Aval
@@ -59,13 +59,15 @@ def _renumbered(
     return engine.intern(Program(keys, avals, tuple(parameters), given, program.constants, _lines(program, kept)))
 
 
-def linearized(program: Program, derived: Program, held: set[int]) -> tuple[Program, Program, list[int]]:
+def linearized(
+    program: Program, derived: Program, held: set[int], again: Callable[[int], bool] | None = None
+) -> tuple[Program, Program, list[int]]:
     """Split the gradient `derived` of `program` into what is known in the forward pass and what needs cotangents.
 
     Returns `(forward, backward, carried)`: `forward` gives the outputs of `program`, then residuals; `backward` takes the
     parameters, the residuals and the cotangents. Parameters in `held` are at hand in the backward pass; of the others,
     those that it needs are residuals, too: `carried` are their positions. What depends on held parameters only, or is
-    cheap, is computed again.
+    cheap, is computed again; `again` says so of each reference in place of that.
     """
     count = len(program.parameters) - len(program.constants)
     seeds = len(derived.parameters) - len(derived.constants) - count
@@ -90,8 +92,8 @@ def linearized(program: Program, derived: Program, held: set[int]) -> tuple[Prog
             if of_forward(reference) and not at_hand(reference):
                 saved[reference] = None
         elif reference not in kept and reference not in saved:
-            again = invariant[reference] or _again(derived, reference)
-            if known[reference] and not again:
+            anew = again(reference) if again is not None else invariant[reference] or _again(derived, reference)
+            if known[reference] and not anew:
                 saved[reference] = None
             else:
                 kept.add(reference)

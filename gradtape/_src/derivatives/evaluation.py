@@ -9,7 +9,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array import identity
 
@@ -20,7 +20,8 @@ class Nest:
     __slots__ = ("leaves", "spec")
 
     def __init__(self, value: Any) -> None:
-        self.leaves, self.spec = nest.flatten_with_spec(value)
+        leaves, self.spec = nest.flatten_with_spec(value)
+        self.leaves = [x.variable if isinstance(x, Stored) else x for x in leaves]
 
     def pack(self, leaves: Any) -> Any:
         """`leaves` in this structure."""
