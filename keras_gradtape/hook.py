@@ -10,6 +10,7 @@ are compiled, because the names are copied while Keras is being imported; what i
 import ast
 import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import SimpleNamespace
 
 NAME = "gradtape"
 PACKAGE = "keras_gradtape"
@@ -137,4 +138,14 @@ def extend_dynamic_backend(module) -> None:
 
 def give_tensorflow(module) -> None:
     """The functions of `tf.keras.backend` are written with TensorFlow's names, which are gradtape's."""
-    module.tf = sys.modules["gradtape"]  # imported by the backend
+    module.tf = TensorFlow()
+
+
+class TensorFlow:
+    """gradtape, which the backend has imported, and what those functions ask of TensorFlow beyond that."""
+
+    RaggedTensor = type("RaggedTensor", (), {})  # without instances
+    __internal__ = SimpleNamespace(tf2=SimpleNamespace(enabled=lambda: True))
+
+    def __getattr__(self, name):
+        return getattr(sys.modules["gradtape"], name)

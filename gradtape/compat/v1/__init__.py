@@ -148,6 +148,7 @@ from gradtape.compat.v1 import (
     initializers as initializers,
     logging as logging,
     losses as losses,
+    math as math,
     nn as nn,
     test as test,
     train as train,

@@ -4,6 +4,7 @@ from gradtape._src.compat.v1.names import falls_back as _falls_back
 from gradtape._src.compat.v1.nn import (
     avg_pool as avg_pool,
     conv2d as conv2d,
+    convolution as convolution,
     dropout as dropout,
     embedding_lookup as embedding_lookup,
     in_top_k as in_top_k,

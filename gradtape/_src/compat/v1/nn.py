@@ -8,7 +8,7 @@ from gradtape._src.compat.v1.maths import _either
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.ops import (
-    convolution,
+    convolution as convolutions,
     dropout as dropouts,
     embedding,
     losses,
@@ -45,9 +45,27 @@ def conv2d(
     filters: Any = None,
 ) -> Any:
     """Convolution over two axes: `input` [batch, height, width, channels], `filter` [height, width, channels, outputs]."""
-    return convolution.conv2d(
+    return convolutions.conv2d(
         input, _either(filter, filters, ("filter", "filters")), strides, padding, data_format, list(dilations)
     )
+
+
+@public
+def convolution(
+    input: Any,
+    filter: Any = None,
+    padding: Any = "VALID",
+    strides: Any = None,
+    dilation_rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """Convolution over one to three axes: `input` [batch, …, channels], `filter` […, channels, outputs]."""
+    filter = _either(filter, filters, ("filter", "filters"))
+    dilation_rate = _either(dilation_rate, dilations, ("dilation_rate", "dilations"))
+    return convolutions.convolution(input, filter, strides, padding, data_format, dilation_rate)
 
 
 @public
