@@ -3,17 +3,13 @@
 import os
 from collections import Counter
 
+from tests.xla import QUICK
+
 # Before JAX is imported: a kernel that would promote two dtypes silently fails instead.
 os.environ.setdefault("JAX_NUMPY_DTYPE_PROMOTION", "strict")
 # The tests compile thousands of small programs that nobody will need again.
 os.environ.setdefault("GRADTAPE_CACHE_DIR", "")
-# And each once: XLA takes a third of the time without optimizing, fusing loops in MLIR, or splitting a program over threads.
-# `make test-long` sets XLA_FLAGS to nothing, so that optimized code is tested as well.
-os.environ.setdefault(
-    "XLA_FLAGS",
-    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
-    " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
-)
+os.environ.setdefault("XLA_FLAGS", QUICK)
 
 import hypothesis
 import pytest

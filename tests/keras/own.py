@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.xla import QUICK
+
 ALL = "layers ops optimizers losses metrics models trainers callbacks saving initializers random".split()
 SAMPLE = """
     layers.core.dense_test layers.core.embedding_test layers.convolutional.conv_test layers.rnn.lstm_test
@@ -27,7 +29,7 @@ def main(arguments: list[str]) -> int:
         parts = [f"keras.src.{name}" for name in (SAMPLE if "--sample" in arguments else ALL)]
     command = [sys.executable, "-m", "pytest", "-p", "tests.keras.plugin", "-p", "tests.keras.narrow"]
     command += ["-o", "addopts=", "-o", "filterwarnings=", "--pyargs", *parts, "-q", *options]
-    environment = {**os.environ, "KERAS_BACKEND": "gradtape", "PYTHONPATH": str(ROOT)}
+    environment = {"XLA_FLAGS": QUICK, **os.environ, "KERAS_BACKEND": "gradtape", "PYTHONPATH": str(ROOT)}
     return subprocess.run(command, env=environment, cwd=ROOT).returncode
 
 
