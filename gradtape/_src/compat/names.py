@@ -11,11 +11,12 @@ from typing import Any
 from gradtape._src.compat.reasons import REASONS, reason
 from gradtape._src.core.errors import public
 
-
 # Names that are imported when they are first used, as Keras takes seconds to import.
 LAZY = {
     "gradtape": {name: f"gradtape.keras.{name}" for name in ("initializers", "losses", "metrics")} | {"keras": "gradtape.keras"},
 }
+# Modules that show Keras's names beside their own.
+BESIDE_KERAS = {"gradtape.optimizers": "optimizers"}
 
 
 def missing(module: str) -> Callable[[str], Any]:
@@ -28,6 +29,10 @@ def missing(module: str) -> Callable[[str], Any]:
         if name in lazy:
             importlib.import_module("gradtape.keras")
             return importlib.import_module(lazy[name])
+        if module in BESIDE_KERAS and not name.startswith("_"):
+            keras = getattr(importlib.import_module("gradtape.keras"), BESIDE_KERAS[module])
+            if hasattr(keras, name):
+                return getattr(keras, name)
         dotted = f"{prefix}.{name}"
         because = REASONS.get(dotted.removeprefix("tf."))
         if because is None:

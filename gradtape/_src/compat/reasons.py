@@ -23,7 +23,6 @@ _TABLE = [
         initializers.serialize initializers.stft
         """,
     ),
-    ("Not there yet: Keras's optimizers are planned, with LevenbergMarquardt and MaskedUpdate.", "optimizers"),
     (
         "Out of scope: of TensorFlow 1 there are graphs, sessions, variables, scopes, optimizers and gradients. "
         "Write the rest with the names of tf.",
