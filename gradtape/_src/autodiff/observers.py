@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradtape._src.core.journal import Asked
+
 
 class Observers:
-    """`missing(sources, given, strict)` runs after a call of `gradient` that gave a None; `reasons(sources)` is a text for an
-    error that says why they have no gradient; `asked(tape, targets, sources, results)` runs at each call, if it is there.
+    """`missing(call, sources, given, strict)` runs after a call of `gradient` that gave a None; `reasons(sources)` is a text
+    for an error that says why they have no gradient; `asked(call, tape, targets, sources, results)` runs at each call.
     """
 
-    missing: Callable[[Sequence[Any], Sequence[bool], bool], None] | None = None
+    missing: Callable[[Asked, Sequence[Any], Sequence[bool], bool], None] | None = None
     reasons: Callable[[Sequence[Any]], str] | None = None
-    asked: Callable[[Any, Sequence[Any], Sequence[Any], Sequence[Any]], None] | None = None
+    asked: Callable[[Asked, Any, Sequence[Any], Sequence[Any], Sequence[Any]], None] | None = None
 
 
 observers = Observers()

@@ -162,6 +162,8 @@ class GradientTape:
         """Tell the journal what this tape holds now."""
         record, segments = self._record, self._segments
         record.segments = [(s.trace.serial, s.start, len(s.trace.nodes) if s.stop is None else s.stop) for s in segments]
+        if not self._watches:
+            return
         record.watches = [
             (journal.origin_of(node), (segments[number].trace.serial, at), None if variable is None else variable._uid)
             for number, at, node, variable in self._watches
@@ -276,10 +278,10 @@ class GradientTape:
                 given = [r is not None for r in results]
             asked.answered(engine.local.trace, given)
             if observers.asked is not None:
-                observers.asked(self, flat_targets, flat_sources, results)
-            self._answered()
+                observers.asked(asked, self, flat_targets, flat_sources, results)
+            self._answered(asked.line)
             if False in given and not zero and observers.missing is not None:
-                observers.missing(flat_sources, given, self._strict)
+                observers.missing(asked, flat_sources, given, self._strict)
             if zero:
                 pairs = zip(flat_sources, results, strict=True)
                 results = [zeros(s.shape, s.dtype) if r is None else r for s, r in pairs]
@@ -318,12 +320,11 @@ class GradientTape:
         journal.calls.append(asked)
         return asked
 
-    def _answered(self) -> None:
+    def _answered(self, line: journal.Line | None = None) -> None:
         """Gradients were computed: a tape that is not persistent lets go of its record."""
         if not self._persistent:
             self._used = True
-            if self._record.consumed is None and journal.calls:
-                self._record.consumed = journal.calls[-1].line
+            self._record.consumed = line or journal.user_line()
             if kept_step.wanted:
                 kept_step.tape = self._copy()
             if self._watch_accessed:  # watched_variables() is still answered
@@ -739,7 +740,7 @@ class _Paused:
         tape = self._tape
         tape._paused = False
         state = engine.local
-        tape._record.paused.append((self._since, journal.moment(state.trace)))
+        tape._record.paused = [*tape._record.paused, (self._since, journal.moment(state.trace))]
         state.tapes.append(ref(tape))
         tape._begin(state.trace)
 

@@ -35,8 +35,8 @@ serial = itertools.count(1)
 class Ran(NamedTuple):
     """A trace that ran: what it computed, and at which instructions of which code.
 
-    `leaves` and `avals` are the origins and Avals of its leaves, `assigned` what variables held before they were assigned,
-    as `(number of the variable, origin)`, `again` the nodes that stand there a second time, as `(index, origin)`.
+    `leaves` and `avals` are the origins and Avals of its leaves, `again` the nodes that stand there a second time, as
+    `(index, origin)`.
     """
 
     serial: int
@@ -46,7 +46,6 @@ class Ran(NamedTuple):
     offsets: list[int]
     leaves: list[Origin]
     avals: tuple[Aval, ...]
-    assigned: Sequence[tuple[int, Origin]]
     again: Sequence[tuple[int, Origin]]
 
 
@@ -61,8 +60,10 @@ class Left(NamedTuple):
 
 
 class Link(NamedTuple):
-    """Values that went into others without an op: `how` is "variable" (a Variable's initial value) or "call" (of a function, which
-    read the variables of the numbers in `variables`)."""
+    """Values that went into others without an op: `how` is "variable" (a Variable's initial value) or "call".
+
+    What is called is a function, which read the variables of the numbers in `variables`.
+    """
 
     how: str
     before: Sequence[Origin]
@@ -80,30 +81,17 @@ class Taped:
     the tape up, `forgotten` the line of its `reset()`; `earlier` is what it recorded before one.
     """
 
-    __slots__ = (
-        "automatic",
-        "consumed",
-        "earlier",
-        "forgotten",
-        "number",
-        "paused",
-        "persistent",
-        "segments",
-        "tape",
-        "thread",
-        "watches",
-    )
+    segments: Sequence[tuple[int, int, int]] = ()
+    watches: Sequence[tuple[Origin, Moment, int | None]] = ()
+    paused: Sequence[tuple[Moment, Moment]] = ()
+    consumed: Line | None = None
+    forgotten: Line | None = None
+    earlier: Taped | None = None
 
     def __init__(self, tape: ref[Any], persistent: bool, automatic: bool) -> None:
         self.tape = tape  # weakly: what is alive can be run again
         self.number, self.thread = next(serial), get_ident()
         self.persistent, self.automatic = persistent, automatic
-        self.segments: list[tuple[int, int, int]] = []
-        self.watches: list[tuple[Origin, Moment, int | None]] = []
-        self.paused: list[tuple[Moment, Moment]] = []
-        self.consumed: Line | None = None
-        self.forgotten: Line | None = None
-        self.earlier: Taped | None = None
 
     def next(self) -> Taped:
         """What the same tape records after a `reset()`."""
@@ -120,18 +108,17 @@ class Asked:
     From `start` to `stop` stand the ops that the call itself recorded.
     """
 
-    __slots__ = ("line", "number", "refused", "results", "sources", "start", "stop", "tape", "targets")
+    results: list[bool] | None = None
+    refused = False
 
     def __init__(self, tape: Taped, targets: list[Origin], sources: list[int | Origin], trace: Trace) -> None:
-        self.number, self.line = next(serial), user_line()
+        self.line = user_line(4)
         self.tape, self.targets, self.sources = tape, targets, sources
-        self.start = self.stop = moment(trace)
-        self.results: list[bool] | None = None
-        self.refused = False
+        self.start = self.stop = trace.serial, len(trace.nodes)
 
     def answered(self, trace: Trace, results: list[bool]) -> None:
         """The call gave its results."""
-        self.stop = moment(trace)
+        self.stop = trace.serial, len(trace.nodes)
         self.results = results
 
 
@@ -141,6 +128,7 @@ ring: deque[Ran] = deque(maxlen=64)
 exits: deque[Left] = deque(maxlen=512)
 links: deque[Link] = deque(maxlen=512)
 tapes: deque[Taped] = deque(maxlen=128)
+assigned: deque[tuple[int, int, Origin]] = deque(maxlen=4096)  # (number of a variable, serial of a trace, what it held)
 calls: deque[Asked] = deque(maxlen=128)
 variables: WeakValueDictionary[int, Any] = WeakValueDictionary()  # number → Variable
 
@@ -150,9 +138,9 @@ def ran(trace: Trace, keys: tuple[Key, ...], avals: tuple[Aval, ...]) -> None:
     nodes = trace.nodes
     codes, offsets = [n.code for n in nodes], [n.offset for n in nodes]
     leaves = [n.origin or origin_of(n) for n in trace.leaves]
-    assigned = [(v._uid, before.node.origin or origin_of(before.node)) for v, before in trace.assigned]
     again = [(node.index, origin_of(original)) for original, node in trace.recomputed]
-    ring.append(Ran(trace.serial, get_ident(), keys, codes, offsets, leaves, avals, assigned, again))
+    # made as the tuple that it is: this runs once in each step of a training loop
+    ring.append(tuple.__new__(Ran, (trace.serial, get_ident(), keys, codes, offsets, leaves, avals, again)))
 
 
 def origin_of(node: Node) -> Origin:
@@ -210,9 +198,9 @@ _INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "pl
 others = _Others()
 
 
-def user_line() -> Line:
-    """The innermost line of the user's own code that is being run."""
-    first = frame = sys._getframe(1)
+def user_line(depth: int = 1) -> Line:
+    """The innermost line of the user's own code that is being run; `depth` frames are known to be none of theirs."""
+    first = frame = sys._getframe(depth)
     while others[frame.f_code.co_filename] and frame.f_back is not None:
         frame = frame.f_back
     if others[frame.f_code.co_filename]:  # nothing but installed packages: the innermost that is not this library

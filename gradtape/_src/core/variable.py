@@ -314,6 +314,8 @@ class Variable(Stored):
         recorded = engine.current_graph() is not None or node.trace is not None or not _is_array_like(value)
         if node.value is None or node.handle is not None or recorded:
             node = engine.record(ASSIGN, (node,))
+        # what `assign_add` and `assign_sub` change is an input of their ops; what this one replaces would be forgotten
+        journal.assigned.append((self._uid, engine.local.trace.serial, journal.origin_of(self._tensor.node)))
         updated = self._hold(node)
         return updated if read_value else getattr(updated, "_operation", None)
 

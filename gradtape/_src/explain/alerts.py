@@ -10,9 +10,8 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from gradtape._src.autodiff.observers import observers
-from gradtape._src.core import journal
 from gradtape._src.core.errors import internal
-from gradtape._src.core.journal import Line
+from gradtape._src.core.journal import Asked, Line
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.explain import Question, user_frame
 
@@ -22,9 +21,8 @@ MOST_REASONS = 20  # in one error
 _warned: dict[Line, None] = {}  # gradient calls of which that was said already
 
 
-def missing(sources: Sequence[Any], given: Sequence[bool], strict: bool) -> None:
+def missing(call: Asked, sources: Sequence[Any], given: Sequence[bool], strict: bool) -> None:
     """After a gradient call: raise for the first None if `strict`, warn once for each line if there is nothing but None."""
-    call = journal.calls[-1]
     frame = sys._getframe(2)
     if strict:
         first = next(s for s, has in zip(sources, given, strict=True) if not has)

@@ -38,7 +38,7 @@ def _made(history: History, targets: Iterable[Name]) -> Line:
 def exit_of(view: View, source: Source) -> Break | None:
     """The last exit of something that depends on the source; for a target that is no tensor."""
     reached = view.history.after(source.names)
-    last = next((e for e in reversed(journal.exits) if e.how in WAYS_OUT and e.origin in reached), None)
+    last = next((e for e in reversed(view.history.exits) if e.how in WAYS_OUT and e.origin in reached), None)
     return None if last is None else Break("left_library", last.line, None, None, how=last.how)
 
 
@@ -46,7 +46,7 @@ def _left(view: View, source: Source, used: dict[Name, None]) -> Break | None:
     """The last exit of something that depends on the source, before something was made that the target uses."""
     history = view.history
     reached = history.after(source.names)
-    exits = [e for e in journal.exits if e.how in WAYS_OUT and e.origin in reached]
+    exits = [e for e in history.exits if e.how in WAYS_OUT and e.origin in reached]
     if not exits:
         return None
     last: Left | None = None
@@ -143,7 +143,7 @@ def _not_taken(view: View, used: dict[Name, None], names: set[str]) -> Break | N
             at = text.number(step.line)
             if at is not None:
                 codes.setdefault(step.line[0], set()).add(at)
-    for left in journal.exits:
+    for left in history.exits:
         opened = view.tape is None or left.number > view.tape.number
         if opened and left.line[0] is not None and left.how == "bool":
             codes.setdefault(left.line[0], set())

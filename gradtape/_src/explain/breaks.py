@@ -11,7 +11,7 @@ from gradtape._src.autodiff.custom import CLOSED, CUSTOM
 from gradtape._src.control.host import PY_FUNC
 from gradtape._src.control.scope import ASSIGNMENTS
 from gradtape._src.core import engine, journal
-from gradtape._src.core.journal import Asked, Line, Moment, Taped
+from gradtape._src.core.journal import Line, Moment, Taped
 from gradtape._src.core.op import Op, ops
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, Node, leaf
 from gradtape._src.core.variable import READ
@@ -46,9 +46,9 @@ class Source:
 class View:
     """A history as one tape saw it: which steps it recorded, and what it watched since when."""
 
-    def __init__(self, history: History, tape: Taped | None, calls: Iterable[Asked]) -> None:
+    def __init__(self, history: History, tape: Taped | None) -> None:
         self.history, self.tape = history, tape
-        self.calls = [call for call in calls if call.stop > call.start]
+        self.calls = [call for call in history.calls if call.stop > call.start]
         self.segments = [] if tape is None else tape.segments
         self._watched: dict[Name, Moment] = {}
         self._watched_variables: dict[int, Moment] = {}
@@ -200,7 +200,7 @@ class View:
             return Break("wrong_object", step.line, step.how, step, how="stale")
         if step.name and self._is_variable(before) and (called := stored_name(step.line)) in loaded_names(step.line):
             return Break("rebound", step.line, step.how, step, name=called)
-        if any(self.sees(at, tape) for tape in journal.tapes if tape is not self.tape):
+        if any(self.sees(at, tape) for tape in self.history.tapes if tape is not self.tape):
             return Break("other_tape", step.line, step.how, step)
         early = not self.segments or at < (self.segments[0][0], self.segments[0][1])
         return Break("outside_tape", step.line, step.how, step, early=early)

@@ -18,7 +18,7 @@ from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.journal import Asked, Taped
 from gradtape._src.core.program import Node
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.apart import apart, exit_of
@@ -113,6 +113,7 @@ def user_frame() -> FrameType | None:
 
 
 def _checked(sources: Sequence[Any]) -> Sequence[Any]:
+    sources = [s.variable if isinstance(s, Stored) else s for s in sources]
     for s in sources:
         if not isinstance(s, (Tensor, Variable, IndexedSlices)):
             raise TypeError(
@@ -143,7 +144,7 @@ class Question:
     def of_latest_call(cls, source: Any, frame: FrameType | None) -> Question:
         """The question about a source in the latest gradient call that had it, whatever its target was."""
         key = source._uid if isinstance(source, Variable) else journal.origin_of(source.node)
-        call = next((c for c in reversed(journal.calls) if key in c.sources), None)
+        call = next((c for c in reversed(list(journal.calls)) if key in c.sources), None)
         return cls([], None, frame, [] if call is None else call.targets)
 
     def _name_of_tape(self) -> str | None:
@@ -161,7 +162,7 @@ class Question:
         known = self._by_call(source, call)
         if known is not None:
             return known
-        view = View(self._history, self._taped(call), journal.calls)
+        view = View(self._history, self._taped(call))
         found = self._source(source, view)
         words = self._words(source)
         breaks = self._breaks(view, found, self._spoken_names(source, words.source))
@@ -197,7 +198,7 @@ class Question:
             return CONNECTED
         if gradient is not None:
             return self._words(source).diagnoses(flat_places(probe, i))
-        view = View(self._history, self._taped(self._call(source)), journal.calls)
+        view = View(self._history, self._taped(self._call(source)))
         way = view.way(self._source(source, view), self._names)
         if not way:
             return CONNECTED
@@ -234,7 +235,7 @@ class Question:
     def _call(self, source: Any) -> Asked | None:
         """The latest gradient call that had this source (and, if a tape was given, was that tape's)."""
         key = source._uid if isinstance(source, Variable) else journal.origin_of(source.node)
-        calls = [c for c in journal.calls if key in c.sources and (self._tape is None or c.tape is self._tape._record)]
+        calls = [c for c in self._history.calls if key in c.sources and (self._tape is None or c.tape is self._tape._record)]
         return calls[-1] if calls else None
 
     def _by_call(self, source: Any, call: Asked | None) -> Diagnosis | None:
@@ -257,7 +258,7 @@ class Question:
             return self._tape._record
         if call is not None:
             return call.tape
-        return journal.tapes[-1] if journal.tapes else None
+        return self._history.tapes[-1] if self._history.tapes else None
 
     def _source(self, source: Any, view: View) -> Source:
         node = _node(source)

@@ -14,6 +14,7 @@ from gradtape._src.core import engine, journal
 from gradtape._src.core.journal import Line, Moment, Origin
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, RAN, Node, Program, Trace
+from gradtape._src.core.variable import ASSIGN_ADD, ASSIGN_SUB
 from gradtape._src.explain.source import NO_LINE
 
 Name = tuple[Any, ...]  # an Origin, or for a value inside of a function (origin of the call, …, number)
@@ -53,28 +54,34 @@ class History:
     def __init__(self, nodes: Sequence[Node], traces: Iterable[Trace] = (), names: Iterable[Name] | None = None) -> None:
         self.steps: dict[Name, Step] = {}
         self.avals: dict[Name, Any] = {}
-        self.lines: dict[Name, Line] = dict(journal.births)  # of leaves
+        self.lines: dict[Name, Line] = dict(list(journal.births))  # of leaves
         self.held: dict[int, list[tuple[int, Name]]] = {}  # number of a variable → (serial of a trace, what it held then)
         self._unnamed: list[Step] = []
-        ran = {record.serial for record in journal.ring}
-        for record in journal.ring:
+        # copies, as other threads go on writing
+        self.exits, self.tapes, self.calls = list(journal.exits), list(journal.tapes), list(journal.calls)
+        ring = list(journal.ring)
+        ran = {record.serial for record in ring}
+        for record in ring:
             self._add(
                 record.serial, record.thread, record.keys, zip(record.codes, record.offsets, strict=True), record.leaves,
                 record.avals, dict(record.again),
             )  # fmt: skip
-            for number, origin in record.assigned:
-                self.held.setdefault(number, []).append((record.serial, origin))
         for trace in [*_pending(nodes), *traces]:
             if trace.serial not in ran:
                 ran.add(trace.serial)
                 self._add_pending(trace)
-        for number, variable in list(journal.variables.items()):
-            node = variable._tensor.node
-            self._leaf(node)
-            self.held.setdefault(number, []).append((1 << 62, journal.origin_of(node)))
+        for number, serial, origin in list(journal.assigned):
+            self.held.setdefault(number, []).append((serial, origin))
+        for variable in [reference() for reference in journal.variables.valuerefs()]:
+            if variable is not None:
+                node = variable._tensor.node
+                self._leaf(node)
+                self.held.setdefault(variable._uid, []).append((1 << 62, journal.origin_of(node)))
+        for holdings in self.held.values():
+            self._updated(holdings)
         self._held_in_functions()
         self.variables = {name for holdings in self.held.values() for _, name in holdings}
-        for link in journal.links:
+        for link in list(journal.links):
             if link.how == "variable":
                 self.variables.update(link.after)
             for after in link.after:
@@ -102,6 +109,17 @@ class History:
                 self._leaf(node)
             trace = trace.parent
 
+    def _updated(self, holdings: list[tuple[int, Name]]) -> None:
+        """Add what a variable held before `assign_add` and `assign_sub`: the first inputs of these ops."""
+        known = {name for _, name in holdings}
+        for _, name in list(holdings):
+            while (step := self.steps.get(name)) is not None and step.op in (ASSIGN_ADD, ASSIGN_SUB):
+                name = step.inputs[0]
+                if name in known:
+                    break
+                known.add(name)
+                holdings.append((step.at[0], name))
+
     def _leaf(self, node: Node) -> None:
         origin = journal.origin_of(node)
         if type(node.aval) is not tuple:
@@ -115,8 +133,6 @@ class History:
         leaves, avals = [journal.origin_of(n) for n in trace.leaves], tuple([n.aval for n in trace.leaves])
         keys = [n.key for n in trace.nodes]
         self._add(trace.serial, self._thread_of(trace), keys, lines, leaves, avals, again)
-        for variable, before in trace.assigned:
-            self.held.setdefault(variable._uid, []).append((trace.serial, journal.origin_of(before.node)))
 
     @staticmethod
     def _thread_of(trace: Trace) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -31,14 +32,15 @@ def own_trace() -> Iterator[None]:
     """Record where no tape sees it, and the journal keeps nothing of it."""
     state = engine.local
     trace, tapes, anchor = state.trace, state.tapes, state.anchor
-    ring = list(journal.ring)
+    ring, first = list(journal.ring), Trace(0).serial
     state.trace, state.tapes, state.anchor = Trace(engine.UNBOUNDED), [], None
     try:
         yield
     finally:
         state.trace, state.tapes, state.anchor = trace, tapes, anchor
+        others = [r for r in list(journal.ring) if r.serial > first and r.thread != get_ident()]
         journal.ring.clear()
-        journal.ring.extend(ring)
+        journal.ring.extend([*ring, *others])
 
 
 class Probe:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.observers import observers
-from gradtape._src.core import engine, journal
+from gradtape._src.core import engine
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.journal import Asked
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis
@@ -48,10 +49,10 @@ class Report:
         """Whether a gradient was missing, zero or not finite."""
         return bool(self._found)
 
-    def asked(self, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]) -> None:
+    def asked(self, call: Asked, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]) -> None:
         """A gradient call gave its results; the tape still holds its record."""
         self.calls += 1
-        line = journal.calls[-1].line
+        line = call.line
         symbolic = engine.local.trace.scope is not None or engine.local.trace.parent is not None
         question: Question | None = None
         for position, (source, result) in enumerate(zip(sources, results, strict=True)):
