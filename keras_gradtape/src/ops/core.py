@@ -107,7 +107,7 @@ def shape(x):
     """The shape as a tuple."""
     if isinstance(x, KerasTensor):
         return x.shape
-    if not tf.is_tensor(x):
+    if not hasattr(x, "shape"):  # tensors of other libraries have one: Keras's preprocessing asks for theirs
         x = convert_to_tensor(x)
     return tuple(x.shape)
 
