@@ -4,8 +4,10 @@ import dataclasses
 import gc
 import json
 import logging
+import re
 import threading
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ import pytest
 import gradtape as tf
 from gradtape._src.core import journal
 from gradtape._src.core.program import Node
+from gradtape._src.explain.words import SENTENCES
 
 
 def broken():
@@ -110,6 +113,11 @@ def test_what_is_forgotten_is_not_guessed():
     for _ in range(journal.ring.maxlen + 1):
         (tf.constant(1.0) + 1.0).numpy()
     assert tf.autodiff.explain(loss, w).code in ("unused", "unknown")
+
+
+def test_every_code_is_in_the_documentation():
+    page = (Path(__file__).parents[2] / "docs" / "explain.md").read_text("utf-8")
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) | {"nan_origin", "inf_origin"} == set(SENTENCES) | {"connected"}
 
 
 # Bad input
