@@ -12,9 +12,7 @@ from gradtape._src.compat.reasons import REASONS, reason
 from gradtape._src.core.errors import public
 
 # Names that are imported when they are first used, as Keras takes seconds to import.
-LAZY = {
-    "gradtape": {name: f"gradtape.keras.{name}" for name in ("initializers", "losses", "metrics")} | {"keras": "gradtape.keras"},
-}
+LAZY = {"gradtape": frozenset(["initializers", "keras", "losses", "metrics"])}
 # Modules that show Keras's names beside their own.
 BESIDE_KERAS = {"gradtape.optimizers": "optimizers"}
 
@@ -22,13 +20,13 @@ BESIDE_KERAS = {"gradtape.optimizers": "optimizers"}
 def missing(module: str) -> Callable[[str], Any]:
     """A module's `__getattr__`: AttributeError that says why the name is not there, or names what is near."""
     prefix = module.replace("gradtape", "tf", 1)
-    lazy = LAZY.get(module, {})
+    lazy = LAZY.get(module, frozenset())
 
     @public
     def __getattr__(name: str) -> Any:
         if name in lazy:
-            importlib.import_module("gradtape.keras")
-            return importlib.import_module(lazy[name])
+            keras = importlib.import_module("gradtape.keras")
+            return keras if name == "keras" else getattr(keras, name)
         if module in BESIDE_KERAS and not name.startswith("_"):
             keras = getattr(importlib.import_module("gradtape.keras"), BESIDE_KERAS[module])
             if hasattr(keras, name):
