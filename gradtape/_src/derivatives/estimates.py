@@ -9,9 +9,9 @@ from typing import Any
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.derivatives.evaluation import Evaluation, Nest, inexact
+from gradtape._src.derivatives.evaluation import Evaluation, Nest, inexact, sources_of
 from gradtape._src.derivatives.products import gradients_of
 from gradtape._src.ops.arithmetic import add_n, sqrt
 from gradtape._src.ops.array import ones, reshape, zeros
@@ -102,8 +102,8 @@ def hessian_norm(
         raise ValueError(f"method must be 'products' or 'differences', received {method!r}.")
     gradients = gradients_of(f, sources, "hessian_norm")
     several = type(args) is tuple or type(args) is list
-    given = Nest(args if sources is None else sources)
-    given.leaves = [x if isinstance(x, (Variable, bool, int)) or x is None else tensor(x) for x in given.leaves]
+    given = Nest(args) if sources is None else sources_of(sources)
+    given.leaves = [x if isinstance(x, (Stored, bool, int)) or x is None else tensor(x) for x in given.leaves]
     wanted = [i for i, x in enumerate(given.leaves) if inexact(x)]
     total = []
     for sample in range(samples):

@@ -70,11 +70,11 @@ class Evaluation:
         given = flat.pack(flat.leaves)
         if sources is None:
             self.sources = flat
+            self.sources.leaves = [held(x) for x in flat.leaves]
             if not flat.leaves:
                 raise ValueError("There is nothing to differentiate with respect to: give args, or sources=variables.")
         else:
-            self.sources = Nest(sources)
-            _check_sources(self.sources.leaves)
+            self.sources = sources_of(sources)
         self.wanted = [i for i, x in enumerate(self.sources.leaves) if inexact(x)]
         if not self.wanted:
             kinds = ", ".join(sorted({x.dtype.name if hasattr(x, "dtype") else type(x).__name__ for x in self.sources.leaves}))
@@ -115,6 +115,11 @@ def inexact(x: Any) -> bool:
     return isinstance(x, (Tensor, Variable)) and bool(x.dtype.is_floating or x.dtype.is_complex)
 
 
+def held(x: Any) -> Any:
+    """The variable, where `x` holds one, as those of Keras do; else `x`."""
+    return x.variable if isinstance(x, Stored) else x
+
+
 def dense(x: Any) -> Any:
     """A gradient without IndexedSlices."""
     return x.to_dense() if isinstance(x, IndexedSlices) else x
@@ -122,7 +127,7 @@ def dense(x: Any) -> Any:
 
 def _own(x: Any) -> Any:
     """An argument as a tensor of its own, so that one tensor that is given twice is two arguments; what is no tensor stays."""
-    if x is None or isinstance(x, (Variable, IndexedSlices, bool, int, str)):
+    if x is None or isinstance(x, (Stored, IndexedSlices, bool, int, str)):
         return x
     try:
         return identity(tensor(x))
@@ -131,16 +136,20 @@ def _own(x: Any) -> Any:
 
 
 def _target(x: Any) -> Any:
-    if isinstance(x, Variable):
-        return x.value()
+    if isinstance(x, Stored):
+        return identity(x)
     return dense(x) if isinstance(x, (Tensor, IndexedSlices)) else tensor(x)
 
 
-def _check_sources(leaves: list[Any]) -> None:
+def sources_of(sources: Any) -> Nest:
+    """A nest of variables and tensors; TypeError where it holds anything else, ValueError where it holds one twice."""
+    found = Nest(sources)
+    found.leaves = [held(x) for x in found.leaves]
     seen: list[Any] = []
-    for x in leaves:
+    for x in found.leaves:
         if not isinstance(x, (Tensor, Variable)):
             raise TypeError(f"sources are variables and tensors, received {x!r} of type {type(x).__name__}.")
         if any(x is other or (type(x) is EagerTensor and type(other) is EagerTensor and x.node is other.node) for other in seen):
             raise ValueError(f"A source was given twice: {x!r}.")
         seen.append(x)
+    return found

@@ -16,7 +16,7 @@ from gradtape._src.core.errors import OperatorNotAllowedInGraphError, invalid, p
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.derivatives.evaluation import Nest, dense, inexact
+from gradtape._src.derivatives.evaluation import Nest, dense, inexact, sources_of
 from gradtape._src.ops import seeds
 from gradtape._src.ops.array import expand_dims, ones, reshape, zeros
 from gradtape._src.ops.creation import range_
@@ -39,12 +39,8 @@ class PerExample:
         if not callable(loss_fn):
             raise TypeError(f"loss_fn must be a function of one example, received {loss_fn!r} of type {type(loss_fn).__name__}.")
         self.function, self.keep_axis = loss_fn, keep_axis
-        self.sources = Nest(sources)
+        self.sources = sources_of(sources)
         for x in self.sources.leaves:
-            if not isinstance(x, (Tensor, Variable)):
-                raise TypeError(
-                    f"sources are variables and tensors that loss_fn uses, received {x!r} of type {type(x).__name__}."
-                )
             if not inexact(x):
                 raise ValueError(f"A source of dtype {x.dtype.name} has no gradient: sources are floating or complex.")
         self.several = type(examples) is tuple or type(examples) is list
