@@ -125,21 +125,27 @@ def linear(program: Program) -> bool:
 
 
 def peak_bytes(program: Program) -> int:
-    """The most bytes of values that are needed at one time when a Program runs node by node, its parameters not counted."""
+    """The most bytes of values that are needed at one time when a Program runs, its parameters not counted.
+
+    A value of an element-wise op that is used once counts nothing: XLA computes it where it is used.
+    """
     last: dict[int, int] = {}
+    uses: dict[int, int] = {}
     for index, key in enumerate(program.keys):
         for reference in key[2:]:
-            last[reference] = index
+            last[reference], uses[reference] = index, uses.get(reference, 0) + 1
     for reference in program.outputs:
-        last[reference] = len(program.keys)
+        last[reference], uses[reference] = len(program.keys), 2
+    sizes = [
+        0 if uses.get(i, 0) < 2 and (key[0].broadcasting or key[0].cheap) else _bytes(program.avals[i])
+        for i, key in enumerate(program.keys)
+    ]
     now = peak = 0
     for index, key in enumerate(program.keys):
         inner = max([peak_bytes(p) for p in programs_in(key[1])], default=0)
-        now += _bytes(program.avals[index])
+        now += sizes[index]
         peak = max(peak, now + inner)
-        now -= sum([_bytes(program.avals[r]) for r in set(key[2:]) if r >= 0 and last[r] == index])
-        if index not in last:
-            now -= _bytes(program.avals[index])
+        now -= sum([sizes[r] for r in {*key[2:], index} if r >= 0 and last.get(r, index) == index])
     return peak
 
 
