@@ -35,6 +35,9 @@ class Variable(KerasVariable, Stored):
     def __array__(self, dtype=None, copy=None):
         return self.value.__array__(dtype)
 
+    def __iter__(self):
+        return iter(self.value)
+
     __hash__ = object.__hash__
 
     # What gradtape reads

@@ -15,7 +15,7 @@ from gradtape._src.core import nest
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array import ones, zeros
 
@@ -38,7 +38,9 @@ class ForwardAccumulator:
         self._primals: list[Any] = []
         self._tangents: list[Tensor] = []
         for primal, tangent in zip(nest.flatten(primals), nest.flatten(tangents), strict=True):
-            if not isinstance(primal, (Tensor, Variable)):
+            if isinstance(primal, Stored):
+                primal = primal.variable
+            elif not isinstance(primal, Tensor):
                 primal = tensor(primal)
             if any(_same(primal, other) for other in self._primals):
                 raise ValueError(

@@ -251,6 +251,12 @@ def spoken_name(dtype: Any) -> str:
     return SPOKEN.get(name, name)
 
 
+def dtype_of(value: Any) -> np.dtype:
+    """NumPy's dtype of a tensor or variable; Keras's variables say theirs as a string."""
+    dtype = value.dtype
+    return (dtypes.as_dtype(dtype) if isinstance(dtype, str) else dtype).numpy  # type: ignore[no-any-return]
+
+
 def operands(op: Op, values: Sequence[Any], position: int = 0) -> tuple[Node, ...]:
     """The nodes of operands that must have one dtype: the first tensor's; numbers and arrays take it."""
     if len(values) == 2:  # what most calls are, without detours
@@ -273,7 +279,7 @@ def operands(op: Op, values: Sequence[Any], position: int = 0) -> tuple[Node, ..
     dtype = None
     for value in values:
         if isinstance(value, (Tensor, Stored)):
-            dtype = value.dtype.numpy
+            dtype = dtype_of(value)
             break
     else:
         for value in values:
@@ -312,9 +318,10 @@ def tensor(value: Any, dtype: Any = None, hint: Any = None) -> Tensor:
     if type(value) is EagerTensor and wanted is None:
         return value
     if isinstance(value, (Tensor, Stored)):
-        if wanted is not None and value.dtype.numpy is not wanted:
+        if wanted is not None and dtype_of(value) is not wanted:
             raise ValueError(
-                f"Tensor conversion requested dtype {dtypes.as_dtype(dtype).name} for Tensor with dtype {value.dtype.name}: "
+                f"Tensor conversion requested dtype {dtypes.as_dtype(dtype).name} for Tensor with dtype "
+                f"{dtypes.as_dtype(value.dtype).name}: "
                 f"{value!r}. Use tf.cast."
             )
         return value.read_value() if isinstance(value, Stored) else value

@@ -279,7 +279,7 @@ def _first_dtype(values):
         if isinstance(value, (list, tuple)):
             pending = [*value, *pending]
         elif isinstance(value, (Tensor, Stored)):
-            return value.dtype.numpy
+            return convert.dtype_of(value)
     return None
 
 
