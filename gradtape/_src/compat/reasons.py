@@ -17,18 +17,10 @@ ENGINE = "Out of scope: it belongs to TensorFlow's own runtime. Here XLA compile
 # The first row whose names fit gives the reason.
 _TABLE = [
     (
-        "Not there yet: Keras 3 on gradtape is planned, with its optimizers, losses, metrics and initializers.",
-        """
-        keras losses metrics initializers.STFT initializers.STFTInitializer initializers.deserialize initializers.get
-        initializers.serialize initializers.stft
-        """,
-    ),
-    (
         "Out of scope: of TensorFlow 1 there are graphs, sessions, variables, scopes, optimizers and gradients. "
         "Write the rest with the names of tf.",
         "compat.v1.*",
     ),
-    ("Not there yet: the explainer of gradients that are None is planned.", "autodiff.explain"),
     ("Not there yet; planned. tf.debugging.check_numerics checks one tensor.", "debugging.enable_check_numerics"),
     ("Not there yet; it comes with tf.debugging.enable_check_numerics.", "debugging.disable_check_numerics"),
     ("Not there yet: TensorBoard summaries are planned.", "summary"),
