@@ -59,7 +59,8 @@ def jvp(f: Callable[..., Any], args: Any, tangents: Any, sources: Any = None) ->
     structure, dtypes and shapes of `args`; the tangent those of the result, with zeros for what does not depend on `args`
     and None for what is not floating or complex. `sources`: variables, or tensors that `f` uses, to differentiate with
     respect to in place of the arguments; `tangents` has their structure then. ValueError where a structure or shape does
-    not agree. Cost: a small multiple of one call of `f`, however many results there are.
+    not agree. Cost: a small multiple of one call of `f`, however many results there are. A gradient function of the user's own
+    (`custom_gradient`, a hook) is taken to be linear in what flows in, as gradients are.
 
     The transpose of the transpose: Christianson, "Automatic Hessians by reverse accumulation" (1992), section 3.
 
