@@ -65,8 +65,8 @@ def _counted(x1, x2):
 
 
 def power(x1, x2):
-    x1, x2, dtype = operands(x1, x2)
-    if not (dtype.is_unsigned or dtype.is_bool):
+    x1, x2, dtype = _counted(x1, x2)
+    if not dtype.is_unsigned:
         return x1**x2
     signed = tf.int64 if dtype.size > 2 else tf.int32
     return tf.cast(tf.cast(x1, signed) ** tf.cast(x2, signed), dtype)
@@ -77,7 +77,8 @@ def hypot(x1, x2):
     x1, x2 = tf.abs(x1), tf.abs(x2)
     large = tf.maximum(x1, x2)
     ratio = tf.math.divide_no_nan(tf.minimum(x1, x2), large)
-    return tf.where(tf.math.is_inf(large), large, large * tf.sqrt(1.0 + tf.square(ratio)))
+    infinite = tf.logical_or(tf.math.is_inf(x1), tf.math.is_inf(x2))  # also beside NaN
+    return tf.where(infinite, math.inf, large * tf.sqrt(1.0 + tf.square(ratio)))
 
 
 def arctan2(x1, x2):

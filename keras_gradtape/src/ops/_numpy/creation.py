@@ -167,4 +167,5 @@ def hanning(x):
 
 
 def kaiser(x, beta):
-    return tf.signal.kaiser_window(int(x), beta, dtype=floatx())
+    length = int(x)
+    return tf.signal.kaiser_window(length, beta, dtype=floatx()) if length else zeros((0,))
