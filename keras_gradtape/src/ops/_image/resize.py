@@ -39,27 +39,27 @@ def resize(
         images = tf.transpose(images, [*range(images.ndim - 3), -2 % images.ndim, -1 % images.ndim, -3 % images.ndim])
     size = int(size[0]), int(size[1])
     if crop_to_aspect_ratio:
-        images = _cropped(images, *size)
+        images = _cropped(images, size)
     elif pad_to_aspect_ratio:
-        images = _padded(images, *size, fill_value)
+        images = _padded(images, size, fill_value)
     images = tf.image.resize(images, size, interpolation, antialias=antialias)
     if first:
         images = tf.transpose(images, [*range(images.ndim - 3), -1 % images.ndim, -3 % images.ndim, -2 % images.ndim])
     return images
 
 
-def _cropped(images, target_height, target_width):
+def _cropped(images, target):
     """The middle of `images`, as large as the proportions of the target allow."""
-    height, width = images.shape[-3:-1]
+    (height, width), (target_height, target_width) = images.shape[-3:-1], target
     crop_height = max(min(height, int(width * target_height / target_width)), 1)
     crop_width = max(min(width, int(height * target_width / target_height)), 1)
     top, left = (height - crop_height) // 2, (width - crop_width) // 2
     return images[..., top : top + crop_height, left : left + crop_width, :]
 
 
-def _padded(images, target_height, target_width, fill_value):
+def _padded(images, target, fill_value):
     """`images` with as much around them as the proportions of the target ask for."""
-    height, width = images.shape[-3:-1]
+    (height, width), (target_height, target_width) = images.shape[-3:-1], target
     rows = (max(height, int(width * target_height / target_width)) - height) // 2
     columns = (max(width, int(height * target_width / target_height)) - width) // 2
     if not (rows or columns):

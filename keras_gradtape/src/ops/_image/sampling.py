@@ -1,6 +1,7 @@
 """Images read at places between their pixels: maps of coordinates, projections, elastic deformations."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 from keras.src.backend.config import standardize_data_format
@@ -67,7 +68,7 @@ def _sampled(rows, extents, coordinates, order, mode, fill_value, offset=0):
     weight_dtype = coordinates[0].dtype if not dtype.is_floating else dtype
     has_channels = rows.ndim > 1
     pixels = [_pixels(c, size, order, mode) for c, size in zip(coordinates, extents, strict=True)]
-    total = None
+    total: Any = None
     for corner in itertools.product(*pixels):
         indices, inside, weights = zip(*corner, strict=True)
         flat = 0
@@ -200,7 +201,7 @@ def elastic_transform(
 
     def moved(x):
         extents = tuple(x.shape[:3])
-        at_y, at_x = [at + shift(extents, seeds[i]) for i, at in enumerate(_grid(*extents[1:], dtype.name))]
+        at_y, at_x = [at + shift(extents, seeds[i]) for i, at in enumerate(_grid(extents[1], extents[2], dtype.name))]
         return _at(x, at_y, at_x, ORDERS[interpolation], fill_mode, fill_value)
 
     return batched(moved, images, standardize_data_format(data_format))

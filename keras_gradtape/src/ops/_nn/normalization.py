@@ -25,7 +25,8 @@ def batch_normalization(x, mean, variance, axis, offset=None, scale=None, epsilo
         shape = [1] * x.ndim
         shape[axis] = -1
         numbers = [None if each is None else tf.reshape(each, shape) for each in numbers]
-    return tf.nn.batch_normalization(x, *numbers, epsilon)
+    mean, variance, offset, scale = numbers
+    return tf.nn.batch_normalization(x, mean, variance, offset, scale, epsilon)
 
 
 def psnr(x1, x2, max_val):
