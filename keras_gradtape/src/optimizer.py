@@ -3,6 +3,7 @@
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 import gradtape as tf
+from gradtape._src.autodiff.observers import reasons
 
 
 class BackendOptimizer(BaseOptimizer):
@@ -10,6 +11,9 @@ class BackendOptimizer(BaseOptimizer):
 
     def apply(self, grads, trainable_variables=None):
         """Update `trainable_variables` by `grads`, one for each."""
+        if trainable_variables and all(grad is None for grad in grads):
+            trainable_variables = list(trainable_variables)
+            raise ValueError(f"No gradients provided for any variable.{reasons(trainable_variables)}")
         super().apply([_dense(grad) for grad in grads], trainable_variables)
 
 

@@ -264,6 +264,29 @@ def test_an_optimizers_error_has_the_reasons():
     assert ": stopped: " in reasons[0] and ": unused: " in reasons[1]
 
 
+def test_keras_says_the_reasons():
+    layer = tf.keras.layers.Dense(2)
+    x = tf.constant([[1.0, 2.0]])
+    layer(x)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.round(layer(x)))
+    gradients = tape.gradient(loss, layer.trainable_variables)
+    assert [d.code for d in tf.autodiff.explain(loss, layer.trainable_variables)] == ["not_differentiable"] * 2
+    with pytest.raises(ValueError, match=r"No gradients provided for any variable\.") as caught:
+        tf.keras.optimizers.SGD().apply_gradients(zip(gradients, layer.trainable_variables, strict=True))
+    _, *reasons = str(caught.value).splitlines()
+    assert [(r.split(":")[0].strip(), ": not_differentiable: Round" in r) for r in reasons] == [("kernel", True), ("bias", True)]
+
+
+def test_a_graph():
+    with tf.Graph().as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [])
+        y = tf.stop_gradient(x) * 2.0
+        assert tf.gradients(y, x) == [None]
+        diagnosis = tf.autodiff.explain(y, x)
+    assert (diagnosis.code, diagnosis.also) == ("stopped", ())
+
+
 # What is kept
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from gradtape._src.autodiff.observers import observers
 from gradtape._src.core.errors import internal
 from gradtape._src.core.journal import Asked, Line
+from gradtape._src.core.tensor import Stored
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.explain import Question, user_frame
 
@@ -41,7 +42,7 @@ def reasons(sources: Sequence[Any]) -> str:
     lines = []
     with contextlib.suppress(Exception):  # the error itself matters more than its reasons
         for source in sources[:MOST_REASONS]:
-            diagnosis = _latest(source)
+            diagnosis = _latest(source.variable if isinstance(source, Stored) else source)
             if not diagnosis.connected:
                 lines.append(f"\n  {getattr(source, 'name', 'a tensor')}: {_in_one_line(diagnosis)}")
     if len(sources) > MOST_REASONS:

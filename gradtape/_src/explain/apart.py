@@ -187,9 +187,11 @@ def _branches(node: ast.AST, whole: ast.Module) -> list[list[Any]]:
 
 
 def _functions(argument: ast.AST) -> list[Any]:
-    if isinstance(argument, (ast.Lambda, ast.Name)):
-        return [argument]
-    return [n for n in ast.walk(argument) if isinstance(n, ast.Lambda)]
+    if isinstance(argument, (ast.List, ast.Tuple)):
+        return [n for element in argument.elts for n in _functions(element)]
+    if isinstance(argument, ast.Dict):
+        return [n for element in argument.values for n in _functions(element)]
+    return [argument] if isinstance(argument, (ast.Lambda, ast.Name)) else []
 
 
 def _called(node: ast.AST) -> str | None:

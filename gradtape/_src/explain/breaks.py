@@ -35,10 +35,10 @@ class Break:
 class Source:
     """A source as the history knows it: the names of its values, and whether it is a variable."""
 
-    __slots__ = ("inexact", "made", "names", "number", "trainable", "variable")
+    __slots__ = ("in_graph", "inexact", "made", "names", "number", "trainable", "variable")
 
-    def __init__(self, names: Sequence[Name], made: Line, inexact: bool, variable: Any = None) -> None:
-        self.names, self.made, self.inexact, self.variable = list(names), made, inexact, variable
+    def __init__(self, names: Sequence[Name], made: Line, inexact: bool, variable: Any = None, in_graph: bool = False) -> None:
+        self.names, self.made, self.inexact, self.variable, self.in_graph = list(names), made, inexact, variable, in_graph
         self.number = None if variable is None else variable._uid
         self.trainable = variable is not None and variable.trainable
 
@@ -73,7 +73,7 @@ class View:
         if source.number is not None:
             return self._fault_of_variable(source, step)
         (name,) = source.names
-        if name in self._watched or name in self.active():
+        if source.in_graph or name in self._watched or name in self.active():
             return None
         if (rebound := self.rebinding(name)) is not None:
             return rebound
@@ -82,7 +82,7 @@ class View:
         return reset or Break("not_watched", made, self._maker(source), step)
 
     def _fault_of_variable(self, source: Source, step: Step | None) -> Break | None:
-        if source.number in self._watched_variables:
+        if source.number in self._watched_variables or source.in_graph:
             return None
         automatic = self.tape is None or self.tape.automatic
         if automatic and source.trainable:

@@ -18,7 +18,7 @@ from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.journal import Asked, Taped
 from gradtape._src.core.program import Node
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.tensor import Stored, Tensor, graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.apart import apart, exit_of
@@ -137,6 +137,7 @@ class Question:
         traces = [] if tape is None else [segment.trace for segment in tape._segments]
         self._names: list[Name] = [journal.origin_of(n) for n in self._nodes] if names is None else list(names)
         self._history = History(self._nodes, traces, self._names)
+        self._in_graph = any(graph_of(n) is not None for n in self._nodes)
         self._called = (text.name_of(target, frame) if self._targets else None) or "the target"
         self._tape_name = (tape is not None and text.name_of(tape, frame)) or self._name_of_tape() or "tape"
 
@@ -252,6 +253,8 @@ class Question:
         return None
 
     def _taped(self, call: Asked | None) -> Taped | None:
+        if self._in_graph:  # `tf.gradients` differentiates the graph, whichever tapes there are
+            return None
         if self._tape is not None:
             if self._tape._recording:
                 self._tape._note()
@@ -264,14 +267,18 @@ class Question:
         node = _node(source)
         if not isinstance(source, Variable):
             name = journal.origin_of(node)
-            return Source([name], self._history.line_of(name), node.aval.inexact)
+            return Source([name], self._history.line_of(name), node.aval.inexact, in_graph=self._in_graph)
         since = min([serial for serial, _, _ in view.segments], default=0)
-        return Source(self._history.holdings(source._uid, since), source._made, node.aval.inexact, source)
+        return Source(self._history.holdings(source._uid, since), source._made, node.aval.inexact, source, self._in_graph)
 
     def _spoken_names(self, source: Any, called: str) -> set[str]:
         names = {called}
         for frame_names in (self._frame.f_locals, self._frame.f_globals) if self._frame is not None else ():
-            names.update(name for name, held in list(frame_names.items()) if held is source)
+            names.update(
+                name
+                for name, held in list(frame_names.items())
+                if held is source or (isinstance(held, Stored) and held.variable is source)
+            )
         attributes = {name.rsplit(".", 1)[1] for name in names if "." in name}
         return names | {f"self.{attribute}" for attribute in attributes}
 

@@ -13,6 +13,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from gradtape._src.core.journal import Line
+from gradtape._src.core.tensor import Stored
 
 NO_LINE: Line = (None, 0)
 STORES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
@@ -141,25 +142,30 @@ def text(line: Line) -> str | None:
     return found.strip() or None
 
 
+def _is(held: Any, value: Any) -> bool:
+    """Whether what a name stands for is `value`, or what holds it (Keras's variables hold gradtape's)."""
+    return held is value or (isinstance(held, Stored) and held.variable is value)
+
+
 def name_of(value: Any, frame: FrameType | None) -> str | None:
     """What the code in `frame` calls an object: a variable's name, or `self.w`; None if nothing there holds it."""
     while frame is not None:
         for names in (frame.f_locals, frame.f_globals):
             for name, held in list(names.items()):
-                if held is value and not name.startswith("_"):
+                if _is(held, value) and not name.startswith("_"):
                     return name
         for name, held in list(frame.f_locals.items()):
             if isinstance(held, (list, tuple)) and len(held) < 1000:
                 for i, item in enumerate(held):
-                    if item is value:
+                    if _is(item, value):
                         return f"{name}[{i}]"
             elif isinstance(held, dict) and len(held) < 1000:
                 for key, item in list(held.items()):
-                    if item is value:
+                    if _is(item, value):
                         return f"{name}[{key!r}]"
             else:
                 for attribute, item in list(getattr(held, "__dict__", {}).items())[:1000]:
-                    if item is value:
+                    if _is(item, value):
                         return f"{name}.{attribute}"
         if frame.f_code.co_name == "<module>":
             return None

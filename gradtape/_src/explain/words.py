@@ -137,7 +137,10 @@ def _not_floating(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("how") == "cast":
         return f"{_written(b)} casts to a dtype that is not floating, and integers have no derivative", "leave out the cast"
     if b.step is not None:
-        return f"{_written(b)} gives a dtype that is not floating, through which no gradient flows", "compute it in tf.float32"
+        return (
+            f"{b.op} in {_written(b)} gives a dtype that is not floating, through which no gradient flows",
+            "go on with floating values, not with integers or bools that are made of them",
+        )
     return (
         f"{w.source} is not floating, and only floating and complex tensors have gradients",
         f"make {w.source} with dtype=tf.float32",

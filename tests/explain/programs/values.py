@@ -263,3 +263,25 @@ def a_layer_that_was_skipped():
     with tf.GradientTape() as tape:
         loss = model(tf.constant(1.0), deep=False)
     return tape.gradient(loss, model.extra), tf.autodiff.explain(loss, model.extra)
+
+
+def another_case():
+    v0, v1 = tf.Variable(2.0), tf.Variable(2.0)
+
+    def first():
+        return v0 * 1.0
+
+    def second():
+        return v1**2
+
+    with tf.GradientTape() as tape:
+        result = tf.switch_case(tf.constant(1), [first, second])  # <- branch_not_taken
+    return tape.gradient(result, [v0, v1]), tf.autodiff.explain(result, [v0, v1])
+
+
+def the_order_instead_of_the_values():
+    x = tf.Variable([2.0, 1.0])
+    with tf.GradientTape() as tape:
+        places = tf.argsort(x)  # <- not_floating
+        y = tf.reduce_sum(tf.cast(places, tf.float32))
+    return tape.gradient(y, x), tf.autodiff.explain(y, x)
