@@ -97,6 +97,8 @@ def invalid(message: str) -> InvalidArgumentError:
 
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+OWN = (PACKAGE, os.path.join(os.path.dirname(PACKAGE.rstrip(os.sep)), "keras_gradtape", ""))
+DEMO = os.path.join(PACKAGE, "_src", "demo", "")  # written as a user would
 KEEP_FRAMES = bool(os.environ.get("GRADTAPE_FULL_TRACEBACK"))
 
 
@@ -104,7 +106,7 @@ class _Internal(dict[str, bool]):
     """File name → whether its frames are the library's own (or a dependency's that it called)."""
 
     def __missing__(self, filename: str) -> bool:
-        inside = filename.startswith(PACKAGE) or any(
+        inside = (filename.startswith(OWN) and not filename.startswith(DEMO)) or any(
             f"{os.sep}site-packages{os.sep}{name}{os.sep}" in filename
             for name in ("jax", "jaxlib", "optree", "malt", "keras", "grain")
         )

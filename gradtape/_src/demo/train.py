@@ -1,4 +1,4 @@
-"""The demo from data to picture: train on scikit-learn's handwritten digits, look at the result, break a tape."""
+"""The demo from data to picture: train on scikit-learn's digits with `fit` and with a tape, look at it, break a tape."""
 
 import hashlib
 import inspect
@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sklearn import datasets
 
 import gradtape as tf
-from gradtape._src.demo.network import Momentum, Network
+from gradtape._src.demo.network import network as make_network
 from gradtape._src.demo.picture import draw_digits
 
 TEST_IMAGES = 360
@@ -52,51 +52,41 @@ def load_digits(random: np.random.Generator) -> tuple[Digits, Digits]:
     return digits[order[TEST_IMAGES:]], digits[order[:TEST_IMAGES]]
 
 
-def accuracy_of(scores, labels):
-    """The share of rows of `scores` [N, 10] whose winner is the label."""
-    return tf.reduce_mean(tf.cast(tf.equal(tf.argmax(scores, axis=1), labels), tf.float32))
-
-
-def cross_entropy(scores, labels):
-    """The mean cross-entropy of `scores` [N, 10] and integer `labels` [N]."""
-    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=scores))
-
-
-def train_step(network: Network, optimizer: Momentum, batch: Digits, rate: float):
-    """One step of gradient descent on `batch`; returns its loss and accuracy, both scalar tensors."""
+def train_step(network, images, labels):
+    """One step of gradient descent on a batch, by hand; returns its loss and accuracy, both scalar tensors."""
     with tf.GradientTape() as tape:
-        scores = network(batch.images)
-        loss = cross_entropy(scores, batch.labels)
-    optimizer.update(tape.gradient(loss, network.variables), rate)
-    return loss, accuracy_of(scores, batch.labels)
+        scores = network(images, training=True)
+        loss = network.loss(labels, scores)
+    gradients = tape.gradient(loss, network.trainable_variables)
+    network.optimizer.apply_gradients(zip(gradients, network.trainable_variables, strict=True))
+    return loss, tf.reduce_mean(tf.cast(tf.equal(tf.argmax(scores, axis=1), labels), tf.float32))
 
 
 def train(
-    network: Network,
+    network,
     digits: Digits,
     epochs: int,
     random: np.random.Generator,
     report: Callable[[int, float, float], None],
 ) -> None:
-    """Train `network` on batches drawn by `random`, at a rate that falls linearly to 0.
+    """Train `network` on batches drawn by `random`, in a loop with a tape.
 
     Every few steps `report(steps done, loss, accuracy)` is called: reading a value runs what is pending, so the steps
     in between are left to the library.
     """
-    optimizer = Momentum(network.variables)
     steps_per_epoch = len(digits) // BATCH
     steps, done = epochs * steps_per_epoch, 0
     for _ in range(epochs):
         order = random.permutation(len(digits))
         for first in range(0, steps_per_epoch * BATCH, BATCH):
             batch = digits[order[first : first + BATCH]]
-            loss, accuracy = train_step(network, optimizer, batch, rate=RATE * (1 - done / steps))
+            loss, accuracy = train_step(network, batch.images, batch.labels)
             done += 1
             if done % STEPS_BETWEEN_REPORTS == 0 or done == steps:
                 report(done, float(loss), float(accuracy))
 
 
-def saliency(network: Network, images: np.ndarray):
+def saliency(network, images: np.ndarray):
     """The predictions [N] for `images` [N, 8, 8, 1], and |d winning score / d pixel|, shaped as the images."""
     pixels = tf.constant(images)
     with tf.GradientTape() as tape:
@@ -106,12 +96,13 @@ def saliency(network: Network, images: np.ndarray):
     return tf.argmax(scores, axis=1).numpy(), tf.abs(tape.gradient(winning, pixels)).numpy()
 
 
-def broken_tape(network: Network, digits: Digits) -> list:
-    """The gradients of a loss that takes a detour through NumPy."""
+def broken_tape(network, digits: Digits):
+    """The gradients of a loss that takes a detour through NumPy, and what gradtape says about the first of them."""
     with tf.GradientTape() as tape:
         scores = np.asarray(network(digits.images))  # the tape ends here
-        loss = cross_entropy(scores, digits.labels)
-    return tape.gradient(loss, network.variables)
+        loss = network.loss(digits.labels, scores)
+    gradients = tape.gradient(loss, network.trainable_variables)
+    return gradients, tf.autodiff.explain(loss, network.trainable_variables[0])
 
 
 def digest_of(variables: Sequence) -> str:
@@ -125,7 +116,7 @@ def digest_of(variables: Sequence) -> str:
 def train_with_progress(network, digits, epochs, random, console: Console) -> None:
     """`train`, with a bar that shows loss, accuracy and steps per second."""
     columns = (
-        TextColumn("training"),
+        TextColumn("training with a tape"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("loss {task.fields[loss]:.4f}"),
@@ -150,9 +141,13 @@ def run_demo(epochs: int = 15, seed: int = 0, out: str | Path = "digits.png", co
     training, test = load_digits(random)
     console.print(f"{len(training):,} handwritten digits to learn from, {len(test)} to be tested on")
 
-    network = Network(random)
-    train_with_progress(network, training, epochs, random, console)
-    accuracy = float(accuracy_of(network(test.images), test.labels))
+    fitted = max(1, 2 * epochs // 3)
+    steps = fitted * -(-len(training) // BATCH) + (epochs - fitted) * (len(training) // BATCH)
+    network = make_network(seed, steps, RATE)
+    console.print(f"{fitted} epochs of Keras's fit, then {epochs - fitted} of a loop with a GradientTape")
+    network.fit(training.images, training.labels, BATCH, fitted, verbose=1 if console.is_terminal else 2)
+    train_with_progress(network, training, epochs - fitted, random, console)
+    _, accuracy = network.evaluate(test.images, test.labels, verbose=0)
     digest = digest_of(network.variables)
     console.print(f"test accuracy [bold]{accuracy:.4f}[/bold], seed {seed}, digest of the weights {digest[:16]}")
 
@@ -160,13 +155,10 @@ def run_demo(epochs: int = 15, seed: int = 0, out: str | Path = "digits.png", co
     draw_digits(test.images[..., 0], test.labels, predictions, gradients[..., 0]).save(out)
     console.print(f"test digits, what was read, and which pixels decided it: [bold]{out}[/bold]")
 
-    broken = broken_tape(network, test[:BATCH])
+    broken, diagnosis = broken_tape(network, test[:BATCH])
     console.print("\nA tape that is broken on purpose:\n")
     console.print(inspect.getsource(broken_tape), style="cyan", markup=False)
     console.print(f"→ {broken}\n", markup=False)
-    console.print(
-        "[bold]Why None:[/bold] np.asarray took the scores out of the library, so the tape saw no op between the "
-        "weights and the loss.\n[bold]Instead:[/bold] pass the tensor on as it is, "
-        "cross_entropy(network(digits.images), digits.labels)."
-    )
+    console.print("[bold]Why None?[/bold] gradtape says:")
+    console.print(str(diagnosis), markup=False)
     return Result(accuracy, digest, broken)
