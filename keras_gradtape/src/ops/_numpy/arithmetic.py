@@ -73,12 +73,17 @@ def power(x1, x2):
 
 
 def hypot(x1, x2):
+    # Scaled by the larger one, as squares overflow. The scale is a constant, so that derivatives of all orders are right where
+    # one operand is 0. Where both are, the derivative is 0, not NaN; infinity beside NaN gives infinity.
     x1, x2, _ = pair(x1, x2, float)
-    x1, x2 = tf.abs(x1), tf.abs(x2)
-    large = tf.maximum(x1, x2)
-    ratio = tf.math.divide_no_nan(tf.minimum(x1, x2), large)
-    infinite = tf.logical_or(tf.math.is_inf(x1), tf.math.is_inf(x2))  # also beside NaN
-    return tf.where(infinite, math.inf, large * tf.sqrt(1.0 + tf.square(ratio)))
+    infinite = tf.logical_or(tf.math.is_inf(x1), tf.math.is_inf(x2))
+    x1, x2 = tf.where(infinite, 1.0, x1), tf.where(infinite, 1.0, x2)
+    scale = tf.stop_gradient(tf.maximum(tf.abs(x1), tf.abs(x2)))
+    both_zero = tf.equal(scale, 0.0)
+    scale = tf.where(both_zero, 1.0, scale)
+    squares = tf.square(x1 / scale) + tf.square(x2 / scale)
+    length = tf.where(both_zero, squares, scale * tf.sqrt(tf.where(both_zero, 1.0, squares)))
+    return tf.where(infinite, math.inf, length)
 
 
 def arctan2(x1, x2):

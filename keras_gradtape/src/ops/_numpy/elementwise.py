@@ -56,7 +56,8 @@ def exp2(x):
 
 def cbrt(x):
     x = floating(x)
-    return tf.sign(x) * tf.pow(tf.abs(x), 1.0 / 3.0)
+    sign = tf.where(x < 0, tf.constant(-1.0, x.dtype), 1.0)
+    return sign * tf.pow(sign * x, 1.0 / 3.0)
 
 
 def sinc(x):

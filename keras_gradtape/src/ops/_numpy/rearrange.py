@@ -26,7 +26,7 @@ def broadcast_to(x, shape):
 
 def expand_dims(x, axis):
     x = tensor(x)
-    if isinstance(axis, int):
+    if not isinstance(axis, (list, tuple)):
         return tf.expand_dims(x, axis)
     axes = axes_of(axis, x.ndim + len(axis))
     extents = iter(x.shape)
@@ -216,7 +216,7 @@ def repeat(x, repeats, axis=None):
 
 def tile(x, repeats):
     x = tensor(x)
-    repeats = tuple(repeats) if isinstance(repeats, (list, tuple)) else (repeats,)
+    repeats = tuple(repeats) if np.ndim(repeats) else (repeats,)
     rank = max(x.ndim, len(repeats))
     if rank > x.ndim:
         x = tf.reshape(x, (1,) * (rank - x.ndim) + tuple(x.shape))
