@@ -68,3 +68,10 @@ def test_what_it_refuses():
     wide.compile(optimizer=marquardt(), loss="mse")
     with pytest.raises(ValueError, match=r"9,001 are more than 2,000.*without the Jacobian, which would be \[32, 9,001\]"):
         wide.fit(X, Y, batch_size=32, verbose=0)
+
+
+def test_a_models_weights_are_variables_to_minimize_over():
+    model = network("sgd")
+    found = tf.optimizers.LevenbergMarquardt(max_iterations=60).minimize(lambda: model(X) - Y, model.trainable_weights)
+    assert found.sum_of_squares / 40 < 1e-3
+    assert np.mean((model.predict(X, verbose=0) - Y) ** 2) == pytest.approx(found.sum_of_squares / 40, rel=0.1)

@@ -320,3 +320,33 @@ def test_bad_calls():
         profiler.profile(program, X, sources=X)
     with pytest.raises(ValueError, match=r"needs the values of its arguments"):
         profiler.profile(program, measure=True)
+
+
+def test_layers_are_told_apart_forward_and_backward():
+    first, second = tf.Variable(tf.random.normal([64, 128])), tf.Variable(tf.random.normal([128, 10]))
+
+    def network(x):
+        for name, weight in (("first", first), ("second", second)):
+            with tf.name_scope("network"), tf.name_scope(name):
+                x = tf.tanh(x @ weight)
+        return tf.reduce_mean(x * x)
+
+    cost = profiler.profile(network, X, sources=[first, second])
+    sizes = {"network/first": 32 * 128, "network/second": 32 * 10}
+    products = {"network/first": 2 * 32 * 64 * 128, "network/second": 2 * 32 * 128 * 10}
+    for name, size in sizes.items():
+        assert cost.forward.by_layer[name]["flops"] == products[name] + size
+    assert cost.forward.by_layer["outside"]["flops"] == 2 * 320
+    assert cost.backward.by_layer["network/first"]["flops"] == products["network/first"] + 3 * sizes["network/first"]
+    once = 2 * sizes["network/second"]  # of tanh's dy·(1 − y²), y² is there already: the mean is taken of it
+    assert cost.backward.by_layer["network/second"]["flops"] == 2 * products["network/second"] + once
+    assert "network/first" in str(cost)
+    assert profiler.profile(tf.exp, X).forward.by_layer == {}
+
+
+def test_the_layers_of_a_keras_model():
+    model = tf.keras.Sequential([tf.keras.Input([64]), tf.keras.layers.Dense(8, "relu", name="inner"), tf.keras.layers.Dense(1)])
+    cost = profiler.profile(lambda x: tf.reduce_mean(model(x) ** 2), X, sources=model.trainable_weights)
+    layers = {name.split("/")[-1]: row["flops"] for name, row in cost.forward.by_layer.items()}
+    assert layers["inner"] == 2 * 32 * 64 * 8 + 2 * 32 * 8  # the product, the bias, relu
+    assert cost.sources == 4

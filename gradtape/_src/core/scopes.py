@@ -29,7 +29,22 @@ def enter_scope(to: str) -> str:
     """Let names begin with `to` from here on; returns what they began with before."""
     before = prefix()
     _local.prefix = to
+    seen = getattr(_local, "seen", None)
+    if seen is not None:
+        trace = engine.local.trace
+        seen.append((trace, len(trace.nodes), to))
     return before
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[list[tuple[Any, int, str]]]:
+    """Context that gives a list of where names began to begin with what in this thread: (trace, number of nodes, prefix)."""
+    outer = getattr(_local, "seen", None)
+    _local.seen = []
+    try:
+        yield _local.seen
+    finally:
+        _local.seen = outer
 
 
 class name_scope:
@@ -54,15 +69,13 @@ class name_scope:
         if graph is not None and self._name and not self._name.endswith("/"):
             self._outer = enter_scope(graph.unique_name(self._name) + "/")
             return prefix()
-        self._outer = getattr(_local, "prefix", "")
-        if self._name.endswith("/"):
-            _local.prefix = self._name
-        else:
-            _local.prefix = f"{self._outer}{self._name}/" if self._name else ""
-        return _local.prefix
+        outer = prefix()
+        to = self._name if self._name.endswith("/") else f"{outer}{self._name}/" if self._name else ""
+        self._outer = enter_scope(to)
+        return to
 
     def __exit__(self, kind: object, value: Any, traceback: object) -> None:
-        _local.prefix = self._outer
+        enter_scope(self._outer)
 
 
 @public

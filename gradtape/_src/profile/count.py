@@ -15,7 +15,7 @@ from gradtape._src.control.branch import CASE, IF
 from gradtape._src.core import engine
 from gradtape._src.core.program import ELEMENT, Key, Line, Program
 from gradtape._src.profile.formulas import NAMES, flops, moved, size_of
-from gradtape._src.profile.normal import UNKNOWN, narrowed, normal, pruned, used
+from gradtape._src.profile.normal import UNKNOWN, Place, narrowed, normal, placed, pruned, used
 
 Values = Sequence[Any] | None  # of a Program's parameters; None where they are not known
 
@@ -36,15 +36,15 @@ class Tally:
     What was recorded at the line `asking`, which asked for the gradient, belongs to the loop or branch that it is part of.
     """
 
-    asking: Line = UNKNOWN
-    entries: dict[tuple[str, Line, bool], Entry] = field(default_factory=dict)
-    open: set[Line] = field(default_factory=set)
+    asking: Line = UNKNOWN[:2]
+    entries: dict[tuple[str, Place, bool], Entry] = field(default_factory=dict)
+    open: set[Place] = field(default_factory=set)
 
-    def line(self, line: Line, around: Line) -> Line:
-        """`line`, or the one of the op around it."""
-        return around if line[0] is None or line == self.asking else line
+    def line(self, line: Any, around: Place) -> Place:
+        """The place of a line that is part of what stands at `around`."""
+        return around if line[:2] == self.asking else placed(line, around)
 
-    def add(self, key: Key, inputs: Sequence[Any], result: Any, line: Line, times: float) -> None:
+    def add(self, key: Key, inputs: Sequence[Any], result: Any, line: Place, times: float) -> None:
         """Count `times` runs of an op."""
         op, attrs, *_ = key
         cost = flops(op, attrs, inputs, result)
@@ -128,7 +128,7 @@ class Step:
     decision: Any
     tally: Tally
     times: float
-    line: Line
+    line: Place
 
     @property
     def key(self) -> Key:
@@ -164,7 +164,7 @@ class Step:
         return True
 
 
-def count(program: Program, values: Values, tally: Tally, times: float = 1, around: Line = UNKNOWN) -> None:
+def count(program: Program, values: Values, tally: Tally, times: float = 1, around: Place = UNKNOWN) -> None:
     """Add to `tally` what `times` runs of a normal Program on `values` cost; `around` is the line of the op that runs it."""
     decisions = _decisions(program, values) if values is not None and depends_on_values(program) else {}
     for index, key in enumerate(program.keys):
@@ -188,7 +188,7 @@ def _decisions(program: Program, values: Sequence[Any]) -> dict[int, Any]:
                 references[index] = len(keys) - 1
             elif op in (IF, CASE) or (op is SCAN and attrs[5]):
                 references[index] = inputs[0]
-        lines = (*program.lines, *[UNKNOWN] * (len(keys) - len(program.keys)))
+        lines: Any = (*program.lines, *[UNKNOWN] * (len(keys) - len(program.keys)))
         whole = Program(tuple(keys), tuple(avals), program.parameters, (), program.constants, lines)
         made = program.derived["decisions"] = whole, references
     whole, references = made

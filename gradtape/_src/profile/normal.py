@@ -13,10 +13,28 @@ import numpy as np
 
 from gradtape._src.control.bounded_scan import SCAN, WHILE
 from gradtape._src.control.branch import CASE, IF
-from gradtape._src.core.program import CALLS, ELEMENT, Key, Line, Program, effectful
+from gradtape._src.core.program import CALLS, ELEMENT, Key, Program, effectful
 
-UNKNOWN: Line = (None, 0)
+Place = tuple[Any, int, str]  # a code object or None, the offset of an instruction in it, the name scopes that were open
+UNKNOWN: Place = (None, 0, "")
 Live = tuple[int, ...]
+
+
+class Site:
+    """A place that stands for a code object while a gradient is made, so that its ops are known to belong there."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+
+
+def placed(line: Any, around: Place) -> Place:
+    """The place of a line that is part of what stands at `around`."""
+    code, offset, *scope = line
+    if type(code) is Site:
+        return code.place
+    return around if code is None else (code, offset, (scope and scope[0]) or around[2])
 
 
 class Flat:
@@ -25,7 +43,7 @@ class Flat:
     def __init__(self) -> None:
         self.keys: list[Key] = []
         self.avals: list[Any] = []
-        self.lines: list[Line] = []
+        self.lines: list[Any] = []  # Places
         self.parameters: list[Any] = []
         self.values: list[Any] = []  # of the parameters; None where not known
         self._known: dict[Any, int] = {}
@@ -41,7 +59,7 @@ class Flat:
             self._known[identity] = -len(self.parameters)
         return -len(self.parameters)
 
-    def add(self, key: Key, aval: Any, line: Line) -> int:
+    def add(self, key: Key, aval: Any, line: Place) -> int:
         """The reference of what `key` computes."""
         known = self._known.get(key)
         if known is None or effectful(key):
@@ -51,18 +69,18 @@ class Flat:
             known = self._known[key] = len(self.keys) - 1
         return known
 
-    def inline(self, program: Program, inputs: Sequence[int], line: Line = UNKNOWN) -> list[int]:
+    def inline(self, program: Program, inputs: Sequence[int], line: Place = UNKNOWN) -> list[int]:
         """Add what `program` computes of `inputs` (references), called at `line`; returns the references of its outputs."""
         constants = zip(program.parameters[len(inputs) :], program.constants, strict=True)
         leaves = [*inputs, *[self.parameter(a, c) for a, c in constants]]
         values: list[Any] = []
         for index, (op, attrs, *references) in enumerate(program.keys):
-            here = program.lines[index] if program.lines and program.lines[index][0] is not None else line
+            here = placed(program.lines[index], line) if program.lines else line
             given = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
             values.append(self.apply(op, attrs, given, program.avals[index], here))
         return [values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]
 
-    def apply(self, op: Any, attrs: Any, given: Sequence[Any], aval: Any, line: Line) -> Any:
+    def apply(self, op: Any, attrs: Any, given: Sequence[Any], aval: Any, line: Place) -> Any:
         """The reference of an op's result on references; of a call the list of its results' references."""
         if op in CALLS:
             return self.inline(attrs[0], given, line)

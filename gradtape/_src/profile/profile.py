@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -12,9 +13,9 @@ import jax
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry, vjp_program
-from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.autodiff.tape import GradientTape, _sources
 from gradtape._src.control.function import ConcreteFunction
-from gradtape._src.core import engine, nest
+from gradtape._src.core import engine, nest, scopes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -23,14 +24,15 @@ from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.profile.count import Tally, Values, count, peak
 from gradtape._src.profile.machine import Measured, measured
-from gradtape._src.profile.normal import Flat, narrowed, pruned, used
+from gradtape._src.profile.normal import Flat, Place, Site, narrowed, pruned, used
 from gradtape._src.profile.report import Work, table
 
 
 class Profile:
     """What a computation costs, and its gradient beside it.
 
-    - `forward`, `backward`: a `Work` each: `flops`, `bytes`, `intensity` (FLOPs per byte), `by_op`, `by_line`, and
+    - `forward`, `backward`: a `Work` each: `flops`, `bytes`, `intensity` (FLOPs per byte), `by_op`, `by_line`,
+      `by_layer` and
       `without_formula`, the op types that the FLOPs do not include. `backward` is what the gradient adds to the forward pass.
     - `flops`: those of both. `sources`: how many tensors and variables the gradient is with respect to.
     - `peak_bytes`, `forward_peak_bytes`: the most memory that is alive at once, without fusion, with the gradient and without.
@@ -168,45 +170,73 @@ def _of_program(program: Program, arguments: Sequence[Any]) -> Profile:
 def _of_function(function: Any, arguments: Sequence[Any], sources: Any, output_gradients: Any) -> Profile:
     leaves, spec = nest.flatten_with_spec(list(arguments))
     leaves = [tensor(x) if isinstance(x, (np.ndarray, jax.Array)) else x for x in leaves]
-    with GradientTape(persistent=True) as tape:
+    with scopes.watched() as seen, GradientTape(persistent=True) as tape:
         watched = [x for x in leaves if isinstance(x, (Tensor, Variable)) and x.dtype.is_floating | x.dtype.is_complex]
         tape.watch(watched)
         result = function(*nest.unflatten(spec, leaves))
     flat = [r.to_dense() if isinstance(r, IndexedSlices) else r for r in nest.flatten(result) if r is not None]
     targets = [r for r in flat if isinstance(r, (Tensor, Variable))]
-    return _of_tape(tape, targets, sources, output_gradients)
+    return _of_tape(tape, targets, sources, output_gradients, _scopes(tape, seen))
 
 
-def _of_tape(tape: GradientTape, target: Any, sources: Any, output_gradients: Any) -> Profile:
+def _scopes(tape: GradientTape, seen: list[tuple[Any, int, str]]) -> dict[Node, str]:
+    """The name scopes in which each node of a tape was recorded: Keras's layers open one each."""
+    found: dict[Node, str] = {}
+    for segment in tape._segments:
+        marks = [(position, prefix) for trace, position, prefix in seen if trace is segment.trace]
+        now = next((prefix for trace, _, prefix in reversed(seen) if trace.serial < segment.trace.serial), "")
+        for index, node in enumerate(segment.trace.nodes[: segment.stop]):
+            while marks and marks[0][0] <= index:
+                now = marks.pop(0)[1]
+            found[node] = now
+    return found
+
+
+def _of_tape(
+    tape: GradientTape, target: Any, sources: Any, output_gradients: Any, layers: dict[Node, str] | None = None
+) -> Profile:
     entries, _ = tape._entries()
+    places = {e.node: (e.node.code, e.node.offset, layers.get(e.node, "") if layers else "") for e in entries}
     targets, given = tape._targets(target, output_gradients)
     if sources is None:
         watched = [EagerTensor(node) for _, _, node, variable in tape._watches if variable is None]
         wanted: list[Any] = [*watched, *[v for v in tape.watched_variables() if v.dtype.is_floating | v.dtype.is_complex]]
     else:
-        wanted = nest.flatten(sources)
-    with engine.tracing() as inner:
+        wanted = list(_sources(sources)[0])
+    with engine.tracing() as inner, _sites(places):
         results = tape._walk(targets, wanted, given) if wanted else []
         dense = [(r.to_dense() if isinstance(r, IndexedSlices) else r).node for r in results if r is not None]
         engine.enter(inner, dense)
         forward = [n for n in inner.leaves if n.index != NUMBER]
         program = engine.close(inner, dense, forward)
-    recorded = _Recorded(entries)
+    recorded = _Recorded(entries, places)
     outputs = [recorded.reference(tape._target_node(t)) for t in targets]
     inputs = [recorded.reference(node) for node in forward]
     gradients = recorded.flat.inline(program, inputs) if dense else []
     return _profile(recorded.flat, outputs, gradients, True, len(dense), recorded.ran)
 
 
+@contextlib.contextmanager
+def _sites(places: dict[Node, Place]) -> Iterator[None]:
+    """In this context what is recorded for the gradient of a node, at the node's line, has its place as that line."""
+    for node, place in places.items():
+        node.code = Site(place)  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        for node, (code, _, _) in places.items():
+            node.code = code
+
+
 class _Recorded:
     """A tape's record as a Flat."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[Entry], places: dict[Node, Place]) -> None:
         self.flat, self.ran = Flat(), Tally(_asking())
         self._references: dict[Node, Any] = {}
         for entry in entries:
             node = entry.node
-            line: Line = (node.code, node.offset)
+            line = places[node]
             given = [self.reference(source) for source in entry.inputs]
             if node.key[0] is RAN and node.op not in CALLS:  # it ran when it was recorded, and its value is at hand
                 self.ran.add((node.op, node.attrs), [n.aval for n in entry.inputs], node.aval, line, 1)

@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.core.program import Line
 from gradtape._src.profile.count import Entry, Tally
+from gradtape._src.profile.normal import Place
 
 if TYPE_CHECKING:
     from gradtape._src.profile.profile import Profile
@@ -18,10 +18,11 @@ LONGEST = 20  # rows of a table
 
 
 class Work:
-    """What one pass costs: `flops`, `bytes`, `intensity`, `by_op`, `by_line`, `without_formula`.
+    """What one pass costs: `flops`, `bytes`, `intensity`, `by_op`, `by_line`, `by_layer`, `without_formula`.
 
-    `by_op` and `by_line` map an op type, or `file:line`, to a dict of `runs` (of ops), `flops` and `bytes`, the most
-    expensive first. `without_formula` maps op types to how often they run; their FLOPs are not counted.
+    `by_op`, `by_line` and `by_layer` map an op type, `file:line`, or the name scopes of a layer, to a dict of `runs` (of ops),
+    `flops` and `bytes`, the most expensive first. Layers are known where a function is profiled that calls them in eager code.
+    `without_formula` maps op types to how often they run; their FLOPs are not counted.
     """
 
     def __init__(self, tally: Tally) -> None:
@@ -30,6 +31,8 @@ class Work:
         self.bytes = round(sum([e.bytes for e in entries.values()]))
         self.by_op = _summed(entries.items(), lambda key: key[0])
         self.by_line = _summed(entries.items(), lambda key: self.spoken(key[1]))
+        layered = any(key[1][2] for key in entries)
+        self.by_layer = _summed(entries.items(), lambda key: key[1][2].rstrip("/") or "outside") if layered else {}
         missing = _summed([(key, e) for key, e in entries.items() if not key[2]], lambda key: key[0])
         self.without_formula = {name: row["runs"] for name, row in missing.items()}
 
@@ -46,13 +49,14 @@ class Work:
             "intensity": self.intensity,
             "by_op": self.by_op,
             "by_line": self.by_line,
+            "by_layer": self.by_layer,
             "without_formula": self.without_formula,
         }
 
     @staticmethod
-    def spoken(line: Line) -> str:
-        """A line as `file:line`."""
-        code, offset = line
+    def spoken(line: Place) -> str:
+        """A place as `file:line`."""
+        code, offset, _ = line
         if code is None:
             return "no line of its own"
         numbers = [number for start, end, number in code.co_lines() if start <= offset < end and number is not None]
@@ -95,7 +99,10 @@ def table(profile: Profile) -> str:
     console.print(sums)
     for line in lines:
         console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
-    for heading, rows in (("op", _rows(profile, "by_op")), ("line", _rows(profile, "by_line"))):
+    for heading in ("op", "line", "layer"):
+        rows = _rows(profile, f"by_{heading}")
+        if not rows:
+            continue
         detail = Table(box=box.SIMPLE)
         detail.add_column(heading, overflow="fold")
         for column in ("runs", "forward FLOPs", "backward FLOPs", "bytes"):

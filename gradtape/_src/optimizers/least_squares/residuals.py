@@ -47,8 +47,8 @@ class Residuals:
     values that it has when this is made.
     """
 
-    def __init__(self, function: Callable[[], Any], variables: Sequence[Variable]) -> None:
-        self.variables = list(variables)
+    def __init__(self, function: Callable[[], Any], variables: Sequence[Any]) -> None:
+        self.variables: list[Variable] = [v if isinstance(v, Variable) else getattr(v, "variable", v) for v in variables]
         _check_variables(self.variables)
         made = function if isinstance(function, Function) else Function(function)
         body = made.get_concrete_function()._body
