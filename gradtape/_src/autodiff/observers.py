@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from gradtape._src.core.journal import Asked
+
+
+class Pictures(Protocol):
+    """What draws a tape."""
+
+    def summary(self, tape: Any) -> Any: ...
+    def residuals(self, tape: Any) -> Any: ...
+    def draw(self, tape: Any, fold: bool) -> Any: ...
 
 
 class Observers:
     """`missing(call, sources, given, strict)` runs after a call of `gradient` that gave a None; `reasons(sources)` is a text
     for an error that says why they have no gradient; `asked(call, tape, targets, sources, results)` runs at each call.
+    `pictures` shows a tape.
     """
 
     missing: Callable[[Asked, Sequence[Any], Sequence[bool], bool], None] | None = None
     reasons: Callable[[Sequence[Any]], str] | None = None
+    pictures: Pictures
     asked: Callable[[Asked, Any, Sequence[Any], Sequence[Any], Sequence[Any]], None] | None = None
 
 

@@ -546,7 +546,7 @@ class GradientTape:
 
     # -- what the engine must keep for the backward pass (rule 6)
 
-    def residuals(self, trace: Trace, structure: tuple[Any, ...]) -> tuple[int, ...]:
+    def residual_indices(self, trace: Trace, structure: tuple[Any, ...]) -> tuple[int, ...]:
         """Indices of the nodes of `trace` whose values the backward pass will need; called once for each trace that runs."""
         if self._used or not self._segments:
             return ()
@@ -572,6 +572,55 @@ class GradientTape:
         self._active.update([trace.nodes[i] for i in active])
         self._active.update(starts)
         return wanted
+
+    # -- pictures, which a floor above draws
+
+    @public
+    def summary(self) -> Any:
+        """A table of what was recorded: op, the user's line, shape and dtype, bytes kept for the backward pass.
+
+        `str()` and the prompt show it as text, `rich.print` in colour. It runs nothing. Of a tape that was used up it shows
+        what is remembered, and nothing is kept.
+
+        >>> w = tf.Variable([1.0, 2.0])
+        >>> with tf.GradientTape() as tape:
+        ...     loss = tf.reduce_sum(tf.exp(w))
+        >>> len(tape.summary())
+        2
+        """
+        return observers.pictures.summary(self)
+
+    @public
+    def residuals(self) -> Any:
+        """What the backward pass will read of the forward pass: a list of records, whose `str()` is a table.
+
+        Each has `value` (the op that made it, or the name of what came from outside), `file` and `line`, `shape`, `dtype`,
+        `bytes`, `needed_by` (the ops whose gradients read it, with their lines) and `state`: "held", "pending" (it will be,
+        when the program runs), "recomputed" or "input". The list's `bytes` adds up what is held and pending. It runs
+        nothing. Empty once the tape is used up.
+
+        >>> w = tf.Variable([1.0, 2.0])
+        >>> with tf.GradientTape() as tape:
+        ...     loss = tf.reduce_sum(tf.exp(w))
+        >>> [(r.value, r.shape, r.needed_by[0][0]) for r in tape.residuals()]
+        [('Exp', (2,), 'Exp')]
+        """
+        return observers.pictures.residuals(self)
+
+    @public
+    def draw(self, fold: bool = True) -> Any:
+        """The tape as a graph: an SVG that a notebook shows, with `save(path)`.
+
+        Ops that one line recorded in a row are one box, unless `fold` is False. What depends on nothing that is watched is
+        dashed. At most 300 boxes are drawn. It runs nothing.
+
+        >>> w = tf.Variable([1.0, 2.0])
+        >>> with tf.GradientTape() as tape:
+        ...     loss = tf.reduce_sum(tf.exp(w))
+        >>> str(tape.draw())[:4]
+        '<svg'
+        """
+        return observers.pictures.draw(self, fold)
 
     # -- Jacobians
 

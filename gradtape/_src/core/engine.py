@@ -626,7 +626,7 @@ def _with_residuals(trace: Trace, structure: Structure, live: list[int]) -> list
     for reference in trace.tapes:
         tape = reference()
         if tape is not None:
-            wanted.update(tape.residuals(trace, structure))
+            wanted.update(tape.residual_indices(trace, structure))
     nodes = trace.nodes
     return sorted([i for i in wanted if nodes[i].value is None])
 

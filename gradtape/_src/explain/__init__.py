@@ -1,3 +1,2 @@
-from gradtape._src.explain import (
-    alerts as alerts,
-)  # what it observes is in force as soon as anything of the explainer is imported
+# What they observe is in force as soon as anything of the explainer is imported.
+from gradtape._src.explain import alerts as alerts, pictures as pictures

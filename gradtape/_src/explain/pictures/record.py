@@ -1,0 +1,160 @@
+"""What a tape recorded, op by op, as the pictures show it: read off the journal, so that a tape that was used up has one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.core import journal
+from gradtape._src.core.journal import Line, Ran
+from gradtape._src.core.program import ELEMENT, RAN
+from gradtape._src.explain import source as text
+from gradtape._src.explain.breaks import View
+from gradtape._src.explain.history import ELSEWHERE, RESULT, History, Name, Step
+from gradtape._src.explain.pictures.residuals import Needed
+
+
+@dataclass
+class Recorded:
+    """An op on a tape.
+
+    `number` counts from 0; `inputs` are the numbers of other ops, and `-1 - k` for the k-th of `Record.watched`. `active`:
+    it depends on what is watched. `kept`: the bytes of its result that are held for the backward pass.
+    """
+
+    number: int
+    name: Name
+    op: str
+    line: Line
+    aval: Any
+    inputs: tuple[int, ...]
+    active: bool
+    kept: int
+
+    @property
+    def file(self) -> str | None:
+        """The user's file."""
+        return text.file(self.line)
+
+    @property
+    def at(self) -> int | None:
+        """The number of the user's line."""
+        return text.number(self.line)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A variable, or a tensor that is watched: what ops of the tape take from outside, and what is differentiated."""
+
+    name: str
+    aval: Any
+    origin: Name
+
+
+@dataclass
+class Group:
+    """Ops that one line recorded in a row."""
+
+    ops: list[Recorded]
+
+    @property
+    def line(self) -> Line:
+        """The line, as that of its first op."""
+        return self.ops[0].line
+
+
+class Record:
+    """`ops` of a tape in order, and what they take that is `watched`; `used`: the tape was used up, and holds nothing."""
+
+    def __init__(self, tape: GradientTape) -> None:
+        if tape._recording:
+            tape._note()
+        self.used = not tape._segments and tape._used
+        traces = [segment.trace for segment in tape._segments]
+        self.history = History([], traces)
+        self.view = View(self.history, tape._record)
+        self._learn_avals(traces)
+        self._active: Collection[Name] = ()
+        self._kept: dict[Name, int] = {}
+        if tape._segments:
+            needed = Needed(tape)
+            self._active, self._kept = {journal.origin_of(n) for n in needed.active}, dict(needed.kept())
+        else:
+            self._active = self.view.active()
+        self._variables = {name: number for number, held in self.history.held.items() for _, name in held}
+        self.ops: list[Recorded] = []
+        self.watched: list[Watched] = []
+        self.place: dict[Name, int] = {}  # of a value: the number of the op that made it, or -1 - k of what is watched
+        steps = [s for s in self.history.steps.values() if s.op is not None and s.how != RESULT and len(s.name) == 2]
+        for step in sorted([s for s in steps if s.thread != ELSEWHERE and self.view.sees(s.at)], key=lambda s: s.at):
+            self._enter(step)
+
+    def groups(self, fold: bool = True) -> list[Group]:
+        """The ops, those in a row that stand on one line together; one by one if not `fold`."""
+        groups: list[Group] = []
+        for op in self.ops:
+            if fold and groups and (groups[-1].ops[0].file, groups[-1].ops[0].at) == (op.file, op.at):
+                groups[-1].ops.append(op)
+            else:
+                groups.append(Group([op]))
+        return groups
+
+    def _learn_avals(self, traces: Collection[Any]) -> None:
+        """Shapes and dtypes of all values; the journal names no Python number, so its own are worked out trace by trace."""
+        avals = self.history.avals
+        serials = {serial for serial, _, _ in self.view.segments}
+        for ran in list(journal.ring):
+            if ran.serial in serials:
+                avals.update(_avals(ran))
+        for trace in traces:
+            avals.update({journal.origin_of(node): node.aval for node in trace.nodes})
+
+    def _enter(self, step: Step) -> None:
+        if step.op is ELEMENT and step.inputs[0] in self.place:  # an output of an op is shown with the op
+            number = self.place[step.name] = self.place[step.inputs[0]]
+            self.ops[number].kept += self._kept.get(step.name, 0)
+            return
+        inputs = [self._place(name) for name in dict.fromkeys(step.inputs)]
+        number = self.place[step.name] = len(self.ops)
+        self.ops.append(
+            Recorded(
+                number,
+                step.name,
+                step.how,
+                step.line,
+                self.history.aval(step.name),
+                tuple([i for i in inputs if i is not None]),
+                step.name in self._active,
+                self._kept.get(step.name, 0),
+            )
+        )
+
+    def _place(self, name: Name) -> int | None:
+        if name not in self.place and name in self._active:
+            self.place[name] = -1 - len(self.watched)
+            self.watched.append(Watched(self._called(name), self.history.aval(name), name))
+        return self.place.get(name)
+
+    def _called(self, name: Name) -> str:
+        """What the user calls something that is watched."""
+        variable = journal.variables.get(self._variables.get(name, -1))
+        if variable is not None:
+            return text.stored_name(variable._made) or str(variable.name)
+        return text.stored_name(self.history.line_of(name)) or "a tensor"
+
+
+def _avals(ran: Ran) -> dict[Name, Any]:
+    """The Avals of what a program computed that ran."""
+    found: list[Any] = []
+    for key in ran.keys:
+        op, attrs, *references = key
+        if op is RAN:
+            (op, attrs), references = attrs, references[1:]
+        given = tuple([found[r] if r >= 0 else ran.avals[-1 - r] for r in references])
+        try:
+            found.append(None if None in given else op.result(given, attrs))
+        except Exception:  # an op whose shape depends on values: nothing is known of its result
+            found.append(None)
+    return {(ran.serial, index): aval for index, aval in enumerate(found) if aval is not None}

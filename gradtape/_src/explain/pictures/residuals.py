@@ -1,0 +1,167 @@
+"""`tape.residuals()`: the forward values that the backward pass will read, where they come from and what reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradtape._src.autodiff.backward import Entry, active_nodes
+from gradtape._src.autodiff.plan import inside_of_custom, residual_set, saved
+from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.core import journal
+from gradtape._src.core.program import ELEMENT, NUMBER, Node
+from gradtape._src.explain import source as text
+from gradtape._src.explain.pictures.words import place, shaped, size, table_text
+
+HELD, PENDING, RECOMPUTED, INPUT = "held", "pending", "recomputed", "input"
+
+
+@dataclass(frozen=True)
+class Residual:
+    """A value of the forward pass that gradients read.
+
+    - `value`: the type of the op that made it, or for what came from outside the name of the variable or tensor.
+    - `file`, `line`: the user's line that made it; None if it is not known.
+    - `shape`, `dtype`, `bytes`: of the value.
+    - `state`: "held" (it is in memory), "pending" (it will be, once the program runs), "recomputed" (it is small or cheap,
+      and is computed again), or "input" (a variable or tensor from outside of the tape, which is there anyway).
+    - `needed_by`: the ops whose gradients read it, as `(type, file, line)`.
+    """
+
+    value: str
+    file: str | None
+    line: int | None
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int
+    state: str
+    needed_by: tuple[tuple[str, str | None, int | None], ...]
+
+
+class Residuals(list[Residual]):
+    """A list of `Residual`; `str()` is a table."""
+
+    @property
+    def bytes(self) -> int:
+        """What is held for the backward pass, or will be: without inputs, and without what is computed again."""
+        return sum(r.bytes for r in self if r.state in (HELD, PENDING))
+
+    def __str__(self) -> str:
+        rows = [
+            (
+                r.value,
+                place(r.file, r.line),
+                shaped(r.shape, r.dtype),
+                size(r.bytes),
+                r.state,
+                ", ".join(dict.fromkeys(f"{op} {place(file, line)}" for op, file, line in r.needed_by)),
+            )
+            for r in self
+        ]
+        title = f"{size(self.bytes)} kept for the backward pass"
+        return table_text(title, ["value", "line", "shape", ">bytes", "state", "needed by"], rows)
+
+
+class Needed:
+    """What the gradients of a tape that is not used up read: for each node the entries that read it, and its state."""
+
+    def __init__(self, tape: GradientTape) -> None:
+        self.entries, offsets = tape._entries()
+        starts = tape._starts(offsets, tape._reads())
+        self.active = active_nodes(self.entries, starts)
+        self.maker = {entry.node: entry for entry in self.entries}
+        self._kept = self._kept_by_the_engine(tape, starts)
+        self.readers: dict[Node, list[Entry]] = {}
+        elements: dict[Node, dict[int, Node]] = {}
+        for entry in self.entries:
+            if entry.node.op is ELEMENT:
+                elements.setdefault(entry.inputs[0], {})[entry.node.attrs[0]] = entry.node
+        passed_by = inside_of_custom(self.entries)
+        for position, entry in enumerate(self.entries):
+            if self.active.get(entry.node) == position and entry.node not in passed_by:
+                for node in dict.fromkeys(saved(entry, elements.get(entry.node))):
+                    if node.index != NUMBER:
+                        self.readers.setdefault(node, []).append(entry)
+        for node in [n for n in self.readers if self.state(n) == RECOMPUTED]:
+            self._pass_on(node)
+
+    def _kept_by_the_engine(self, tape: GradientTape, starts: dict[Node, int]) -> set[Node]:
+        """The nodes of programs that have not run yet whose values will be kept."""
+        kept: set[Node] = set()
+        first = 0
+        for segment in tape._segments:
+            entries = tape._entries_of(segment)
+            if segment.trace.inputs is None:
+                begins = {n: max(self.active[n] - first, 0) for n in [*segment.trace.leaves, *starts] if n in self.active}
+                _, wanted = residual_set(segment.trace, entries, begins)
+                kept.update([segment.trace.nodes[i] for i in wanted])
+            first += len(entries)
+        return kept
+
+    def _pass_on(self, node: Node) -> None:
+        """What a cheap op's value is computed again from is needed in its place."""
+        stack, seen = [node], {node}
+        while stack:
+            current = stack.pop()
+            if current is not node and self.state(current) in (HELD, PENDING):
+                known = self.readers.setdefault(current, [])
+                known += [reader for reader in self.readers[node] if reader not in known]
+            elif current in self.maker and current.op.cheap:
+                new = [n for n in self.maker[current].inputs if n not in seen]
+                seen.update(new)
+                stack += new
+
+    def state(self, node: Node) -> str:
+        """One of the states of a `Residual`."""
+        if node not in self.maker:
+            return INPUT
+        if node.value is not None:
+            return HELD
+        alive = node.handle is not None and node.handle() is not None
+        return PENDING if node in self._kept or alive else RECOMPUTED
+
+    def kept(self) -> dict[journal.Origin, int]:
+        """The bytes that are held for the backward pass, or will be, by the name of the value."""
+        return {journal.origin_of(n): node_bytes(n) for n in self.readers if self.state(n) in (HELD, PENDING)}
+
+
+def node_bytes(node: Node) -> int:
+    """The size of a node's value."""
+    avals = node.aval if type(node.aval) is tuple else (node.aval,)
+    return sum(a.size * a.dtype.itemsize for a in avals)
+
+
+def residuals(tape: GradientTape) -> Residuals:
+    """What the backward pass of a tape will read; empty once the tape is used up. Runs nothing."""
+    found = Residuals()
+    if not tape._segments:
+        return found
+    needed = Needed(tape)
+    names = {node: variable for _, _, variable, node in tape._reads()}
+    for node, readers in needed.readers.items():
+        line = (node.code, node.offset)
+        if node in names:
+            line = names[node]._made
+            called = text.stored_name(line) or names[node].name
+        elif node in needed.maker:
+            called = node.op.type
+        else:
+            called = text.stored_name(line) or "a tensor"
+        of = node.aval[0] if type(node.aval) is tuple else node.aval
+        found.append(
+            Residual(
+                called,
+                text.file(line),
+                text.number(line),
+                tuple(of.shape),
+                of.type.name,
+                node_bytes(node),
+                needed.state(node),
+                tuple([(e.node.op.type, *_where(e)) for e in readers]),
+            )
+        )
+    return found
+
+
+def _where(entry: Entry) -> tuple[str | None, int | None]:
+    line = entry.node.code, entry.node.offset
+    return text.file(line), text.number(line)
