@@ -94,6 +94,18 @@ def test_columns_are_taken_where_they_are_fewer():
     assert found.node.op.type == "Transpose" and found.shape == (1000,)
 
 
+def test_complex_numbers():
+    z = tf.constant([1 + 2j, 3 - 1j])
+    rows = autodiff.jacrev(lambda z: tf.concat([z * z, z[:1] * z[1:]], 0), z)
+    same(rows, np.conj([[2 + 4j, 0], [0, 6 - 2j], [3 - 1j, 1 + 2j]]))
+    same(autodiff.jacfwd(lambda z: tf.concat([z * z, z[:1] * z[1:]], 0), z), rows.numpy())
+    with tf.GradientTape(persistent=True) as tape:
+        one = z[0]
+        tape.watch(one)
+        y = tf.stack([one * tf.math.conj(one), one, one * one])
+    same(tape.jacobian(y, one), tape.jacobian(y, one, mode="reverse").numpy())
+
+
 @tf.custom_gradient
 def clipped(x):
     return tf.identity(x), lambda dy: tf.clip_by_value(dy, -0.5, 0.5)

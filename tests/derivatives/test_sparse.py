@@ -156,9 +156,10 @@ def test_a_pattern_follows_the_values_of_constants():
         (
             lambda: autodiff.sparse_jacobian(tf.sin, tf.constant(1)),
             ValueError,
-            "x is int32: a Jacobian is with respect to floating",
+            "x is int32: a sparse Jacobian is with respect to floating",
         ),
-        (lambda: autodiff.sparse_jacobian(lambda x: [x], X), ValueError, "f must return one floating or complex tensor"),
+        (lambda: autodiff.sparse_jacobian(tf.sin, tf.constant([1j])), ValueError, "x is complex128: a sparse Jacobian"),
+        (lambda: autodiff.sparse_jacobian(lambda x: [x], X), ValueError, "f must return one floating tensor"),
         (lambda: autodiff.sparse_jacobian(tf.sin, X, format="csc"), ValueError, "format must be one of 'csr', .* received 'csc'"),
         (lambda: autodiff.sparse_jacobian(tf.sin, X, pattern=A), TypeError, "pattern must come from"),
         (

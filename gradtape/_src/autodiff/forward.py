@@ -28,7 +28,7 @@ class ForwardAccumulator:
     >>> x = tf.constant(3.0)
     >>> with tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)) as accumulator:
     ...     y = x * x
-    >>> accumulator.jvp(y).numpy()
+    >>> float(accumulator.jvp(y))
     6.0
     """
 

@@ -13,6 +13,7 @@ from gradtape._src.core.errors import ResourceExhaustedError
 from gradtape._src.core.program import Node, Program, Trace, programs_in
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.ops.array import ones, reshape, transpose
+from gradtape._src.ops.complex import conj
 from gradtape._src.ops.creation import eye
 
 MODES = ("reverse", "forward", None)
@@ -63,6 +64,8 @@ class Rows:
         """The transposes of a gradient Program, one for each of its outputs; None where rows are to be taken."""
         if self.mode == "reverse" or (self.mode is None and sources >= target):
             return None
+        if self.mode is None and any(program.aval_of(r).dtype.kind == "c" for r in (-1, *program.outputs)):
+            return None  # where a function is not holomorphic, rows and columns say different things
         found = [transposed(program, place) for place in range(len(program.outputs))]
         if self.mode is None and not all(linear(p) for p in found):
             return None
@@ -78,7 +81,7 @@ class Rows:
         rank = len(source.shape)
         axes = (*range(rank, rank + len(target.shape)), *range(rank))
         result: Tensor = transpose(stacked, axes)
-        return result
+        return conj(result) if source.dtype.kind == "c" else result  # as rows are: gradients are conjugate derivatives
 
     def _at_once(self, count: int) -> int:
         return 0 if self.chunk is None or self.chunk >= count else self.chunk

@@ -16,7 +16,6 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, public
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
-from gradtape._src.derivatives.evaluation import inexact
 from gradtape._src.derivatives.per_example import check_chunk
 from gradtape._src.ops.array import ones, reshape
 from gradtape._src.ops.gather import gather, scatter_rows
@@ -77,8 +76,8 @@ class _Traced:
         if not callable(f):
             raise TypeError(f"The first argument must be a function, received {f!r} of type {type(f).__name__}.")
         self.x = tensor(x)
-        if not inexact(self.x):
-            raise ValueError(f"x is {self.x.dtype.name}: a Jacobian is with respect to floating or complex numbers.")
+        if not self.x.dtype.is_floating:
+            raise ValueError(f"x is {self.x.dtype.name}: a sparse Jacobian is with respect to floating numbers.")
         parameter = leaf(self.x.node.aval, None)
         try:
             self.body: Body = trace(lambda: _one(f(EagerTensor(parameter))), [parameter], Scope(True, creates=False))
@@ -106,8 +105,8 @@ class _Traced:
 
 
 def _one(result: Any) -> Tensor:
-    if not isinstance(result, Tensor) or not inexact(result):
-        raise ValueError(f"f must return one floating or complex tensor; it returned {result!r}.")
+    if not isinstance(result, Tensor) or not result.dtype.is_floating:
+        raise ValueError(f"f must return one floating tensor; it returned {result!r}.")
     return result
 
 
