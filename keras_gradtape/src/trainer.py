@@ -15,8 +15,10 @@ import gradtape as tf
 from keras_gradtape.src.data import Batches
 from keras_gradtape.src.least_squares import LeastSquares
 
+BaseTrainer: Any = getattr(base_trainer, "BaseTrainer", None) or base_trainer.Trainer  # its name from Keras 3.16 on, or before
 
-class Trainer(base_trainer.Trainer):
+
+class Trainer(BaseTrainer):
     """The part of `keras.Model` that trains.
 
     A step is traced once for each signature and compiled (`jit_compile`); with `jit_compile=False` or `run_eagerly=True` it is
