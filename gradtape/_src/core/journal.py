@@ -137,8 +137,10 @@ def ran(trace: Trace, keys: tuple[Key, ...], avals: tuple[Aval, ...]) -> None:
     """Keep what a trace computed that has run."""
     nodes = trace.nodes
     codes, offsets = [n.code for n in nodes], [n.offset for n in nodes]
+    if ring and (last := ring[-1]).keys is keys and last.codes == codes and last.offsets == offsets:
+        codes, offsets = last.codes, last.offsets  # the next step of a loop
     leaves = [n.origin or origin_of(n) for n in trace.leaves]
-    again = [(node.index, origin_of(original)) for original, node in trace.recomputed]
+    again = [(node.index, origin_of(original)) for original, node in trace.recomputed] if trace.recomputed else ()
     # made as the tuple that it is: this runs once in each step of a training loop
     ring.append(tuple.__new__(Ran, (trace.serial, get_ident(), keys, codes, offsets, leaves, avals, again)))
 
