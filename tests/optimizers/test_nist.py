@@ -42,7 +42,6 @@ def scipys(problem, function, b, start):
     )
 
 
-@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
 def test_certified_values_from_both_starting_points(problem, count):
     b, function = made(problem)

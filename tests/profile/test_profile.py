@@ -194,6 +194,9 @@ def test_every_op_is_in_the_table_or_has_none_on_purpose():
         (lambda a: tf.einsum("ij->j", a), (tf.ones([4, 5]),), 15),
         (lambda a, b: tf.matmul(a, b, transpose_a=True), (tf.ones([7, 4, 5]), tf.ones([7, 4, 6])), 7 * 2 * 5 * 4 * 6),
         (tf.nn.softmax, (tf.ones([3, 10]),), 5 * 30 - 2 * 3),
+        (tf.nn.gelu, (tf.ones([3, 10]),), 4 * 30),
+        (lambda x: tf.nn.sparse_softmax_cross_entropy_with_logits([1, 2, 3], x), (tf.ones([3, 10]),), 4 * 30),
+        (lambda x: tf.nn.softmax_cross_entropy_with_logits(tf.ones([3, 10]), x), (tf.ones([3, 10]),), 7 * 30 - 2 * 3),
         (lambda x: tf.reduce_mean(x, axis=1), (tf.ones([3, 10]),), 30),
         (tf.cumsum, (tf.ones([10]),), 9),
         (lambda x: tf.nn.max_pool2d(x, 2, 2, "VALID"), (tf.ones([1, 4, 4, 3]),), 12 * 3),
@@ -212,6 +215,14 @@ def test_convolution_gradients_cost_what_the_convolution_does():
     x, k = tf.ones([2, 8, 8, 3]), tf.ones([3, 3, 3, 5])
     cost = profiler.profile(lambda x, k: tf.nn.conv2d(x, k, 1, "VALID"), x, k, output_gradients=tf.random.normal([2, 6, 6, 5]))
     assert cost.backward.flops == 2 * cost.forward.flops
+
+
+def test_a_mean_over_space_makes_window_sums_of_a_convolution():
+    x, k = tf.ones([2, 8, 8, 3]), tf.ones([3, 3, 3, 5])
+    cost = profiler.profile(lambda x, k: tf.reduce_mean(tf.nn.conv2d(x, k, 1, "VALID")), x, k)
+    assert cost.backward.without_formula == {}
+    assert cost.backward.by_op["WindowSum"]["flops"] == 2 * (2 * 8 * 8 * 3) * 3 + 2 * (2 * 3 * 8 * 3) * 3
+    assert cost.backward.flops < cost.forward.flops / 2  # a convolution each, if the mean's gradient were an image
 
 
 def test_vectorized_rows_count_each():

@@ -10,6 +10,7 @@ Convolutions and pooling windows count as if no window left the image.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -132,6 +133,37 @@ def _depthwise(window: int, places: int) -> Formula:
     return formula
 
 
+def _window_sums(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
+    """A product with a matrix for each spatial axis, in the order that takes the fewest operations."""
+    format = attrs["data_format"]
+    axes = [axis for axis in range(1, len(format)) if axis != format.index("C")]
+    spread = "input_sizes" in attrs
+    image, cells = (result, inputs[0]) if spread else (inputs[0], result)
+    pairs = [(image.shape[axis], cells.shape[1 + k]) for k, axis in enumerate(axes)]
+    if spread:
+        pairs = [(after, before) for before, after in pairs]
+    best = math.inf
+    for order in itertools.permutations(pairs):
+        size, flops = inputs[0].size, 0.0
+        for before, after in order:
+            flops += 2 * size * after
+            size = size // before * after
+        best = min(best, flops)
+    return best
+
+
+def _batch_norm(attrs: Any, inputs: Sequence[Aval], result: Any) -> float:
+    """Mean and variance (4n) in training; subtract, multiply, add (3n); for each channel 1/√(v + ε)·γ and running averages."""
+    size, channels = inputs[0].size, inputs[1].size
+    if not attrs["is_training"]:
+        return 3 * size + 3 * channels
+    return 7 * size + (4 if attrs["exponential_avg_factor"] == 1 else 10) * channels
+
+
+def _layer_norm(attrs: Any, inputs: Sequence[Aval], result: Any) -> float:
+    return 7 * inputs[0].size + 2 * result[1].size  # mean, centre, square, mean, three for the result; ε and root for each row
+
+
 def _window(attrs: Any) -> int:
     return math.prod(attrs["ksize"])
 
@@ -199,6 +231,14 @@ FORMULAS: dict[str, Formula] = {
     "DepthwiseConv2dNativeBackpropFilter": _depthwise(-1, 1),
     "GatherV2Grad": lambda attrs, inputs, result: inputs[0].size,
     "ScatterNd": lambda attrs, inputs, result: inputs[1].size,
+    "Gelu": lambda attrs, inputs, result: (9 if attrs["approximate"] else 4) * inputs[0].size,
+    # max, subtract, exp, sum, log, subtract; with the labels a product and a sum
+    "SoftmaxCrossEntropyWithLogits": lambda attrs, inputs, result: 7 * inputs[0].size - 2 * result[0].size,
+    "SparseSoftmaxCrossEntropyWithLogits": lambda attrs, inputs, result: 4 * inputs[0].size,
+    "FusedBatchNormV3": _batch_norm,
+    "LayerNorm": _layer_norm,
+    "WindowSum": _window_sums,
+    "WindowSpread": _window_sums,
     "Cross": lambda attrs, inputs, result: 3 * result.size,
     "Cholesky": lambda attrs, inputs, result: inputs[0].size * inputs[0].shape[-1] / 3,
     "Qr": _qr,

@@ -124,7 +124,8 @@ class LevenbergMarquardt:
         depend; ResourceExhaustedError if the Jacobian does not fit into memory.
         """
         residuals = Residuals(residual_fn, flatten(variables))
-        return _Search(self, residuals, bounds).run()
+        with np.errstate(over="ignore", invalid="ignore"):  # a step too far overflows, and is not taken
+            return _Search(self, residuals, bounds).run()
 
     @public
     def for_keras(self) -> Any:
