@@ -9,6 +9,7 @@ from gradtape import (
     data as data,
     dtypes as dtypes,
     errors as errors,
+    experimental as experimental,
     image as image,
     linalg as linalg,
     math as math,

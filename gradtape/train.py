@@ -1,4 +1,4 @@
-"""Checkpoints: `tf.train`."""
+"""Checkpoints and exported programs: `tf.train`."""
 
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.train.checkpoint import Checkpoint as Checkpoint
@@ -8,6 +8,7 @@ from gradtape._src.train.reader import (
     load_checkpoint as load_checkpoint,
     load_variable as load_variable,
 )
+from gradtape._src.train.stablehlo import export_stablehlo as export_stablehlo
 from gradtape._src.train.state import latest_checkpoint as latest_checkpoint
 
 __getattr__ = _missing(__name__)

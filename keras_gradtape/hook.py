@@ -30,6 +30,7 @@ ARMS = {
 COMPLETIONS = {
     "keras.src.utils.backend_utils": "extend_dynamic_backend",
     "keras.src.legacy.backend": "give_tensorflow",
+    "keras.src.export.onnx": "refuse_onnx",
 }
 
 applied: dict[str, str] = {}  # module of Keras -> what was done to it
@@ -139,6 +140,18 @@ def extend_dynamic_backend(module) -> None:
 def give_tensorflow(module) -> None:
     """The functions of `tf.keras.backend` are written with TensorFlow's names, which are gradtape's."""
     module.tf = TensorFlow()
+
+
+def refuse_onnx(module) -> None:
+    """Keras 3.15 knows a list of backends there, writes nothing for another one, and does not say so."""
+
+    def export_onnx(model, filepath, *args, **kwargs):
+        raise NotImplementedError(
+            "Keras writes ONNX from TensorFlow's, JAX's and PyTorch's models only. tf.train.export_stablehlo writes this one as "
+            "StableHLO; or save it with model.save('model.keras') and load that file in Keras on another backend."
+        )
+
+    module.export_onnx = export_onnx
 
 
 class TensorFlow:

@@ -15,6 +15,8 @@ from gradtape._src.core.errors import public
 LAZY = {"gradtape": frozenset(["initializers", "keras", "losses", "metrics"])}
 # Modules that show Keras's names beside their own.
 BESIDE_KERAS = {"gradtape.optimizers": "optimizers"}
+# Names that stand on Keras, with the modules that hold them.
+ON_KERAS = {"gradtape.optimizers": {"Optax": "keras_gradtape.src.optax"}}
 
 
 def missing(module: str) -> Callable[[str], Any]:
@@ -27,6 +29,9 @@ def missing(module: str) -> Callable[[str], Any]:
         if name in lazy:
             keras = importlib.import_module("gradtape.keras")
             return keras if name == "keras" else getattr(keras, name)
+        if name in ON_KERAS.get(module, ()):
+            importlib.import_module("gradtape.keras")
+            return getattr(importlib.import_module(ON_KERAS[module][name]), name)
         if module in BESIDE_KERAS and not name.startswith("_"):
             keras = getattr(importlib.import_module("gradtape.keras"), BESIDE_KERAS[module])
             if hasattr(keras, name):

@@ -106,7 +106,7 @@ _TABLE = [
     (
         ENGINE,
         """
-        CriticalSection VariableAggregation VariableSynchronization experimental get_logger load_library load_op_library
+        CriticalSection VariableAggregation VariableSynchronization experimental.* get_logger load_library load_op_library
         nondifferentiable_batch_function queue security sysconfig config.optimizer config.threading
         config.experimental timestamp tools variable_creator_scope version xla
         debugging.experimental

@@ -1,0 +1,207 @@
+"""Arrays of other libraries on the same memory, optax's optimizers, models as StableHLO."""
+
+import subprocess
+import sys
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import gradtape as tf
+
+keras = tf.keras
+
+
+class TestDLPack:
+    @pytest.mark.parametrize("dtype", [tf.float32, tf.float64, tf.float16, tf.int64, tf.uint8, tf.complex64, tf.bool])
+    def test_numpy_sees_a_tensor_s_memory(self, dtype):
+        x = tf.cast([[1, 0], [3, 1]], dtype) + tf.cast(0, dtype) if dtype is not tf.bool else tf.constant([True, False])
+        array = np.from_dlpack(x)
+        np.testing.assert_array_equal(array, x.numpy())
+        assert array.dtype == dtype.as_numpy_dtype
+        assert array.ctypes.data == x.__jax_array__().unsafe_buffer_pointer()
+
+    def test_a_tensor_on_numpy_s_memory(self):
+        array = aligned(6).reshape(2, 3)
+        x = tf.experimental.dlpack.from_dlpack(array)
+        np.testing.assert_array_equal(x.numpy(), array)
+        assert x.__jax_array__().unsafe_buffer_pointer() == array.ctypes.data
+
+    def test_jax_and_back(self):
+        x = tf.constant([1.0, 2.0])
+        there = jax.dlpack.from_dlpack(x)
+        back = tf.experimental.dlpack.from_dlpack(there)
+        pointers = {a.unsafe_buffer_pointer() for a in (x.__jax_array__(), there, back.__jax_array__())}
+        assert len(pointers) == 1
+
+    def test_a_capsule_can_be_taken_once(self):
+        capsule = tf.experimental.dlpack.to_dlpack(tf.constant([1.0, 2.0]))
+        assert type(capsule).__name__ == "PyCapsule"
+        assert tf.experimental.dlpack.from_dlpack(capsule).numpy().tolist() == [1.0, 2.0]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="from_dlpack cannot take this memory"):
+            tf.experimental.dlpack.from_dlpack(capsule)
+
+    def test_a_tensor_made_so_is_a_leaf_like_any_other(self):
+        x = tf.experimental.dlpack.from_dlpack(aligned(3))
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(x * x)
+        np.testing.assert_allclose(tape.gradient(y, x), 2 * x.numpy())
+
+    def test_the_weight_of_a_layer(self):
+        layer = keras.layers.Dense(2)
+        layer.build([None, 3])
+        np.testing.assert_array_equal(np.from_dlpack(tf.convert_to_tensor(layer.kernel)), layer.kernel.numpy())
+
+    def test_what_is_no_array_is_an_error(self):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"takes a capsule, .* received \[1, 2\] of type list"
+        ):
+            tf.experimental.dlpack.from_dlpack([1, 2])
+
+
+def aligned(count):
+    """Floats 0, 1, … at an address that is a multiple of 64, as XLA wants memory that it is to share."""
+    raw = np.zeros(4 * count + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    array = raw[start : start + 4 * count].view(np.float32)
+    array[:] = np.arange(count)
+    return array
+
+
+class Transformation(NamedTuple):
+    """What optax's optimizers are: a pair of functions."""
+
+    init: object
+    update: object
+
+
+def momentum(rate, decay):
+    """optax.sgd with momentum, written out."""
+
+    def init(params):
+        return {"trace": [jnp.zeros_like(p) for p in params], "count": jnp.zeros((), jnp.int32)}
+
+    def update(grads, state, params=None):
+        trace = [decay * t + g for t, g in zip(state["trace"], grads, strict=True)]
+        return [-rate * t for t in trace], {"trace": trace, "count": state["count"] + 1}
+
+    return Transformation(init, update)
+
+
+def small_model():
+    keras.utils.set_random_seed(0)
+    return keras.Sequential([keras.Input([3]), keras.layers.Dense(4, activation="tanh"), keras.layers.Dense(2)])
+
+
+X = np.cos(np.arange(36)).reshape(12, 3).astype("float32")
+Y = np.sin(np.arange(24)).reshape(12, 2).astype("float32")
+
+
+class TestOptax:
+    @pytest.mark.parametrize("options", [{}, {"clipnorm": 0.1}])
+    def test_fit_does_what_the_same_optimizer_of_keras_does(self, options):
+        weights = []
+        for optimizer in (
+            tf.optimizers.Optax(momentum(0.1, 0.9), **options),
+            keras.optimizers.SGD(0.1, momentum=0.9, **options),
+        ):
+            model = small_model()
+            model.compile(optimizer, "mse")
+            model.fit(X, Y, epochs=2, batch_size=4, shuffle=False, verbose=0)
+            weights.append(model.get_weights())
+        for mine, theirs in zip(*weights, strict=True):
+            np.testing.assert_allclose(mine, theirs, atol=1e-6)
+
+    def test_its_state_are_variables_and_a_missing_gradient_counts_as_0(self):
+        optimizer = tf.optimizers.Optax(momentum(1.0, 0.5))
+        x, y = tf.keras.Variable(1.0), tf.keras.Variable(2.0)
+        optimizer.build([x, y])
+        optimizer.apply_gradients([(tf.constant(0.5), x), (tf.constant(1.0), y)])
+        with pytest.warns(UserWarning, match="Gradients do not exist"):
+            optimizer.apply_gradients([(None, x), (tf.constant(1.0), y)])
+        assert [float(x), float(y)] == [1 - 0.5 - 0.25, 2 - 1 - 1.5]
+        assert any(v.dtype == "int32" and int(v) == 2 for v in optimizer.variables if "state" in v.name)
+
+    def test_anything_else_is_an_error(self):
+        with pytest.raises(TypeError, match=r"takes an optax GradientTransformation, as optax.adam\(1e-3\); received 'adam'"):
+            tf.optimizers.Optax("adam")
+
+
+RUN = """
+import sys, jax, numpy as np
+from jax import export
+exported = export.deserialize(bytearray(open(sys.argv[1], "rb").read()))
+np.save(sys.argv[2], exported.call(np.load(sys.argv[3])))
+assert "gradtape" not in sys.modules
+"""
+
+
+class TestStableHLO:
+    def test_jax_alone_runs_the_file_for_any_number_of_rows(self, tmp_path):
+        keras.utils.set_random_seed(0)
+        layers = keras.layers
+        model = keras.Sequential(
+            [
+                keras.Input([6, 6, 1]),
+                layers.Conv2D(2, 3),
+                layers.BatchNormalization(),
+                layers.Flatten(),
+                layers.Dropout(0.5),
+                layers.Dense(3),
+            ]
+        )
+        tf.train.export_stablehlo(model, tmp_path / "model")
+        for rows in (1, 4):
+            x = np.cos(np.arange(36 * rows)).reshape(rows, 6, 6, 1).astype("float32")
+            np.save(tmp_path / "x.npy", x)
+            files = [str(tmp_path / name) for name in ("model", "y.npy", "x.npy")]
+            subprocess.run([sys.executable, "-c", RUN, *files], check=True, timeout=120)
+            np.testing.assert_allclose(np.load(tmp_path / "y.npy"), model(x), atol=1e-5)
+
+    def test_nests_in_and_out(self, tmp_path):
+        def function(both, c):
+            return {"sum": both["a"] + both["b"], "rest": [both["a"] * c]}
+
+        spec = tf.TensorSpec([2], tf.float32)
+        tf.train.export_stablehlo(function, tmp_path / "f", [{"b": spec, "a": spec}, tf.TensorSpec([])])
+        exported = jax.export.deserialize(bytearray((tmp_path / "f").read_bytes()))
+        a, b, c = np.float32([1, 2]), np.float32([10, 20]), np.float32(3)
+        result = exported.call({"a": a, "b": b}, c)
+        assert result["sum"].tolist() == [11, 22]
+        assert result["rest"][0].tolist() == [3, 6]
+
+    @pytest.mark.parametrize(
+        ("function", "shape", "error", "says"),
+        [
+            (lambda x: x - tf.reduce_mean(x, 0), [None, 2], ValueError, "A row of the result depends on other rows"),
+            (lambda x: tf.reduce_sum(x), [None, 2], ValueError, r"for one row .* gives shape \(\): it must give one row"),
+            (lambda x: x, [None, None], ValueError, "Only the first extent can stay open"),
+            (lambda x: x + tf.random.normal([2]), [2], ValueError, "draws random numbers"),
+            (lambda x: tf.unique(x)[0], [2], NotImplementedError, "depends on values"),
+            (lambda x: tf.numpy_function(np.sin, [x], tf.float32), [2], NotImplementedError, "calls Python"),
+        ],
+    )
+    def test_what_cannot_be_exported_says_why(self, tmp_path, function, shape, error, says):
+        with pytest.raises(error, match=says):
+            tf.train.export_stablehlo(function, tmp_path / "f", [tf.TensorSpec(shape)])
+        assert not (tmp_path / "f").exists()
+
+    def test_a_state_is_an_error(self, tmp_path):
+        counter = tf.Variable(0.0)
+        with pytest.raises(ValueError, match="assigns Variable:0, and an exported program has no state"):
+            tf.train.export_stablehlo(lambda x: x + counter.assign_add(1.0), tmp_path / "f", [tf.TensorSpec([2])])
+
+    def test_a_signature_is_needed_where_none_is_known(self, tmp_path):
+        with pytest.raises(ValueError, match="A function needs an input_signature"):
+            tf.train.export_stablehlo(lambda x: x, tmp_path / "f")
+        with pytest.raises(ValueError, match=r"The inputs of 'dense.*' are not known: give input_signature"):
+            tf.train.export_stablehlo(keras.layers.Dense(2), tmp_path / "f")
+
+    @pytest.mark.parametrize("form", ["onnx", "tf_saved_model"])
+    def test_keras_s_own_export_names_it(self, tmp_path, form):
+        model = small_model()
+        with pytest.raises(NotImplementedError, match=r"tf.train.export_stablehlo"):
+            model.export(tmp_path / "m", format=form)
