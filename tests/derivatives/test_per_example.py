@@ -201,13 +201,17 @@ def test_norms_in_half_precision_and_complex():
     np.testing.assert_allclose(norms, [5.0])
 
 
-def temporary_bytes(function, *args):
-    """What XLA sets aside for a traced function besides arguments and results."""
-    program = tf.function(function).get_concrete_function(*args).program
+def compiled_of(program):
     shapes = [
         jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.parameters[: len(program.parameters) - len(program.constants)]
     ]
-    return jax.jit(program.evaluate).lower(*shapes).compile().memory_analysis().temp_size_in_bytes
+    return jax.jit(program.evaluate).lower(*shapes).compile()
+
+
+def temporary_bytes(function, *args):
+    """What XLA sets aside for a traced function besides arguments and results."""
+    program = tf.function(function).get_concrete_function(*args).program
+    return compiled_of(program).memory_analysis().temp_size_in_bytes
 
 
 def test_norms_of_a_convolutional_net_take_no_more_memory_than_its_gradient():
@@ -331,3 +335,20 @@ def test_bad_calls(call, error, message):
 def assigning(x):
     V.assign_add([1.0, 1.0])
     return tf.reduce_sum(x) * V[0]
+
+
+@pytest.mark.parametrize("loss, values, kind", [case for case in CASES if case[2]], ids=[case[2] for case in CASES if case[2]])
+def test_sums_are_taken_without_the_gradients_of_each(loss, values, kind):
+    variables = {name: tf.Variable(value) for name, value in values.items()}
+    ids, images = tf.constant(IDS[:, :1] if kind == "GatherV2Grad" else IDS), tf.constant(IMAGES)
+    gradients = autodiff.per_example_gradients(lambda i, x: loss(variables, i, x), variables, (ids, images))
+
+    @tf.function
+    def clipped(ids, images):
+        return autodiff.clipped_gradients(lambda i, x: loss(variables, i, x), variables, (ids, images), 1e-2, reduction="sum")
+
+    factors = np.minimum(1.0, 1e-2 / norms_of(gradients))
+    agree(clipped(ids, images), {k: np.tensordot(factors, v, 1) for k, v in gradients.items()}, 1e-3)
+    compiled = compiled_of(clipped.get_concrete_function(ids, images).program).as_text()
+    for v in variables.values():
+        assert f"f32[4,{','.join(map(str, v.shape))}]" not in compiled
