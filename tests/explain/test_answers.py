@@ -235,6 +235,14 @@ def test_nothing_but_none_is_said_once_for_each_line(caplog):
     assert said[0].startswith(f"The gradient is None. {__file__}:") and ": stopped: " in said[0] and "\n" not in said[0]
 
 
+def test_a_jacobian_says_it_too(caplog):
+    w = tf.Variable([1.5, 2.5])
+    with tf.GradientTape() as tape:
+        y = tf.round(w)
+    assert tape.jacobian(y, w) is None
+    assert ": not_differentiable: " in caplog.text
+
+
 def test_a_strict_tape_raises_at_the_break():
     w = tf.Variable(2.0)
 

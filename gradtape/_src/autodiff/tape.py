@@ -656,14 +656,20 @@ class GradientTape:
         flat_sources, pack = _sources(sources)
         targets, _ = self._targets(target, None)
         self._ask()
+        asked = self._asked(targets, flat_sources)
         packed = []
+        given = [True] * len(flat_sources)
         for one in targets:
             results = self._jacobians(one, flat_sources, rows)
+            given = [had and r is not None for had, r in zip(given, results, strict=True)]
             if unconnected is not NONE:
                 pairs = zip(flat_sources, results, strict=True)
                 results = [zeros((*one.shape, *s.shape), s.dtype) if r is None else r for s, r in pairs]
             packed.append(pack(results))
-        self._answered()
+        asked.answered(engine.local.trace, given)
+        self._answered(asked.line)
+        if False in given and unconnected is NONE and observers.missing is not None:
+            observers.missing(asked, flat_sources, given, self._strict)
         return packed[0] if isinstance(target, (Tensor, Variable)) else nest.pack_sequence_as(target, packed)
 
     def _jacobians(self, target: Source, sources: Sequence[Source], rows: Rows) -> list[Tensor | None]:

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
+from gradtape._src.autodiff import tape
 from gradtape._src.autodiff.observers import observers
-from gradtape._src.core.errors import internal
+from gradtape._src.core import errors
 from gradtape._src.core.journal import Asked, Line
 from gradtape._src.core.tensor import Stored
 from gradtape._src.explain.diagnosis import Diagnosis
@@ -24,17 +25,24 @@ _warned: dict[Line, None] = {}  # gradient calls of which that was said already
 
 def missing(call: Asked, sources: Sequence[Any], given: Sequence[bool], strict: bool) -> None:
     """After a gradient call: raise for the first None if `strict`, warn once for each line if there is nothing but None."""
-    frame = sys._getframe(2)
     if strict:
         first = next(s for s, has in zip(sources, given, strict=True) if not has)
         raise _error(_latest(first), user_frame())
-    if any(given) or internal[frame.f_code.co_filename] or call.line in _warned:
+    if any(given) or call.line in _warned or not _asked_by_user():
         return
     if len(_warned) >= MANY:
         _warned.clear()
     _warned[call.line] = None
     with contextlib.suppress(Exception):  # what is said unasked must never break a program that runs
         logger.warning("The gradient is None. %s", _in_one_line(_latest(sources[0])))
+
+
+def _asked_by_user() -> bool:
+    """Whether a line of the user's asked for the gradient, and not the library for a purpose of its own."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename in (tape.__file__, errors.__file__):
+        frame = frame.f_back
+    return frame is not None and not errors.internal[frame.f_code.co_filename]
 
 
 def reasons(sources: Sequence[Any]) -> str:

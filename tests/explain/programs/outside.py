@@ -217,3 +217,23 @@ def a_watch_that_was_reset():
         tape.reset()  # <- tape_used
         loss = x * 3.0
     return tape.gradient(loss, x), tf.autodiff.explain(loss, x)
+
+
+def a_jacobian_of_something_outside():
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        outputs = w * 3.0
+    squared = outputs**2  # <- outside_tape
+    return tape.jacobian(squared, w), tf.autodiff.explain(squared, w)
+
+
+def used_up_by_a_jacobian():
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        outputs = w * 3.0
+        other = w * 4.0
+    tape.jacobian(outputs, w)  # <- tape_used
+    gradient = None
+    with contextlib.suppress(RuntimeError):
+        gradient = tape.gradient(other, w)
+    return gradient, tf.autodiff.explain(other, w)
