@@ -34,9 +34,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script finds in sys.argv[1:]")
     run.set_defaults(command=run_command)
 
-    why = commands.add_parser("why", help="run a script, and say why gradients in it are None, zero or NaN")
+    why = commands.add_parser(
+        "why",
+        help="run a script, and say why gradients in it are None, zero or NaN",
+        usage="gradtape why [-h] [--html FILE] script [--html FILE] [--] ...",
+    )
+    why.add_argument("--html", type=Path, metavar="FILE", help="write a page with the source, the tapes and the reasons")
     why.add_argument("script", help="path of the script")
-    why.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script finds in sys.argv[1:]")
+    why.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script finds in sys.argv[1:]; after a -- all of it")
     why.set_defaults(command=why_command)
 
     parsed = parser.parse_args(arguments)
@@ -75,11 +80,13 @@ def run_command(parsed: argparse.Namespace) -> None:
 
 def why_command(parsed: argparse.Namespace) -> None:
     """`gradtape why`: as `gradtape run`, and at the end the reasons. Exit code 1 if something was missing."""
+    take_html(parsed)
     path, source = script_of(parsed, "gradtape why")
     prepare()
+    from gradtape._src.explain.pictures.page import pictured
     from gradtape._src.explain.report import watching
 
-    with watching() as report:
+    with watching() as report, pictured(report, path, parsed.html):
         try:
             run_script(path, source, parsed.arguments)
         except SystemExit as ended:
@@ -91,6 +98,24 @@ def why_command(parsed: argparse.Namespace) -> None:
             raise SystemExit(1) from None
     print(report, flush=True)
     raise SystemExit(int(report.missing))
+
+
+def take_html(parsed: argparse.Namespace) -> None:
+    """Let `--html FILE` stand behind the script too; a `--` right behind the script gives all that follows to the script."""
+    if parsed.arguments[:1] == ["--"]:
+        del parsed.arguments[0]
+    elif parsed.html is None:
+        option = argparse.ArgumentParser(prog="gradtape why", add_help=False, allow_abbrev=False)
+        option.add_argument("--html", type=Path)
+        taken, parsed.arguments = option.parse_known_args(parsed.arguments)
+        parsed.html = taken.html
+    if parsed.html is not None:
+        parsed.html = parsed.html.absolute()  # the script may change the directory
+        try:
+            parsed.html.open("a").close()
+        except OSError as error:
+            print(f"gradtape why: cannot write {str(parsed.html)!r}: {error.strerror}", file=sys.stderr)
+            raise SystemExit(2) from None
 
 
 def script_of(parsed: argparse.Namespace, command: str) -> tuple[Path, bytes]:

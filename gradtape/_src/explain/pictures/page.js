@@ -1,0 +1,192 @@
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const by = (id) => document.getElementById(id);
+let scene, breaks = [], current = -1, matches = [], matched = -1;
+
+// All text goes in as text: none of it is ever read as HTML.
+function make(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+function lineId(file, line) {
+  return `L${data.files.findIndex((f) => f.name === file)}-${line}`;
+}
+
+function show(index) {
+  scene = data.calls[index];
+  showSource();
+  showGradients();
+  showGraph();
+  current = -1;
+  search();
+}
+
+// -- the source
+
+function showSource() {
+  const states = new Map((scene ? scene.lines : []).map(([file, line, state]) => [lineId(file, line), state]));
+  const shown = new Set((scene ? scene.lines : []).map(([file]) => file));
+  const files = data.files.filter((f) => f.name === data.script || shown.has(f.name));
+  by("files").replaceChildren(...files.map((file) => {
+    const lines = make("div", { class: "lines" });
+    file.lines.forEach((text, i) => {
+      const id = lineId(file.name, i + 1), state = states.get(id) || "";
+      lines.append(make("span", { class: `line ${state}`, id, "data-state": state },
+        make("span", { class: "number" }, String(i + 1)), "  ", make("span", { class: "text" }, text)));
+      for (const said of reasons(file.name, i + 1)) lines.append(make("div", { class: "why" }, said));
+    });
+    return make("div", { class: "file" }, make("h2", { title: file.name }, file.short), lines);
+  }));
+  breaks = [...document.querySelectorAll("#files .line.break")];
+}
+
+function reasons(file, line) {
+  const said = new Set();
+  for (const source of scene ? scene.sources : [])
+    for (const d of source.diagnosis ? [source.diagnosis, ...source.diagnosis.also] : [])
+      if (d.file === file && d.line === line) said.add(`${d.code}: ${d.cause}${d.mend ? `\nmend: ${d.mend}` : ""}`);
+  return said;
+}
+
+// -- the gradients
+
+function showGradients() {
+  if (!scene) return by("gradients").replaceChildren(make("p", {}, "The script asked for no gradient."));
+  by("gradients").replaceChildren(...scene.sources.map((source) => {
+    const d = source.diagnosis;
+    const box = make("div", { class: `gradient ${source.what ? "lacks" : ""}` },
+      make("p", {}, make("code", {}, source.name), ` ${source.value} `,
+        make("span", { class: "dim" }, source.what ? `the gradient is ${source.what}` : source.norm && `norm ${source.norm}`)));
+    if (!d) return box;
+    const where = make("a", { href: `#${lineId(d.file, d.line)}` }, d.place);
+    box.append(make("p", {}, where, ` ${d.code}: ${d.cause}`));
+    if (d.mend) box.append(make("p", {}, `mend: ${d.mend}`));
+    return box;
+  }));
+}
+
+// -- the tape
+
+function showGraph() {
+  const graph = by("graph");
+  graph.replaceChildren(document.createElementNS("http://www.w3.org/2000/svg", "svg"));
+  if (!scene) return;
+  scene.watched.forEach((w, k) => graph.append(
+    make("div", { class: "group watched", "data-place": -1 - k }, w.name, make("span", { class: "dim" }, `  ${w.value}`))));
+  scene.groups.forEach((group) => {
+    const names = group.ops.map((o) => o.op).join(" · ");
+    const rows = group.ops.map((o) => make("tr", { "data-place": o.number }, ...["op", "value", "bytes", "kept", "norm"]
+      .map((field) => make("td", {}, String(o[field])))));
+    const head = make("tr", {}, ...["op", "result", "bytes", "kept", "gradient norm"].map((name) => make("th", {}, name)));
+    const box = make("details", { class: `group ${group.state}`, "data-state": group.state },
+      make("summary", { title: group.source }, group.place, make("span", { class: "dim" }, `  ${group.source || names}`)),
+      make("table", { class: "ops" }, head, ...rows));
+    box.addEventListener("toggle", drawArcs);
+    for (const [event, lit] of [["mouseenter", true], ["mouseleave", false], ["focusin", true], ["focusout", false]])
+      box.addEventListener(event, () => light(box, group, lit));
+    graph.append(box);
+  });
+  if (scene.left_out) graph.append(make("p", { class: "dim" }, `… and ${scene.left_out} more lines`));
+  setFold(false);
+}
+
+function light(box, group, lit) {
+  const id = lineId(group.file, group.line), line = by(id);
+  if (line) line.classList.toggle("match", lit);
+  const own = new Set([...box.querySelectorAll("[data-place]")].map((row) => row.dataset.place));
+  for (const arc of by("graph").querySelectorAll("path"))
+    arc.classList.toggle("lit", lit && (own.has(arc.dataset.from) || own.has(arc.dataset.to)));
+}
+
+// An op's arc ends at its row, or at the line's box while that is folded.
+function drawArcs() {
+  const graph = by("graph"), svg = graph.querySelector("svg"), top = graph.getBoundingClientRect().top;
+  const middle = new Map();
+  for (const row of graph.querySelectorAll("[data-place]")) {
+    const box = row.closest("details");
+    const shown = box && !box.open ? box.querySelector("summary") : row;
+    const { top: y, height } = shown.getBoundingClientRect();
+    middle.set(Number(row.dataset.place), y - top + height / 2);
+  }
+  const arcs = new Map();
+  for (const op of scene.groups.flatMap((g) => g.ops)) for (const input of op.inputs) {
+    const from = middle.get(input), to = middle.get(op.number);
+    if (from === undefined || to === undefined || from === to) continue;
+    const reach = Math.min(58, 10 + Math.abs(to - from) / 7);
+    const arc = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    arc.setAttribute("d", `M64 ${from}C${64 - reach} ${from} ${64 - reach} ${to} 64 ${to}`);
+    arc.dataset.from = input;
+    arc.dataset.to = op.number;
+    arcs.set(`${from}-${to}`, arc);
+  }
+  svg.setAttribute("height", graph.scrollHeight);
+  svg.replaceChildren(...arcs.values());
+}
+
+function setFold(open) {
+  for (const box of document.querySelectorAll("details.group")) box.open = open;
+  by("fold").textContent = open ? "fold all" : "unfold all";
+  by("fold").setAttribute("aria-pressed", open);
+  if (scene) drawArcs();
+}
+
+// -- search and keys
+
+function search() {
+  const wanted = by("search").value.trim().toLowerCase();
+  const places = [...document.querySelectorAll("#files .line, details.group")];
+  matches = wanted ? places.filter((p) => p.textContent.toLowerCase().includes(wanted)) : [];
+  for (const p of places) p.classList.toggle("match", matches.includes(p));
+  matched = -1;
+  by("found").textContent = wanted ? `${matches.length} found` : "";
+}
+
+function next(step, among, from) {
+  return among.length ? (from + step + among.length) % among.length : -1;
+}
+
+function go(step) {
+  if (current >= 0) breaks[current].classList.remove("current");
+  current = next(step, breaks, current < 0 && step < 0 ? 0 : current);
+  if (current < 0) return;
+  breaks[current].classList.add("current");
+  breaks[current].scrollIntoView({ block: "center" });
+}
+
+by("search").addEventListener("input", search);
+by("search").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && matches.length) {
+    matched = next(event.shiftKey ? -1 : 1, matches, matched);
+    matches[matched].scrollIntoView({ block: "center" });
+  } else if (event.key === "Escape") {
+    by("search").value = "";
+    search();
+    by("search").blur();
+  }
+});
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, dialog")) return;
+  const actions = { j: () => go(1), k: () => go(-1), f: toggleFold, "/": () => by("search").focus(), "?": () => by("help").showModal() };
+  if (!actions[event.key]) return;
+  event.preventDefault();
+  actions[event.key]();
+});
+
+function toggleFold() {
+  setFold(by("fold").getAttribute("aria-pressed") !== "true");
+}
+
+by("fold").addEventListener("click", toggleFold);
+by("help-button").addEventListener("click", () => by("help").showModal());
+by("call").addEventListener("change", () => show(by("call").selectedIndex));
+window.addEventListener("resize", () => scene && drawArcs());
+data.calls.forEach((call) => {
+  const lacks = call.sources.some((source) => source.what) ? "✗ " : "";
+  by("call").append(make("option", {}, `${lacks}line ${call.line}: ${call.call}${call.times > 1 ? ` (${call.times} times)` : ""}`));
+});
+const first = Math.max(data.calls.findIndex((call) => call.sources.some((source) => source.what)), 0);
+by("call").selectedIndex = first;
+show(first);

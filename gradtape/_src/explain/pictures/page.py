@@ -1,0 +1,238 @@
+"""`gradtape why --html`: what is noted of each gradient call while a script runs, and the page that is made of it."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import json
+import linecache
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.autodiff.observers import observers
+from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.core import engine, journal
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.journal import Asked
+from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.variable import Variable
+from gradtape._src.explain import source as text
+from gradtape._src.explain.breaks import View
+from gradtape._src.explain.diagnosis import Diagnosis
+from gradtape._src.explain.explain import Question, user_frame
+from gradtape._src.explain.history import History, Name
+from gradtape._src.explain.pictures.record import Group, Record, Recorded
+from gradtape._src.explain.pictures.words import described, place, size
+from gradtape._src.explain.probe import Probe, array, own_trace
+from gradtape._src.explain.report import Finding, Report
+
+MOST_CALLS, MOST_GROUPS = 100, 2000
+STATES = ["unrecorded", "recorded", "path", "break"]  # of a line; the later one counts
+Place = tuple[str, int]
+
+
+class Page:
+    """The gradient calls of a run, each as it was the first time, or the first time that it lacked something new."""
+
+    def __init__(self, script: str, report: Report) -> None:
+        self._script, self._report = script, report
+        self._calls: dict[journal.Line, dict[str, Any]] = {}
+        self._files: dict[str, None] = {script: None}
+
+    def asked(
+        self, call: Asked, tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]
+    ) -> None:
+        """A gradient call gave its results; the tape still holds its record."""
+        before = len(self._report.findings)
+        self._report.asked(call, tape, targets, sources, results)
+        known = self._calls.get(call.line)
+        if known is not None and len(self._report.findings) == before:
+            known["times"] += 1
+        elif known is not None or len(self._calls) < MOST_CALLS:
+            self._calls[call.line] = self._scene(call, tape, targets, sources, results)
+            self._calls[call.line]["times"] = 1 + (known["times"] if known is not None else 0)
+
+    def __str__(self) -> str:
+        data = {"script": self._script, "calls": list(self._calls.values()), "files": [*map(_file, self._files)]}
+        part = resources.files(__package__).joinpath
+        return Template(part("page.html").read_text("utf-8")).substitute(
+            title=html.escape(Path(self._script).name),
+            style=part("page.css").read_text("utf-8"),
+            script=part("page.js").read_text("utf-8"),
+            data=json.dumps(data).replace("<", "\\u003c"),  # no text of the user's can end the element that it stands in
+            report=html.escape(str(self._report)),
+        )
+
+    # -- one gradient call
+
+    def _scene(
+        self, call: Asked, tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]
+    ) -> dict[str, Any]:
+        where = text.file(call.line), text.number(call.line)
+        findings = [f for f in self._report.findings if (f.file, f.line) == where]
+        broken = {p for f in findings for d in (f.diagnosis, *f.diagnosis.also) if (p := _place(d.file, d.line)) is not None}
+        record = Record(tape)
+        way = _way(record.history, targets, sources)
+        norms = _norms(tape, targets, sources)
+        states = _line_states(tape, targets, sources)
+        states.update(dict.fromkeys(broken, "break"))
+        self._files.update(dict.fromkeys(file for file, _ in states))
+        question = Question(list(targets), tape, user_frame())
+        groups = record.groups()[:MOST_GROUPS]
+        return {
+            "call": text.text(call.line) or "a gradient call",
+            "file": where[0],
+            "line": where[1],
+            "sources": [_source(question.name_of(s), s, r, findings) for s, r in zip(sources, results, strict=True)],
+            "lines": [[file, line, state] for (file, line), state in states.items()],
+            "watched": [{"name": w.name, "value": described(w.aval)} for w in record.watched],
+            "groups": [_group(group, way, broken, norms) for group in groups],
+            "left_out": len(record.groups()) - len(groups),
+        }
+
+
+def _source(name: str, source: Any, result: Any, findings: Sequence[Finding]) -> dict[str, Any]:
+    """A source: its name and shape, the norm of its gradient, what that lacks, and why."""
+    found = next((f for f in findings if f.source == name), None)
+    return {
+        "name": name,
+        "value": described((source.held() if isinstance(source, Variable) else source.node).aval),
+        "norm": _result_norm(result),
+        "what": "" if found is None else found.what,
+        "diagnosis": None if found is None else found.diagnosis.to_dict() | {"place": _shown(found.diagnosis)},
+    }
+
+
+def _shown(diagnosis: Diagnosis) -> str:
+    return place(diagnosis.file, diagnosis.line)
+
+
+def _group(group: Group, way: set[Name], broken: set[Place], norms: dict[Name, str]) -> dict[str, Any]:
+    """Ops that one line recorded in a row."""
+    first = group.ops[0]
+    at = _place(first.file, first.at)
+    on_way = any(op.active and op.name in way for op in group.ops)
+    return {
+        "file": first.file,
+        "line": first.at,
+        "place": place(first.file, first.at),
+        "source": text.text(group.line) or "",
+        "state": "break" if at in broken else "path" if on_way else "recorded",
+        "ops": [_op(op, norms) for op in group.ops],
+    }
+
+
+def _op(op: Recorded, norms: dict[Name, str]) -> dict[str, Any]:
+    avals = op.aval if isinstance(op.aval, tuple) else (op.aval,)
+    count = sum(a.size * a.dtype.itemsize for a in avals if a is not None)
+    return {
+        "number": op.number,
+        "op": op.op,
+        "value": described(op.aval),
+        "bytes": size(count),
+        "kept": size(op.kept) if op.kept else "",
+        "norm": norms.get(op.name, ""),
+        "inputs": op.inputs,
+    }
+
+
+# -- which lines lie on the way
+
+
+def _names(history: History, sources: Iterable[Any]) -> list[Name]:
+    """The names of all values of sources."""
+    names: list[Name] = []
+    for source in sources:
+        names += history.holdings(source._uid) if isinstance(source, Variable) else [journal.origin_of(source.node)]
+    return names
+
+
+def _way(history: History, targets: Sequence[Any], sources: Sequence[Any]) -> set[Name]:
+    """The values between sources and targets, whether or not the way is broken."""
+    ends = [journal.origin_of(t.held() if isinstance(t, Variable) else t.node) for t in targets]
+    return set(history.before(ends)) & set(history.after(_names(history, sources)))
+
+
+def _line_states(tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> dict[Place, str]:
+    """What became of the ops of each of the user's lines, inside of functions too."""
+    nodes = [t.held() if isinstance(t, Variable) else t.node for t in targets]
+    history = History(nodes, [segment.trace for segment in tape._segments])
+    view = View(history, tape._record)
+    way = _way(history, targets, sources)
+    states: dict[Place, str] = {}
+    for step in history.steps.values():
+        at = _place(text.file(step.line), text.number(step.line))
+        if step.op is None or at is None or any(c.start <= step.at < c.stop for c in view.calls):
+            continue
+        state = "unrecorded" if not view.sees(step.at) else "path" if step.name in way else "recorded"
+        states[at] = max(states.get(at, state), state, key=STATES.index)
+    return states
+
+
+def _place(file: str | None, line: int | None) -> Place | None:
+    return None if file is None or line is None else (file, line)
+
+
+# -- norms of gradients
+
+
+def _norms(tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> dict[Name, str]:
+    """The norm of the target's gradient with respect to each value on the tape, as far as it can be run again."""
+    norms: dict[Name, str] = {}
+    entries, _ = tape._entries()
+    if _symbolic() or any(e.node.op.effect for e in entries):  # what prints must not print again
+        return norms
+    with contextlib.suppress(Exception), own_trace():  # a picture must never break a program that runs
+        probe = Probe(tape, sources)
+        probe.backward(targets)
+        for entry in entries:
+            cotangent = probe.total.get(probe._at(entry.node))
+            if cotangent is not None:
+                norms[journal.origin_of(entry.node)] = _norm(array(cotangent))
+    return norms
+
+
+def _symbolic() -> bool:
+    """Whether a function or graph is being traced, where no values are known."""
+    return engine.local.trace.parent is not None or engine.local.trace.scope is not None
+
+
+def _result_norm(result: Any) -> str:
+    if result is None or _symbolic():
+        return ""
+    return _norm(to_numpy((result.values if isinstance(result, IndexedSlices) else result).node))
+
+
+def _norm(values: np.ndarray) -> str:
+    if values.dtype.kind not in "fc":
+        values = values.astype(np.float64)
+    with np.errstate(all="ignore"):
+        return f"{np.sqrt(np.square(np.abs(values), dtype=np.float64).sum()):.3g}"  # host-side: a number for a page
+
+
+# -- the file
+
+
+def _file(name: str) -> dict[str, Any]:
+    lines = [line.rstrip("\r\n") for line in linecache.getlines(name)]
+    return {"name": name, "short": name if name.startswith("<") else Path(name).name, "lines": lines}
+
+
+@contextlib.contextmanager
+def pictured(report: Report, script: Path, path: Path | None) -> Iterator[None]:
+    """Note the gradient calls inside of the context besides what `report` notes, and write the page at its end."""
+    if path is None:
+        yield
+        return
+    page = Page(str(script.absolute()), report)
+    before, observers.asked = observers.asked, page.asked
+    try:
+        yield
+    finally:
+        observers.asked = before
+        path.write_text(str(page), "utf-8", errors="replace")
