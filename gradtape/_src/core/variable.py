@@ -404,6 +404,15 @@ class Variable(Stored):
     def __copy__(self) -> Variable:
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickling: without the line at which it was made, which belongs to this process."""
+        return {name: value for name, value in vars(self).items() if name not in ("_made", "_uid")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._uid = next(_uid)
+        journal.variables[self._uid] = self
+
     @public
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         copy = Variable(self._tensor, trainable=self._trainable, name=self._name[:-2], shape=self._declared)
