@@ -65,5 +65,4 @@ def _batch(self, index):
 
 def _name(item):
     """The name of a test from `keras/` on, wherever Keras is installed."""
-    path, _, rest = item.nodeid.partition("::")
-    return f"keras/src/{path.rpartition('keras/src/')[2]}::{rest}"
+    return f"keras/src/{item.path.as_posix().rpartition('/keras/src/')[2]}::{item.nodeid.partition('::')[2]}"
