@@ -34,9 +34,10 @@ def origin(probe: Probe, source: int) -> Break:
             break
         node = entry.node
     forward = _from_values(probe, entry)
-    if forward is not None:
-        return Break(code, (forward.node.code, forward.node.offset), forward.node.op.type, None, forward=True)
-    return Break(code, (entry.node.code, entry.node.offset), entry.node.op.type, None, forward=False)
+    guilty = entry if forward is None else forward
+    given = any(_bad_value(i) and i not in probe.maker for i in guilty.inputs)  # it was not finite when the tape opened
+    where = "given" if given else "backward" if forward is None else "forward"
+    return Break(code, (guilty.node.code, guilty.node.offset), guilty.node.op.type, None, where=where)
 
 
 def _guilty(probe: Probe, node: Node) -> tuple[Entry, bool] | None:

@@ -338,7 +338,12 @@ def _nonfinite(w: Words, b: Break) -> tuple[str, str]:
     if b.line[0] is None and b.op is None:
         return f"the gradient of {w.source} holds a {what}", "look at the values that go into the target"
     mend = AT_THE_EDGE.get(b.op or "", "keep its input where the function and its derivative are finite")
-    if b.detail.get("forward"):
+    if b.detail.get("where") == "given":
+        return (
+            f"{b.op} in {_written(b)} takes a value that was not finite before, and it reaches the gradient of {w.source}",
+            "look for NaN and infinity in the data and the variables: `tf.debugging.check_numerics(x, 'x')`",
+        )
+    if b.detail.get("where") == "forward":
         return f"{b.op} in {_written(b)} gives a value that is not finite, and it reaches the gradient of {w.source}", mend
     return f"the derivative of {b.op} in {_written(b)} is not finite at this value, and it reaches {w.source}", mend
 

@@ -149,3 +149,24 @@ def in_a_while_loop():
     with tf.GradientTape(persistent=True) as tape:
         y = loss_of(tf.constant(1.0))
     return tape.gradient(y, w), tf.autodiff.explain_nan(y, w)
+
+
+def data_with_a_nan():
+    w = tf.Variable([1.0, 2.0])
+    data = tf.constant([3.0, float("nan")])
+    with tf.GradientTape(persistent=True) as tape:
+        scaled = w * data  # <- nan_origin
+        y = tf.reduce_sum(tf.tanh(scaled))
+    return tape.gradient(y, w), tf.autodiff.explain_nan(y, w)
+
+
+def in_one_element_of_map_fn():
+    u = tf.Variable([4.0, 1.0, 0.0])
+
+    @tf.function
+    def loss_of():
+        return tf.reduce_sum(tf.map_fn(lambda t: tf.sqrt(t), u))  # <- inf_origin
+
+    with tf.GradientTape(persistent=True) as tape:
+        y = loss_of()
+    return tape.gradient(y, u), tf.autodiff.explain_nan(y, u)
