@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import linecache
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -127,10 +128,10 @@ def test_inside_of_the_context():
 def test_nothing_runs(show):
     tape, loss, variables, _ = two_layers()
     pending = len(engine.local.trace.nodes)
-    programs = tf.config.cache_info() if hasattr(tf.config, "cache_info") else None
+    before = tf.config.cache_info()
     str(show(tape))
     assert len(engine.local.trace.nodes) == pending
-    assert programs == (tf.config.cache_info() if hasattr(tf.config, "cache_info") else None)
+    assert tf.config.cache_info() == before
     assert loss.node.value is None
     np.testing.assert_allclose(tape.gradient(loss, variables)[1], np.full([8, 2], 12.0))
 
@@ -239,8 +240,6 @@ def test_hostile_source_in_a_drawing():
     namespace = {"tf": tf}
     code = 'w = tf.Variable(1.0)\nwith tf.GradientTape() as tape:\n    y = w * len("</svg><script>é漢\x01&amp;")\n'
     exec(compile(code, "<hostile & cell>", "exec"), namespace)
-    import linecache
-
     linecache.cache["<hostile & cell>"] = (len(code), None, code.splitlines(True), "<hostile & cell>")
     try:
         root = ElementTree.fromstring(str(namespace["tape"].draw()))

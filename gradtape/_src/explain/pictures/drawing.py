@@ -14,7 +14,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.explain import source as text
 from gradtape._src.explain.pictures.layout import Layout, Point, layered
 from gradtape._src.explain.pictures.record import Group, Record
-from gradtape._src.explain.pictures.words import described, place, size
+from gradtape._src.explain.pictures.words import described, place, short, size
 
 MOST = 300  # boxes
 LONGEST = 46  # characters of a line
@@ -46,7 +46,7 @@ class Box:
     """What is written in a box: `rows`; `kind` is a class of the style sheet, `about` is shown under the pointer."""
 
     def __init__(self, kind: str, rows: Sequence[str], about: str) -> None:
-        self.kind, self.rows, self.about = kind, [_short(row) for row in rows if row], about
+        self.kind, self.rows, self.about = kind, [short(row, LONGEST) for row in rows if row], about
 
     @property
     def size(self) -> Point:
@@ -126,10 +126,6 @@ def _curve(route: Sequence[Point]) -> str:
 
 def _escaped(written: str) -> str:
     return html.escape(FORBIDDEN.sub("\ufffd", written))
-
-
-def _short(written: str) -> str:
-    return written if len(written) <= LONGEST else f"{written[: LONGEST - 1]}…"
 
 
 def _columns(written: str) -> int:

@@ -14,6 +14,7 @@ from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
 from gradtape._src.explain.history import ELSEWHERE, RESULT, History, Name, Step
 from gradtape._src.explain.pictures.residuals import Needed
+from gradtape._src.explain.pictures.words import called, variable_name
 
 
 @dataclass
@@ -141,8 +142,8 @@ class Record:
         """What the user calls something that is watched."""
         variable = journal.variables.get(self._variables.get(name, -1))
         if variable is not None:
-            return text.stored_name(variable._made) or str(variable.name)
-        return text.stored_name(self.history.line_of(name)) or "a tensor"
+            return variable_name(variable)
+        return called(self.history.line_of(name)) or "a tensor"
 
 
 def _avals(ran: Ran) -> dict[Name, Any]:

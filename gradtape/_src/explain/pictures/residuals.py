@@ -10,7 +10,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import journal
 from gradtape._src.core.program import ELEMENT, NUMBER, Node
 from gradtape._src.explain import source as text
-from gradtape._src.explain.pictures.words import place, shaped, size, table_text
+from gradtape._src.explain.pictures.words import called, place, shaped, size, table_text, variable_name
 
 HELD, PENDING, RECOMPUTED, INPUT = "held", "pending", "recomputed", "input"
 
@@ -141,15 +141,15 @@ def residuals(tape: GradientTape) -> Residuals:
         line = (node.code, node.offset)
         if node in names:
             line = names[node]._made
-            called = text.stored_name(line) or names[node].name
+            value = variable_name(names[node])
         elif node in needed.maker:
-            called = node.op.type
+            value = node.op.type
         else:
-            called = text.stored_name(line) or "a tensor"
+            value = called(line) or "a tensor"
         of = node.aval[0] if type(node.aval) is tuple else node.aval
         found.append(
             Residual(
-                called,
+                value,
                 text.file(line),
                 text.number(line),
                 tuple(of.shape),

@@ -7,9 +7,10 @@ from rich.table import Table
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.explain import source as text
 from gradtape._src.explain.pictures.record import Record
-from gradtape._src.explain.pictures.words import described, place, rendered, size, table
+from gradtape._src.explain.pictures.words import described, place, rendered, short, size, table
 
 MOST = 1000  # rows
+LONGEST = 60  # characters of a line of source
 
 
 class Summary:
@@ -22,7 +23,7 @@ class Summary:
             (
                 op.op,
                 place(op.file, op.at),
-                text.text(op.line) or "",
+                short(text.text(op.line) or "", LONGEST),
                 described(op.aval),
                 size(op.kept) if op.kept else "",
             )

@@ -1,7 +1,8 @@
-"""How the pictures write sizes, shapes, lines and tables."""
+"""How the pictures write sizes, shapes, lines, names and tables."""
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 from collections.abc import Sequence
@@ -11,6 +12,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from gradtape._src.core.journal import Line
+from gradtape._src.explain import source as text
 
 WIDTH = 130
 
@@ -43,11 +47,37 @@ def described(aval: Any) -> str:
     return ", ".join(map(repr, aval)) if isinstance(aval, tuple) else repr(aval)
 
 
+def called(line: Line) -> str | None:
+    """What a statement calls the value that an instruction of it made: `w` of `w = tf.Variable(…)`, `self.w`, or None."""
+    whole = text.statement(line)
+    if not isinstance(whole, ast.Assign) or len(whole.targets) != 1:
+        return None
+    pairs = [(whole.targets[0], whole.value)]
+    if isinstance(whole.targets[0], ast.Tuple) and isinstance(whole.value, ast.Tuple):
+        pairs = list(zip(whole.targets[0].elts, whole.value.elts, strict=False))
+    _, last, _, stop = text.position(line)
+    for target, value in pairs:  # an expression ends where its outermost call ends
+        if (value.end_lineno, value.end_col_offset) == (last, stop) and isinstance(target, (ast.Name, ast.Attribute)):
+            return ast.unparse(target)
+    return None
+
+
+def variable_name(variable: Any) -> str:
+    """The name that a variable was given, or what the user's code calls it."""
+    name = str(variable.name).removesuffix(":0")
+    return (called(variable._made) or name) if name.startswith("Variable") else name
+
+
+def short(written: str, longest: int) -> str:
+    """A text, cut if it is long."""
+    return written if len(written) <= longest else f"{written[: longest - 1]}…"
+
+
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """A rich table; a column whose name begins with ">" is set to the right."""
     made = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for name in columns:
-        made.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", overflow="fold")
+        made.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", no_wrap=name != "needed by")
     for row in rows:
         made.add_row(*[Text(cell) for cell in row])  # not markup: source text may hold brackets
     return made
