@@ -37,11 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     why = commands.add_parser(
         "why",
         help="run a script, and say why gradients in it are None, zero or NaN",
-        usage="gradtape why [-h] [--html FILE] script [--html FILE] [--] ...",
+        usage="gradtape why [-h] [--html FILE] script [--html FILE] ...",
     )
     why.add_argument("--html", type=Path, metavar="FILE", help="write a page with the source, the tapes and the reasons")
     why.add_argument("script", help="path of the script")
-    why.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script finds in sys.argv[1:]; after a -- all of it")
+    why.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script finds in sys.argv[1:]")
     why.set_defaults(command=why_command)
 
     parsed = parser.parse_args(arguments)
@@ -101,10 +101,8 @@ def why_command(parsed: argparse.Namespace) -> None:
 
 
 def take_html(parsed: argparse.Namespace) -> None:
-    """Let `--html FILE` stand behind the script too; a `--` right behind the script gives all that follows to the script."""
-    if parsed.arguments[:1] == ["--"]:
-        del parsed.arguments[0]
-    elif parsed.html is None:
+    """Let `--html FILE` stand behind the script too; with one before it, all behind it is the script's."""
+    if parsed.html is None:
         option = argparse.ArgumentParser(prog="gradtape why", add_help=False, allow_abbrev=False)
         option.add_argument("--html", type=Path)
         taken, parsed.arguments = option.parse_known_args(parsed.arguments)

@@ -81,7 +81,8 @@ class Page:
         norms = _norms(tape, targets, sources)
         states = _line_states(tape, targets, sources)
         states.update(dict.fromkeys(broken, "break"))
-        self._files.update(dict.fromkeys(file for file, _ in states))
+        shown = {self._script, *[file for (file, _), state in states.items() if state != "unrecorded"]}
+        self._files.update(dict.fromkeys(sorted(shown)))
         question = Question(list(targets), tape, user_frame())
         groups = record.groups()[:MOST_GROUPS]
         return {
@@ -89,7 +90,7 @@ class Page:
             "file": where[0],
             "line": where[1],
             "sources": [_source(question.name_of(s), s, r, findings) for s, r in zip(sources, results, strict=True)],
-            "lines": [[file, line, state] for (file, line), state in states.items()],
+            "lines": [[file, line, state] for (file, line), state in states.items() if file in shown],
             "watched": [{"name": w.name, "value": described(w.aval)} for w in record.watched],
             "groups": [_group(group, way, broken, norms) for group in groups],
             "left_out": len(record.groups()) - len(groups),

@@ -1,0 +1,329 @@
+"""The page of `gradtape why --html`: what stands in it, that it loads nothing, and in a browser that it works."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from gradtape._src.explain.pictures.page import pictured
+from gradtape._src.explain.report import watching
+from tests.cli.test_cli import GRADTAPE_RUN, folder, run
+
+__all__ = ["folder"]
+WHY = (*GRADTAPE_RUN[:-1], "why")
+
+SCRIPT = """
+import gradtape as tf
+
+x = tf.ones([3, 4]) * 2.0  # unrecorded
+w = tf.Variable(tf.ones([4, 2]))  # unrecorded
+v = tf.Variable(2.0)
+frozen = tf.Variable(3.0)
+
+
+@tf.function
+def penalty(v):
+    squares = v * v  # path
+    return tf.reduce_sum(squares)  # path
+
+
+with tf.GradientTape(persistent=True) as tape:
+    hidden = tf.nn.relu(x @ w)  # path
+    aside = tf.exp(x)  # recorded
+    scale = float(frozen)  # break
+    loss = tf.reduce_sum(hidden * scale) + penalty(v)  # path
+
+print(tape.gradient(loss, [w, v, frozen])[0].shape)
+for _ in range(3):
+    with tf.GradientTape() as tape:
+        loss = v * v
+    tape.gradient(loss, v)
+"""
+
+HOSTILE = '''
+"""</script><script>alert(1)</script> <!-- <img src=x onerror=alert(2)> é 漢 \u202e \U0001f600 \x7f {{x}} ${x} $title"""
+import gradtape as tf
+
+w = tf.Variable(1.0, name="</script><b>w")
+with tf.GradientTape() as tape:
+    loss = tf.stop_gradient(w) * len("</script>")  # </SCRIPT ><!--
+tape.gradient(loss, w)
+'''
+
+
+def page_of(folder, source, name="script.py"):
+    """Run a script; returns the page and the report."""
+    script, page = folder / name, folder / "report.html"
+    script.write_text(source, "utf-8")
+    with watching() as report, pictured(report, script, page):
+        exec(compile(source, str(script), "exec"), {"__name__": "__main__"})
+    return page.read_text("utf-8"), report
+
+
+class Parsed(HTMLParser):
+    """The elements of a page with their attributes, and the text of each script."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.scripts, self._inside = [], [], None
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        self._inside = tag
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        self._inside = None
+
+    def handle_data(self, text):
+        if self._inside == "script":
+            self.scripts[-1] += text
+
+
+def data_of(page):
+    parsed = Parsed(page)
+    assert [a.get("type") for tag, a in parsed.elements if tag == "script"] == ["application/json", None]
+    return json.loads(parsed.scripts[0])
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return page_of(tmp_path_factory.mktemp("page"), SCRIPT)[0]
+
+
+# What stands in it
+
+
+def test_each_line_is_marked_as_what_became_of_it(page):
+    data = data_of(page)
+    first, _ = data["calls"]
+    marks = {i: m[1] for i, line in enumerate(SCRIPT.splitlines(), 1) if (m := re.search(r"# (\w+)$", line))}
+    assert {line: state for _, line, state in first["lines"]} == marks
+    (file,) = data["files"]
+    assert {name for name, _, _ in first["lines"]} == {file["name"]}
+    assert file["lines"] == SCRIPT.splitlines()
+
+
+def test_the_sources_of_a_call(page):
+    first, second = data_of(page)["calls"]
+    w, v, frozen = first["sources"]
+    assert (w["name"], w["value"], w["what"], w["norm"]) == ("w", "float32[4, 2]", "", "50.9")  # 18 √8
+    assert (v["name"], v["norm"]) == ("v", "4")
+    assert (frozen["name"], frozen["what"], frozen["norm"]) == ("frozen", "None", "")
+    assert frozen["diagnosis"]["code"] == "left_library"
+    assert frozen["diagnosis"]["place"] == f"script.py:{frozen['diagnosis']['line']}"
+    assert (second["times"], second["sources"][0]["diagnosis"]) == (3, None)
+
+
+def test_the_tape_as_a_graph(page):
+    first = data_of(page)["calls"][0]
+    ops = [op for group in first["groups"] for op in group["ops"]]
+    assert [op["number"] for op in ops] == list(range(len(ops)))
+    assert all(-len(first["watched"]) <= i < op["number"] for op in ops for i in op["inputs"])
+    assert [(g["state"], [op["op"] for op in g["ops"]]) for g in first["groups"][:2]] == [
+        ("path", ["MatMul", "Relu"]),
+        ("recorded", ["Exp"]),
+    ]
+    product, relu = first["groups"][0]["ops"]
+    assert (product["value"], product["bytes"], product["norm"]) == ("float32[3, 2]", "24 B", "7.35")  # 3 √6
+    assert relu["inputs"] == [product["number"]]
+    assert {w["name"] for w in first["watched"]} == {"w", "v"}
+
+
+def test_it_loads_nothing(page):
+    parsed = Parsed(page)
+    policy = [a["content"] for tag, a in parsed.elements if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy == ["default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"]
+    assert not {tag for tag, _ in parsed.elements} & {"link", "img", "iframe", "object", "embed", "base"}
+    assert not [
+        a for _, attributes in parsed.elements for a in attributes if a in ("src", "href", "srcset") or a.startswith("on")
+    ]
+    assert set(re.findall(r"https?:[^\s\"']+", page)) == {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest|innerHTML|insertAdjacentHTML|document\.write|eval\(", page)
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_hostile_source_is_text(tmp_path):
+    page, _ = page_of(tmp_path, HOSTILE, name="<b>&'$title.py")
+    data = data_of(page)
+    assert data["files"][0]["lines"] == [line.rstrip("\n") for line in HOSTILE.split("\n")[:-1]]
+    assert "<" not in Parsed(page).scripts[0]
+    tags = {tag for tag, _ in Parsed(page).elements}
+    assert not tags & {"b", "img"}
+    assert "<title>gradtape why: &lt;b&gt;&amp;&#x27;$title.py</title>" in page
+    assert data["calls"][0]["sources"][0]["diagnosis"]["code"] == "stopped"
+
+
+def test_a_later_call_at_the_same_line_that_lacks_something_new_is_shown(tmp_path):
+    page, _ = page_of(
+        tmp_path,
+        "import gradtape as tf\nw = tf.Variable(2.0)\nfor i in range(3):\n    with tf.GradientTape() as tape:\n"
+        "        loss = w * w if i < 2 else tf.stop_gradient(w)\n    tape.gradient(loss, w)\n",
+    )
+    (call,) = data_of(page)["calls"]
+    assert (call["times"], call["sources"][0]["what"]) == (3, "None")
+    assert call["groups"][0]["ops"][0]["op"] == "StopGradient"
+
+
+def test_what_prints_does_not_print_again(tmp_path, capfd):
+    page_of(
+        tmp_path,
+        "import gradtape as tf\nw = tf.Variable(2.0)\nwith tf.GradientTape() as tape:\n    tf.print('once')\n    y = w * w\n"
+        "tape.gradient(y, w)\n",
+    )
+    written = capfd.readouterr()
+    assert (written.out + written.err).count("once") == 1
+
+
+def test_a_tape_inside_of_a_function(tmp_path):
+    page, _ = page_of(
+        tmp_path,
+        "import gradtape as tf\nw = tf.Variable(2.0)\n@tf.function\ndef step():\n    with tf.GradientTape() as tape:\n"
+        "        loss = w * w\n    return tape.gradient(loss, w)\nstep()\n",
+    )
+    (call,) = data_of(page)["calls"]
+    assert [line for line, state in [p[1:] for p in call["lines"]] if state == "path"] == [6]
+    assert call["sources"][0]["norm"] == ""
+
+
+def test_a_script_without_gradients_and_one_that_raises(tmp_path):
+    page, _ = page_of(tmp_path, "x = 1\n")
+    assert data_of(page)["calls"] == []
+    with pytest.raises(ZeroDivisionError):
+        page_of(tmp_path, SCRIPT + "1 / 0\n")
+    assert len(data_of((tmp_path / "report.html").read_text("utf-8"))["calls"]) == 2
+
+
+def test_source_that_is_gone(tmp_path):
+    with watching() as report, pictured(report, tmp_path / "none.py", tmp_path / "report.html"):
+        exec(compile(SCRIPT, "<cell>", "exec"), {"__name__": "__main__"})
+    data = data_of((tmp_path / "report.html").read_text("utf-8"))
+    assert [(f["short"], f["lines"]) for f in data["files"]] == [("none.py", []), ("<cell>", [])]
+    assert [state for _, _, state in data["calls"][0]["lines"]].count("break") == 1
+
+
+# The command
+
+ECHO = "import sys\nprint(sys.argv[1:])\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "received"),
+    [
+        (["--html", "page.html"], ["a"], ["a"]),
+        ([], ["a", "--html", "page.html", "--b"], ["a", "--b"]),
+        (["--html", "page.html"], ["--html=own.html"], ["--html=own.html"]),
+    ],
+)
+def test_the_option_stands_before_or_behind_the_script(before, behind, received, folder):
+    (folder / "script.py").write_text(ECHO)
+    done = subprocess.run(
+        [*WHY, *before, f"{folder.name}/script.py", *behind], cwd=folder.parent, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, str(received)), done.stderr
+    assert (folder.parent / "page.html").exists()
+
+
+def test_a_page_that_cannot_be_written(folder):
+    (folder / "script.py").write_text(ECHO)
+    done = run(WHY, folder, "--html", "no/such/page.html")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "gradtape why: cannot write" in done.stderr
+
+
+# In a browser
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install playwright")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium is installed: the package chromium of Debian")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def opened(browser, path, **settings):
+    """A page of the browser without a network, and what it asked for or complained of."""
+    tab = browser.new_context(offline=True, viewport={"width": 1280, "height": 720}, **settings).new_page()
+    noticed = []
+    tab.on("request", lambda request: noticed.append(request.url))
+    tab.on("pageerror", lambda error: noticed.append(str(error)))
+    tab.on("console", lambda message: noticed.append(message.text))
+    tab.goto(Path(path).as_uri())
+    return tab, noticed
+
+
+@pytest.fixture
+def tab(browser, page, tmp_path):
+    (tmp_path / "page.html").write_text(page, "utf-8")
+    tab, noticed = opened(browser, tmp_path / "page.html")
+    yield tab
+    assert noticed == [(tmp_path / "page.html").as_uri()]
+
+
+def test_the_broken_line_is_marked_in_a_browser(tab):
+    (broken,) = tab.query_selector_all("#files .line.break")
+    assert "scale = float(frozen)" in broken.inner_text()
+    assert "left_library" in tab.locator(".why").inner_text()
+    assert tab.locator("#gradients .lacks").count() == 1
+    tab.select_option("#call", index=1)
+    assert tab.locator("#files .line.break").count() == 0
+    assert tab.locator("#gradients .gradient").count() == 1
+
+
+def test_folding_in_a_browser(tab):
+    rows = tab.locator("#graph tr[data-place]")
+    assert not rows.first.is_visible()
+    folded = tab.locator("#graph path").count()
+    tab.locator("details.group summary").first.click()
+    assert rows.first.is_visible()
+    tab.keyboard.press("f")
+    assert tab.locator("details.group[open]").count() == tab.locator("details.group").count()
+    tab.wait_for_function(f"document.querySelectorAll('#graph path').length > {folded}")
+    tab.keyboard.press("f")
+    assert tab.locator("details.group[open]").count() == 0
+
+
+def test_search_and_keys_in_a_browser(tab):
+    tab.keyboard.press("/")
+    tab.keyboard.type("squares")
+    assert tab.locator("#found").inner_text() == "2 found"
+    assert tab.locator("#files .line.match").count() == 2
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("Escape")
+    assert tab.locator("#files .line.match").count() == 0
+    tab.keyboard.press("j")
+    assert "float(frozen)" in tab.locator(".line.current").inner_text()
+    tab.keyboard.press("k")
+    assert tab.locator(".line.current").count() == 1
+    tab.keyboard.press("?")
+    assert tab.locator("#help").is_visible()
+    tab.keyboard.press("Escape")
+    assert not tab.locator("#help").is_visible()
+
+
+def test_hostile_source_in_a_browser(browser, tmp_path):
+    (tmp_path / "page.html").write_text(page_of(tmp_path, HOSTILE)[0], "utf-8")
+    tab, noticed = opened(browser, tmp_path / "page.html")
+    assert tab.locator("#files .line .text").all_text_contents() == HOSTILE.split("\n")[:-1]
+    assert noticed == [(tmp_path / "page.html").as_uri()]
+
+
+def test_light_and_dark_in_a_browser(browser, page, tmp_path):
+    (tmp_path / "page.html").write_text(page, "utf-8")
+    grounds = set()
+    for scheme in ("light", "dark"):
+        tab, _ = opened(browser, tmp_path / "page.html", color_scheme=scheme)
+        grounds.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert len(grounds) == 2
