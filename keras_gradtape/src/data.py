@@ -1,5 +1,7 @@
 """Batches for the Trainer: Keras's own data adapters, and one for gradtape's `tf.data`."""
 
+import itertools
+
 import numpy as np
 from keras.src import tree
 from keras.src.trainers.data_adapters import data_adapter_utils
@@ -22,6 +24,19 @@ class Batches(EpochIterator):
                     )
             x, class_weight = DatasetAdapter(x, class_weight), None
         super().__init__(x=x, y=y, sample_weight=sample_weight, class_weight=class_weight, **options)
+
+    def __next__(self):
+        begin, end, iterator = next(self._epoch_iterator)
+        wanted = self.steps_per_execution
+        if self._num_batches:  # the last execution of an epoch may have fewer steps
+            wanted = min(wanted, self._num_batches - (self._steps_seen - wanted))
+        batches = list(itertools.islice(iterator, wanted))
+        if len(batches) < wanted:
+            with self.catch_stop_iteration():  # warns that the data ended early
+                raise StopIteration
+        if not batches:
+            raise StopIteration
+        return begin, end, batches
 
 
 class DatasetAdapter(DataAdapter):

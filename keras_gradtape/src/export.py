@@ -6,6 +6,6 @@ class SavedModelExportArchive:
 
     def __init__(self):
         raise NotImplementedError(
-            "A SavedModel holds TensorFlow's graph, and only TensorFlow can write one. tf.train.export_stablehlo writes the model "
-            "as StableHLO; or save it with model.save('model.keras') and export it from Keras on TensorFlow, which loads that file."
+            "A SavedModel holds TensorFlow's graph, and only TensorFlow can write one. tf.train.export_stablehlo writes it "
+            "as StableHLO; or save it with model.save('model.keras') and export it from Keras on TensorFlow, which loads it."
         )

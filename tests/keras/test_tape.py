@@ -1,0 +1,305 @@
+"""The tape and Keras together: numbers as on TensorFlow, Keras's variables wherever a Variable can stand, weights left whole."""
+
+import json
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+from tests.keras.programs import NUMBERS, PROGRAMS, X, Y, digest, mlp, one_layer
+
+keras = tf.keras
+RECORDED = json.loads(NUMBERS.read_text())
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_numbers_are_those_of_keras_on_tensorflow(name):
+    np.testing.assert_allclose(numbers(digest(PROGRAMS[name](tf))), numbers(RECORDED[name]), atol=1e-5)
+
+
+def numbers(value):
+    """The numbers of a nest, in order; NaN where it has None."""
+    if isinstance(value, list):
+        return [number for item in value for number in numbers(item)]
+    return [np.nan if value is None else value]
+
+
+def test_every_program_is_recorded():
+    assert list(RECORDED) == list(PROGRAMS)
+
+
+class TestVariables:
+    """A Keras variable is taken for the Variable that holds it."""
+
+    @pytest.fixture
+    def layer(self):
+        layer = keras.layers.Dense(2)
+        layer.build([None, 3])
+        return layer
+
+    def test_sources_watched_by_hand(self, layer):
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(layer.bias)
+            y = tf.reduce_sum(layer(X) ** 2)
+        kernel, bias = tape.gradient(y, [layer.kernel, layer.bias])
+        assert kernel is None
+        np.testing.assert_allclose(bias, 2 * tf.reduce_sum(layer(X), 0), rtol=1e-5)
+
+    def test_zeros_for_the_unconnected(self, layer):
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(layer.bias)
+        zeros = tape.gradient(y, layer.kernel, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        assert zeros.numpy().tolist() == np.zeros([3, 2]).tolist()
+
+    def test_ops_and_lists(self, layer):
+        kernel = layer.kernel
+        value = kernel.numpy()
+        np.testing.assert_array_equal(tf.stack([kernel, kernel]), np.stack([value, value]))
+        np.testing.assert_array_equal(tf.concat([kernel, layer.bias[None]], 0), np.concatenate([value, [[0, 0]]]))
+        np.testing.assert_allclose(tf.nn.l2_loss(kernel), (value**2).sum() / 2, rtol=1e-6)
+        np.testing.assert_array_equal(tf.add_n([kernel, kernel]), 2 * value)
+        np.testing.assert_allclose(tf.linalg.global_norm(layer.trainable_variables), np.sqrt((value**2).sum()), rtol=1e-6)
+        assert [row.shape for row in kernel] == [(2,)] * 3
+        with pytest.raises(ValueError, match="requested dtype float64 for Tensor with dtype float32"):
+            tf.convert_to_tensor(kernel, tf.float64)
+
+    def test_forward_mode(self, layer):
+        along = tf.ones([3, 2])
+        with tf.autodiff.ForwardAccumulator(layer.kernel, along) as accumulator:
+            y = layer(X)
+        np.testing.assert_allclose(accumulator.jvp(y), X @ np.ones([3, 2]), rtol=1e-6)
+
+    def test_derivatives_of_functions(self, layer):
+        def loss():
+            return tf.reduce_sum(layer(X) ** 2)
+
+        hessian = tf.autodiff.hessian(loss, [], sources=layer.bias)
+        np.testing.assert_allclose(hessian, 2 * len(X) * np.eye(2), atol=1e-4)
+
+    def test_an_assigned_variable_is_another_value(self, layer):
+        with tf.GradientTape() as tape:
+            before = tf.reduce_sum(layer.bias * 3.0)
+            layer.bias.assign([1.0, 2.0])
+            after = tf.reduce_sum(layer.bias**2)
+            y = before + after
+        np.testing.assert_allclose(tape.gradient(y, layer.bias), [3 + 2, 3 + 4])
+
+
+def test_per_example_gradients_sum_to_the_gradient():
+    model = mlp(keras)
+
+    def loss(x, y):
+        return tf.reduce_sum(tf.square(model(x) - y))
+
+    each = tf.autodiff.per_example_gradients(loss, model.trainable_variables, (tf.constant(X), tf.constant(Y)))
+    with tf.GradientTape() as tape:
+        total = tf.reduce_sum(tf.square(model(X) - Y))
+    for rows, gradient in zip(each, tape.gradient(total, model.trainable_variables), strict=True):
+        assert rows.shape == (len(X), *gradient.shape)
+        np.testing.assert_allclose(tf.reduce_sum(rows, 0), gradient, atol=1e-5)
+
+
+class TestModules:
+    """A Keras layer is no tf.Module, as in TensorFlow: a module does not look into it, nor the other way round."""
+
+    class Scaled(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = keras.layers.Dense(2)
+            self.scale = tf.Variable(2.0, name="scale")
+
+        def __call__(self, x):
+            return self.scale * self.layer(x)
+
+    def test_what_a_module_counts(self):
+        module = self.Scaled()
+        module(X)
+        assert [v.name for v in module.trainable_variables] == ["scale:0"]
+        assert module.submodules == ()
+
+    def test_both_kinds_of_variables_in_one_gradient_and_one_update(self):
+        module = self.Scaled()
+        variables = [module.scale, *(module(X) is not None and module.layer.trainable_variables)]
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(module(X))
+        gradients = tape.gradient(y, variables)
+        np.testing.assert_allclose(gradients[0], tf.reduce_sum(module.layer(X)), rtol=1e-5)
+        np.testing.assert_allclose(gradients[2], [2.0 * len(X)] * 2, rtol=1e-6)
+        for variable, gradient in zip(variables, gradients, strict=True):
+            variable.assign_sub(0.1 * gradient)
+        np.testing.assert_allclose(module.layer.bias, [-0.2 * len(X)] * 2, rtol=1e-6)
+
+
+class TestApplyGradients:
+    def test_none_is_left_out_with_a_warning(self):
+        model = mlp(keras)
+        before = model.get_weights()
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(model.layers[0](X))
+        gradients = tape.gradient(y, model.trainable_variables)
+        with pytest.warns(UserWarning, match="Gradients do not exist for variables"):
+            keras.optimizers.SGD(0.1).apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        changed = [(now != old).any() for now, old in zip(model.get_weights(), before, strict=True)]
+        assert changed == [True, True, False, False]
+
+    def test_none_alone_is_an_error(self):
+        model = mlp(keras)
+        with pytest.raises(ValueError, match="No gradients provided for any variable"):
+            keras.optimizers.SGD(0.1).apply_gradients([(None, v) for v in model.trainable_variables])
+
+    def test_repeated_rows_of_an_embedding_count_together(self):
+        # Keras on TensorFlow squares each row by itself where an index repeats; on JAX, and here, their sum.
+        layer = keras.layers.Embedding(3, 1)
+        layer.build()
+        layer.set_weights([np.zeros([3, 1])])
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(layer(np.int32([0, 0, 1])))
+        optimizer = keras.optimizers.Adagrad(1.0, initial_accumulator_value=0.0, epsilon=0.0)
+        optimizer.apply_gradients(zip(tape.gradient(y, [layer.embeddings]), [layer.embeddings], strict=True))
+        state = next(v for v in optimizer.variables if "accumulator" in v.path)
+        assert state.numpy().ravel().tolist() == [4.0, 1.0, 0.0]
+
+
+def test_run_eagerly_runs_python_in_each_step_and_a_compiled_step_once():
+    calls = []
+
+    class Model(keras.Model):
+        def train_step(self, data):
+            calls.append(type(data))
+            return super().train_step(data)
+
+    for eagerly, expected in ((True, 6), (False, 1)):
+        model = one_layer(tf, Model)
+        model.compile("sgd", "mse", run_eagerly=eagerly)
+        calls.clear()
+        model.fit(X, Y, batch_size=4, epochs=2, verbose=0)
+        assert len(calls) == expected
+
+
+class Stop(Exception):
+    """Raised by a test in the middle of training."""
+
+
+class TestWeightsStayWhole:
+    """After whatever ends `fit`, each weight has the value of the last finished step, and training goes on from there."""
+
+    def after(self, steps):
+        model = one_layer(tf)
+        model.compile(keras.optimizers.SGD(0.1), "mse")
+        for step in range(steps):
+            model.train_on_batch(X[4 * step : 4 * step + 4], Y[4 * step : 4 * step + 4])
+        return model.get_weights()
+
+    def same(self, weights, steps):
+        for mine, expected in zip(weights, self.after(steps), strict=True):
+            np.testing.assert_allclose(mine, expected, atol=1e-6)
+
+    @pytest.mark.parametrize("error", [Stop, KeyboardInterrupt])
+    @pytest.mark.parametrize("eagerly", [False, True])
+    def test_a_callback_that_raises_and_an_interrupt(self, error, eagerly):
+        class Raises(keras.callbacks.Callback):
+            def on_train_batch_end(self, batch, logs=None):
+                if batch == 1:
+                    raise error
+
+        model = one_layer(tf)
+        model.compile(keras.optimizers.SGD(0.1), "mse", run_eagerly=eagerly)
+        with pytest.raises(error):
+            model.fit(X, Y, batch_size=4, shuffle=False, verbose=0, callbacks=[Raises()])
+        self.same(model.get_weights(), 2)
+        model.train_on_batch(X[8:], Y[8:])
+        self.same(model.get_weights(), 3)
+
+    @pytest.mark.parametrize("eagerly", [False, True])
+    def test_a_step_that_raises_between_gradient_and_update(self, eagerly):
+        class Model(keras.Model):
+            fail = True
+
+            def train_step(self, data):
+                logs = super().train_step(data)
+                if self.fail:
+                    self.layers[-1].bias.assign_add([5.0, 5.0])
+                    raise Stop("in the step")
+                return logs
+
+        model = one_layer(tf, Model)
+        model.compile(keras.optimizers.SGD(0.1), "mse", run_eagerly=eagerly)
+        with pytest.raises(Stop, match="in the step"):
+            model.fit(X, Y, batch_size=4, shuffle=False, verbose=0)
+        if not eagerly:  # tracing assigns symbols, of which nothing is left
+            self.same(model.get_weights(), 0)
+        assert all(np.isfinite(w).all() for w in model.get_weights())
+        model.fail = False
+        model.fit(X, Y, batch_size=4, shuffle=False, verbose=0)
+        if not eagerly:
+            self.same(model.get_weights(), 3)
+
+    def test_data_that_raise(self):
+        def batches():
+            for first in (0, 4):  # Keras looks at the first two before it begins
+                yield X[first : first + 4], Y[first : first + 4]
+            raise Stop("in the data")
+
+        model = one_layer(tf)
+        model.compile(keras.optimizers.SGD(0.1), "mse")
+        with pytest.raises(Stop, match="in the data"):
+            model.fit(batches(), shuffle=False, verbose=0)
+        self.same(model.get_weights(), 2)
+
+    def test_a_generator_that_ends_early(self):
+        def batches():
+            yield X[:4], Y[:4]
+            yield X[4:8], Y[4:8]
+
+        model = one_layer(tf)
+        model.compile(keras.optimizers.SGD(0.1), "mse")
+        with pytest.warns(UserWarning, match="ran out of data"):
+            model.fit(batches(), steps_per_epoch=3, shuffle=False, verbose=0)
+        self.same(model.get_weights(), 2)
+
+    def test_a_loss_that_is_nan_ends_training_if_asked(self):
+        model = one_layer(tf)
+        model.compile(keras.optimizers.SGD(0.1), "mse")
+        y = Y.copy()
+        y[5] = np.nan
+        stop = keras.callbacks.TerminateOnNaN()
+        history = model.fit(X, y, batch_size=4, epochs=5, shuffle=False, verbose=0, callbacks=[stop]).history
+        assert len(history["loss"]) == 1
+        assert np.isnan(history["loss"][0])
+
+    def test_a_scaled_loss_leaves_out_the_step_that_is_not_finite(self):
+        model = one_layer(tf)
+        optimizer = keras.mixed_precision.LossScaleOptimizer(keras.optimizers.SGD(0.1), initial_scale=8.0)
+        model.compile(optimizer, "mse")
+        y = Y.copy()
+        y[5] = np.nan
+        model.fit(X[:8], y[:8], batch_size=4, shuffle=False, verbose=0)
+        self.same(model.get_weights(), 1)
+        assert float(optimizer.dynamic_scale) == 4.0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda m: m(np.zeros([2, 5], "float32")), ValueError, "expected axis -1 of input shape to have value 3, but received"),
+        (
+            lambda m: m(np.zeros([3], "float32")),
+            ValueError,
+            r"Expected shape \(None, 3\), but input has incompatible shape \(3,\)",
+        ),
+        (lambda m: m("text"), (ValueError, TypeError), "tensor"),
+        (lambda m: m.fit(X, Y[:5], verbose=0), ValueError, "Make sure all arrays contain the same number of samples"),
+        (
+            lambda m: m.fit(X, np.zeros([12, 3]), verbose=0),
+            tf.errors.InvalidArgumentError,
+            "Incompatible shapes: .12,3. vs. .12,2.",
+        ),
+        (lambda m: m.set_weights([np.zeros([3, 2])]), ValueError, "weight"),
+    ],
+)
+def test_bad_input_is_an_error_of_keras_s(call, error, says):
+    model = keras.Sequential([keras.layers.Dense(2)])
+    model.build([None, 3])
+    model.compile("sgd", "mse")
+    with pytest.raises(error, match=says):
+        call(model)
