@@ -30,6 +30,7 @@ ARMS = {
 COMPLETIONS = {
     "keras.src.utils.backend_utils": "extend_dynamic_backend",
     "keras.src.legacy.backend": "give_tensorflow",
+    "keras.src.saving.serialization_lib": "give_tensorflow",
     "keras.src.export.onnx": "refuse_onnx",
 }
 
@@ -138,7 +139,7 @@ def extend_dynamic_backend(module) -> None:
 
 
 def give_tensorflow(module) -> None:
-    """The functions of `tf.keras.backend` are written with TensorFlow's names, which are gradtape's."""
+    """`tf.keras.backend`, and how shapes and dtypes are saved, are written with TensorFlow's names, which are gradtape's."""
     module.tf = TensorFlow()
 
 
@@ -155,9 +156,11 @@ def refuse_onnx(module) -> None:
 
 
 class TensorFlow:
-    """gradtape, which the backend has imported, and what those functions ask of TensorFlow beyond that."""
+    """gradtape, which the backend has imported, and what Keras asks of TensorFlow there beyond that."""
 
+    available = True
     RaggedTensor = type("RaggedTensor", (), {})  # without instances
+    TypeSpec = type("TypeSpec", (), {})
     __internal__ = SimpleNamespace(tf2=SimpleNamespace(enabled=lambda: True))
 
     def __getattr__(self, name):

@@ -6,6 +6,7 @@ class SavedModelExportArchive:
 
     def __init__(self):
         raise NotImplementedError(
-            "A SavedModel holds TensorFlow's graph, and only TensorFlow can write one. tf.train.export_stablehlo writes it "
-            "as StableHLO; or save it with model.save('model.keras') and export it from Keras on TensorFlow, which loads it."
+            "`export_saved_model` only currently supports the tensorflow, jax and torch backends. tf.train.export_stablehlo "
+            "writes the model as StableHLO; or save it with model.save('model.keras') and export it from Keras on TensorFlow, "
+            "which loads that file."
         )

@@ -10,7 +10,7 @@ from gradtape import autodiff
 random = np.random.default_rng(0)
 WEIGHTS = [random.normal(size=(16, 16)) / 4 for _ in range(4)]
 X = random.normal(size=(64, 16))
-POLICIES = ["nothing", "everything", ["MatMul"], {"Tanh", "Sin"}, 0, 20_000, 10**9]
+POLICIES = ["nothing", "everything", ["MatMul"], ["Tanh", "Sin"], 0, 20_000, 10**9]
 
 
 def network(weights, policy=None):
