@@ -196,7 +196,7 @@ def test_a_tape_inside_of_a_function(tmp_path):
 def test_a_script_without_gradients_and_one_that_raises(tmp_path):
     page, _ = page_of(tmp_path, "x = 1\n")
     assert data_of(page)["calls"] == []
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError, match="division"):
         page_of(tmp_path, SCRIPT + "1 / 0\n")
     assert len(data_of((tmp_path / "report.html").read_text("utf-8"))["calls"]) == 2
 

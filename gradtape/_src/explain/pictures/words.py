@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import io
 import os
 from collections.abc import Sequence
@@ -50,6 +51,8 @@ def described(aval: Any) -> str:
 def called(line: Line) -> str | None:
     """What a statement calls the value that an instruction of it made: `w` of `w = tf.Variable(…)`, `self.w`, or None."""
     whole = text.statement(line)
+    if whole is None:
+        return _stored_at_once(line)
     if not isinstance(whole, ast.Assign) or len(whole.targets) != 1:
         return None
     pairs = [(whole.targets[0], whole.value)]
@@ -60,6 +63,13 @@ def called(line: Line) -> str | None:
         if (value.end_lineno, value.end_col_offset) == (last, stop) and isinstance(target, (ast.Name, ast.Attribute)):
             return ast.unparse(target)
     return None
+
+
+def _stored_at_once(line: Line) -> str | None:
+    """The name into which the next instruction puts the value: where there is no source to read."""
+    code, offset = line
+    following = None if code is None else next((i for i in dis.get_instructions(code) if i.offset > offset), None)
+    return str(following.argval) if following is not None and following.opname in text.STORES else None
 
 
 def variable_name(variable: Any) -> str:
