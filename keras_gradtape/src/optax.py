@@ -1,5 +1,7 @@
 """An optax optimizer as one of Keras's."""
 
+from typing import Any
+
 import jax
 from keras.src.optimizers.optimizer import Optimizer
 
@@ -27,7 +29,8 @@ class Optax(Optimizer):
             )
         super().__init__(learning_rate=1.0, name=name, **options)
         self._transformation = transformation
-        self._state, self._step = [], None
+        self._state: list[Any] = []
+        self._step: Any = None
 
     def build(self, variables):
         """Make the transformation's state for these variables."""

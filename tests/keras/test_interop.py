@@ -56,9 +56,7 @@ class TestDLPack:
         np.testing.assert_array_equal(np.from_dlpack(tf.convert_to_tensor(layer.kernel)), layer.kernel.numpy())
 
     def test_what_is_no_array_is_an_error(self):
-        with pytest.raises(
-            tf.errors.InvalidArgumentError, match=r"takes a capsule, .* received \[1, 2\] of type list"
-        ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"takes a capsule, .* received \[1, 2\] of type list"):
             tf.experimental.dlpack.from_dlpack([1, 2])
 
 

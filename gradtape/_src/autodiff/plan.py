@@ -184,7 +184,7 @@ def saved(entry: Entry, elements: dict[int, Node] | None) -> list[Node]:
         return list(entry.inputs[node.attrs[0] :])
     if entry.rule is not None or op.impure:
         return [*entry.inputs, *outputs]
-    result = []
+    result: list[Any] = []
     for name in op.saves:
         if name in op.parameters:
             index = op.parameters.index(name)

@@ -388,7 +388,8 @@ class GradientTape:
 
     def _entries(self) -> tuple[list[Entry], list[int]]:
         """What was recorded, as a list of `Entry`, and where each segment begins in it."""
-        entries, offsets = [], []
+        entries: list[Any] = []
+        offsets: list[int] = []
         for segment in self._segments:
             offsets.append(len(entries) - segment.start)
             entries += self._entries_of(segment)
@@ -481,7 +482,8 @@ class GradientTape:
         """What determines the gradient Program; None if a target is not on the tape."""
         place = places.find
         variable: Variable | None
-        watched, read = [], {}
+        watched: list[Any] = []
+        read: dict[int, Any] = {}
         for number, position, variable, node in self._reads():
             where = place(node)
             watched.append((number, position, where))

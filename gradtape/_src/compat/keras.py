@@ -22,7 +22,7 @@ def _load() -> ModuleType:
             f"Unset it, or set KERAS_BACKEND={hook.NAME}."
         )
     if "keras.src.backend" in sys.modules:
-        used = sys.modules["keras.src.backend"].backend()  # type: ignore[attr-defined]
+        used = sys.modules["keras.src.backend"].backend()
         if used != hook.NAME:
             raise ImportError(
                 f"Keras was imported before gradtape.keras, with the backend {used!r}. Import gradtape.keras first, or start "

@@ -254,7 +254,7 @@ def spoken_name(dtype: Any) -> str:
 def dtype_of(value: Any) -> np.dtype:
     """NumPy's dtype of a tensor or variable; Keras's variables say theirs as a string."""
     dtype = value.dtype
-    return (dtypes.as_dtype(dtype) if isinstance(dtype, str) else dtype).numpy  # type: ignore[no-any-return]
+    return (dtypes.as_dtype(dtype) if isinstance(dtype, str) else dtype).numpy
 
 
 def operands(op: Op, values: Sequence[Any], position: int = 0) -> tuple[Node, ...]:

@@ -21,7 +21,7 @@ def _register(kind: type) -> None:
     names = [field.name for field in dataclasses.fields(kind)]
 
     def make(_: Any, children: Iterable[Any]) -> Any:
-        new = object.__new__(kind)
+        new: Any = object.__new__(kind)
         for name, child in zip(names, children, strict=True):
             object.__setattr__(new, name, child)
         return new

@@ -1,6 +1,7 @@
 """Conversion, shapes, control flow and what else belongs to no family, as `keras.ops` has it."""
 
 import functools
+from typing import Any
 
 import numpy as np
 from keras.src import tree
@@ -283,9 +284,7 @@ def associative_scan(f, elems, reverse=False, axis=0):
     axis = axis % len(flat[0].shape)
     count = flat[0].shape[axis]
     if any(x.shape[axis] != count for x in flat):
-        raise ValueError(
-            f"Array inputs to associative_scan must have the same first dimension. (saw: {[x.shape for x in flat]})"
-        )
+        raise ValueError(f"Array inputs to associative_scan must have the same first dimension. (saw: {[x.shape for x in flat]})")
 
     def combined(a, b):
         return [convert_to_tensor(c) for c in tree.flatten(f(tree.pack_sequence_as(elems, a), tree.pack_sequence_as(elems, b)))]
@@ -333,7 +332,7 @@ def scatter(indices, values, shape):
     return tf.scatter_nd(convert_to_tensor(indices), convert_to_tensor(values), shape)
 
 
-_UPDATES = {
+_UPDATES: dict[str | None, Any] = {
     None: tf.tensor_scatter_nd_update,
     "add": tf.tensor_scatter_nd_add,
     "max": tf.tensor_scatter_nd_max,
