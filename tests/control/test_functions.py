@@ -475,3 +475,13 @@ def test_do_not_convert():
 
     with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="as a Python `bool`"):
         tf.function(plain)(tf.constant(1.0))
+
+
+def test_a_result_whose_shape_depends_on_values_keeps_its_place_when_a_function_takes_it():
+    double = tf.function(lambda x: 2.0 * x)
+    found = []
+    for number in (9.0, 10.0, 11.0):
+        kept = tf.boolean_mask(tf.constant([number, -1.0]), tf.constant([True, False]))
+        doubled = double(kept)
+        found.append((float((kept + 0.0)[0]), float(doubled[0]), float((kept * 3.0)[0])))
+    assert found == [(9.0, 18.0, 27.0), (10.0, 20.0, 30.0), (11.0, 22.0, 33.0)]
