@@ -12,6 +12,8 @@ import pytest
 from gradtape._src.explain.pictures.page import pictured
 from gradtape._src.explain.report import watching
 from tests.cli.test_cli import GRADTAPE_RUN, folder, run
+from tests.explain.programs import functions, outside, questions, sources, zeros
+from tests.explain.table import marked, programs_of
 
 __all__ = ["folder"]
 WHY = (*GRADTAPE_RUN[:-1], "why")
@@ -207,6 +209,18 @@ def test_source_that_is_gone(tmp_path):
     data = data_of((tmp_path / "report.html").read_text("utf-8"))
     assert [(f["short"], f["lines"]) for f in data["files"]] == [("none.py", []), ("<cell>", [])]
     assert [state for _, _, state in data["calls"][0]["lines"]].count("break") == 1
+
+
+@pytest.mark.parametrize("program", programs_of(functions, outside, questions, sources, zeros)[::10])
+def test_the_line_of_a_diagnosis_is_marked(program, tmp_path):
+    code, line = marked(program)
+    file = program.__code__.co_filename
+    with watching() as report, pictured(report, Path(file), tmp_path / "report.html"):
+        program()
+    data = data_of((tmp_path / "report.html").read_text("utf-8"))
+    said = {s["diagnosis"]["code"] for call in data["calls"] for s in call["sources"] if s["diagnosis"]}
+    assert code in said
+    assert [file, line, "break"] in [place for call in data["calls"] for place in call["lines"]]
 
 
 # The command

@@ -13,9 +13,13 @@ import rich
 from rich.console import Console
 
 import gradtape as tf
+from gradtape._src.autodiff.observers import observers
 from gradtape._src.core import engine
 from gradtape._src.explain.pictures.layout import layered
+from tests.explain.programs import functions, nans, outside, questions, right, sources, values, zeros
+from tests.explain.table import programs_of
 
+EVERY_TENTH = programs_of(functions, nans, outside, questions, right, sources, values, zeros)[::10]
 SVG = "{http://www.w3.org/2000/svg}"
 HERE = Path(__file__).name
 
@@ -259,6 +263,20 @@ def test_a_long_tape_is_cut():
     boxes, _ = drawn(tape.draw())
     assert boxes[-1] == ("rest", ["… 500 more"])
     assert len(boxes) == 302
+
+
+@pytest.mark.parametrize("program", EVERY_TENTH)
+def test_pictures_of_the_explainers_programs(program, monkeypatch):
+    shown = []
+
+    def show(call, tape, targets, sources, results):
+        ElementTree.fromstring(str(tape.draw()))
+        assert tape.residuals().bytes <= sum(r.bytes for r in tape.residuals())
+        shown.append(len(tape.summary()))
+
+    monkeypatch.setattr(observers, "asked", show)
+    program()
+    assert shown
 
 
 # The layout
