@@ -13,6 +13,7 @@ from keras.src.backend.common.symbolic_scope import SymbolicScope
 from keras.src.backend.config import floatx
 
 import gradtape as tf
+from gradtape._src.control.mapping import carry_rows
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import aval, engine
 from gradtape._src.core.program import leaf
@@ -226,31 +227,17 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
     init = tree.map_structure(convert_to_tensor, init)
     xs = None if xs is None else tree.map_structure(convert_to_tensor, xs)
     count = int(length) if length is not None else tree.flatten(xs)[0].shape[0]
-    if unroll is True or count == 0:
+    if unroll is True and count:
         return _unrolled(f, init, xs, count, reverse)
-    # tf.scan wants an accumulator like its result: the outputs are a part of it, and what it begins with is not looked at.
-    blank, likeness = _blank_output(f, init, xs)
-    rows = xs if xs is not None else tf.range(count)
+    likeness = []
 
-    def step(state, x):
-        carry, outputs = f(state[0], None if xs is None else x)
+    def step(carry, x):
+        carry, outputs = f(carry, None if xs is None else x)
+        likeness.append(outputs)
         return carry, [y for y in tree.flatten(outputs) if y is not None]
 
-    carries, outputs = tf.scan(step, rows, initializer=(init, blank), reverse=reverse)
-    end = 0 if reverse else -1
-    return tree.map_structure(lambda c: c[end], carries), _filled(likeness, outputs)
-
-
-def _first(xs):
-    return None if xs is None else tree.map_structure(lambda x: x[0], xs)
-
-
-def _blank_output(f, init, xs):
-    """Zeros like the outputs of `f`, flat, and the structure of the outputs, where None stays None."""
-    with engine.tracing(), seeds.drawn_by_caller():
-        _, likeness = f(init, _first(xs))
-        avals = [convert_to_tensor(y).node.aval for y in tree.flatten(likeness) if y is not None]
-    return [tf.zeros(a.shape, a.type) for a in avals], likeness
+    carry, outputs = carry_rows(step, init, tf.range(count) if xs is None else xs, reverse)
+    return carry, _filled(likeness[-1], outputs)
 
 
 def _filled(likeness, outputs):
@@ -264,16 +251,8 @@ def _unrolled(f, carry, xs, count, reverse):
     for i in range(count - 1, -1, -1) if reverse else range(count):
         carry, output = f(carry, None if xs is None else tree.map_structure(lambda x, i=i: x[i], xs))
         outputs.append(output)
-    if not outputs:
-        blank, likeness = _blank_output(f, carry, xs if xs is None else tree.map_structure(_row_of_none, xs))
-        return carry, _filled(likeness, [tf.zeros((0, *b.shape), b.dtype) for b in blank])
     rows = outputs[::-1] if reverse else outputs
     return carry, tree.map_structure(lambda *ys: None if ys[0] is None else tf.stack(ys), *rows)
-
-
-def _row_of_none(x):
-    """One row of zeros for a tensor without rows, so that a function of a row can be traced."""
-    return tf.zeros((1, *x.shape[1:]), x.dtype)
 
 
 def associative_scan(f, elems, reverse=False, axis=0):
