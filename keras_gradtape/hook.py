@@ -30,8 +30,8 @@ ARMS = {
 COMPLETIONS = {
     "keras.src.utils.backend_utils": "extend_dynamic_backend",
     "keras.src.legacy.backend": "give_tensorflow",
-    "keras.src.saving.serialization_lib": "give_tensorflow",
     "keras.src.export.onnx": "refuse_onnx",
+    "keras.src.saving.serialization_lib": "mend_loading",
 }
 
 applied: dict[str, str] = {}  # module of Keras -> what was done to it
@@ -141,6 +141,19 @@ def extend_dynamic_backend(module) -> None:
 def give_tensorflow(module) -> None:
     """`tf.keras.backend`, and how shapes and dtypes are saved, are written with TensorFlow's names, which are gradtape's."""
     module.tf = TensorFlow()
+
+
+def mend_loading(module) -> None:
+    """TensorFlow's names, and PyTorch's optimizers: a file that Keras wrote there names those that only PyTorch can import."""
+    give_tensorflow(module)
+    retrieve = module._retrieve_class_or_fn
+
+    def _retrieve_class_or_fn(name, registered_name, module, *args, **kwargs):
+        if isinstance(module, str) and module.startswith("keras.src.backend.torch.optimizers."):
+            module = "keras.optimizers"
+        return retrieve(name, registered_name, module, *args, **kwargs)
+
+    module._retrieve_class_or_fn = _retrieve_class_or_fn
 
 
 def refuse_onnx(module) -> None:

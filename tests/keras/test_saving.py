@@ -79,6 +79,22 @@ def test_checkpoints_of_a_model_and_its_optimizer(tmp_path):
     assert int(model.optimizer.iterations) == trained_on
 
 
+def test_a_file_of_keras_on_pytorch_names_optimizers_that_only_it_has(tmp_path):
+    model = trained()
+    model.save(tmp_path / "model.keras")
+    with zipfile.ZipFile(tmp_path / "model.keras") as source, zipfile.ZipFile(tmp_path / "torch.keras", "w") as target:
+        for name in source.namelist():
+            data = source.read(name)
+            if name == "config.json":
+                config = json.loads(data)
+                config["compile_config"]["optimizer"]["module"] = "keras.src.backend.torch.optimizers.torch_adam"
+                data = json.dumps(config)
+            target.writestr(name, data)
+    again = keras.models.load_model(tmp_path / "torch.keras")
+    assert type(again.optimizer) is keras.optimizers.Adam
+    assert int(again.optimizer.iterations) == 1
+
+
 class TestHostileFiles:
     """What a file names is not run, nothing is written beside it, and a model that was there keeps its weights."""
 
