@@ -59,7 +59,7 @@ def _beam_search(width, top_paths, blank):
 
     def decode(logits, length):
         frames, classes = logits.shape
-        places = jnp.arange(frames)
+        places = jnp.arange(frames, dtype=jnp.int32)
         log_probabilities = jax.nn.log_softmax(logits)
         never = jnp.full((width,), -jnp.inf, logits.dtype)
 
@@ -69,7 +69,7 @@ def _beam_search(width, top_paths, blank):
             total = jnp.logaddexp(blanks, labels)
             last = jnp.where(sizes > 0, jnp.take_along_axis(paths, jnp.maximum(sizes - 1, 0)[:, None], 1)[:, 0], blank)
             # The prefix goes on: a repeated class only after a blank
-            onward = jnp.where(jnp.arange(classes) == last[:, None], blanks[:, None], total[:, None]) + emitted
+            onward = jnp.where(jnp.arange(classes, dtype=jnp.int32) == last[:, None], blanks[:, None], total[:, None]) + emitted
             onward = onward.at[:, blank].set(-jnp.inf)
             # or stays
             stay_blank = total + emitted[blank]
@@ -92,7 +92,7 @@ def _beam_search(width, top_paths, blank):
             paths = jnp.where(goes_on[:, None] & (places == sizes[:, None]), label[:, None], paths)
             after = (
                 paths,
-                sizes + goes_on,
+                sizes + goes_on.astype(sizes.dtype),
                 jnp.where(goes_on, -jnp.inf, stay_blank[source]),
                 jnp.where(goes_on, scores[chosen], stay_label[source]),
             )
