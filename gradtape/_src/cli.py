@@ -8,6 +8,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import io
+import os
 import pkgutil
 import sys
 import types
@@ -127,8 +128,10 @@ def script_of(parsed: argparse.Namespace, command: str) -> tuple[Path, bytes]:
 
 
 def prepare() -> None:
-    """Make the process ready to run a script that imports `tensorflow`."""
+    """Make the process ready to run a script that imports `tensorflow`, and perhaps Keras for it."""
     tune_allocator()
+    if os.environ.get("KERAS_BACKEND") in (None, "tensorflow"):
+        os.environ["KERAS_BACKEND"] = "gradtape"
     sys.meta_path.insert(0, TensorflowFinder())
 
 
