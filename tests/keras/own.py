@@ -29,7 +29,9 @@ def main(arguments: list[str]) -> int:
         parts = [f"keras.src.{name}" for name in (SAMPLE if "--sample" in arguments else ALL)]
     command = [sys.executable, "-m", "pytest", "-p", "tests.keras.plugin", "-p", "tests.keras.narrow"]
     command += ["-o", "addopts=", "-o", "filterwarnings=", "-o", "xfail_strict=false", "--pyargs", *parts, "-q", *options]
-    environment = {"XLA_FLAGS": QUICK, **os.environ, "KERAS_BACKEND": "gradtape", "PYTHONPATH": str(ROOT)}
+    fixed = {"KERAS_BACKEND": "gradtape", "PYTHONPATH": str(ROOT)}
+    fixed["JAX_NUMPY_DTYPE_PROMOTION"] = "standard"  # the tests promote dtypes with jax.numpy, to know what to expect
+    environment = {"XLA_FLAGS": QUICK, **os.environ, **fixed}
     return subprocess.run(command, env=environment, cwd=ROOT).returncode
 
 
