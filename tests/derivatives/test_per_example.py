@@ -255,6 +255,17 @@ def test_clipped_gradients(traced):
     agree(mean, {k: v / 6 for k, v in sums.items()}, 1e-4)
 
 
+def test_a_loss_that_looks_at_values_is_clipped_by_the_norms_of_the_gradients_that_are_summed():
+    w = tf.Variable([1.0, 1.0])
+
+    def loss(x):
+        assert float(tf.reduce_sum(x)) > 0.0
+        return tf.reduce_sum(x * w) * tf.random.uniform([], 1.0, 100.0)
+
+    clipped = autodiff.clipped_gradients(loss, w, tf.constant([[3.0, 4.0]]), max_norm=1.0)
+    np.testing.assert_allclose(clipped, [0.6, 0.8], rtol=1e-5)
+
+
 def test_noise_is_seeded_and_of_the_stated_size():
     w = tf.Variable(tf.zeros([4000]))
 

@@ -51,8 +51,7 @@ def _squared_norms(each: PerExample, chunk: int | None) -> list[Tensor]:
     try:
         each.trace()
     except NotTraceable:
-        each_gradient = each.one_by_one()
-        return [stack([reduce_sum(square(d)) for d in column]) for column in zip(*each_gradient, strict=True)]
+        return [stack([reduce_sum(square(d)) for d in column]) for column in zip(*each.one_by_one, strict=True)]
     program, where = each.gradient_program()
     found = each.call(norms_program(program), [ones([each.count], each.loss_type)], chunk) if program.outputs else []
     return [zeros([each.count], x.dtype) if p is None else found[p] for x, p in zip(each.sources.leaves, where, strict=True)]
@@ -109,5 +108,5 @@ def clipped_gradients(
 def _sums(each: PerExample, factors: Tensor, chunk: int | None) -> list[Tensor]:
     if hasattr(each, "program"):
         return weighted(each, stop_gradient(cast(factors, each.loss_type)), chunk)
-    columns = zip(*each.one_by_one(), strict=True)
+    columns = zip(*each.one_by_one, strict=True)
     return [add_n([d * cast(factors[i], d.dtype) for i, d in enumerate(column)]) for column in columns]

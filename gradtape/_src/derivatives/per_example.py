@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -113,8 +114,9 @@ class PerExample:
         """The dtype of the loss."""
         return self.program.aval_of(self.program.outputs[0]).type
 
+    @functools.cached_property
     def one_by_one(self) -> list[list[Tensor]]:
-        """The gradients of each example in turn, where the loss cannot be traced."""
+        """The gradients of each example in turn, where the loss cannot be traced; a loss that draws numbers draws them once."""
         results = []
         for i in range(self.count):
             rows = [x[i : i + 1] if self.keep_axis else x[i] for x in self.rows]
@@ -163,7 +165,7 @@ def per_example_gradients(
     try:
         each.trace()
     except NotTraceable:
-        return each.sources.pack([stack(list(column)) for column in zip(*each.one_by_one(), strict=True)])
+        return each.sources.pack([stack(list(column)) for column in zip(*each.one_by_one, strict=True)])
     program, where = each.gradient_program()
     found = each.call(program, [ones([each.count], each.loss_type)], chunk_size) if program.outputs else []
     results = [
