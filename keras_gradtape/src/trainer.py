@@ -40,13 +40,11 @@ class Trainer(BaseTrainer):
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
         if isinstance(self.optimizer, LeastSquares):
             y_pred = self.optimizer.train_step(self, x, y, sample_weight)
-            loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True)
-            self._loss_tracker.update_state(loss, sample_weight=_count(x))
+            self._tracked_loss(x, y, y_pred, sample_weight, training=True)
             return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True) if self._call_has_training_arg else self(x)
-            loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True)
-            self._loss_tracker.update_state(loss, sample_weight=_count(x))
+            loss = self._tracked_loss(x, y, y_pred, sample_weight, training=True)
             if self.optimizer is not None:
                 loss = self.optimizer.scale_loss(loss)
         weights = self.trainable_weights
@@ -60,9 +58,14 @@ class Trainer(BaseTrainer):
         """One step of evaluation on a batch; gives the logs."""
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False) if self._call_has_training_arg else self(x)
-        loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=False)
-        self._loss_tracker.update_state(loss, sample_weight=_count(x))
+        self._tracked_loss(x, y, y_pred, sample_weight, training=False)
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
+
+    def _tracked_loss(self, x, y, y_pred, sample_weight, training):
+        """The loss of a batch, which the mean of the epoch then holds."""
+        loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=training)
+        self._loss_tracker.update_state(loss, sample_weight=_count(x))
+        return loss
 
     def predict_step(self, data):
         """The predictions for a batch."""
@@ -162,16 +165,7 @@ class Trainer(BaseTrainer):
             (x, y, sample_weight), validation_data = array_slicing.train_validation_split(
                 (x, y, sample_weight), validation_split=validation_split
             )
-        batches = Batches(
-            x=x,
-            y=y,
-            sample_weight=sample_weight,
-            batch_size=batch_size,
-            steps_per_epoch=steps_per_epoch,
-            shuffle=shuffle,
-            class_weight=class_weight,
-            steps_per_execution=self.steps_per_execution,
-        )
+        batches = self._batches(x, y, sample_weight, batch_size, steps_per_epoch, shuffle=shuffle, class_weight=class_weight)
         self._build_for(batches)
         callbacks = self._callbacks(callbacks, batches, verbose, epochs, add_history=True)
         self.stop_training = False
@@ -216,15 +210,16 @@ class Trainer(BaseTrainer):
         )
         return {f"val_{name}": value for name, value in logs.items()}
 
-    def _batches(self, x, y=None, sample_weight=None, batch_size=None, steps=None):
-        """Batches in the order in which the data stand."""
+    def _batches(self, x, y=None, sample_weight=None, batch_size=None, steps=None, shuffle=False, class_weight=None):
+        """The data in batches, so many at a time as `compile` was told."""
         return Batches(
             x=x,
             y=y,
             sample_weight=sample_weight,
             batch_size=batch_size,
             steps_per_epoch=steps,
-            shuffle=False,
+            shuffle=shuffle,
+            class_weight=class_weight,
             steps_per_execution=self.steps_per_execution,
         )
 
@@ -275,7 +270,7 @@ class Trainer(BaseTrainer):
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         """The predictions for data, as NumPy arrays."""
         batches = self._batches(x, batch_size=batch_size, steps=steps)
-        self._build_for_prediction(batches)
+        self._build_for_prediction()
         callbacks = self._callbacks(callbacks, batches, verbose)
         self.make_predict_function()
         self.stop_predicting = False
@@ -291,7 +286,7 @@ class Trainer(BaseTrainer):
         callbacks.on_predict_end()
         return tree.map_structure(lambda *rows: np.concatenate(rows), *parts)
 
-    def _build_for_prediction(self, batches=None):
+    def _build_for_prediction(self):
         """As `_build_for`, without what only training needs."""
         self._unbuilt = self._unbuilt or not all(layer.built for layer in self._flatten_layers())
 
