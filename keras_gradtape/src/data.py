@@ -55,8 +55,6 @@ class DatasetAdapter(DataAdapter):
                 batch = (x, y, weights)
             yield data_adapter_utils.list_to_tuple(batch)
 
-    get_jax_iterator = get_numpy_iterator
-
     @property
     def num_batches(self):
         count = int(self._dataset.cardinality())

@@ -37,15 +37,16 @@ class LeastSquares(optimizer_module.Optimizer):
         if model.losses:
             raise ValueError("Levenberg-Marquardt minimises squared errors alone; the model has further losses (regularizers).")
         weights = model.trainable_weights
+        sizes = [int(np.prod(w.shape)) for w in weights]
         before = [tf.convert_to_tensor(w) for w in weights]
         with tf.GradientTape(persistent=True) as tape:
             y_pred = model(x, training=False)
             residuals = _residuals(y_pred, y, sample_weight)
-        self._check_memory(residuals.shape[0], sum(int(np.prod(w.shape)) for w in weights))
+        self._check_memory(residuals.shape[0], sum(sizes))
         parts = tape.jacobian(residuals, weights, unconnected_gradients="zero")
         jacobian = tf.concat([tf.reshape(part, [residuals.shape[0], -1]) for part in parts], 1)
         step, predicted = self._solve(jacobian, residuals)
-        pieces = tf.split(step, [int(np.prod(w.shape)) for w in weights])
+        pieces = tf.split(step, sizes)
         for weight, value, piece in zip(weights, before, pieces, strict=True):
             weight.assign(value + tf.cast(tf.reshape(piece, value.shape), value.dtype))
         after = tf.reduce_sum(tf.square(_residuals(model(x, training=False), y, sample_weight)))
