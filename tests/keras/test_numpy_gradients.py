@@ -13,13 +13,9 @@ import pytest
 
 import gradtape as tf
 from gradtape.keras import ops
+from tests.keras.gradients import numbers, weighted
 
 CHUNK = 20  # rows in one program
-
-
-def numbers(*shape, low=-2.0, high=2.0, seed=0):
-    """Distinct numbers that are not whole, in [low, high]."""
-    return np.random.default_rng((seed, *shape)).uniform(low, high, shape)
 
 
 def positive(*shape, seed=0):
@@ -233,16 +229,6 @@ STEPS = "ceil floor floor_divide round trunc view"
 
 def chunks():
     return [ROWS[i : i + CHUNK] for i in range(0, len(ROWS), CHUNK)]
-
-
-def weighted(result, module):
-    """The sum of what a row gives, each element with a weight of its own."""
-    parts = list(result) if isinstance(result, (list, tuple)) else [result]
-    total = 0.0
-    for part in parts:
-        weights = np.cos(1.0 + np.arange(np.prod(part.shape, dtype=int))).reshape(tuple(part.shape))
-        total = total + module(part * weights)
-    return total
 
 
 @pytest.mark.parametrize("number", range(len(chunks())))
