@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.plan import Plan
-from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.core import memory
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.errors import ResourceExhaustedError
@@ -31,15 +31,13 @@ class Rows:
     def __init__(self, mode: str | None = None, chunk: int | None = None) -> None:
         if mode not in MODES:
             raise ValueError(f"mode must be 'reverse', 'forward' or None, received {mode!r}.")
-        if chunk is not None and (isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1):
-            raise ValueError(f"chunk_size must be a positive int, or None for all rows at once; received {chunk!r}.")
+        check_chunk(chunk)
         self.mode, self.chunk = mode, chunk
 
     def apply(self, plan: Plan, traces: Sequence[Trace], seeds: Sequence[Tensor]) -> list[Tensor | None]:
         """The gradients for stacked output gradients, stacked, by reverse mode."""
-        count = seeds[0].node.aval.shape[0]
-        self._check(plan.program, count, "row")
-        return plan.apply(traces, seeds, vectorized=True, chunk=self._at_once(count))
+        self._check(plan.program, seeds[0].node.aval.shape[0], "row")
+        return plan.apply(traces, seeds, vectorized=True, chunk=self.chunk)
 
     def jacobians(self, plan: Plan, traces: Sequence[Trace], target: Aval) -> list[Tensor | None]:
         """The Jacobians of a `target` for each source of a `plan` with one seed, of shape target.shape + source.shape."""
@@ -76,15 +74,12 @@ class Rows:
         self._check(program, count, "column")
         tangents = reshape(eye(count, dtype=source.type), (count, *source.shape))
         mapped = [*[False] * len(shared), True]
-        (columns,) = call_vectorized(program, [*shared, tangents.node], mapped, self._at_once(count))
+        (columns,) = call_vectorized(program, [*shared, tangents.node], mapped, self.chunk)
         stacked = reshape(EagerTensor(columns), (*source.shape, *target.shape))
         rank = len(source.shape)
         axes = (*range(rank, rank + len(target.shape)), *range(rank))
         result: Tensor = transpose(stacked, axes)
         return conj(result) if source.dtype.kind == "c" else result  # as rows are: gradients are conjugate derivatives
-
-    def _at_once(self, count: int) -> int:
-        return 0 if self.chunk is None or self.chunk >= count else self.chunk
 
     def _check(self, program: Program, count: int, what: str) -> None:
         """Raise ResourceExhaustedError, before anything is allocated, where all rows at once would not fit into memory.

@@ -81,7 +81,9 @@ class Plan:
         """The nodes of the forward pass that the gradient Program takes."""
         return [traces[n].nodes[r] if r >= 0 else traces[n].leaves[-1 - r] for n, r in self.places]
 
-    def apply(self, traces: Sequence[Trace], given: Sequence[Any], vectorized: bool = False, chunk: int = 0) -> list[Any]:
+    def apply(
+        self, traces: Sequence[Trace], given: Sequence[Any], vectorized: bool = False, chunk: int | None = None
+    ) -> list[Any]:
         """Append one call node; returns the gradients. `vectorized`: for output gradients that are stacked, `chunk` at once."""
         if not self.program.outputs:
             return [None] * len(self.layout)

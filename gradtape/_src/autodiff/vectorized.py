@@ -18,8 +18,8 @@ from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.ops.reduction import reduce_sum
 
 
-def _kernel(*arguments: Any, program: Program, mapped: tuple[bool, ...], chunk: int) -> tuple[Any, ...]:
-    if not chunk:
+def _kernel(*arguments: Any, program: Program, mapped: tuple[bool, ...], chunk: int | None) -> tuple[Any, ...]:
+    if chunk is None:
         return jax.vmap(program.evaluate, in_axes=tuple([0 if m else None for m in mapped]))(*arguments)
 
     def one(rows: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -30,7 +30,7 @@ def _kernel(*arguments: Any, program: Program, mapped: tuple[bool, ...], chunk: 
     return stacked
 
 
-def _avals(*avals: Aval, program: Program, mapped: tuple[bool, ...], chunk: int) -> tuple[Aval, ...]:
+def _avals(*avals: Aval, program: Program, mapped: tuple[bool, ...], chunk: int | None) -> tuple[Aval, ...]:
     count = next(a.shape[0] for a, m in zip(avals, mapped, strict=True) if m)
     results = [program.aval_of(r) for r in program.outputs]
     return tuple([aval((count, *r.shape), r.dtype) for r in results])
@@ -39,11 +39,20 @@ def _avals(*avals: Aval, program: Program, mapped: tuple[bool, ...], chunk: int)
 VECTORIZED_CALL = define(Op("VectorizedCall", _kernel, infer=_avals))
 
 
-def call_vectorized(program: Program, inputs: Sequence[Node], mapped: Sequence[bool], chunk: int = 0) -> list[Node]:
+def check_chunk(chunk_size: int | None) -> None:
+    """ValueError unless `chunk_size` is None or a positive int."""
+    if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1):
+        raise ValueError(f"chunk_size must be a positive int, or None for all at once; received {chunk_size!r}.")
+
+
+def call_vectorized(program: Program, inputs: Sequence[Node], mapped: Sequence[bool], chunk: int | None = None) -> list[Node]:
     """Call `program` on nodes, of which those in `mapped` carry one more axis in front; so do all results.
 
-    `chunk`: how many rows are computed at once, one such part after the other (0: all).
+    `chunk`: how many rows are computed at once, one such part after the other (None: all).
     """
+    count = next(node.aval.shape[0] for node, m in zip(inputs, mapped, strict=True) if m)
+    if chunk is not None and chunk >= count:
+        chunk = None
     return engine.elements(engine.record(VECTORIZED_CALL, tuple(inputs), (program, tuple(mapped), chunk)))
 
 

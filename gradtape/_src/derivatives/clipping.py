@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradtape._src.autodiff.vectorized import check_chunk
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.derivatives.ghost import norms_program, total
-from gradtape._src.derivatives.per_example import NotTraceable, PerExample, check_chunk, weighted
+from gradtape._src.derivatives.per_example import NotTraceable, PerExample, weighted
 from gradtape._src.ops.arithmetic import add_n, minimum, sqrt, square
 from gradtape._src.ops.array import ones, stop_gradient, zeros
 from gradtape._src.ops.cast import cast

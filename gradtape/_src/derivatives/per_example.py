@@ -8,7 +8,7 @@ from typing import Any
 
 from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.scope import Body, Scope, trace
 from gradtape._src.core import engine
 from gradtape._src.core.aval import Aval, aval
@@ -104,9 +104,8 @@ class PerExample:
 
     def call(self, program: Program, more: Sequence[Tensor] = (), chunk: int | None = None) -> list[Tensor]:
         """A Program of these parameters for all examples; `more` are parameters that follow, with a row for each example."""
-        at_once = 0 if chunk is None or chunk >= self.count else chunk
         mapped = [*self.mapped, *[True] * len(more)]
-        nodes = call_vectorized(program, [*self.inputs, *[x.node for x in more]], mapped, at_once)
+        nodes = call_vectorized(program, [*self.inputs, *[x.node for x in more]], mapped, chunk)
         return [EagerTensor(n) for n in nodes]
 
     @property
@@ -172,12 +171,6 @@ def per_example_gradients(
         zeros((each.count, *x.shape), x.dtype) if p is None else found[p] for x, p in zip(each.sources.leaves, where, strict=True)
     ]
     return each.sources.pack(results)
-
-
-def check_chunk(chunk_size: int | None) -> None:
-    """ValueError unless `chunk_size` is None or a positive int."""
-    if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1):
-        raise ValueError(f"chunk_size must be a positive int, or None for all examples at once; received {chunk_size!r}.")
 
 
 def weighted(each: PerExample, factors: Tensor, chunk: int | None) -> list[Tensor]:

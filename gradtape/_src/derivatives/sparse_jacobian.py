@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import vjp_program
-from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.scope import Body, Scope, trace
 from gradtape._src.core import engine
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, public
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
-from gradtape._src.derivatives.per_example import check_chunk
 from gradtape._src.ops.array import ones, reshape
 from gradtape._src.ops.gather import gather, scatter_rows
 from gradtape._src.ops.sparse import SparseTensor
@@ -183,8 +182,7 @@ def _values(traced: _Traced, pattern: Sparsity, chunk: int | None) -> Tensor:
     else:
         program = pulled
         vectors = vectors.reshape(pattern.products, *traced.result.shape)
-    at_once = 0 if chunk is None or chunk >= pattern.products else chunk
     mapped = [*[False] * len(inputs), True]
-    (products,) = call_vectorized(engine.intern(program), [*inputs, engine.constant(vectors)], mapped, at_once)
+    (products,) = call_vectorized(engine.intern(program), [*inputs, engine.constant(vectors)], mapped, chunk)
     values: Tensor = gather(reshape(EagerTensor(products), [-1]), pattern.places)
     return values
