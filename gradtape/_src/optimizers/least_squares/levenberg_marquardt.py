@@ -64,7 +64,7 @@ class LevenbergMarquardt:
       (2012), section 3). It helps in narrow valleys.
     - `function_tolerance`, `step_tolerance`, `gradient_tolerance`: it has converged when the relative reduction of the sum of
       squares, the relative length of the step, or `optimality` is below.
-    - `max_iterations`: None for 100 times the number of parameters and one more, at least 100.
+    - `max_iterations`: None for 100 times the number of parameters and one more.
 
     >>> x = tf.constant([0.0, 1.0, 2.0, 3.0], tf.float64)
     >>> y = tf.constant([2.0, 1.2130613, 0.7357589, 0.4462603], tf.float64)
@@ -163,7 +163,7 @@ class _Search:
     def run(self) -> LeastSquaresResult:
         """Iterate until a tolerance is met."""
         limit = self.settings.max_iterations
-        limit = max(100 * (self.residuals.size + 1), 100) if limit is None else limit
+        limit = 100 * (self.residuals.size + 1) if limit is None else limit
         r, jacobian = self._evaluate(self.x)
         if not np.all(np.isfinite(r)):
             raise ValueError(f"At the start {first_that_is_not_finite(r)}. Start where the residuals are finite.")

@@ -149,9 +149,8 @@ class Residuals:
     def _with_jacobian(self) -> Program:
         def build(parameters: list[Node], _: list[Node]) -> list[Tensor]:
             results = engine.inline(self._program, parameters)
-            jvp = self._jvp_program()
             units = self._parts(EagerTensor(eye(self.size, dtype=dtypes.as_dtype(self.dtype)).node), rows=True)
-            rows = self._call(jvp, parameters, units, mapped=True)
+            rows = self._pushed(parameters, units, mapped=True)
             flat = [reshape(row, (self.size, -1)) for row in rows]
             return [concat([concat([self._wide(row) for row in flat], 1), self._flat(results)[None]], 0)]
 
@@ -160,7 +159,7 @@ class Residuals:
     @_kept
     def _pushing(self) -> Program:
         def build(parameters: list[Node], more: list[Node]) -> list[Tensor]:
-            pushed = self._call(self._jvp_program(), parameters, self._parts(EagerTensor(more[0])))
+            pushed = self._pushed(parameters, self._parts(EagerTensor(more[0])))
             return [self._flat([t.node for t in pushed])]
 
         return self._traced(build, [self.size])
@@ -181,8 +180,8 @@ class Residuals:
     def _curving(self) -> Program:
         """J(x)·v is differentiated along v once more."""
         inner = self._pushing
-        given, others = (0,), len(inner.parameters) - len(inner.constants)
-        derived, (where,) = vjp_program(inner, given, (0,))
+        others = len(inner.parameters) - len(inner.constants)
+        derived, (where,) = vjp_program(inner, (0,), (0,))
         if where is None:  # linear residuals
             return self._traced(lambda parameters, more: [zeros((self.results,), dtypes.as_dtype(self.dtype))], [self.size])
         pushed, (back,) = vjp_program(derived, (0,), (others,))
@@ -200,21 +199,16 @@ class Residuals:
     def _vjp_program(self) -> tuple[Program, tuple[int | None, ...]]:
         return vjp_program(self._program, tuple(range(len(self._program.outputs))), tuple(self._positions))
 
-    def _jvp_program(self) -> Program:
-        """(parameters…, any cotangents, tangents…) → the tangents of the residuals: the transpose of the transpose."""
-        derived, where = self._vjp_program()
-        count = len(self._program.parameters) - len(self._program.constants)
-        seeds = tuple(range(count, count + len(self._program.outputs)))
-        key = ("pushed", where)
-        if key not in derived.derived:
-            derived.derived[key] = vjp_program(derived, tuple(range(len(derived.outputs))), seeds)
-        self._pushed_to = derived.derived[key][1]
-        program: Program = derived.derived[key][0]
-        return program
+    def _pushed(self, parameters: list[Node], tangents: list[Tensor], mapped: bool = False) -> list[Tensor]:
+        """The tangents of the residuals, for tangents of the variables; `mapped`: for many of them at once, in rows.
 
-    def _call(self, jvp: Program, parameters: list[Node], tangents: list[Tensor], mapped: bool = False) -> list[Tensor]:
-        """The tangents of the residuals, for tangents of the variables; `mapped`: for many of them at once, in rows."""
-        _, where = self._vjp_program()
+        (parameters…, any cotangents, tangents…) → the tangents of the residuals: the transpose of the transpose.
+        """
+        derived, where = self._vjp_program()
+        first = len(parameters)
+        jvp, places = vjp_program(
+            derived, tuple(range(len(derived.outputs))), tuple(range(first, first + len(self._program.outputs)))
+        )
         moving = [t.node for t, w in zip(tangents, where, strict=True) if w is not None]
         avals = [self._program.aval_of(r) for r in self._program.outputs]
         seeds = [zeros(a.shape, a.type).node for a in avals]  # any value: the map is linear in them
@@ -224,8 +218,9 @@ class Residuals:
         else:
             nodes = engine.inline(jvp, inputs)
         rows = (self.size,) if mapped else ()
-        pushed = zip(self._pushed_to, avals, strict=True)
-        return [zeros((*rows, *a.shape), a.type) if w is None else EagerTensor(nodes[w]) for w, a in pushed]
+        return [
+            zeros((*rows, *a.shape), a.type) if w is None else EagerTensor(nodes[w]) for w, a in zip(places, avals, strict=True)
+        ]
 
     def _or_zeros(self, nodes: list[Node], where: int | None, of: Any) -> Node:
         node: Node = zeros(of.shape, of.type).node if where is None else nodes[where]
