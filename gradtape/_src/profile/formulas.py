@@ -113,22 +113,16 @@ def _einsum(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
     return result.size * (2 * summed if summed > 1 and len(inputs) == 2 else summed - 1 if len(inputs) == 1 else 1)
 
 
-def _convolution(window: int, places: int) -> Formula:
-    """Two for each place of the output, channel and cell: `window` is the filter's input, `places` the output's (−1: result)."""
+def _convolution(window: int, places: int, own: int = 1) -> Formula:
+    """Two for each place of the output, channel and cell: `window` is the filter's input, `places` the output's (−1: result).
+
+    `own`: how many of the filter's last axes tell the output's channels apart; 2 if each channel has filters of its own.
+    """
 
     def formula(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
         shape = attrs["filter_sizes"] if window < 0 else inputs[window].shape
         image = result if places < 0 else inputs[places]
-        return 2 * image.size * math.prod(shape[:-1])
-
-    return formula
-
-
-def _depthwise(window: int, places: int) -> Formula:
-    def formula(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
-        shape = attrs["filter_sizes"] if window < 0 else inputs[window].shape
-        image = result if places < 0 else inputs[places]
-        return 2 * image.size * math.prod(shape[:-2])
+        return 2 * image.size * math.prod(shape[:-own])
 
     return formula
 
@@ -226,9 +220,9 @@ FORMULAS: dict[str, Formula] = {
     "Softmax": _softmax,
     "LogSoftmax": _log_softmax,
     "Einsum": _einsum,
-    "DepthwiseConv2dNative": _depthwise(1, -1),
-    "DepthwiseConv2dNativeBackpropInput": _depthwise(0, 1),
-    "DepthwiseConv2dNativeBackpropFilter": _depthwise(-1, 1),
+    "DepthwiseConv2dNative": _convolution(1, -1, own=2),
+    "DepthwiseConv2dNativeBackpropInput": _convolution(0, 1, own=2),
+    "DepthwiseConv2dNativeBackpropFilter": _convolution(-1, 1, own=2),
     "GatherV2Grad": lambda attrs, inputs, result: inputs[0].size,
     "ScatterNd": lambda attrs, inputs, result: inputs[1].size,
     "Gelu": lambda attrs, inputs, result: (9 if attrs["approximate"] else 4) * inputs[0].size,
