@@ -34,8 +34,6 @@ COMPLETIONS = {
     "keras.src.saving.serialization_lib": "mend_loading",
 }
 
-applied: dict[str, str] = {}  # module of Keras -> what was done to it
-
 
 def install() -> None:
     """Have Keras's modules changed as they are imported. An error if it is too late for that."""
@@ -72,10 +70,8 @@ class Changed(SourceFileLoader):
     def get_code(self, fullname):  # not source_to_code, whose result would go into __pycache__
         path = self.get_filename(fullname)
         tree = ast.parse(self.get_data(path), path)
-        done = add_name(tree) if fullname == CONFIG else add_arm(tree, ARMS[fullname])
-        if done is None:
+        if (add_name(tree) if fullname == CONFIG else add_arm(tree, ARMS[fullname])) is None:
             return super().get_code(fullname)
-        applied[fullname] = done
         return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
 
 
@@ -84,23 +80,27 @@ class Completed(SourceFileLoader):
 
     def exec_module(self, module):
         super().exec_module(module)
-        completion = COMPLETIONS[module.__name__]
-        globals()[completion](module)
-        applied[module.__name__] = completion
+        globals()[COMPLETIONS[module.__name__]](module)
 
 
-def add_name(tree: ast.Module) -> str | None:
-    """Add the name to the backends that Keras loads from a package of their own, right after they are listed."""
+def add_name(tree: ast.Module) -> ast.Module | None:
+    """Add the name to the backends that Keras loads from a package of their own, right after they are listed.
+
+    Gives the tree, or None where nothing is to be changed.
+    """
     for i, statement in enumerate(tree.body):
         targets = statement.targets if isinstance(statement, ast.Assign) else []
         if any(isinstance(target, ast.Name) and target.id == BACKENDS for target in targets):
             tree.body.insert(i + 1, ast.parse(f"{BACKENDS} = {BACKENDS} | {{{NAME!r}}}").body[0])
-            return f"name in line {statement.lineno}"
+            return tree
     return None
 
 
-def add_arm(tree: ast.Module, source: str) -> str | None:
-    """Add an arm for this backend to the chain of `if backend() == ...`, if that ends with an error or a fallback."""
+def add_arm(tree: ast.Module, source: str) -> ast.Module | None:
+    """Add an arm for this backend to the chain of `if backend() == ...`, if that ends with an error or a fallback.
+
+    Gives the tree, or None where nothing is to be changed.
+    """
     for statement in tree.body:
         if not (
             isinstance(statement, ast.If) and isinstance(statement.test, ast.Compare) and "backend()" in ast.unparse(statement)
@@ -113,7 +113,7 @@ def add_arm(tree: ast.Module, source: str) -> str | None:
             continue
         test = ast.Compare(statement.test.left, [ast.Eq()], [ast.Constant(NAME)])
         last.orelse = [ast.If(test, ast.parse(source).body, last.orelse)]
-        return f"arm in line {last.lineno}"
+        return tree
     return None
 
 
