@@ -5,6 +5,7 @@ import math
 from keras.src.backend.common import dtypes, standardize_dtype
 
 import gradtape as tf
+from keras_gradtape.src.ops._numpy.elementwise import absolute
 from keras_gradtape.src.ops._numpy.promotion import cast, floating, operands, pair, tensor, truth
 
 # Arithmetic
@@ -157,9 +158,7 @@ def _passing_nan(extremum, x1, x2):
 
 
 def clip(x, x_min, x_max):
-    x, x_min, dtype = operands(x, x_min)
-    if dtype is tf.bool:
-        x, x_min = tf.cast(x, tf.int32), tf.cast(x_min, tf.int32)
+    x, x_min, _ = _counted(x, x_min)
     return minimum(tf.maximum(x, x_min), x_max)
 
 
@@ -282,7 +281,7 @@ def gcd(x1, x2):
     x1, x2, dtype = pair(x1, x2)
     if not dtype.is_integer:
         raise TypeError(f"Arguments to gcd must be integers. Received: {dtype.name}")
-    x1, x2 = _broadcast(absolute_integer(x1), absolute_integer(x2))
+    x1, x2 = _broadcast(absolute(x1), absolute(x2))
 
     def step(a, b):
         rest = b != 0
@@ -295,11 +294,6 @@ def lcm(x1, x2):
     x1, x2, dtype = pair(x1, x2)
     if not dtype.is_integer:
         raise TypeError(f"Arguments to lcm must be integers. Received: {dtype.name}")
-    x1, x2 = absolute_integer(x1), absolute_integer(x2)
+    x1, x2 = absolute(x1), absolute(x2)
     divisor = gcd(x1, x2)
     return tf.where(divisor == 0, 0, x1 * (x2 // tf.where(divisor == 0, 1, divisor)))
-
-
-def absolute_integer(x):
-    """The absolute value of integers."""
-    return x if x.dtype.is_unsigned else tf.abs(x)

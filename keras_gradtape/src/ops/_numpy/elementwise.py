@@ -6,7 +6,7 @@ from keras.src.backend.common import standardize_dtype
 from keras.src.backend.config import floatx
 
 import gradtape as tf
-from keras_gradtape.src.ops._numpy.promotion import floating, numeric, result_type, tensor
+from keras_gradtape.src.ops._numpy.promotion import floating, numeric, tensor
 
 
 def _elementwise(name, function, doc):
@@ -69,9 +69,7 @@ def sinc(x):
 
 
 def i0(x):
-    x = tensor(x)
-    dtype = tf.float64 if x.dtype is tf.int64 else result_type(x.dtype, float)
-    return tf.math.bessel_i0(tf.cast(x, dtype))
+    return tf.math.bessel_i0(_float64_of_int64(x))
 
 
 def deg2rad(x):
