@@ -37,16 +37,24 @@ def _made(history: History, targets: Iterable[Name]) -> Line:
 
 def exit_of(view: View, source: Source) -> Break | None:
     """The last exit of something that depends on the source; for a target that is no tensor."""
-    reached = view.history.after(source.names)
-    last = next((e for e in reversed(view.history.exits) if e.how in WAYS_OUT and e.origin in reached), None)
-    return None if last is None else Break("left_library", last.line, None, None, how=last.how)
+    exits = _exits(view.history, source)
+    return _exit(exits[-1]) if exits else None
+
+
+def _exits(history: History, source: Source) -> list[Left]:
+    """All exits of what depends on the source."""
+    reached = history.after(source.names)
+    return [e for e in history.exits if e.how in WAYS_OUT and e.origin in reached]
+
+
+def _exit(left: Left) -> Break:
+    return Break("left_library", left.line, None, None, how=left.how)
 
 
 def _left(view: View, source: Source, used: dict[Name, None]) -> Break | None:
     """The last exit of something that depends on the source, before something was made that the target uses."""
     history = view.history
-    reached = history.after(source.names)
-    exits = [e for e in history.exits if e.how in WAYS_OUT and e.origin in reached]
+    exits = _exits(history, source)
     if not exits:
         return None
     last: Left | None = None
@@ -56,12 +64,8 @@ def _left(view: View, source: Source, used: dict[Name, None]) -> Break | None:
                 last = left
     if last is None:
         moments = [step.at for step in _steps_with_numbers(history, used)]
-        last = next((e for e in reversed(exits) if any(_not_before(at, e.moment) for at in moments)), None)
-    return None if last is None else Break("left_library", last.line, None, None, how=last.how)
-
-
-def _not_before(at: tuple[int, int], moment: tuple[int, int]) -> bool:
-    return at >= moment
+        last = next((e for e in reversed(exits) if any(at >= e.moment for at in moments)), None)
+    return None if last is None else _exit(last)
 
 
 def _entries(history: History, used: dict[Name, None]) -> Iterator[int]:

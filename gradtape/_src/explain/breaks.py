@@ -20,7 +20,6 @@ from gradtape._src.explain.source import NO_LINE, loaded_names, same_line, store
 from gradtape._src.ops.array import ones
 
 COPIES = {READ, ops["Identity"]}
-NEVER: Moment = (-1, 0)
 
 
 class Break:

@@ -56,7 +56,6 @@ class History:
         self.avals: dict[Name, Any] = {}
         self.lines: dict[Name, Line] = dict(list(journal.births))  # of leaves
         self.held: dict[int, list[tuple[int, Name]]] = {}  # number of a variable → (serial of a trace, what it held then)
-        self._unnamed: list[Step] = []
         # copies, as other threads go on writing
         self.exits, self.tapes, self.calls = list(journal.exits), list(journal.tapes), list(journal.calls)
         ring = list(journal.ring)

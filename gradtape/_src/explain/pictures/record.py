@@ -51,7 +51,6 @@ class Watched:
 
     name: str
     aval: Any
-    origin: Name
 
 
 @dataclass
@@ -135,7 +134,7 @@ class Record:
     def _place(self, name: Name) -> int | None:
         if name not in self.place and name in self._active:
             self.place[name] = -1 - len(self.watched)
-            self.watched.append(Watched(self._called(name), self.history.aval(name), name))
+            self.watched.append(Watched(self._called(name), self.history.aval(name)))
         return self.place.get(name)
 
     def _called(self, name: Name) -> str:
