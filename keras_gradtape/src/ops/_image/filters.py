@@ -22,7 +22,8 @@ def gaussian_blur(images, kernel_size=(3, 3), sigma=(1.0, 1.0), data_format=None
             bell = _bell(int(kernel_size[place]), sigma[place], dtype)
             shape = [1, 1, 1, 1]
             shape[axis] = -1
-            kernel = tf.broadcast_to(tf.reshape(bell, shape), [*tf.reshape(bell, shape).shape[:2], x.shape[-1], 1])
+            kernel = tf.reshape(bell, shape)
+            kernel = tf.broadcast_to(kernel, [*kernel.shape[:2], x.shape[-1], 1])
             x = tf.nn.depthwise_conv2d(x, kernel, [1, 1, 1, 1], "SAME")
         return x
 
