@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import pkgutil
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -11,27 +12,28 @@ from typing import Any
 from gradtape._src.compat.reasons import REASONS, reason
 from gradtape._src.core.errors import public
 
-# Names that are imported when they are first used, as Keras takes seconds to import.
-LAZY = {"gradtape": frozenset(["initializers", "keras", "losses", "metrics"])}
+# Names that stand on Keras, and where: imported when they are first used, as Keras takes seconds to import.
+ON_KERAS = {
+    "gradtape.initializers": "gradtape.keras:initializers",
+    "gradtape.keras": "gradtape.keras",
+    "gradtape.losses": "gradtape.keras:losses",
+    "gradtape.metrics": "gradtape.keras:metrics",
+    "gradtape.optimizers.Optax": "keras_gradtape.src.optax:Optax",
+}
 # Modules that show Keras's names beside their own.
 BESIDE_KERAS = {"gradtape.optimizers": "optimizers"}
-# Names that stand on Keras, with the modules that hold them.
-ON_KERAS = {"gradtape.optimizers": {"Optax": "keras_gradtape.src.optax"}}
 
 
 def missing(module: str) -> Callable[[str], Any]:
     """A module's `__getattr__`: AttributeError that says why the name is not there, or names what is near."""
     prefix = module.replace("gradtape", "tf", 1)
-    lazy = LAZY.get(module, frozenset())
 
     @public
     def __getattr__(name: str) -> Any:
-        if name in lazy:
-            keras = importlib.import_module("gradtape.keras")
-            return keras if name == "keras" else getattr(keras, name)
-        if name in ON_KERAS.get(module, ()):
-            importlib.import_module("gradtape.keras")
-            return getattr(importlib.import_module(ON_KERAS[module][name]), name)
+        place = ON_KERAS.get(f"{module}.{name}")
+        if place is not None:
+            importlib.import_module("gradtape.keras")  # which makes gradtape the backend, and all else of Keras may follow
+            return pkgutil.resolve_name(place)
         if module in BESIDE_KERAS and not name.startswith("_"):
             keras = getattr(importlib.import_module("gradtape.keras"), BESIDE_KERAS[module])
             if hasattr(keras, name):
