@@ -119,7 +119,8 @@ class TestModules:
 
     def test_both_kinds_of_variables_in_one_gradient_and_one_update(self):
         module = self.Scaled()
-        variables = [module.scale, *(module(X) is not None and module.layer.trainable_variables)]
+        module(X)  # which builds the layer
+        variables = [module.scale, *module.layer.trainable_variables]
         with tf.GradientTape() as tape:
             y = tf.reduce_sum(module(X))
         gradients = tape.gradient(y, variables)
