@@ -19,7 +19,7 @@ from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import cut, public
-from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.program import ELEMENT, FUNCTION, NUMBER, Node, Trace, leaf
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import ResourceVariable, Variable
@@ -750,12 +750,8 @@ class GradientTape:
     def _row_by_row(self, targets: Sequence[Source], sources: Sequence[Source], seeds: Sequence[Tensor]) -> list[Any]:
         """The gradients for each row of `seeds`, stacked, where user code has to run for each of them."""
         each = zip(*[unstack(s) for s in seeds], strict=True)
-        rows = [[_dense(d) for d in self._walk(targets, sources, row)] for row in each]
+        rows = [[dense(d) for d in self._walk(targets, sources, row)] for row in each]
         return [None if any(r is None for r in column) else stack(column) for column in zip(*rows, strict=True)]
-
-
-def _dense(d: Any) -> Any:
-    return d.to_dense() if isinstance(d, IndexedSlices) else d
 
 
 def _one_of(of: Aval) -> EagerTensor:

@@ -64,3 +64,8 @@ class IndexedSlices:
 
     def __repr__(self) -> str:
         return f"IndexedSlices(indices={self._indices!s}, values={self._values!s}, dense_shape={self._dense_shape!s})"
+
+
+def dense(x: Any) -> Any:
+    """A gradient without IndexedSlices: those become the whole tensor, anything else stays."""
+    return x.to_dense() if isinstance(x, IndexedSlices) else x

@@ -8,14 +8,14 @@ from typing import Any
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array import identity
 
 
 class Nest:
-    """The leaves of a nest, and how to pack others like them."""
+    """The leaves of a nest (of what holds a variable, as those of Keras do, the variable), and how to pack others like them."""
 
     __slots__ = ("leaves", "spec")
 
@@ -70,7 +70,6 @@ class Evaluation:
         given = flat.pack(flat.leaves)
         if sources is None:
             self.sources = flat
-            self.sources.leaves = [held(x) for x in flat.leaves]
             if not flat.leaves:
                 raise ValueError("There is nothing to differentiate with respect to: give args, or sources=variables.")
         else:
@@ -115,16 +114,6 @@ def inexact(x: Any) -> bool:
     return isinstance(x, (Tensor, Variable)) and bool(x.dtype.is_floating or x.dtype.is_complex)
 
 
-def held(x: Any) -> Any:
-    """The variable, where `x` holds one, as those of Keras do; else `x`."""
-    return x.variable if isinstance(x, Stored) else x
-
-
-def dense(x: Any) -> Any:
-    """A gradient without IndexedSlices."""
-    return x.to_dense() if isinstance(x, IndexedSlices) else x
-
-
 def _own(x: Any) -> Any:
     """An argument as a tensor of its own, so that one tensor that is given twice is two arguments; what is no tensor stays."""
     if x is None or isinstance(x, (Stored, IndexedSlices, bool, int, str)):
@@ -144,7 +133,6 @@ def _target(x: Any) -> Any:
 def sources_of(sources: Any) -> Nest:
     """A nest of variables and tensors; TypeError where it holds anything else, ValueError where it holds one twice."""
     found = Nest(sources)
-    found.leaves = [held(x) for x in found.leaves]
     seen: list[Any] = []
     for x in found.leaves:
         if not isinstance(x, (Tensor, Variable)):

@@ -14,10 +14,11 @@ from gradtape._src.core import engine
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, invalid, public
+from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.derivatives.evaluation import Nest, dense, inexact, sources_of
+from gradtape._src.derivatives.evaluation import Nest, inexact, sources_of
 from gradtape._src.ops import seeds
 from gradtape._src.ops.array import expand_dims, ones, reshape, zeros
 from gradtape._src.ops.creation import range_

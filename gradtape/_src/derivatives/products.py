@@ -7,8 +7,9 @@ from typing import Any
 
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core.errors import public
+from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.tensor import Tensor
-from gradtape._src.derivatives.evaluation import Evaluation, Nest, dense, inexact
+from gradtape._src.derivatives.evaluation import Evaluation, Nest, inexact
 from gradtape._src.ops.array import ones, zeros
 
 

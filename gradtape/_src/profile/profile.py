@@ -18,7 +18,7 @@ from gradtape._src.control.function import ConcreteFunction
 from gradtape._src.core import engine, nest, scopes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import internal, public
-from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.program import CALLS, NUMBER, RAN, Line, Node, Program
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
@@ -174,8 +174,7 @@ def _of_function(function: Any, arguments: Sequence[Any], sources: Any, output_g
         watched = [x for x in leaves if isinstance(x, (Tensor, Variable)) and x.dtype.is_floating | x.dtype.is_complex]
         tape.watch(watched)
         result = function(*nest.unflatten(spec, leaves))
-    flat = [r.to_dense() if isinstance(r, IndexedSlices) else r for r in nest.flatten(result) if r is not None]
-    targets = [r for r in flat if isinstance(r, (Tensor, Variable))]
+    targets = [r for r in map(dense, nest.flatten(result)) if isinstance(r, (Tensor, Variable))]
     return _of_tape(tape, targets, sources, output_gradients, _scopes(tape, seen))
 
 
@@ -205,15 +204,15 @@ def _of_tape(
         wanted = list(_sources(sources)[0])
     with engine.tracing() as inner, _sites(places):
         results = tape._walk(targets, wanted, given) if wanted else []
-        dense = [(r.to_dense() if isinstance(r, IndexedSlices) else r).node for r in results if r is not None]
-        engine.enter(inner, dense)
+        derived = [dense(r).node for r in results if r is not None]
+        engine.enter(inner, derived)
         forward = [n for n in inner.leaves if n.index != NUMBER]
-        program = engine.close(inner, dense, forward)
+        program = engine.close(inner, derived, forward)
     recorded = _Recorded(entries, places)
     outputs = [recorded.reference(tape._target_node(t)) for t in targets]
     inputs = [recorded.reference(node) for node in forward]
-    gradients = recorded.flat.inline(program, inputs) if dense else []
-    return _profile(recorded.flat, outputs, gradients, True, len(dense), recorded.ran)
+    gradients = recorded.flat.inline(program, inputs) if derived else []
+    return _profile(recorded.flat, outputs, gradients, True, len(derived), recorded.ran)
 
 
 @contextlib.contextmanager
