@@ -102,3 +102,17 @@ def in_a_function(call):
 
 def eagerly(call):
     return lambda *arrays: call(*[tf.constant(a) for a in arrays])
+
+
+def compiled_of(program):
+    """What XLA makes of a Program."""
+    shapes = [
+        jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.parameters[: len(program.parameters) - len(program.constants)]
+    ]
+    return jax.jit(program.evaluate).lower(*shapes).compile()
+
+
+def temporary_bytes(function, *args):
+    """What XLA sets aside for a traced function besides arguments and results."""
+    program = tf.function(function).get_concrete_function(*args).program
+    return compiled_of(program).memory_analysis().temp_size_in_bytes

@@ -8,6 +8,7 @@ import pytest
 import gradtape as tf
 from gradtape import autodiff
 from gradtape._src.derivatives import ghost
+from tests.derivatives.cases import compiled_of, temporary_bytes
 
 random = np.random.default_rng(0)
 X, Y = random.normal(size=(6, 4)).astype("f"), random.integers(0, 3, 6)
@@ -199,19 +200,6 @@ def test_norms_in_half_precision_and_complex():
         lambda x: tf.math.real(tf.reduce_sum(tf.cast(x, tf.complex128) * z)), z, tf.constant([[3.0, 4.0]])
     )
     np.testing.assert_allclose(norms, [5.0])
-
-
-def compiled_of(program):
-    shapes = [
-        jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.parameters[: len(program.parameters) - len(program.constants)]
-    ]
-    return jax.jit(program.evaluate).lower(*shapes).compile()
-
-
-def temporary_bytes(function, *args):
-    """What XLA sets aside for a traced function besides arguments and results."""
-    program = tf.function(function).get_concrete_function(*args).program
-    return compiled_of(program).memory_analysis().temp_size_in_bytes
 
 
 def test_norms_of_a_convolutional_net_take_no_more_memory_than_its_gradient():

@@ -1,11 +1,11 @@
 """`recompute_grad` with a policy: the same gradients, and as many values kept as it says."""
 
-import jax
 import numpy as np
 import pytest
 
 import gradtape as tf
 from gradtape import autodiff
+from tests.derivatives.cases import temporary_bytes
 
 random = np.random.default_rng(0)
 WEIGHTS = [random.normal(size=(16, 16)) / 4 for _ in range(4)]
@@ -49,7 +49,7 @@ def test_second_order(policy):
 
 
 def test_the_saving_is_measured():
-    def temporary_bytes(policy):
+    def needed(policy):
         weights = [tf.constant(random.normal(size=(16, 16))) for _ in range(12)]
 
         def of(x):
@@ -63,13 +63,9 @@ def test_the_saving_is_measured():
                 y = tf.reduce_sum(of(x))
             return tape.gradient(y, x)
 
-        program = tf.function(gradient).get_concrete_function(tf.zeros([512, 16], tf.float64)).program
-        shapes = [
-            jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.parameters[: len(program.parameters) - len(program.constants)]
-        ]
-        return jax.jit(program.evaluate).lower(*shapes).compile().memory_analysis().temp_size_in_bytes
+        return temporary_bytes(gradient, tf.zeros([512, 16], tf.float64))
 
-    everything, products, nothing = [temporary_bytes(policy) for policy in ("everything", ["MatMul"], "nothing")]
+    everything, products, nothing = [needed(policy) for policy in ("everything", ["MatMul"], "nothing")]
     assert nothing < 0.6 * products
     assert products <= everything
 
