@@ -195,6 +195,12 @@ def test_explain_nan_needs_a_record():
     assert "keep_last_step(True)" in tf.autodiff.explain(loss, w).mend
 
 
+def test_no_sources():
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.sqrt(tf.Variable(0.0))
+    assert tf.autodiff.explain_nan(loss, [], tape) == tf.autodiff.explain(loss, [], tape) == []
+
+
 def test_two_threads_have_answers_of_their_own():
     found = {}
 

@@ -136,7 +136,7 @@ class Question:
         self._nodes = [_node(t) for t in self._targets]
         traces = [] if tape is None else [segment.trace for segment in tape._segments]
         self._names: list[Name] = [journal.origin_of(n) for n in self._nodes] if names is None else list(names)
-        self._history = History(self._nodes, traces, self._names)
+        self.history = History(self._nodes, traces, self._names)
         self._in_graph = any(graph_of(n) is not None for n in self._nodes)
         self._called = (text.name_of(target, frame) if self._targets else None) or "the target"
         self._tape_name = (tape is not None and text.name_of(tape, frame)) or self._name_of_tape() or "tape"
@@ -144,7 +144,7 @@ class Question:
     @classmethod
     def of_latest_call(cls, source: Any, frame: FrameType | None) -> Question:
         """The question about a source in the latest gradient call that had it, whatever its target was."""
-        key = source._uid if isinstance(source, Variable) else journal.origin_of(source.node)
+        key = _key(source)
         call = next((c for c in reversed(list(journal.calls)) if key in c.sources), None)
         return cls([], None, frame, [] if call is None else call.targets)
 
@@ -163,7 +163,7 @@ class Question:
         known = self._by_call(source, call)
         if known is not None:
             return known
-        view = View(self._history, self._taped(call))
+        view = View(self.history, self._taped(call))
         found = self._source(source, view)
         words = self._words(source)
         breaks = self._breaks(view, found, self._spoken_names(source, words.source))
@@ -199,12 +199,12 @@ class Question:
             return CONNECTED
         if gradient is not None:
             return self._words(source).diagnoses(flat_places(probe, i))
-        view = View(self._history, self._taped(self._call(source)))
+        view = View(self.history, self._taped(self._call(source)))
         way = view.way(self._source(source, view), self._names)
         if not way:
             return CONNECTED
         breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
-        return self._words(source).diagnoses(_merged(breaks) or [_untaken(self._history, way)])
+        return self._words(source).diagnoses(_merged(breaks) or [_untaken(self.history, way)])
 
     def about_nan(self, sources: Sequence[Any]) -> list[Diagnosis] | None:
         """Where the NaN or infinity in each gradient comes from; None without a record to run again."""
@@ -223,8 +223,7 @@ class Question:
 
     def _recorded(self, sources: Sequence[Any]) -> GradientTape | None:
         """The tape that can be run again: the one given, or that of the latest gradient call, or the kept step."""
-        call = self._call(sources[0])
-        taped = self._taped(call)
+        taped = self._taped(self._call(sources[0]) if sources else None)
         tapes = [self._tape, None if taped is None else taped.tape(), kept_step.tape]
         for tape in tapes:
             if tape is not None and tape._segments and (taped is None or tape._record is taped):
@@ -235,8 +234,8 @@ class Question:
 
     def _call(self, source: Any) -> Asked | None:
         """The latest gradient call that had this source (and, if a tape was given, was that tape's)."""
-        key = source._uid if isinstance(source, Variable) else journal.origin_of(source.node)
-        calls = [c for c in self._history.calls if key in c.sources and (self._tape is None or c.tape is self._tape._record)]
+        key = _key(source)
+        calls = [c for c in self.history.calls if key in c.sources and (self._tape is None or c.tape is self._tape._record)]
         return calls[-1] if calls else None
 
     def _by_call(self, source: Any, call: Asked | None) -> Diagnosis | None:
@@ -246,9 +245,8 @@ class Question:
         if call.refused:
             line = call.tape.consumed or text.NO_LINE
             return Words("the source", self._called, self._tape_name).diagnosis(Break("tape_used", line))
-        key = source._uid if isinstance(source, Variable) else journal.origin_of(source.node)
         if call.results is not None:
-            self._said_none = not call.results[call.sources.index(key)]
+            self._said_none = not call.results[call.sources.index(_key(source))]
             return None if self._said_none else CONNECTED
         return None
 
@@ -261,31 +259,27 @@ class Question:
             return self._tape._record
         if call is not None:
             return call.tape
-        return self._history.tapes[-1] if self._history.tapes else None
+        return self.history.tapes[-1] if self.history.tapes else None
 
     def _source(self, source: Any, view: View) -> Source:
         node = _node(source)
         if not isinstance(source, Variable):
             name = journal.origin_of(node)
-            return Source([name], self._history.line_of(name), node.aval.inexact, in_graph=self._in_graph)
+            return Source([name], self.history.line_of(name), node.aval.inexact, in_graph=self._in_graph)
         since = min([serial for serial, _, _ in view.segments], default=0)
-        return Source(self._history.holdings(source._uid, since), source._made, node.aval.inexact, source, self._in_graph)
+        return Source(self.history.holdings(source._uid, since), source._made, node.aval.inexact, source, self._in_graph)
 
     def _spoken_names(self, source: Any, called: str) -> set[str]:
         names = {called}
         for frame_names in (self._frame.f_locals, self._frame.f_globals) if self._frame is not None else ():
-            names.update(
-                name
-                for name, held in list(frame_names.items())
-                if held is source or (isinstance(held, Stored) and held.variable is source)
-            )
+            names.update(name for name, held in list(frame_names.items()) if text.stands_for(held, source))
         attributes = {name.rsplit(".", 1)[1] for name in names if "." in name}
         return names | {f"self.{attribute}" for attribute in attributes}
 
     def _breaks(self, view: View, source: Source, spoken: set[str]) -> list[Break]:
         """All breaks on the way, in order from the source."""
-        if not source.inexact and view.first_fault(source, None) is not None:
-            return [b for b in [view.first_fault(source, None)] if b is not None]
+        if not source.inexact and (fault := view.first_fault(source, None)) is not None:
+            return [fault]
         way = view.way(source, self._names) if self._names else None
         if way is None:
             return [self._apart(view, source, spoken)]
@@ -325,6 +319,11 @@ def _untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Break:
             if around is not None and around.op in (IF, CASE):
                 return Break("branch_not_taken", around.line, around.how, around)
     return Break("unknown", text.NO_LINE)
+
+
+def _key(source: Any) -> int | journal.Origin:
+    """How an `Asked` calls a source."""
+    return source._uid if isinstance(source, Variable) else journal.origin_of(source.node)
 
 
 def _node(value: Any) -> Node:

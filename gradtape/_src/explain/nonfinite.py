@@ -11,6 +11,7 @@ from gradtape._src.core import engine
 from gradtape._src.core.program import ELEMENT, Node, leaf
 from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.probe import Probe, array, like, value
+from gradtape._src.explain.source import NO_LINE
 
 
 def origin(probe: Probe, source: int) -> Break:
@@ -28,7 +29,7 @@ def origin(probe: Probe, source: int) -> Break:
         seen.add(node)
         step = _guilty(probe, node)
         if step is None:
-            return Break(code, (None, 0))
+            return Break(code, NO_LINE)
         entry, upstream = step
         if not upstream or entry.node in seen:
             break

@@ -15,16 +15,17 @@ from gradtape._src.control.bounded_scan import SCAN, WHILE
 from gradtape._src.control.branch import CASE, IF
 from gradtape._src.core import engine, journal
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.journal import Line
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, RAN, Key, Node, Program, Trace, leaf
 from gradtape._src.core.tensor import EagerTensor, to_numpy
 from gradtape._src.core.variable import Variable
+from gradtape._src.explain.source import NO_LINE
 from gradtape._src.ops.array import ones
 from gradtape._src.ops.gradients import unbroadcast
 from gradtape._src.ops.joining import stack
 
 LARGEST = 20_000  # a loop that would become more ops than this stays closed
 OPENED = {CALL, FUNCTION, IF, CASE, SCAN, WHILE}
-Line = tuple[Any, int]
 
 
 @contextlib.contextmanager
@@ -134,7 +135,7 @@ class Probe:
     def _inside(self, program: Program, inputs: Sequence[Node], line: Line) -> list[Node]:
         leaves = [*inputs, *[engine.constant(c) for c in program.constants]]
         values: list[Any] = []
-        lines = program.lines or ((None, 0),) * len(program.keys)
+        lines = program.lines or (NO_LINE,) * len(program.keys)
         for key, where in zip(program.keys, lines, strict=True):
             op, attrs, *references = key
             given = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
@@ -207,6 +208,7 @@ class Probe:
                 cotangents[node] = cotangents[node] + d if node in cotangents else d
         self.targets = list(cotangents)
         self.total = reverse(self.entries, self.active, cotangents) if cotangents else {}
+        # tensors, as a run keeps the values of those nodes alone that one stands for
         self._held = [EagerTensor(entry.node) for entry in self.entries if type(entry.node.aval) is not tuple]
         engine.flush()
 

@@ -142,7 +142,7 @@ def text(line: Line) -> str | None:
     return found.strip() or None
 
 
-def _is(held: Any, value: Any) -> bool:
+def stands_for(held: Any, value: Any) -> bool:
     """Whether what a name stands for is `value`, or what holds it (Keras's variables hold gradtape's)."""
     return held is value or (isinstance(held, Stored) and held.variable is value)
 
@@ -152,20 +152,20 @@ def name_of(value: Any, frame: FrameType | None) -> str | None:
     while frame is not None:
         for names in (frame.f_locals, frame.f_globals):
             for name, held in list(names.items()):
-                if _is(held, value) and not name.startswith("_"):
+                if stands_for(held, value) and not name.startswith("_"):
                     return name
         for name, held in list(frame.f_locals.items()):
             if isinstance(held, (list, tuple)) and len(held) < 1000:
                 for i, item in enumerate(held):
-                    if _is(item, value):
+                    if stands_for(item, value):
                         return f"{name}[{i}]"
             elif isinstance(held, dict) and len(held) < 1000:
                 for key, item in list(held.items()):
-                    if _is(item, value):
+                    if stands_for(item, value):
                         return f"{name}[{key!r}]"
             else:
                 for attribute, item in list(getattr(held, "__dict__", {}).items())[:1000]:
-                    if _is(item, value):
+                    if stands_for(item, value):
                         return f"{name}.{attribute}"
         if frame.f_code.co_name == "<module>":
             return None

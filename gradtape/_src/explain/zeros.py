@@ -12,6 +12,7 @@ from gradtape._src.core.journal import Line
 from gradtape._src.core.program import Node
 from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.probe import Probe, array, like, ones_like, value
+from gradtape._src.explain.source import NO_LINE
 
 WAYS = 8  # so many ways from a source to the target are looked at
 RELUS = {"Relu", "Relu6", "LeakyRelu"}
@@ -188,5 +189,5 @@ def _cancelled(probe: Probe, source: int) -> Break:
                 return Break("piecewise_constant", _line(entry), entry.node.op.type)
     meeting = [entry for node in probe.sources[source] for entry in probe.leads_on(node)]
     last = meeting[-1] if meeting else None
-    line: Line = (None, 0) if last is None else _line(last)
+    line = NO_LINE if last is None else _line(last)
     return Break("cancelled", line, None if last is None else last.node.op.type)
