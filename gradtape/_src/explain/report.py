@@ -53,10 +53,9 @@ class Report:
         """A gradient call gave its results; the tape still holds its record."""
         self.calls += 1
         line = call.line
-        symbolic = engine.local.trace.scope is not None or engine.local.trace.parent is not None
         question: Question | None = None
         for position, (source, result) in enumerate(zip(sources, results, strict=True)):
-            what = "None" if result is None else None if symbolic else _flaw(result)
+            what = "None" if result is None else _flaw(result)
             if what is None:
                 continue
             key = line, position, what
@@ -94,9 +93,21 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _flaw(result: Any) -> str | None:
-    values = to_numpy((result.values if isinstance(result, IndexedSlices) else result).node)
-    if values.dtype.kind not in "fcV" or not values.size:
+def symbolic() -> bool:
+    """Whether a function or graph is being traced, where no values are known."""
+    return engine.local.trace.parent is not None or engine.local.trace.scope is not None
+
+
+def values_of(gradient: Any) -> np.ndarray | None:
+    """The values of a gradient, of slices those that they hold; None where there is none, or it is not known yet."""
+    if gradient is None or symbolic():
+        return None
+    return to_numpy((gradient.values if isinstance(gradient, IndexedSlices) else gradient).node)
+
+
+def _flaw(gradient: Any) -> str | None:
+    values = values_of(gradient)
+    if values is None or values.dtype.kind not in "fcV" or not values.size:
         return None
     if values.dtype.kind == "V":
         values = values.astype(np.float32)

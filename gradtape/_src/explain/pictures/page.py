@@ -16,10 +16,8 @@ import numpy as np
 
 from gradtape._src.autodiff.observers import observers
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import engine, journal
-from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core import journal
 from gradtape._src.core.journal import Asked
-from gradtape._src.core.tensor import to_numpy
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
@@ -27,9 +25,10 @@ from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.explain import Question, user_frame
 from gradtape._src.explain.history import History, Name
 from gradtape._src.explain.pictures.record import Group, Record, Recorded
+from gradtape._src.explain.pictures.residuals import bytes_of
 from gradtape._src.explain.pictures.words import described, place, size
 from gradtape._src.explain.probe import Probe, array, own_trace
-from gradtape._src.explain.report import Finding, Report
+from gradtape._src.explain.report import Finding, Report, symbolic, values_of
 
 MOST_CALLS, MOST_GROUPS = 100, 2000
 STATES = ["unrecorded", "recorded", "path", "break"]  # of a line; the later one counts
@@ -79,12 +78,12 @@ class Page:
         record = Record(tape)
         way = _way(record.history, targets, sources)
         norms = _norms(tape, targets, sources)
-        states = _line_states(tape, targets, sources)
+        question = Question(list(targets), tape, user_frame())
+        states = _line_states(View(question.history, tape._record), targets, sources)
         states.update(dict.fromkeys(broken, "break"))
         shown = {self._script, *[file for (file, _), state in states.items() if state != "unrecorded"]}
         self._files.update(dict.fromkeys(sorted(shown)))
-        question = Question(list(targets), tape, user_frame())
-        groups = record.groups()[:MOST_GROUPS]
+        groups = record.groups()
         return {
             "call": text.text(call.line) or "a gradient call",
             "file": where[0],
@@ -92,8 +91,8 @@ class Page:
             "sources": [_source(question.name_of(s), s, r, findings) for s, r in zip(sources, results, strict=True)],
             "lines": [[file, line, state] for (file, line), state in states.items() if file in shown],
             "watched": [{"name": w.name, "value": described(w.aval)} for w in record.watched],
-            "groups": [_group(group, way, broken, norms) for group in groups],
-            "left_out": len(record.groups()) - len(groups),
+            "groups": [_group(group, way, broken, norms) for group in groups[:MOST_GROUPS]],
+            "left_out": len(groups[MOST_GROUPS:]),
         }
 
 
@@ -103,7 +102,7 @@ def _source(name: str, source: Any, result: Any, findings: Sequence[Finding]) ->
     return {
         "name": name,
         "value": described((source.held() if isinstance(source, Variable) else source.node).aval),
-        "norm": _result_norm(result),
+        "norm": _norm(values_of(result)),
         "what": "" if found is None else found.what,
         "diagnosis": None if found is None else found.diagnosis.to_dict() | {"place": _shown(found.diagnosis)},
     }
@@ -129,13 +128,11 @@ def _group(group: Group, way: set[Name], broken: set[Place], norms: dict[Name, s
 
 
 def _op(op: Recorded, norms: dict[Name, str]) -> dict[str, Any]:
-    avals = op.aval if isinstance(op.aval, tuple) else (op.aval,)
-    count = sum(a.size * a.dtype.itemsize for a in avals if a is not None)
     return {
         "number": op.number,
         "op": op.op,
         "value": described(op.aval),
-        "bytes": size(count),
+        "bytes": size(bytes_of(op.aval)),
         "kept": size(op.kept) if op.kept else "",
         "norm": norms.get(op.name, ""),
         "inputs": op.inputs,
@@ -159,14 +156,11 @@ def _way(history: History, targets: Sequence[Any], sources: Sequence[Any]) -> se
     return set(history.before(ends)) & set(history.after(_names(history, sources)))
 
 
-def _line_states(tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> dict[Place, str]:
+def _line_states(view: View, targets: Sequence[Any], sources: Sequence[Any]) -> dict[Place, str]:
     """What became of the ops of each of the user's lines, inside of functions too."""
-    nodes = [t.held() if isinstance(t, Variable) else t.node for t in targets]
-    history = History(nodes, [segment.trace for segment in tape._segments])
-    view = View(history, tape._record)
-    way = _way(history, targets, sources)
+    way = _way(view.history, targets, sources)
     states: dict[Place, str] = {}
-    for step in history.steps.values():
+    for step in view.history.steps.values():
         at = _place(text.file(step.line), text.number(step.line))
         if step.op is None or at is None or any(c.start <= step.at < c.stop for c in view.calls):
             continue
@@ -186,7 +180,7 @@ def _norms(tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -
     """The norm of the target's gradient with respect to each value on the tape, as far as it can be run again."""
     norms: dict[Name, str] = {}
     entries, _ = tape._entries()
-    if _symbolic() or any(e.node.op.effect for e in entries):  # what prints must not print again
+    if symbolic() or any(e.node.op.effect for e in entries):  # what prints must not print again
         return norms
     with contextlib.suppress(Exception), own_trace():  # a picture must never break a program that runs
         probe = Probe(tape, sources)
@@ -198,18 +192,9 @@ def _norms(tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -
     return norms
 
 
-def _symbolic() -> bool:
-    """Whether a function or graph is being traced, where no values are known."""
-    return engine.local.trace.parent is not None or engine.local.trace.scope is not None
-
-
-def _result_norm(result: Any) -> str:
-    if result is None or _symbolic():
+def _norm(values: np.ndarray | None) -> str:
+    if values is None:
         return ""
-    return _norm(to_numpy((result.values if isinstance(result, IndexedSlices) else result).node))
-
-
-def _norm(values: np.ndarray) -> str:
     if values.dtype.kind not in "fc":
         values = values.astype(np.float64)
     with np.errstate(all="ignore"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from gradtape._src.autodiff.backward import Entry, active_nodes
 from gradtape._src.autodiff.plan import inside_of_custom, residual_set, saved
@@ -121,13 +122,13 @@ class Needed:
 
     def kept(self) -> dict[journal.Origin, int]:
         """The bytes that are held for the backward pass, or will be, by the name of the value."""
-        return {journal.origin_of(n): node_bytes(n) for n in self.readers if self.state(n) in (HELD, PENDING)}
+        return {journal.origin_of(n): bytes_of(n.aval) for n in self.readers if self.state(n) in (HELD, PENDING)}
 
 
-def node_bytes(node: Node) -> int:
-    """The size of a node's value."""
-    avals = node.aval if type(node.aval) is tuple else (node.aval,)
-    return sum(a.size * a.dtype.itemsize for a in avals)
+def bytes_of(aval: Any) -> int:
+    """The size of a value, or of several; of what nothing is known 0."""
+    avals = aval if type(aval) is tuple else (aval,)
+    return sum(a.size * a.dtype.itemsize for a in avals if a is not None)
 
 
 def residuals(tape: GradientTape) -> Residuals:
@@ -154,7 +155,7 @@ def residuals(tape: GradientTape) -> Residuals:
                 text.number(line),
                 tuple(of.shape),
                 of.type.name,
-                node_bytes(node),
+                bytes_of(node.aval),
                 needed.state(node),
                 tuple([(e.node.op.type, *_where(e)) for e in readers]),
             )
