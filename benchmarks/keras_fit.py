@@ -29,13 +29,19 @@ def epoch(backend, build, inputs):
 
 
 def sides(build, inputs):
-    """The row's functions: on gradtape, and on Keras's own backends."""
-    return {
-        name: lambda backend=backend: epoch(backend, build, inputs())
-        for name, backend in (
-            ("gradtape", "gradtape"),
-            ("keras_tensorflow", "tensorflow"),
-            ("keras_jax", "jax"),
-            ("keras_torch", "torch"),
-        )
-    }
+    """What all these rows have: how they are measured, and their functions, on gradtape and on Keras's own backends."""
+    measured = {"MEASURE": "time per step", "STEPS_DEPEND": True, "CHECKED_STEPS": 1}
+    targets = {"TARGETS": {"keras_tensorflow": 1.0, "keras_jax": 1.0, "keras_torch": 1.0}}
+    return (
+        measured
+        | targets
+        | {
+            name: lambda backend=backend: epoch(backend, build, inputs())
+            for name, backend in (
+                ("gradtape", "gradtape"),
+                ("keras_tensorflow", "tensorflow"),
+                ("keras_jax", "jax"),
+                ("keras_torch", "torch"),
+            )
+        }
+    )

@@ -6,11 +6,7 @@ from benchmarks.keras_fit import BATCH, BATCHES, CLASSES, sides
 
 KEY = "n2"
 TITLE = "Keras fit: small CNN on 8×8 digits, 64 batches of 32"
-MEASURE = "time per step"
-STEPS_DEPEND = True
-CHECKED_STEPS = 1
 TOLERANCE = 2e-2
-TARGETS = {"keras_tensorflow": 1.0, "keras_jax": 1.0, "keras_torch": 1.0}
 
 
 def build(keras):

@@ -6,11 +6,7 @@ from benchmarks.keras_fit import BATCH, BATCHES, CLASSES, sides
 
 KEY = "n4"
 TITLE = "Keras fit: transformer, 4 layers, 64 batches of 32"
-MEASURE = "time per step"
-STEPS_DEPEND = True
-CHECKED_STEPS = 1
 TOLERANCE = 5e-2
-TARGETS = {"keras_tensorflow": 1.0, "keras_jax": 1.0, "keras_torch": 1.0}
 
 TOKENS, LENGTH, WIDTH = 1000, 32, 64
 
