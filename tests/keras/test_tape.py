@@ -227,9 +227,10 @@ class TestWeightsStayWhole:
         model.compile(keras.optimizers.SGD(0.1), "mse", run_eagerly=eagerly)
         with pytest.raises(Stop, match="in the step"):
             model.fit(X, Y, batch_size=4, shuffle=False, verbose=0)
-        if not eagerly:  # tracing assigns symbols, of which nothing is left
-            self.same(model.get_weights(), 0)
-        assert all(np.isfinite(w).all() for w in model.get_weights())
+        weights = model.get_weights()
+        if eagerly:  # what ran before the error stands
+            weights[-1] -= 5.0
+        self.same(weights, 1 if eagerly else 0)  # tracing assigns symbols, of which nothing is left
         model.fail = False
         model.fit(X, Y, batch_size=4, shuffle=False, verbose=0)
         if not eagerly:
