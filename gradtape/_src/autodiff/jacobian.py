@@ -8,7 +8,7 @@ from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.plan import Plan
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.core import memory
-from gradtape._src.core.aval import Aval
+from gradtape._src.core.aval import Aval, bytes_of
 from gradtape._src.core.errors import ResourceExhaustedError
 from gradtape._src.core.program import Node, Program, Trace, programs_in
 from gradtape._src.core.tensor import EagerTensor, Tensor
@@ -88,7 +88,7 @@ class Rows:
         """
         if self.chunk is not None:
             return
-        result = count * sum([_bytes(program.aval_of(r)) for r in program.outputs])
+        result = count * bytes_of(tuple([program.aval_of(r) for r in program.outputs]))
         row = peak_bytes(program)
         available = memory.limit()
         if result + count * row <= available:
@@ -135,7 +135,7 @@ def peak_bytes(program: Program) -> int:
     for reference in program.outputs:
         last[reference], uses[reference] = len(program.keys), 2
     sizes = [
-        0 if uses.get(i, 0) < 2 and (key[0].broadcasting or key[0].cheap) else _bytes(program.avals[i])
+        0 if uses.get(i, 0) < 2 and (key[0].broadcasting or key[0].cheap) else bytes_of(program.avals[i])
         for i, key in enumerate(program.keys)
     ]
     now = peak = 0
@@ -145,10 +145,6 @@ def peak_bytes(program: Program) -> int:
         peak = max(peak, now + inner)
         now -= sum([sizes[r] for r in {*key[2:], index} if r >= 0 and last.get(r, index) == index])
     return peak
-
-
-def _bytes(of: Aval | tuple[Aval, ...]) -> int:
-    return sum(map(_bytes, of)) if type(of) is tuple else of.size * of.dtype.itemsize  # type: ignore[union-attr]
 
 
 def _gib(number: int) -> str:

@@ -63,3 +63,9 @@ def aval(shape: Iterable[int], dtype: np.dtype) -> Aval:
     new.large = any(extent >= LARGE for extent in shape)
     new = _interned.setdefault((shape, new.dtype), new)
     return new
+
+
+def bytes_of(avals: Any) -> int:
+    """The size of a value, or of a nest of tuples of them."""
+    size: int = sum(map(bytes_of, avals)) if type(avals) is tuple else avals.size * avals.dtype.itemsize
+    return size

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.op import Attributes, Op, define
 
 if TYPE_CHECKING:
@@ -188,10 +189,6 @@ def effectful(key: Key) -> bool:
     return key[0] is not RAN and (key[0].effect or any(program.effects for program in programs_in(key[1])))
 
 
-def _bytes(value: Any) -> int:
-    return sum(map(_bytes, value)) if type(value) is tuple else value.size * value.dtype.itemsize
-
-
 class Program:
     """A closed computation: keys, the Avals of its parameters and its outputs. Immutable; compared by identity.
 
@@ -245,7 +242,7 @@ class Program:
         self.keys, self.avals, self.parameters, self.outputs = keys, avals, parameters, outputs
         self.constants, self.lines = constants, lines
         self.size = sum([key[1][0].size if key[1] and type(key[1][0]) is Program else 1 for key in keys])
-        self.bytes = sum([_bytes(a) for a in avals])
+        self.bytes = bytes_of(avals)
         self.effects = any(effectful(key) for key in keys)
         self.loops = any(p.loops or key[0] not in CALLS for key in keys if key[1] for p in programs_in(key[1]))
         self.endless = any(key[0].endless or any(p.endless for p in programs_in(key[1])) for key in keys if key[1])

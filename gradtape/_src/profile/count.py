@@ -13,8 +13,9 @@ from gradtape._src.autodiff.vectorized import VECTORIZED_CALL
 from gradtape._src.control.bounded_scan import SCAN, WHILE
 from gradtape._src.control.branch import CASE, IF
 from gradtape._src.core import engine
+from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.program import ELEMENT, Key, Line, Program
-from gradtape._src.profile.formulas import NAMES, flops, moved, size_of
+from gradtape._src.profile.formulas import NAMES, flops, moved
 from gradtape._src.profile.normal import UNKNOWN, Place, narrowed, normal, placed, pruned, used
 
 Values = Sequence[Any] | None  # of a Program's parameters; None where they are not known
@@ -283,13 +284,13 @@ def peak(program: Program) -> int:
     for reference, index in last.items():
         if reference >= 0:
             ends.setdefault(index, []).append(reference)
-    alive = most = sum(map(size_of, program.parameters))
+    alive = most = sum(map(bytes_of, program.parameters))
     for index, key in enumerate(program.keys):
-        alive += size_of(program.avals[index]) if root[index] == index else 0
+        alive += bytes_of(program.avals[index]) if root[index] == index else 0
         most = max(most, alive + max(map(_peak_inside, inside_of(key)), default=0))
-        alive -= sum([size_of(program.avals[r]) for r in ends.get(index, ())])
+        alive -= sum([bytes_of(program.avals[r]) for r in ends.get(index, ())])
     return most
 
 
 def _peak_inside(program: Program) -> int:
-    return peak(normal(program)) - sum(map(size_of, program.parameters))
+    return peak(normal(program)) - sum(map(bytes_of, program.parameters))

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape._src.core.aval import Aval
+from gradtape._src.core.aval import Aval, bytes_of
 from gradtape._src.core.op import Attributes, Op
 
 Formula = Callable[[Any, Sequence[Aval], Any], float]  # (attributes by name, input Avals, result's Aval) → FLOPs
@@ -266,15 +266,10 @@ def moved(op: Op, inputs: Sequence[Any], result: Any) -> int:
     if op.type in NAMES:
         return 0
     results = result if type(result) is tuple else (result,)
-    written = sum(map(size_of, results))
+    written = sum(map(bytes_of, results))
     if op.type in TAKING:
         return 2 * written
-    return sum([size_of(a) for a in inputs if type(a) is not tuple]) + written
+    return sum([bytes_of(a) for a in inputs if type(a) is not tuple]) + written
 
 
 TAKING = frozenset(["GatherNd", "GatherV2", "Slice", "StridedSlice", "TakeAlongAxis", "TakeRows"])
-
-
-def size_of(aval: Any) -> int:
-    """The bytes of a value, or of a tuple of them."""
-    return sum(map(size_of, aval)) if type(aval) is tuple else aval.size * aval.dtype.itemsize
