@@ -102,6 +102,39 @@ def test_formats():
     np.testing.assert_allclose(autodiff.sparse_jacobian(stencil, X, chunk_size=2).toarray(), dense)
 
 
+def test_nests_and_variables():
+    x, y, w = tf.constant(random.normal(size=4)), tf.constant(np.float32([0.5, 2.0])), tf.Variable(random.normal(size=[2, 3]))
+    unused = tf.Variable([1.0])
+
+    def f(pair, n):
+        return {
+            "a": w[0] * pair["x"][:3] * n,
+            "b": [pair["x"] ** 2, tf.cast(pair["y"], tf.float64) * tf.reduce_sum(pair["x"][:1])],
+        }
+
+    args = ({"x": x, "y": y}, 3)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch([x, y])
+        result = f(*args)
+    rows = [result["a"], *result["b"]]
+
+    def dense(sources):
+        blocks = [tape.jacobian(row, sources, unconnected_gradients="zero") for row in rows]
+        return np.concatenate(
+            [np.concatenate([np.reshape(b, [r.shape[0], -1]) for b in bs], 1) for r, bs in zip(rows, blocks, strict=True)]
+        )
+
+    for mode in ("forward", "reverse"):
+        pattern = autodiff.jacobian_sparsity(f, args, mode)
+        assert (pattern.shape, len(pattern.rows)) == ((9, 6), 3 + 4 + 2 + 2)
+        np.testing.assert_allclose(autodiff.sparse_jacobian(f, args, pattern).toarray(), dense([x, y]), 1e-6)
+        sources = [y, w, unused]
+        pattern = autodiff.jacobian_sparsity(f, args, mode, sources)
+        assert (pattern.shape, len(pattern.rows)) == ((9, 9), 3 + 2)
+        found = autodiff.sparse_jacobian(f, args, pattern, "dense", sources=sources)
+        np.testing.assert_allclose(found, dense(sources), 1e-6)
+
+
 def test_a_pattern_used_again_in_a_function_and_differentiated():
     pattern = autodiff.jacobian_sparsity(stencil, X)
 
@@ -156,10 +189,12 @@ def test_a_pattern_follows_the_values_of_constants():
         (
             lambda: autodiff.sparse_jacobian(tf.sin, tf.constant(1)),
             ValueError,
-            "x is int32: a sparse Jacobian is with respect to floating",
+            "with respect to floating numbers, received int32",
         ),
-        (lambda: autodiff.sparse_jacobian(tf.sin, tf.constant([1j])), ValueError, "x is complex128: a sparse Jacobian"),
-        (lambda: autodiff.sparse_jacobian(lambda x: [x], X), ValueError, "f must return one floating tensor"),
+        (lambda: autodiff.sparse_jacobian(tf.sin, tf.constant([1j])), ValueError, "floating numbers, received complex128"),
+        (lambda: autodiff.sparse_jacobian(lambda x: [x, 1], X), ValueError, "f must return floating tensors; it returned"),
+        (lambda: autodiff.sparse_jacobian(lambda: X, (), sources=[3]), TypeError, "sources are variables and tensors"),
+        (lambda: autodiff.sparse_jacobian(lambda: X, ()), ValueError, "floating numbers, received nothing"),
         (lambda: autodiff.sparse_jacobian(tf.sin, X, format="csc"), ValueError, "format must be one of 'csr', .* received 'csc'"),
         (lambda: autodiff.sparse_jacobian(tf.sin, X, pattern=A), TypeError, "pattern must come from"),
         (

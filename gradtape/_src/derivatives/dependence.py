@@ -1,4 +1,4 @@
-"""Which elements of a result depend on which elements of one argument: read off a Program, without values of the argument.
+"""Which elements of a result depend on which elements of the arguments: read off a Program, without their values.
 
 Dependence is propagated through the nodes of the Program, and through the primitives that a node's kernel is made of
 (`dependence_rules`). It is never too small: where nothing better is known, everything depends on everything. An op whose
@@ -26,11 +26,11 @@ OWN_GRADIENTS = frozenset(["CustomGradient", "CustomGradientProgram"])
 MOST_TRIPS = 64  # the body of a longer loop is not followed trip by trip
 
 
-def dependence(program: Program, position: int, values: Sequence[Any]) -> tuple[Any, bool]:
-    """The pattern of the first output of a Program in its parameter `position`, and whether it holds for any other values.
+def dependence(program: Program, results: int, width: int, first: dict[Any, int], values: Sequence[Any]) -> tuple[Any, bool]:
+    """The pattern of the first outputs of a Program, `results` of them, and whether it holds for any other values.
 
-    The pattern is a boolean CSR matrix, with a row for each element of the output. `values` are those of the other
-    parameters, None where they are not known.
+    The pattern is a boolean CSR matrix, with a row for each element of the outputs and `width` columns; `first` says at which
+    column those of a parameter begin. `values` are those of the other parameters, None where they are not known.
     """
     consulted: list[bool] = []
 
@@ -43,15 +43,15 @@ def dependence(program: Program, position: int, values: Sequence[Any]) -> tuple[
 
     parameters = []
     for i, a in enumerate(program.parameters[: len(program.parameters) - len(program.constants)]):
-        if i == position:
-            parameters.append(Value(a.shape, a.dtype, sparse.identity(a.size, bool, "csr")))
+        if i in first:
+            ones, rows = np.ones(a.size, bool), np.arange(a.size)
+            mine = sparse.csr_matrix((ones, (rows, rows + first[i])), (a.size, width))
+            parameters.append(Value(a.shape, a.dtype, mine))
         else:
             parameters.append(Value(a.shape, a.dtype, None, None if values[i] is None else watched(values[i])))
-    (result, *_) = of_program(program, parameters)
-    size = program.parameters[position].size
-    if result.dependence is None:
-        return sparse.csr_matrix((math.prod(result.shape), size), dtype=bool), True
-    return result.dependence, not consulted
+    found = of_program(program, parameters)[:results]
+    blocks = [x.dependence if x.dependence is not None else empty(math.prod(x.shape), width) for x in found]
+    return sparse.vstack(blocks, "csr"), not consulted
 
 
 def of_program(program: Program, parameters: Sequence[Value]) -> list[Value]:

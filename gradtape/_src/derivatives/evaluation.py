@@ -66,7 +66,7 @@ class Evaluation:
             raise TypeError(f"The first argument must be a function, received {f!r} of type {type(f).__name__}.")
         several = type(args) is tuple or type(args) is list
         flat = Nest(args)
-        flat.leaves = [_own(x) for x in flat.leaves]
+        flat.leaves = [own(x) for x in flat.leaves]
         given = flat.pack(flat.leaves)
         if sources is None:
             self.sources = flat
@@ -114,7 +114,7 @@ def inexact(x: Any) -> bool:
     return isinstance(x, (Tensor, Variable)) and bool(x.dtype.is_floating or x.dtype.is_complex)
 
 
-def _own(x: Any) -> Any:
+def own(x: Any) -> Any:
     """An argument as a tensor of its own, so that one tensor that is given twice is two arguments; what is no tensor stays."""
     if x is None or isinstance(x, (Stored, IndexedSlices, bool, int, str)):
         return x

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
-from gradtape._src.control.scope import Body, Scope, trace
+from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, public
-from gradtape._src.core.program import leaf
+from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
-from gradtape._src.ops.array import ones, reshape
+from gradtape._src.core.variable import Variable
+from gradtape._src.derivatives.evaluation import Nest, inexact, own, sources_of
+from gradtape._src.ops.array import ones, reshape, zeros
+from gradtape._src.ops.cast import cast
 from gradtape._src.ops.gather import gather, scatter_rows
+from gradtape._src.ops.joining import concat
 from gradtape._src.ops.sparse import SparseTensor
 
 if TYPE_CHECKING:
@@ -69,120 +75,173 @@ class Sparsity:
 
 
 class _Traced:
-    """A function of one tensor as a Program."""
+    """A function at a point as a Program: which of its parameters are the sources, how many of its outputs the results."""
 
-    def __init__(self, f: Callable[..., Any], x: Any) -> None:
+    def __init__(self, f: Callable[..., Any], args: Any, sources: Any) -> None:
         if not callable(f):
             raise TypeError(f"The first argument must be a function, received {f!r} of type {type(f).__name__}.")
-        self.x = tensor(x)
-        if not self.x.dtype.is_floating:
-            raise ValueError(f"x is {self.x.dtype.name}: a sparse Jacobian is with respect to floating numbers.")
-        parameter = leaf(self.x.node.aval, None)
+        several = type(args) is tuple or type(args) is list
+        given = Nest(args)
+        if sources is None:
+            given.leaves = wanted = [own(x) for x in given.leaves]
+        else:
+            wanted = sources_of(sources).leaves
+        self.sources: list[Any] = [x for x in wanted if inexact(x)]
+        kinds = sorted({x.dtype.name if hasattr(x, "dtype") else type(x).__name__ for x in wanted})
+        if not self.sources or any(x.dtype.is_complex for x in self.sources):
+            raise ValueError(f"A sparse Jacobian is with respect to floating numbers, received {', '.join(kinds) or 'nothing'}.")
+        parameters: list[Node] = []
+        if sources is None:
+            parameters = [leaf(x.node.aval, None) for x in self.sources]
+            symbols = iter(parameters)
+            given.leaves = [EagerTensor(next(symbols)) if inexact(x) else x for x in given.leaves]
+        packed = given.pack(given.leaves)
+        results: list[Tensor] = []
+
+        def run() -> list[Tensor]:
+            result = f(*packed) if several else f(packed)
+            results.extend(Nest(result).leaves)
+            for x in results:
+                if not isinstance(x, Tensor) or not x.dtype.is_floating:
+                    raise ValueError(f"f must return floating tensors; it returned {result!r}.")
+            self.alone = isinstance(result, Tensor)
+            return results
+
         try:
-            self.body: Body = trace(lambda: _one(f(EagerTensor(parameter))), [parameter], Scope(True, creates=False))
+            body = trace(run, parameters, Scope(True, creates=False))
         except (NotImplementedError, OperatorNotAllowedInGraphError) as error:
             raise NotImplementedError(
                 f"A sparse Jacobian is read off the function's program, and f cannot be traced: {error} Take tf.autodiff.jacrev."
             ) from None
-        self.inputs = self.body.inputs([self.x.node])
-        self.program = self.body.program
-        self.result = self.program.aval_of(self.program.outputs[0])
+        self.program = body.program
+        self.inputs = body.inputs([x.node for x in self.sources] if sources is None else [])
+        self.results = [self.program.aval_of(r) for r in self.program.outputs[: len(results)]]
+        known = {id(v): len(parameters) + i for i, v in enumerate(body.variables)}
+        known |= {id(node): len(parameters) + len(body.variables) + i for i, node in enumerate(body.captures)}
+        if sources is None:
+            self.places: list[int | None] = list(range(len(parameters)))
+        else:  # None: f does not use it
+            self.places = [known.get(id(x if isinstance(x, Variable) else x.node)) for x in self.sources]
+        self.widths = [x.node.aval.size if isinstance(x, Tensor) else x.aval.size for x in self.sources]
+        self.shape = sum(a.size for a in self.results), sum(self.widths)
+        self.alone = self.alone and len(self.sources) == 1
 
     def sparsity(self, mode: str | None) -> Sparsity:
         """The pattern, which is kept with the Program if it holds for all values."""
         from gradtape._src.derivatives.dependence import dependence
 
-        key = ("sparsity", mode)
+        key = ("sparsity", mode, len(self.results), *self.places, *self.widths)
         known: Sparsity | None = self.program.derived.get(key)
         if known is None:
             values = [None if engine.symbolic(n) else engine.value(n) for n in self.inputs]
-            pattern, for_all = dependence(self.program, 0, values)
+            first = dict(zip(self.places, itertools.accumulate([0, *self.widths]), strict=False))
+            pattern, for_all = dependence(self.program, len(self.results), self.shape[1], first, values)
             known = Sparsity(pattern, mode)
             if for_all:
                 self.program.derived[key] = known
         return known
 
 
-def _one(result: Any) -> Tensor:
-    if not isinstance(result, Tensor) or not result.dtype.is_floating:
-        raise ValueError(f"f must return one floating tensor; it returned {result!r}.")
-    return result
-
-
 @public
-def jacobian_sparsity(f: Callable[..., Any], x: Any, mode: str | None = None) -> Sparsity:
-    """Where the Jacobian of `f` at `x` may have entries, to be used again in `sparse_jacobian(…, pattern=…)`.
+def jacobian_sparsity(f: Callable[..., Any], args: Any, mode: str | None = None, sources: Any = None) -> Sparsity:
+    """Where the Jacobian of `f` at `args` may have entries, to be used again in `sparse_jacobian(…, pattern=…)`.
 
-    `f` takes one tensor and returns one; it is traced, not run, and how elements depend on elements is followed through
-    its program. What is found may be more than what is not zero, never less. A constant that the argument is multiplied
+    `args` and `sources` as for `sparse_jacobian`. `f` is traced, not run, and how elements depend on elements is followed
+    through its program. What is found may be more than what is not zero, never less. A constant that the argument is multiplied
     with counts where it is not zero, and places of a gather as they are: for other such values ask again. `mode`: "forward"
     or "reverse" products; None takes those that promise to be fewer. NotImplementedError where `f` looks at values.
 
     >>> tf.autodiff.jacobian_sparsity(lambda x: x[1:] - x[:-1], tf.zeros([5]))
     <Sparsity 4×5, 8 entries, 2 products forward>
     """
-    return _Traced(f, x).sparsity(mode)
+    return _Traced(f, args, sources).sparsity(mode)
 
 
 @public
 def sparse_jacobian(
     f: Callable[..., Any],
-    x: Any,
+    args: Any,
     pattern: Sparsity | None = None,
     format: str = "csr",
     chunk_size: int | None = None,
+    sources: Any = None,
 ) -> Any:
-    """The Jacobian of `f` at `x`, exactly, from as many products as its pattern has colours.
+    """The Jacobian of `f` at `args`, exactly, from as many products as its pattern has colours.
 
-    `f` takes one tensor and returns one. The result has a row for each element of `f(x)` and a column for each of `x`:
-    "csr" and "coo" are SciPy matrices, "tensor" a `tf.sparse.SparseTensor`, "dense" a tensor of shape f(x).shape + x.shape.
-    (In a `tf.function` only the last two have values to be had later.) `pattern`: from `jacobian_sparsity`, None to find
-    it; a pattern that misses an entry gives wrong numbers. `chunk_size`: so many products at a time. Curtis, Powell and
-    Reid, "On the estimation of sparse Jacobian matrices" (1974); see `jacobian_sparsity` for how the pattern is found.
+    `args`: a tuple or list of arguments, each a tensor or a nest of them, or one argument alone; those that are not
+    floating have no columns. `sources`: variables, or tensors that `f` uses, in place of the arguments. The matrix has a row
+    for each element of what `f` returns (one tensor or a nest, in its order) and a column for each of the arguments or
+    sources: "csr" and "coo" are SciPy matrices, "tensor" a `tf.sparse.SparseTensor`, "dense" a tensor, of shape
+    f(x).shape + x.shape where there is one result and one source. (In a `tf.function` only the last two have values to be
+    had later.) `pattern`: from `jacobian_sparsity`, None to find it; a pattern that misses an entry gives wrong numbers.
+    `chunk_size`: so many products at a time. Curtis, Powell and Reid, "On the estimation of sparse Jacobian matrices"
+    (1974); see `jacobian_sparsity` for how the pattern is found.
 
     >>> matrix = tf.autodiff.sparse_jacobian(lambda x: x[1:] * x[:-1], tf.constant([1.0, 2.0, 3.0]))
     >>> matrix.toarray().tolist()
     [[2.0, 1.0, 0.0], [0.0, 3.0, 2.0]]
+    >>> w = tf.Variable([2.0, 3.0])
+    >>> tf.autodiff.sparse_jacobian(lambda: [w * w, tf.reduce_sum(w)], (), sources=[w]).toarray().tolist()
+    [[4.0, 0.0], [0.0, 6.0], [1.0, 1.0]]
     """
     check_chunk(chunk_size)
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}, received {format!r}.")
-    traced = _Traced(f, x)
+    traced = _Traced(f, args, sources)
     if pattern is None:
         pattern = traced.sparsity(None)
     if not isinstance(pattern, Sparsity):
         raise TypeError(f"pattern must come from tf.autodiff.jacobian_sparsity, received {pattern!r}.")
-    shape = (traced.result.size, traced.x.node.aval.size)
-    if pattern.shape != shape:
-        raise ValueError(f"pattern is for a Jacobian of shape {pattern.shape}, and this one has shape {shape}.")
+    if pattern.shape != traced.shape:
+        raise ValueError(f"pattern is for a Jacobian of shape {pattern.shape}, and this one has shape {traced.shape}.")
     values = _values(traced, pattern, chunk_size)
     if format == "tensor":
-        return SparseTensor(np.stack([pattern.rows, pattern.columns], 1), values, shape)
+        return SparseTensor(np.stack([pattern.rows, pattern.columns], 1), values, traced.shape)
     if format == "dense":
-        flat = scatter_rows(values, tensor(pattern.rows * shape[1] + pattern.columns), (shape[0] * shape[1],))
-        return reshape(flat, (*traced.result.shape, *traced.x.shape))
+        flat = scatter_rows(values, tensor(pattern.rows * traced.shape[1] + pattern.columns), (math.prod(traced.shape),))
+        return reshape(flat, (*traced.results[0].shape, *traced.sources[0].shape) if traced.alone else traced.shape)
     from scipy import sparse
 
-    matrix = sparse.coo_matrix((values.numpy(), (pattern.rows, pattern.columns)), shape)
+    matrix = sparse.coo_matrix((values.numpy(), (pattern.rows, pattern.columns)), traced.shape)
     return matrix if format == "coo" else matrix.tocsr()
 
 
 def _values(traced: _Traced, pattern: Sparsity, chunk: int | None) -> Tensor:
     """The entries, in the order of the pattern."""
-    pulled, _ = vjp_program(traced.program, (0,), (0,))
+    kind = np.result_type(*[x.dtype.as_numpy_dtype for x in traced.sources], *[a.dtype for a in traced.results])
+    every = tuple(range(len(traced.results)))
+    program, found = vjp_program(traced.program, every, tuple(p for p in traced.places if p is not None))
+    pulled = iter(found)
+    where: Sequence[int | None] = [
+        None if p is None else next(pulled) for p in traced.places
+    ]  # the output with the cotangent of each source
+    if not pattern.products or not program.outputs:
+        return zeros([len(pattern.rows)], kind)
     inputs = list(traced.inputs)
-    if not pattern.products or not pulled.outputs:
-        return ones([len(pattern.rows)], traced.x.dtype) * 0.0
-    vectors = pattern.seeds(traced.x.node.aval.dtype)
     if pattern.mode == "forward":
-        # (arguments…, seed) → cotangent, transposed: (arguments…, seed, tangent) → tangent
-        program, _ = vjp_program(pulled, (0,), (len(inputs),))
-        inputs.append(ones(traced.result.shape, traced.result.type).node)
-        vectors = vectors.reshape(pattern.products, *traced.x.shape)
+        # (inputs…, cotangents…) → cotangents of the sources, transposed: (inputs…, cotangents…, tangents…) → tangents
+        count = len(inputs)
+        inputs += [ones(a.shape, a.type).node for a in traced.results]
+        given = [(first, program.aval_of(program.outputs[i])) for first, i in _starts(traced.widths, where) if i is not None]
+        program, where = vjp_program(program, tuple(range(len(program.outputs))), tuple(count + i for i in every))
+        sizes = [a.size for a in traced.results]
     else:
-        program = pulled
-        vectors = vectors.reshape(pattern.products, *traced.result.shape)
-    mapped = [*[False] * len(inputs), True]
-    (products,) = call_vectorized(engine.intern(program), [*inputs, engine.constant(vectors)], mapped, chunk)
-    values: Tensor = gather(reshape(EagerTensor(products), [-1]), pattern.places)
+        sizes = traced.widths
+        given = list(_starts([a.size for a in traced.results], traced.results))
+    seeds = pattern.seeds(kind)
+    parts = [seeds[:, first : first + a.size].reshape(-1, *a.shape).astype(a.dtype) for first, a in given]
+    mapped = [*[False] * len(inputs), *[True] * len(parts)]
+    nodes = call_vectorized(engine.intern(program), [*inputs, *map(engine.constant, parts)], mapped, chunk)
+    shapes = [[pattern.products, size] for size in sizes]
+    blocks = [
+        zeros(shape, kind) if i is None else cast(reshape(EagerTensor(nodes[i]), shape), kind)
+        for shape, i in zip(shapes, where, strict=True)
+    ]
+    products = blocks[0] if len(blocks) == 1 else concat(blocks, 1)
+    values: Tensor = gather(reshape(products, [-1]), pattern.places)
     return values
+
+
+def _starts(widths: Sequence[int], things: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Each of `things` with where it begins in a row of all."""
+    return zip(itertools.accumulate([0, *widths[:-1]]), things, strict=True)
