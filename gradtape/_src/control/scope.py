@@ -12,7 +12,7 @@ from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import verify
 from gradtape._src.core.op import Attributes, Op, define
-from gradtape._src.core.program import FUNCTION, NUMBER, Node, Program, Trace, leaf
+from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, Variable
 from gradtape._src.ops import seeds
@@ -163,11 +163,13 @@ def tensor_or_none(value: Any) -> Any:
 class Body:
     """A traced function: its `program` takes arguments, `variables` as they are, `captures`, and seeds for `draws`.
 
-    It gives the results (see `structure`), then the new values of the variables in `written`. `checks` are the
-    data-dependent checks that a caller has to make, on what `checked` gives.
+    It gives the results (see `structure`), then the new values of the variables in `written`; `assignments` are the lines
+    that assign them. `trains`: it does so, and asks for gradients. `checks` are the data-dependent checks that a caller has to
+    make, on what `checked` gives.
     """
 
     __slots__ = (
+        "assignments",
         "avals",
         "captures",
         "checked",
@@ -177,6 +179,7 @@ class Body:
         "keep",
         "program",
         "structure",
+        "trains",
         "variables",
         "written",
     )
@@ -187,6 +190,8 @@ class Body:
     captures: list[Node]
     draws: list[Any]
     written: list[Variable]
+    assignments: list[Line]
+    trains: bool
     created: list[Variable]
     checks: list[tuple[Op, int, Attributes]]
     checked: Program | None
@@ -217,7 +222,7 @@ def trace(
 
     `draws`: seeds of random ops are drawn by the caller of the Body; else by the function around it.
     """
-    body = Body()
+    body, asked = Body(), journal.Asked.count
     drawing: contextlib.AbstractContextManager[Any] = seeds.drawn_by_caller() if draws else contextlib.nullcontext([])
     with engine.tracing(scope) as inner, drawing as drawn:
         scope.trace = inner
@@ -236,6 +241,9 @@ def trace(
         body.program = engine.intern(engine.close(inner, nodes, inputs, effects=True))
         _close_checks(body, inner, scope, inputs)
     body.avals = [body.program.aval_of(r) for r in body.program.outputs]
+    lines, results = body.program.lines, body.program.outputs
+    body.assignments = [lines[r] if r >= 0 and lines else (None, 0) for r in results[len(results) - len(body.written) :]]
+    body.trains = bool(body.written) and journal.Asked.count > asked
     body.keep = [handle(node) for node in body.captures]
     body.created = scope.created
     return body
@@ -265,10 +273,12 @@ def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
         check(body, inputs)
     if state.trace.parent is not None:
         nodes = engine.call(body.program, inputs, FUNCTION)
+        journal.Asked.count += body.trains  # so does the function around it
     elif at_once:
         values = engine.execute(body.program, [engine.argument(node) for node in inputs])
         nodes = [leaf(aval_, value) for aval_, value in zip(body.avals, values, strict=True)]
-        journal.called(arguments, body, nodes, state.trace)
+        if not body.trains:
+            journal.called(arguments, body, nodes, state.trace)
     elif body.program.effects:
         nodes = run_now(body.program, inputs)
     else:
@@ -287,9 +297,8 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
     inputs += [argument(node) for node in body.captures]
     values = engine.execute(body.program, inputs)
     nodes = [leaf(of, value) for of, value in zip(body.avals, values, strict=True)]
-    if not body.written:  # what trains itself is not differentiated from outside
+    if not body.trains:  # what trains itself is not differentiated from outside
         journal.called(arguments, body, nodes, engine.local.trace)
-        return nodes
     count = len(nodes) - len(body.written)
     for variable, node in zip(body.written, nodes[count:], strict=True):
         variable._put(node)

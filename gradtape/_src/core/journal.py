@@ -60,18 +60,18 @@ class Left(NamedTuple):
 
 
 class Link(NamedTuple):
-    """Values that went into others without an op: `how` is "variable" (a Variable's initial value) or "call".
+    """Values that went into others without an op: `how` is "variable" (a Variable's initial value) or "call" (of a function).
 
-    What is called is a function, which read the variables of the numbers in `variables`.
+    `assigned` are values that the function gave to variables, each with the line of the assignment.
     """
 
     how: str
     before: Sequence[Origin]
     after: Sequence[Origin]
-    variables: Sequence[int]
     line: Line
     moment: Moment
     thread: int
+    assigned: Sequence[tuple[Origin, Line]] = ()
 
 
 class Taped:
@@ -105,13 +105,15 @@ class Asked:
     """A call of `gradient`. A source is the number of a variable, or the origin of a tensor.
 
     `results` says for each source whether there was a gradient; None if the call failed. `refused`: the tape was used up.
-    From `start` to `stop` stand the ops that the call itself recorded.
+    From `start` to `stop` stand the ops that the call itself recorded. `count` is how many calls there were.
     """
 
+    count = 0
     results: list[bool] | None = None
     refused = False
 
     def __init__(self, tape: Taped, targets: list[Origin], sources: list[int | Origin], trace: Trace) -> None:
+        Asked.count += 1
         self.line = user_line(4)
         self.tape, self.targets, self.sources = tape, targets, sources
         self.start = self.stop = trace.serial, len(trace.nodes)
@@ -164,17 +166,19 @@ def made(node: Node) -> None:
 
 def linked(how: str, before: Node, after: Node, trace: Trace) -> None:
     """Note that a value went into another without an op of the thread's trace."""
-    links.append(Link(how, (origin_of(before),), (origin_of(after),), (), user_line(), moment(trace), get_ident()))
+    links.append(Link(how, (origin_of(before),), (origin_of(after),), user_line(), moment(trace), get_ident()))
 
 
 def called(arguments: Sequence[Node], body: Any, results: Sequence[Node], trace: Trace) -> None:
-    """Note a call of a function that ran at once, where nothing recorded it."""
+    """Note a call of a function that ran at once, where nothing recorded it; its variables hold what they did before."""
     before = [n.origin or origin_of(n) for n in arguments]
+    before += [n.origin or origin_of(n) for variable in body.variables for n in (variable._tensor.node,)]
     if body.captures:
         before += [n.origin or origin_of(n) for n in body.captures]
     after = [origin_of(n) for n in results]
-    variables = [v._uid for v in body.variables]
-    links.append(Link("call", before, after, variables, user_line(), (trace.serial, len(trace.nodes)), get_ident()))
+    count = len(after) - len(body.assignments)
+    assigned = tuple(zip(after[count:], body.assignments, strict=True))
+    links.append(Link("call", before, after[:count], user_line(), moment(trace), get_ident(), assigned))
 
 
 def moment(trace: Trace) -> Moment:

@@ -154,7 +154,7 @@ class View:
             if step.how == "variable":
                 copied = self._is_variable(before)
                 return Break("wrong_object" if copied else "state", step.line, None, step, how="copy" if copied else "variable")
-            return None
+            return Break("state", step.line, None, step, how="assign") if step.how == "assign" else None
         if op is PY_FUNC:
             return Break("left_library", step.line, op.type, step, how="numpy_function")
         if op in ASSIGNMENTS or op.type.startswith(("ResourceScatter", "ScatterNd_assign")):

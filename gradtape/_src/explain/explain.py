@@ -303,9 +303,11 @@ class Question:
 
 
 def _merged(breaks: Sequence[Break]) -> list[Break]:
-    """Several ops of one line, broken for one reason, are one break."""
+    """Several ops of one line, broken for one reason, are one break. So is an assignment, wherever what it takes was computed."""
     merged: list[Break] = []
-    for b in breaks:
+    for k, b in enumerate(breaks):
+        if b.code == "outside_tape" and any(o.code == "state" and text.same_line(o.line, b.line) for o in breaks[k:]):
+            continue
         if not any(b.code == m.code and (b.line == m.line or text.same_line(b.line, m.line)) for m in merged):
             merged.append(b)
     return merged

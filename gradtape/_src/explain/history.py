@@ -83,13 +83,11 @@ class History:
         for link in list(journal.links):
             if link.how == "variable":
                 self.variables.update(link.after)
-            for after in link.after:
+            made = [(after, link.line, link.how) for after in link.after]
+            made += [(after, line if line[0] is not None else link.line, "assign") for after, line in link.assigned]
+            for after, line, how in made:
                 if after not in self.steps:
-                    read = [("variable", number) for number in link.variables]
-                    given = [*link.before, *read]
-                    self.steps[after] = Step(after, None, (), given, link.line, link.moment, link.thread, link.how)
-                    for name in read:
-                        self.held.setdefault(name[1], []).append((link.moment[0], name))
+                    self.steps[after] = Step(after, None, (), link.before, line, link.moment, link.thread, how)
         self._open([journal.origin_of(n) for n in nodes] if names is None else names)
         self.users: dict[Name, list[Step]] = {}
         for step in self.steps.values():

@@ -87,6 +87,42 @@ def state_in_a_function():
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
 
 
+def state_in_a_function_that_no_tape_saw():
+    w, held = tf.Variable(2.0), tf.Variable(0.0)
+
+    @tf.function
+    def remember():
+        held.assign(w * 3.0)  # <- state
+
+    remember()
+    with tf.GradientTape() as tape:
+        loss = held * 2.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_function_that_trains_is_no_way():
+    v, w = tf.Variable(2.0), tf.Variable(3.0)
+
+    @tf.function
+    def step():
+        with tf.GradientTape() as tape:
+            loss = v * v * w
+        dv, dw = tape.gradient(loss, [v, w])
+        v.assign_sub(0.1 * dv)
+        w.assign_sub(0.1 * dw)
+
+    @tf.function
+    def steps():
+        step()
+        step()
+
+    step()
+    steps()
+    with tf.GradientTape() as tape:
+        loss = v * 2.0  # <- unused
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
 def a_numpy_function_in_a_function():
     w = tf.Variable([1.0, 4.0])
 

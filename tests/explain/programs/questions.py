@@ -23,6 +23,16 @@ def the_generator_gets_numpy_moments():  # 1511
     return tape.gradient(loss, generator), tf.autodiff.explain(loss, generator)
 
 
+def which_of_the_ops_is_it():  # 1768
+    scale = tf.Variable(0.5)
+    image = tf.reshape(tf.range(16.0), [1, 4, 4, 1])
+    with tf.GradientTape() as tape:
+        resized = tf.image.resize(image * scale, [8, 8])
+        pixels = tf.cast(resized, tf.uint8)  # <- not_floating
+        loss = tf.reduce_mean(tf.image.convert_image_dtype(pixels, tf.float32))
+    return tape.gradient(loss, scale), tf.autodiff.explain(loss, scale)
+
+
 def a_variable_that_is_not_in_the_expression():  # 24849
     variables = [tf.Variable(2.0), tf.Variable(3.0), tf.Variable(4.0)]
     with tf.GradientTape() as tape:

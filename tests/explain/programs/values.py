@@ -171,6 +171,14 @@ def state():
     return tape.gradient(y, x0), tf.autodiff.explain(y, x0)
 
 
+def an_assignment_before_the_tape():
+    w, held = tf.Variable(2.0), tf.Variable(0.0)
+    held.assign(w * 3.0)  # <- state
+    with tf.GradientTape() as tape:
+        loss = held * 2.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
 def a_variable_made_of_a_value():
     w = tf.Variable(2.0)
     with tf.GradientTape() as tape:
