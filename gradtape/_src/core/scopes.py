@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -12,6 +14,7 @@ from gradtape._src.core import engine
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Stored, Tensor
 
+MOST = 1 << 15  # entered scopes that are remembered
 _local = threading.local()
 
 
@@ -32,15 +35,29 @@ def enter_scope(to: str) -> str:
     seen = getattr(_local, "seen", None)
     if seen is not None:
         trace = engine.local.trace
-        seen.append((trace, len(trace.nodes), to))
+        seen.marks.append((trace.serial, len(trace.nodes), to))
     return before
 
 
+class Seen:
+    """Where names began to begin with what, in one thread: `marks` are (serial of a trace, number of its nodes, prefix)."""
+
+    def __init__(self) -> None:
+        self.marks: deque[tuple[int, int, str]] = deque(maxlen=MOST)
+
+    def within(self, serial: int) -> Callable[[int], str]:
+        """From the index of a node of the trace to the prefix under which it was recorded."""
+        marks = [(position, prefix) for of, position, prefix in self.marks if of == serial]
+        before = next((prefix for of, _, prefix in reversed(self.marks) if of < serial), "")
+        positions, prefixes = [position for position, _ in marks], [before, *[prefix for _, prefix in marks]]
+        return lambda index: prefixes[bisect_right(positions, index)]
+
+
 @contextlib.contextmanager
-def watched() -> Iterator[list[tuple[Any, int, str]]]:
-    """Context that gives a list of where names began to begin with what in this thread: (trace, number of nodes, prefix)."""
+def watched() -> Iterator[Seen]:
+    """Context that gives the scopes that this thread enters in it."""
     outer = getattr(_local, "seen", None)
-    _local.seen = []
+    _local.seen = Seen()
     try:
         yield _local.seen
     finally:

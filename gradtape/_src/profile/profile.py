@@ -25,7 +25,7 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.profile.count import Tally, Values, count, peak
 from gradtape._src.profile.machine import Measured, measured
 from gradtape._src.profile.normal import Flat, Place, Site, narrowed, pruned, used
-from gradtape._src.profile.report import Work, table
+from gradtape._src.profile.report import Work, by_place, table
 
 
 class Profile:
@@ -178,16 +178,12 @@ def _of_function(function: Any, arguments: Sequence[Any], sources: Any, output_g
     return _of_tape(tape, targets, sources, output_gradients, _scopes(tape, seen))
 
 
-def _scopes(tape: GradientTape, seen: list[tuple[Any, int, str]]) -> dict[Node, str]:
+def _scopes(tape: GradientTape, seen: scopes.Seen) -> dict[Node, str]:
     """The name scopes in which each node of a tape was recorded: Keras's layers open one each."""
     found: dict[Node, str] = {}
     for segment in tape._segments:
-        marks = [(position, prefix) for trace, position, prefix in seen if trace is segment.trace]
-        now = next((prefix for trace, _, prefix in reversed(seen) if trace.serial < segment.trace.serial), "")
-        for index, node in enumerate(segment.trace.nodes[: segment.stop]):
-            while marks and marks[0][0] <= index:
-                now = marks.pop(0)[1]
-            found[node] = now
+        prefix = seen.within(segment.trace.serial)
+        found.update((node, prefix(index)) for index, node in enumerate(segment.trace.nodes[: segment.stop]))
     return found
 
 
@@ -208,11 +204,17 @@ def _of_tape(
         engine.enter(inner, derived)
         forward = [n for n in inner.leaves if n.index != NUMBER]
         program = engine.close(inner, derived, forward)
-    recorded = _Recorded(entries, places)
+    known = scopes.executing_eagerly()
+    recorded = _Recorded(entries, places, known)
     outputs = [recorded.reference(tape._target_node(t)) for t in targets]
     inputs = [recorded.reference(node) for node in forward]
     gradients = recorded.flat.inline(program, inputs) if derived else []
-    return _profile(recorded.flat, outputs, gradients, True, len(derived), recorded.ran)
+    return _profile(recorded.flat, outputs, gradients, known, len(derived), recorded.ran)
+
+
+def costs(tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any], seen: scopes.Seen) -> list[dict[str, Any]]:
+    """What the gradient of `targets` costs that is asked of a tape, by layer, line and op: see `by_place`."""
+    return by_place(_of_tape(tape, list(targets), list(sources), None, _scopes(tape, seen)))
 
 
 @contextlib.contextmanager
@@ -228,10 +230,10 @@ def _sites(places: dict[Node, Place]) -> Iterator[None]:
 
 
 class _Recorded:
-    """A tape's record as a Flat."""
+    """A tape's record as a Flat; while a function is traced the values are not `known`."""
 
-    def __init__(self, entries: Sequence[Entry], places: dict[Node, Place]) -> None:
-        self.flat, self.ran = Flat(), Tally(_asking())
+    def __init__(self, entries: Sequence[Entry], places: dict[Node, Place], known: bool) -> None:
+        self.flat, self.ran, self._known = Flat(), Tally(_asking()), known
         self._references: dict[Node, Any] = {}
         for entry in entries:
             node = entry.node
@@ -252,5 +254,6 @@ class _Recorded:
         """The reference of a node; of one that was not recorded, a parameter."""
         found = self._references.get(node)
         if found is None:
-            found = self._references[node] = self.flat.parameter(node.aval, engine.value(node))
+            value = engine.value(node) if self._known else node.value
+            found = self._references[node] = self.flat.parameter(node.aval, value)
         return found

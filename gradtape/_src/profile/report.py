@@ -26,7 +26,7 @@ class Work:
     """
 
     def __init__(self, tally: Tally) -> None:
-        entries = tally.entries
+        self.entries = entries = tally.entries
         self.flops = round(sum([e.flops for e in entries.values()]))
         self.bytes = round(sum([e.bytes for e in entries.values()]))
         self.by_op = _summed(entries.items(), lambda key: key[0])
@@ -56,13 +56,31 @@ class Work:
     @staticmethod
     def spoken(line: Place) -> str:
         """A place as `file:line`."""
-        code, offset, _ = line
-        if code is None:
+        file, number = _file_and_number(line)
+        if file is None:
             return "no line of its own"
-        numbers = [number for start, end, number in code.co_lines() if start <= offset < end and number is not None]
-        name = os.path.relpath(code.co_filename) if os.path.isabs(code.co_filename) else code.co_filename
-        path = code.co_filename if name.startswith("..") else name
-        return f"{path}:{numbers[0] if numbers else code.co_firstlineno}"
+        name = os.path.relpath(file) if os.path.isabs(file) else file
+        return f"{file if name.startswith('..') else name}:{number}"
+
+
+def _file_and_number(place: Place) -> tuple[str | None, int | None]:
+    code, offset, _ = place
+    if code is None:
+        return None, None
+    numbers = [number for start, end, number in code.co_lines() if start <= offset < end and number is not None]
+    return code.co_filename, numbers[0] if numbers else code.co_firstlineno
+
+
+def by_place(profile: Profile) -> list[dict[str, Any]]:
+    """The FLOPs of each op type at each line in each layer, of both passes: what a flame graph is drawn from."""
+    rows: dict[Any, dict[str, Any]] = {}
+    for which, work in (("forward", profile.forward), ("backward", profile.backward)):
+        for (op, place, _), entry in work.entries.items():
+            file, line = _file_and_number(place)
+            layers = [name for name in place[2].split("/") if name]
+            row = {"layers": layers, "file": file, "line": line, "op": op, "forward": 0, "backward": 0}
+            rows.setdefault((place[2], file, line, op), row)[which] += round(entry.flops)
+    return [row for row in rows.values() if row["forward"] or row["backward"]]
 
 
 def _summed(entries: Iterable[tuple[Any, Entry]], of: Callable[[Any], str]) -> dict[str, dict[str, int]]:
