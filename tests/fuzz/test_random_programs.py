@@ -8,7 +8,7 @@ import pytest
 import gradtape as tf
 from tests.fuzz.programs import draw
 
-PROGRAMS, CHUNK = 2_000, 50
+CHUNK, CHUNKS, LONG = 50, 20, 80  # programs in a test, such tests, and those of a long run
 
 
 def on_gradtape(program, seed):
@@ -45,9 +45,9 @@ def on_jax(program, seed):
     return [np.asarray(r) for r in (result, *grads, *again)]
 
 
-@pytest.mark.parametrize("chunk", range(PROGRAMS // CHUNK))
-def test_recorded_eager_and_jax_agree(chunk, fuzz_factor, count):
-    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK * (fuzz_factor if chunk == 0 else 1)):
+@pytest.mark.parametrize("chunk", [*range(CHUNKS), *[pytest.param(i, marks=pytest.mark.long) for i in range(CHUNKS, LONG)]])
+def test_recorded_eager_and_jax_agree(chunk, count):
+    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
         program = draw(seed)
         recorded = on_gradtape(program, seed)
         tf.config.run_eagerly(True)
