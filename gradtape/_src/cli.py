@@ -86,8 +86,9 @@ def why_command(parsed: argparse.Namespace) -> None:
     prepare()
     from gradtape._src.explain.pictures.page import pictured
     from gradtape._src.explain.report import watching
+    from gradtape._src.profile.profile import costs
 
-    with watching() as report, pictured(report, path, parsed.html):
+    with watching() as report, pictured(report, path, parsed.html, costs):
         try:
             run_script(path, source, parsed.arguments)
         except SystemExit as ended:

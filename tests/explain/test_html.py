@@ -11,6 +11,7 @@ import pytest
 
 from gradtape._src.explain.pictures.page import pictured
 from gradtape._src.explain.report import watching
+from gradtape._src.profile.profile import costs
 from tests.cli.test_cli import GRADTAPE_RUN, folder, run
 from tests.explain.programs import functions, outside, questions, sources, zeros
 from tests.explain.table import marked, programs_of
@@ -46,6 +47,28 @@ for _ in range(3):
     tape.gradient(loss, v)
 """
 
+LAYERED = """
+import gradtape as tf
+
+
+class Dense(tf.Module):
+    def __init__(self, columns, name):
+        super().__init__(name=name)
+        self.kernel = tf.Variable(tf.ones([4, columns]), name="kernel")
+
+    @tf.Module.with_name_scope
+    def __call__(self, x):
+        return tf.nn.relu(x @ self.kernel)
+
+
+first, second, x = Dense(4, "first"), Dense(2, "second"), tf.ones([3, 4])
+with tf.GradientTape() as tape:
+    y = second(first(x))
+    with tf.name_scope("loss"):
+        loss = tf.reduce_sum(y)
+tape.gradient(loss, [first.kernel, second.kernel])
+"""
+
 HOSTILE = '''
 """</script><script>alert(1)</script> <!-- <img src=x onerror=alert(2)> é 漢 \u202e \U0001f600 \x7f {{x}} ${x} $title"""
 import gradtape as tf
@@ -61,7 +84,7 @@ def page_of(folder, source, name="script.py"):
     """Run a script; returns the page and the report."""
     script, page = folder / name, folder / "report.html"
     script.write_text(source, "utf-8")
-    with watching() as report, pictured(report, script, page):
+    with watching() as report, pictured(report, script, page, costs):
         exec(compile(source, str(script), "exec"), {"__name__": "__main__"})
     return page.read_text("utf-8"), report
 
@@ -137,6 +160,29 @@ def test_the_tape_as_a_graph(page):
     assert (product["value"], product["bytes"], product["norm"]) == ("float32[3, 2]", "24 B", "7.35")  # 3 √6
     assert relu["inputs"] == [product["number"]]
     assert {w["name"] for w in first["watched"]} == {"w", "v"}
+
+
+def test_the_layers_of_the_tape(tmp_path):
+    (call,) = data_of(page_of(tmp_path, LAYERED)[0])["calls"]
+    assert [(g["layers"], g["line"], [op["op"] for op in g["ops"]]) for g in call["groups"]] == [
+        (["first"], 12, ["MatMul", "Relu"]),
+        (["second"], 12, ["MatMul", "Relu"]),
+        (["loss"], 19, ["Sum"]),
+    ]
+
+
+def test_the_costs_of_a_call(tmp_path):
+    (call,) = data_of(page_of(tmp_path, LAYERED)[0])["calls"]
+    products = {tuple(c["layers"]): (c["line"], c["forward"], c["backward"]) for c in call["costs"] if c["op"] == "MatMul"}
+    assert products == {("first",): (12, 96, 96), ("second",): (12, 48, 96)}  # 2·3·4·4, 2·3·4·2; the first's input needs none
+
+
+def test_the_costs_of_a_tape_inside_of_a_function(tmp_path):
+    before, body = LAYERED.split("with tf.GradientTape")
+    body = ("with tf.GradientTape" + body).replace("\n", "\n    ")
+    (call,) = data_of(page_of(tmp_path, f"{before}@tf.function\ndef step():\n    {body}\nstep()\n")[0])["calls"]
+    assert {tuple(g["layers"]) for g in call["groups"]} == {("first",), ("second",), ("loss",)}
+    assert {tuple(c["layers"]): c["forward"] for c in call["costs"] if c["op"] == "MatMul"} == {("first",): 96, ("second",): 48}
 
 
 def test_it_loads_nothing(page):
@@ -307,6 +353,60 @@ def test_folding_in_a_browser(tab):
     tab.wait_for_function(f"document.querySelectorAll('#graph path').length > {folded}")
     tab.keyboard.press("f")
     assert tab.locator("details.group[open]").count() == 0
+
+
+@pytest.fixture
+def layered(browser, tmp_path):
+    (tmp_path / "page.html").write_text(page_of(tmp_path, LAYERED)[0], "utf-8")
+    tab, noticed = opened(browser, tmp_path / "page.html")
+    yield tab
+    assert noticed == [(tmp_path / "page.html").as_uri()]
+
+
+def test_layers_in_a_browser(layered):
+    assert layered.locator("#graph details.layer > summary").all_inner_texts() == ["first", "second", "loss"]
+    assert not layered.locator("#graph details.layer details").first.is_visible()
+    layered.keyboard.press("/")
+    layered.keyboard.type("matmul")
+    assert layered.locator("#graph details.layer.match").count() == 0
+    layered.keyboard.press("Enter")
+    assert layered.locator("#graph details.layer details").first.is_visible()
+    layered.keyboard.press("Escape")
+    layered.keyboard.press("l")
+    assert layered.locator("#graph details").count() == 2
+    assert layered.locator("#layers").get_attribute("aria-pressed") == "false"
+    layered.locator("#graph summary").first.click()
+    assert layered.locator("#graph details[open] tr[data-place]").count() == 4
+    layered.locator("#layers").click()
+    assert layered.locator("#graph details.layer").count() == 3
+
+
+def test_no_layers_in_a_browser(tab):
+    assert not tab.locator("#layers").is_visible()
+    tab.keyboard.press("l")
+    assert tab.locator("#graph details.layer").count() == 0
+
+
+def test_costs_in_a_browser(layered):
+    def names(depth):
+        return layered.locator(f"#flame [data-depth='{depth}']").all_inner_texts()
+
+    assert (names(0), names(1)) == (["all"], ["first", "second", "loss"])
+    assert names(2) == ["script.py:12", "script.py:12", "script.py:19"]
+    layered.locator("#flame button").first.focus()
+    layered.keyboard.press("ArrowDown")
+    layered.keyboard.press("ArrowRight")
+    focused = layered.locator("#flame :focus")
+    assert focused.inner_text() == "second"
+    assert re.fullmatch(r"second: \d+ FLOPs forward, \d+ backward", focused.get_attribute("aria-label"))
+    before = focused.bounding_box()["width"]
+    layered.keyboard.press("Enter")
+    focused = layered.locator("#flame :focus")
+    assert (names(0), names(1), focused.inner_text()) == (["all"], ["second"], "second")
+    assert focused.bounding_box()["width"] > 1.5 * before
+    layered.keyboard.press("ArrowUp")
+    layered.keyboard.press("Enter")
+    assert names(1) == ["first", "second", "loss"]
 
 
 def test_search_and_keys_in_a_browser(tab):

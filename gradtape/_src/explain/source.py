@@ -166,7 +166,9 @@ def name_of(value: Any, frame: FrameType | None) -> str | None:
             else:
                 for attribute, item in list(getattr(held, "__dict__", {}).items())[:1000]:
                     if stands_for(item, value):
-                        return f"{name}.{attribute}"
+                        public = attribute.lstrip("_")  # a Keras layer's `_kernel` is its property `kernel`
+                        is_property = isinstance(getattr(type(held), public, None), property)
+                        return f"{name}.{public if is_property else attribute}"
         if frame.f_code.co_name == "<module>":
             return None
         frame = frame.f_back

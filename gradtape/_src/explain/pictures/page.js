@@ -1,7 +1,8 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 const by = (id) => document.getElementById(id);
-let scene, breaks = [], current = -1, matches = [], matched = -1;
+const states = ["recorded", "path", "break"]; // of a box; the later one counts
+let scene, breaks = [], current = -1, matches = [], matched = -1, layered = false;
 
 // All text goes in as text: none of it is ever read as HTML.
 function make(tag, attributes = {}, ...children) {
@@ -19,6 +20,9 @@ function show(index) {
   scene = data.calls[index];
   showSource();
   showGradients();
+  showCosts(scene ? tree(scene.costs) : null);
+  layered = Boolean(scene) && scene.groups.some((group) => group.layers.length);
+  by("layers").hidden = !layered;
   showGraph();
   current = -1;
   search();
@@ -73,24 +77,60 @@ function showGradients() {
 function showGraph() {
   const graph = by("graph");
   graph.replaceChildren(document.createElementNS("http://www.w3.org/2000/svg", "svg"));
+  by("layers").setAttribute("aria-pressed", layered);
   if (!scene) return;
   scene.watched.forEach((w, k) => graph.append(
     make("div", { class: "group watched", "data-place": -1 - k }, w.name, make("span", { class: "dim" }, `  ${w.value}`))));
-  scene.groups.forEach((group) => {
-    const names = group.ops.map((o) => o.op).join(" · ");
-    const rows = group.ops.map((o) => make("tr", { "data-place": o.number }, ...["op", "value", "bytes", "kept", "norm"]
-      .map((field) => make("td", {}, String(o[field])))));
-    const head = make("tr", {}, ...["op", "result", "bytes", "kept", "gradient norm"].map((name) => make("th", {}, name)));
-    const box = make("details", { class: `group ${group.state}`, "data-state": group.state },
-      make("summary", { title: group.source }, group.place, make("span", { class: "dim" }, `  ${group.source || names}`)),
-      make("table", { class: "ops" }, head, ...rows));
-    box.addEventListener("toggle", drawArcs);
-    for (const [event, lit] of [["mouseenter", true], ["mouseleave", false], ["focusin", true], ["focusout", false]])
-      box.addEventListener(event, () => light(box, group, lit));
-    graph.append(box);
-  });
+  let around = []; // the boxes of the layers that the last line stands in
+  for (const group of layered ? scene.groups : byLine(scene.groups)) {
+    const layers = layered ? group.layers : [];
+    const same = layers.findIndex((name, depth) => !around[depth] || around[depth].dataset.layer !== name);
+    around = around.slice(0, same < 0 ? layers.length : same);
+    for (const name of layers.slice(around.length)) {
+      const box = make("details", { class: "group layer", "data-layer": name }, make("summary", {}, name));
+      (around.at(-1) || graph).append(box);
+      around.push(box);
+    }
+    for (const box of around) setState(box, [box.dataset.state, group.state]);
+    (around.at(-1) || graph).append(lineBox(group));
+  }
+  for (const box of graph.querySelectorAll("details")) box.addEventListener("toggle", drawArcs);
   if (scene.left_out) graph.append(make("p", { class: "dim" }, `… and ${scene.left_out} more lines`));
   setFold(false);
+}
+
+function setState(box, among) {
+  box.dataset.state = states.findLast((state) => among.includes(state));
+  box.classList.remove(...states);
+  box.classList.add(box.dataset.state);
+}
+
+// What one line recorded in a row, whichever layers it called.
+function byLine(groups) {
+  const lines = [];
+  for (const group of groups) {
+    const last = lines.at(-1);
+    if (!last || last.place !== group.place || last.file !== group.file) lines.push({ ...group, ops: [...group.ops] });
+    else {
+      last.ops.push(...group.ops);
+      last.state = states.findLast((state) => [last.state, group.state].includes(state));
+    }
+  }
+  return lines;
+}
+
+function lineBox(group) {
+  const names = group.ops.map((o) => o.op).join(" · ");
+  const rows = group.ops.map((o) => make("tr", { "data-place": o.number }, ...["op", "value", "bytes", "kept", "norm"]
+    .map((field) => make("td", {}, String(o[field])))));
+  const head = make("tr", {}, ...["op", "result", "bytes", "kept", "gradient norm"].map((name) => make("th", {}, name)));
+  const box = make("details", { class: "group" },
+    make("summary", { title: group.source }, group.place, make("span", { class: "dim" }, `  ${group.source || names}`)),
+    make("table", { class: "ops" }, head, ...rows));
+  setState(box, [group.state]);
+  for (const [event, lit] of [["mouseenter", true], ["mouseleave", false], ["focusin", true], ["focusout", false]])
+    box.addEventListener(event, () => light(box, group, lit));
+  return box;
 }
 
 function light(box, group, lit) {
@@ -101,13 +141,14 @@ function light(box, group, lit) {
     arc.classList.toggle("lit", lit && (own.has(arc.dataset.from) || own.has(arc.dataset.to)));
 }
 
-// An op's arc ends at its row, or at the line's box while that is folded.
+// An op's arc ends at its row, or at the outermost box around it that is folded.
 function drawArcs() {
   const graph = by("graph"), svg = graph.querySelector("svg"), top = graph.getBoundingClientRect().top;
   const middle = new Map();
   for (const row of graph.querySelectorAll("[data-place]")) {
-    const box = row.closest("details");
-    const shown = box && !box.open ? box.querySelector("summary") : row;
+    let shown = row;
+    for (let box = row.closest("details"); box; box = box.parentElement.closest("details"))
+      if (!box.open) shown = box.querySelector("summary");
     const { top: y, height } = shown.getBoundingClientRect();
     middle.set(Number(row.dataset.place), y - top + height / 2);
   }
@@ -138,7 +179,8 @@ function setFold(open) {
 function search() {
   const wanted = by("search").value.trim().toLowerCase();
   const places = [...document.querySelectorAll("#files .line, details.group")];
-  matches = wanted ? places.filter((p) => p.textContent.toLowerCase().includes(wanted)) : [];
+  const said = (p) => (p.matches(".layer") ? p.dataset.layer : p.textContent).toLowerCase();
+  matches = wanted ? places.filter((p) => said(p).includes(wanted)) : [];
   for (const p of places) p.classList.toggle("match", matches.includes(p));
   matched = -1;
   by("found").textContent = wanted ? `${matches.length} found` : "";
@@ -160,6 +202,7 @@ by("search").addEventListener("input", search);
 by("search").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && matches.length) {
     matched = next(event.shiftKey ? -1 : 1, matches, matched);
+    for (let box = matches[matched].parentElement.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
     matches[matched].scrollIntoView({ block: "center" });
   } else if (event.key === "Escape") {
     by("search").value = "";
@@ -169,7 +212,7 @@ by("search").addEventListener("keydown", (event) => {
 });
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, dialog")) return;
-  const actions = { j: () => go(1), k: () => go(-1), f: toggleFold, "/": () => by("search").focus(), "?": () => by("help").showModal() };
+  const actions = { j: () => go(1), k: () => go(-1), f: toggleFold, l: toggleLayers, "/": () => by("search").focus(), "?": () => by("help").showModal() };
   if (!actions[event.key]) return;
   event.preventDefault();
   actions[event.key]();
@@ -179,7 +222,16 @@ function toggleFold() {
   setFold(by("fold").getAttribute("aria-pressed") !== "true");
 }
 
+function toggleLayers() {
+  if (by("layers").hidden) return;
+  layered = !layered;
+  showGraph();
+  search();
+}
+
 by("fold").addEventListener("click", toggleFold);
+by("layers").addEventListener("click", toggleLayers);
+by("flame").addEventListener("keydown", moveInCosts);
 by("help-button").addEventListener("click", () => by("help").showModal());
 by("call").addEventListener("change", () => show(by("call").selectedIndex));
 window.addEventListener("resize", () => scene && drawArcs());

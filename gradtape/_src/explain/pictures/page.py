@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import html
+import itertools
 import json
 import linecache
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -16,7 +17,7 @@ import numpy as np
 
 from gradtape._src.autodiff.observers import observers
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import journal
+from gradtape._src.core import journal, scopes
 from gradtape._src.core.journal import Asked
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
@@ -33,13 +34,17 @@ from gradtape._src.explain.report import Finding, Report, symbolic, values_of
 MOST_CALLS, MOST_GROUPS = 100, 2000
 STATES = ["unrecorded", "recorded", "path", "break"]  # of a line; the later one counts
 Place = tuple[str, int]
+Costs = Callable[[GradientTape, Sequence[Any], Sequence[Any], scopes.Seen], list[dict[str, Any]]]
 
 
 class Page:
-    """The gradient calls of a run, each as it was the first time, or the first time that it lacked something new."""
+    """The gradient calls of a run, each as it was the first time, or the first time that it lacked something new.
 
-    def __init__(self, script: str, report: Report) -> None:
-        self._script, self._report = script, report
+    `seen` are the name scopes of layers and modules; `costs` gives the FLOPs of a call by these, by line and by op.
+    """
+
+    def __init__(self, script: str, report: Report, seen: scopes.Seen, costs: Costs | None) -> None:
+        self._script, self._report, self._seen, self._costs = script, report, seen, costs
         self._calls: dict[journal.Line, dict[str, Any]] = {}
         self._files: dict[str, None] = {script: None}
 
@@ -62,6 +67,7 @@ class Page:
         return Template(part("page.html").read_text("utf-8")).substitute(
             title=html.escape(Path(self._script).name),
             style=part("page.css").read_text("utf-8"),
+            costs=part("costs.js").read_text("utf-8"),
             script=part("page.js").read_text("utf-8"),
             data=json.dumps(data).replace("<", "\\u003c"),  # no text of the user's can end the element that it stands in
             report=html.escape(str(self._report)),
@@ -74,7 +80,8 @@ class Page:
     ) -> dict[str, Any]:
         where = text.file(call.line), text.number(call.line)
         findings = [f for f in self._report.findings if (f.file, f.line) == where]
-        broken = {p for f in findings for d in (f.diagnosis, *f.diagnosis.also) if (p := _place(d.file, d.line)) is not None}
+        said = [d for f in findings for d in (f.diagnosis, *f.diagnosis.also)]
+        broken = {p for d in said if (p := _place(d.file, d.line)) is not None}
         record = Record(tape)
         way = _way(record.history, targets, sources)
         norms = _norms(tape, targets, sources)
@@ -83,7 +90,8 @@ class Page:
         states.update(dict.fromkeys(broken, "break"))
         shown = {self._script, *[file for (file, _), state in states.items() if state != "unrecorded"]}
         self._files.update(dict.fromkeys(sorted(shown)))
-        groups = record.groups()
+        groups = [part for group in record.groups() for part in self._by_layer(group)]
+        faulty = _faulty([group for group, _ in groups], said)
         return {
             "call": text.text(call.line) or "a gradient call",
             "file": where[0],
@@ -91,9 +99,21 @@ class Page:
             "sources": [_source(question.name_of(s), s, r, findings) for s, r in zip(sources, results, strict=True)],
             "lines": [[file, line, state] for (file, line), state in states.items() if file in shown],
             "watched": [{"name": w.name, "value": described(w.aval)} for w in record.watched],
-            "groups": [_group(group, way, broken, norms) for group in groups[:MOST_GROUPS]],
+            "groups": [_group(group, layers, group in faulty, way, norms) for group, layers in groups[:MOST_GROUPS]],
             "left_out": len(groups[MOST_GROUPS:]),
+            "costs": self._flops(tape, targets, sources),
         }
+
+    def _by_layer(self, group: Group) -> Iterator[tuple[Group, list[str]]]:
+        """The ops of a line, those in a row that one layer recorded together, and the layers around them."""
+        for prefix, ops in itertools.groupby(group.ops, lambda op: self._seen.within(op.name[0])(op.name[1])):
+            yield Group(list(ops)), [name for name in prefix.split("/") if name]
+
+    def _flops(self, tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> list[dict[str, Any]]:
+        if self._costs is not None:
+            with contextlib.suppress(Exception), contextlib.nullcontext() if symbolic() else own_trace():
+                return self._costs(tape, targets, sources, self._seen)
+        return []
 
 
 def _source(name: str, source: Any, result: Any, findings: Sequence[Finding]) -> dict[str, Any]:
@@ -112,17 +132,26 @@ def _shown(diagnosis: Diagnosis) -> str:
     return place(diagnosis.file, diagnosis.line)
 
 
-def _group(group: Group, way: set[Name], broken: set[Place], norms: dict[Name, str]) -> dict[str, Any]:
-    """Ops that one line recorded in a row."""
+def _faulty(groups: Sequence[Group], said: Sequence[Diagnosis]) -> list[Group]:
+    """The groups at the lines of breaks; of those at one line the ones that have the op, if any has."""
+    found = []
+    for diagnosis in said:
+        at = [group for group in groups if (group.ops[0].file, group.ops[0].at) == (diagnosis.file, diagnosis.line)]
+        found += [group for group in at if any(op.op == diagnosis.op for op in group.ops)] or at
+    return found
+
+
+def _group(group: Group, layers: list[str], faulty: bool, way: set[Name], norms: dict[Name, str]) -> dict[str, Any]:
+    """Ops that one line of one layer recorded in a row."""
     first = group.ops[0]
-    at = _place(first.file, first.at)
     on_way = any(op.active and op.name in way for op in group.ops)
     return {
         "file": first.file,
         "line": first.at,
+        "layers": layers,
         "place": place(first.file, first.at),
         "source": text.text(group.line) or "",
-        "state": "break" if at in broken else "path" if on_way else "recorded",
+        "state": "break" if faulty else "path" if on_way else "recorded",
         "ops": [_op(op, norms) for op in group.ops],
     }
 
@@ -210,15 +239,16 @@ def _file(name: str) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def pictured(report: Report, script: Path, path: Path | None) -> Iterator[None]:
+def pictured(report: Report, script: Path, path: Path | None, costs: Costs | None = None) -> Iterator[None]:
     """Note the gradient calls inside of the context besides what `report` notes, and write the page at its end."""
     if path is None:
         yield
         return
-    page = Page(str(script.absolute()), report)
-    before, observers.asked = observers.asked, page.asked
-    try:
-        yield
-    finally:
-        observers.asked = before
-        path.write_text(str(page), "utf-8", errors="replace")
+    with scopes.watched() as seen:
+        page = Page(str(script.absolute()), report, seen, costs)
+        before, observers.asked = observers.asked, page.asked
+        try:
+            yield
+        finally:
+            observers.asked = before
+            path.write_text(str(page), "utf-8", errors="replace")
