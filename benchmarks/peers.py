@@ -13,6 +13,7 @@ WORKPLACE = ROOT / ".bench"
 REQUIREMENTS = {
     "gradtape": [],
     "jax": [],
+    "optimistix": ["optimistix>=0.1", "jax>=0.10,<0.12"],
     "tensorflow": ["tensorflow==2.21.0"],
     "torch": ["torch==2.13.0", "numpy", "keras>=3.15.1,<3.17"],
 }
@@ -41,6 +42,7 @@ VARIANTS = (
     Variant("keras_jax", "Keras on JAX", "jax", "keras_jax"),
     Variant("keras_torch", "Keras on PyTorch", "torch", "keras_torch"),
     Variant("scipy", "SciPy", "gradtape", "scipy"),
+    Variant("optimistix", "Optimistix", "optimistix", "optimistix"),
 )
 TITLES = {variant.name: variant.title for variant in VARIANTS}
 

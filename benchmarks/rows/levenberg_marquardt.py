@@ -1,7 +1,7 @@
 """NIST's largest regression set (two Gaussian peaks on an exponential, 250 observations, 8 parameters), from its first start.
 
 SciPy has MINPACK's algorithm, a model in NumPy and the same tolerances; it takes its Jacobian by differences, as it does unless
-somebody writes one.
+somebody writes one. Optimistix runs as a compiled JAX program; its algorithm and its tests of convergence are its own.
 """
 
 import json
@@ -50,3 +50,15 @@ def scipy():
 
     x, y, first = start()
     return lambda: [least_squares(lambda b: peaks(np, b, x) - y, first, method="lm", x_scale="jac").x]
+
+
+def optimistix():
+    import jax
+    import jax.numpy as jnp
+    import optimistix as optx
+
+    jax.config.update("jax_enable_x64", True)
+    x, y, first = start()
+    solver = optx.LevenbergMarquardt(rtol=1e-8, atol=1e-8)
+    fit = jax.jit(lambda b: optx.least_squares(lambda b, _: peaks(jnp, b, x) - y, solver, b, max_steps=1000).value)
+    return lambda: [fit(first)]
