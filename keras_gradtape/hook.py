@@ -28,6 +28,7 @@ ARMS = {
 
 # What is done to a module once it is loaded.
 COMPLETIONS = {
+    "keras.src.backend.common.dtypes": "keep_64_bits",
     "keras.src.utils.backend_utils": "extend_dynamic_backend",
     "keras.src.legacy.backend": "give_tensorflow",
     "keras.src.export.onnx": "refuse_onnx",
@@ -115,6 +116,12 @@ def add_arm(tree: ast.Module, source: str) -> ast.Module | None:
         last.orelse = [ast.If(test, ast.parse(source).body, last.orelse)]
         return tree
     return None
+
+
+def keep_64_bits(module) -> None:
+    """64 bits are real here: "int" is int64, as with TensorFlow, and no dtype is narrowed by a promotion."""
+    module.PYTHON_DTYPES_MAP |= {int: "int64", "int": "int64", complex: "complex128"}
+    module.BIT64_TO_BIT32_DTYPE.clear()
 
 
 def extend_dynamic_backend(module) -> None:

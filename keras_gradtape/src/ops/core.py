@@ -400,7 +400,7 @@ def remat(f):
 
 def random_seed_dtype():
     """The dtype of a seed."""
-    return "int32"
+    return "int64"
 
 
 class name_scope(KerasNameScope):

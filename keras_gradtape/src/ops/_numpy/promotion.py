@@ -1,6 +1,6 @@
 """Dtypes as Keras promotes them: what most functions do to their operands first.
 
-Keras's lattice is JAX's without 64 bits. Here a dtype of 64 bits that somebody chose stays one, as with TensorFlow.
+Keras's lattice is JAX's; a dtype of 64 bits stays one, as with TensorFlow (`keep_64_bits` of the hook).
 """
 
 import functools
@@ -12,12 +12,6 @@ import gradtape as tf
 from keras_gradtape.src.ops.core import convert_to_tensor
 
 NUMBERS = (int, float, complex)  # what has no dtype of its own: bool is an int, but keeps its dtype
-_WIDE = {
-    "int32": ("int64", ("int64",)),
-    "uint32": ("uint64", ("uint64",)),
-    "float32": ("float64", ("float64",)),
-    "complex64": ("complex128", ("complex128", "float64")),
-}
 
 
 def result_type(*types):
@@ -26,15 +20,8 @@ def result_type(*types):
 
 
 @functools.lru_cache(maxsize=4096)
-def _result_type(types, default):
-    names = [t.name if isinstance(t, tf.DType) else t for t in types]
-    found = dtypes.result_type(*names)
-    if found in _WIDE:
-        wide, causes = _WIDE[found]
-        floats = [n for n in names if isinstance(n, str) and n != "float" and ("float" in n or "complex" in n)]
-        if any(cause in names for cause in causes) or (found == "float32" and default == "float64" and not floats):
-            found = wide
-    return tf.as_dtype(found)
+def _result_type(types, default):  # floats without a dtype become the default
+    return tf.as_dtype(dtypes.result_type(*[t.name if isinstance(t, tf.DType) else t for t in types]))
 
 
 def cast(x, dtype):

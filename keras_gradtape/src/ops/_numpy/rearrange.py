@@ -49,7 +49,7 @@ def ndim(x):
 
 
 def size(x):
-    return math.prod(tensor(x).shape)
+    return tf.constant(math.prod(tensor(x).shape), tf.int32)
 
 
 # Axes

@@ -1,0 +1,67 @@
+"""The dtypes that Keras gives to integers, and to operands of 64 bits: those of Keras on TensorFlow 2.21."""
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+
+keras = tf.keras
+
+
+@pytest.mark.parametrize(
+    ("types", "expected"),
+    [
+        ((int,), "int32"),
+        (("int64", int), "int64"),
+        (("int32", "int64"), "int64"),
+        (("uint32", "int32"), "int64"),
+        (("int64", float), "float32"),
+        (("int64", "float16"), "float16"),
+        (("float32", "float64"), "float64"),
+        (("float64", int), "float64"),
+        (("int32", "float64"), "float64"),
+        (("complex64", "float32"), "complex64"),
+    ],
+)
+def test_promotion(types, expected):
+    assert keras.backend.result_type(*types) == expected
+
+
+def test_floats_without_a_dtype_take_the_default_of_64_bits():
+    keras.backend.set_floatx("float64")
+    try:
+        assert keras.backend.result_type(float) == "float64"
+        assert keras.backend.result_type("int32", float) == "float64"
+        assert keras.ops.sqrt(keras.ops.convert_to_tensor([1, 2])).dtype == tf.float64
+    finally:
+        keras.backend.set_floatx("float32")
+
+
+def test_symbols_have_the_dtype_of_the_values():
+    for dtype in ("int64", "float64"):
+        x = np.ones([2, 3], dtype)
+        symbol = keras.Input([3], dtype=dtype)
+        for f in (lambda x: x + 1, keras.ops.square, keras.ops.sum, lambda x: keras.ops.cumsum(x, -1), keras.ops.mean):
+            assert keras.backend.standardize_dtype(f(keras.ops.convert_to_tensor(x)).dtype) == f(symbol).dtype
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (lambda: keras.backend.standardize_dtype(int), "int64"),
+        (lambda: keras.Input([2], dtype="int").dtype, "int64"),
+        (lambda: keras.ops.cast(1.5, "int").dtype.name, "int64"),
+        (lambda: keras.optimizers.SGD().iterations.dtype, "int64"),
+        (lambda: keras.metrics.MeanIoU(2).total_cm.dtype, "int64"),
+        (lambda: keras.random.SeedGenerator(1).state.dtype, "int64"),
+        (lambda: keras.ops.size(keras.ops.ones([2, 3])).dtype.name, "int32"),
+        (lambda: keras.Variable([1, 2]).dtype, "int32"),
+    ],
+)
+def test_integers(value, expected):
+    assert value() == expected
+
+
+def test_a_seed_beyond_32_bits():
+    first, second = [keras.random.randint([4], 0, 1000, seed=2**40 + i).numpy() for i in (0, 1)]
+    assert (first != second).any()
