@@ -30,6 +30,7 @@ ARMS = {
 COMPLETIONS = {
     "keras.src.backend.common.dtypes": "keep_64_bits",
     "keras.src.utils.backend_utils": "extend_dynamic_backend",
+    "keras.src.utils.traceback_utils": "keep_op_errors",
     "keras.src.legacy.backend": "give_tensorflow",
     "keras.src.export.onnx": "refuse_onnx",
     "keras.src.saving.serialization_lib": "mend_loading",
@@ -143,6 +144,29 @@ def extend_dynamic_backend(module) -> None:
             set_known(self, backend)
 
     kind.__getattr__, kind.set_backend = __getattr__, set_backend
+
+
+def keep_op_errors(module) -> None:
+    """An op's error keeps its class where Keras adds the arguments of a layer's call: made of a message alone, it would be lost."""
+    add_arguments = module.inject_argument_info_in_traceback
+
+    def inject_argument_info_in_traceback(fn, object_name=None):
+        call = add_arguments(fn, object_name)
+
+        def error_handler(*args, **kwargs):
+            try:
+                return call(*args, **kwargs)
+            except RuntimeError as error:
+                first = error.__context__
+                if not (hasattr(error, "_keras_call_info_injected") and hasattr(first, "node_def")):
+                    raise
+                told = type(first)(first.node_def, first.op, str(error))
+                told._keras_call_info_injected = True
+                raise told.with_traceback(error.__traceback__) from None
+
+        return error_handler
+
+    module.inject_argument_info_in_traceback = inject_argument_info_in_traceback
 
 
 def give_tensorflow(module) -> None:

@@ -305,3 +305,14 @@ def test_bad_input_is_an_error_of_keras_s(call, error, says):
     model.compile("sgd", "mse")
     with pytest.raises(error, match=says):
         call(model)
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+def test_an_op_s_error_in_a_layer_keeps_its_class(depth):
+    layer = keras.layers.Embedding(3, 2)
+    for _ in range(depth):
+        layer = keras.Sequential([layer])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Exception encountered when calling Embedding.call\(\)") as caught:
+        layer(np.array([5]))
+    assert caught.value.error_code == 3
+    assert "Arguments received by Embedding.call()" in str(caught.value)
