@@ -147,7 +147,7 @@ def extend_dynamic_backend(module) -> None:
 
 
 def keep_op_errors(module) -> None:
-    """An op's error keeps its class where Keras adds the arguments of a layer's call: made of a message alone, it would be lost."""
+    """An op's error keeps its class where Keras adds the arguments of a call: Keras makes errors of a message alone."""
     add_arguments = module.inject_argument_info_in_traceback
 
     def inject_argument_info_in_traceback(fn, object_name=None):
