@@ -111,6 +111,9 @@ def test_spellings_of_a_dtype(make, dtype):
     "value, dtype, expected",
     [
         (True, "float32", 1.0),
+        (True, "uint64", 1),
+        ([2, True], "int32", [2, 1]),
+        (1e40, "float32", np.inf),
         (True, "int32", 1),
         (3, "complex64", 3 + 0j),
         (2**63, "uint64", 2**63),
@@ -148,6 +151,8 @@ def test_conversion_to_a_dtype(make, value, dtype, expected):
         (-(2**63) - 1, ValueError, "out-of-range integer"),
         (np.array([object()]), ValueError, "Unsupported object type"),
         (np.datetime64("2020-01-01"), ValueError, "Unsupported numpy type"),
+        (1e40, ValueError, "out of range for a double-precision float"),
+        ([1.0, -1e40], ValueError, "out of range for a double-precision float"),
     ],
     ids=without_address,
 )
@@ -167,6 +172,9 @@ def test_values_that_are_no_tensors(make, value, error, message):
         (1, tf.bool, "Cannot convert 1 to EagerTensor of dtype bool"),
         ("a", tf.float32, "Cannot convert 'a' to EagerTensor of dtype float"),
         (1, "nope", "'nope' to a TensorFlow DType"),
+        (1, tf.string, "Cannot convert 1 to EagerTensor of dtype string"),
+        (True, tf.uint8, "Cannot convert True to EagerTensor of dtype uint8"),
+        ([True], tf.complex64, r"Cannot convert \[True\] to EagerTensor of dtype complex64"),
     ],
     ids=str,
 )

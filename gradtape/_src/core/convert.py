@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,25 +11,37 @@ import jax
 import numpy as np
 
 from gradtape._src.core import dtypes, engine, journal
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import DtypeError, invalid_dtype, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import NUMBER
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle, to_numpy
 
 if TYPE_CHECKING:
-    from gradtape._src.core.errors import InvalidArgumentError
+    from gradtape._src.core.errors import OpError
     from gradtape._src.core.op import Op
     from gradtape._src.core.program import Node
 
 NUMBERS = (int, float, bool, complex)
 _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3, "O": 4}
+LARGEST = float(np.finfo(np.float32).max)
 _default = {
     int: np.dtype(np.int32),
     float: np.dtype(np.float32),
     bool: np.dtype(bool),
     complex: np.dtype(np.complex128),
 }
+
+_EXTENTS = frozenset(map(np.dtype, ("int32", "int64")))
+# The dtypes in which TensorFlow takes a bool for a number.
+_TAKE_BOOLS = frozenset(map(np.dtype, ("bool", "int32", "int64", "uint64", "float16", "float32", "float64", "complex128")))
+
+
+def _fits(number: np.dtype, dtype: np.dtype) -> bool:
+    """Whether Python numbers that NumPy takes for `number` can be of `dtype`: 1 may become 1.0, but 1.5 not 1."""
+    if number.kind == "b":
+        return dtype in _TAKE_BOOLS
+    return dtype.kind != "O" and _KINDS[number.kind] <= _KINDS[dtype.kind]
 
 
 def node_of(value: Any, dtype: np.dtype | None = None) -> Node:
@@ -55,7 +68,9 @@ def _number(value: Any, dtype: np.dtype | None) -> Node:
         dtype = _default[type(value)]
         if type(value) is int and not -(2**31) <= value < 2**31:
             dtype = np.dtype(np.int64)
-    elif _KINDS[dtype.kind] < _KINDS[_default[type(value)].kind]:
+        elif type(value) is float and LARGEST < abs(value) < math.inf:
+            raise _out_of_range(value)
+    elif not _fits(_default[type(value)], dtype):
         raise TypeError(
             f"Cannot convert {value!r} to EagerTensor of dtype {spoken_name(dtype)}. Cast the tensor, or give a number "
             f"that {dtypes.as_dtype(dtype).name} can hold."
@@ -80,8 +95,11 @@ def _converted(value: Any, dtype: np.dtype | None = None) -> Node:
             return node_of(made)
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
         return pack(value, dtype)
-    if isinstance(value, TensorShape) and not value.is_fully_defined():
-        raise ValueError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
+    if isinstance(value, TensorShape):
+        if not value.is_fully_defined():
+            raise ValueError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
+        if dtype is not None and dtype not in _EXTENTS:
+            raise TypeError(f"Cannot convert a TensorShape to dtype {dtypes.as_dtype(dtype).name}. Give value.as_list().")
     return _made(to_array(value, dtype))
 
 
@@ -149,7 +167,7 @@ def _own(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
         raise ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported numpy type: {array.dtype}).")
     if dtype is None:
         return array.astype(array.dtype.newbyteorder("="), copy=False)
-    if array.dtype.kind == "c" and dtype.kind != "c":
+    if array.dtype.kind == "c" and dtype.kind not in "cb":
         array = array.real
     with np.errstate(all="ignore"):
         return array.astype(dtype, copy=False)
@@ -180,9 +198,9 @@ def _kinds(value: Any) -> dict[type, None]:
 
 
 def _check_mixture(kinds: dict[type, None]) -> None:
-    """TensorFlow's rule: no bools among numbers, and a complex number only where the first one is complex."""
+    """TensorFlow's rule: what the first one is decides. No numbers among bools, a complex number only among complex ones."""
     letters = [np.dtype(k).kind for k in kinds if issubclass(k, (*NUMBERS, np.generic))]
-    if ("b" in letters and len(set(letters)) > 1) or ("c" in letters and letters[0] != "c"):
+    if letters and len(set(letters)) > 1 and (letters[0] == "b" or ("c" in letters and letters[0] != "c")):
         raise ValueError("Can't convert Python sequence with mixed types to Tensor. Give dtype=, or values of one type.")
 
 
@@ -216,7 +234,12 @@ def _default_type(array: np.ndarray, kinds: dict[type, None]) -> np.ndarray:
     """What Python numbers become: float32 and int32 (int64 where they need it). A NumPy float that comes first stays."""
     first = next(iter(kinds), float)
     if array.dtype.kind == "f":
-        return array.astype(np.dtype(first) if issubclass(first, np.floating) else np.float32)
+        if issubclass(first, np.floating):
+            return array.astype(np.dtype(first))
+        large = np.abs(array) > LARGEST
+        if large.any() and np.isfinite(array[large]).any():
+            raise _out_of_range(array[large][0])
+        return array.astype(np.float32)
     if array.dtype == np.uint64:
         raise ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(array)[:80]}.")
     if array.dtype.kind in "iu" and (array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)):
@@ -224,14 +247,21 @@ def _default_type(array: np.ndarray, kinds: dict[type, None]) -> np.ndarray:
     return array
 
 
+def _out_of_range(value: Any) -> ValueError:
+    return ValueError(
+        f"Can't convert Python sequence with a value out of range for a double-precision float: {value!r} does not fit "
+        "float32. Give dtype=tf.float64, or a smaller number."
+    )
+
+
 def _fitted(array: np.ndarray, dtype: np.dtype, value: Any) -> np.ndarray:
     """Python values in `dtype`, if nothing is lost: 1 may become 1.0, but 1.5 not 1, and no number a bool."""
-    if array.size and array.dtype != object and _KINDS[array.dtype.kind] > _KINDS[dtype.kind]:
+    if array.size and array.dtype != object and not _fits(array.dtype, dtype):
         raise TypeError(
             f"Cannot convert {str(value)[:80]} to EagerTensor of dtype {spoken_name(dtype)}. Use tf.cast, or give values of "
             "that type."
         )
-    if dtype.kind in "iu" and array.size:
+    if dtype.kind in "iu" and array.size and array.dtype.kind != "b":
         limits = np.iinfo(dtype)
         if array.min() < limits.min or array.max() > limits.max:
             raise ValueError(
@@ -281,14 +311,6 @@ def operands(op: Op, values: Sequence[Any], position: int = 0) -> tuple[Node, ..
         if isinstance(value, (Tensor, Stored)):
             dtype = dtype_of(value)
             break
-    else:
-        for value in values:
-            if isinstance(value, (np.ndarray, np.generic)):
-                dtype = value.dtype
-                break
-        else:
-            if any(type(v) in (float, complex) for v in values) and all(type(v) in NUMBERS for v in values):
-                dtype = _default[complex if any(type(v) is complex for v in values) else float]
     nodes = []
     for index, value in enumerate(values):
         if isinstance(value, (Tensor, Stored)):
@@ -303,13 +325,30 @@ def operands(op: Op, values: Sequence[Any], position: int = 0) -> tuple[Node, ..
     return tuple(nodes)
 
 
-def mismatch(op: Op, index: int, expected: Any, received: Any) -> InvalidArgumentError:
-    """The error for two tensors of different dtypes."""
+def hinted_operands(op: Op, values: Sequence[Any]) -> tuple[Node, ...]:
+    """The nodes of operands that must have one dtype: the first one's own; another takes it if it can."""
+    first = node_of(values[0])
+    dtype = first.aval.dtype
+    nodes = [first]
+    for index, value in enumerate(values[1:], 1):
+        try:
+            node = node_of(value, dtype)
+        except TypeError:
+            raise mismatch(op, index, dtype, node_of(value).aval.dtype, DtypeError) from None
+        if node.aval.dtype is not dtype:
+            raise mismatch(op, index, dtype, node.aval.dtype)
+        nodes.append(node)
+    return tuple(nodes)
+
+
+def mismatch(op: Op, index: int, expected: Any, received: Any, kind: type[OpError] | None = None) -> OpError:
+    """The error for two tensors of different dtypes; of a `kind` that is not InvalidArgumentError, if given."""
     expected, received = spoken_name(expected), spoken_name(received)
-    return invalid(
+    message = (
         f"cannot compute {op.type} as input #{index}(zero-based) was expected to be a {expected} tensor but is a {received} "
         f"tensor [Op:{op.type}] (use tf.cast to bring both to one dtype)"
     )
+    return invalid_dtype(message) if kind is None else kind(None, None, message)
 
 
 def tensor(value: Any, dtype: Any = None, hint: Any = None) -> Tensor:
@@ -332,8 +371,6 @@ def tensor(value: Any, dtype: Any = None, hint: Any = None) -> Tensor:
             return tensor(value, hint)
         except (TypeError, ValueError):
             pass
-    if wanted is not None and wanted.kind == "O":
-        wanted = None
     node = node_of(value, wanted)
     if node.index == NUMBER:  # shared by all tensors of this number: a Tensor gets a leaf of its own
         node = _made(node.value)
@@ -367,8 +404,6 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     wanted = dtypes.as_dtype(dtype).numpy if dtype is not None else None
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
         return EagerTensor(pack(value, wanted))
-    if wanted is not None and wanted.kind == "O":
-        wanted = None
     array = to_array(value, wanted)
     if shape is not None:
         array = _shaped(array, tuple([int(extent) for extent in shape]))
@@ -417,7 +452,17 @@ def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> in
             array = to_numpy(node)
         if array.ndim == 0 and array.dtype.kind in "iu":
             return int(array)
-    raise TypeError(f"{what} must be an integer, received {value!r} of type {type(value).__name__}.")
+    raise not_an_integer(value, what)
+
+
+def not_an_integer(value: Any, what: str) -> Exception:
+    """The error for an argument that is structure, and not an integer: ValueError for what is no tensor at all, such as None."""
+    if value is None or not isinstance(value, (Tensor, Stored, np.ndarray, np.generic, list, tuple, str, bytes, *NUMBERS)):
+        return ValueError(
+            f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor: {what} must be an "
+            "integer."
+        )
+    return DtypeError(None, None, f"Cannot convert {value!r} to EagerTensor of dtype int32: {what} must be an integer.")
 
 
 def _structural(node: Node) -> tuple[int, ...] | None:
@@ -445,12 +490,12 @@ def static_list(value: Any, what: str) -> tuple[int, ...]:
         value = to_numpy(node)
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "iu" and value.size:
-            raise TypeError(f"{what} must be integers, received dtype {value.dtype}.")
+            raise DtypeError(None, None, f"{what} must be integers, received dtype {value.dtype}.")
         return tuple([int(v) for v in value.ravel()])
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return (int(value),)
     try:
         items = list(value)
     except TypeError:
-        raise TypeError(f"{what} must be a list of integers, received {value!r}.") from None
+        raise not_an_integer(value, what) from None
     return tuple([static(item, what) for item in items])

@@ -100,20 +100,20 @@ def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel],
 def binary_operator(function: Any, made: Any = None, attrs: Any = None) -> tuple[BinaryOperator, BinaryOperator]:
     """`(forward, reflected)`: a Python operator and its reflected form, for a public function of two tensors.
 
-    They are the same as calling the function, but most arithmetic takes this way, so it goes without detours: it records
-    the Op `made` (the function's own) with the attribute values `attrs` (the defaults).
+    They are the same as calling the function, but most arithmetic takes this way, so between floats (or complex numbers) it
+    goes without detours: it records the Op `made` (the function's own) with the attribute values `attrs` (the defaults).
     """
     made = function.op if made is None else made
     attrs = made.defaults if attrs is None else attrs
 
     def forward(self: Any, other: Any) -> Any:
         try:
-            if self.__class__ is EagerTensor:
+            if self.__class__ is EagerTensor and self.node.aval.inexact:
                 x = self.node
                 kind = other.__class__
                 if kind is EagerTensor:
                     y = other.node
-                elif x.aval.inexact and (kind is float or (kind is int and other.bit_length() < 64)):
+                elif kind is float or (kind is int and other.bit_length() < 64):
                     y = engine.number(other, x.aval.dtype)
                 elif kind is ResourceVariable:
                     y = other.read()

@@ -353,7 +353,8 @@ def number(value: Any, dtype: np.dtype) -> Node:
         if type(known.value) is np.ndarray:
             known.value = jax.device_put(known.value)
         return known
-    new = leaf(aval((), dtype), np.array(value, dtype), NUMBER)
+    with np.errstate(over="ignore"):
+        new = leaf(aval((), dtype), np.array(value, dtype), NUMBER)
     if value == value and (value or str(value)[0] != "-"):
         if len(_numbers) > 4096:
             _numbers.clear()

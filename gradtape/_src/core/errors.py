@@ -87,6 +87,10 @@ class InvalidInFunctionError(InvalidArgumentError, ValueError):
     """An argument that an operation cannot take, found while a function is traced: TensorFlow raises a ValueError there."""
 
 
+class DtypeError(InvalidArgumentError, TypeError):
+    """A dtype that an operation cannot take. TensorFlow has either class: by the op, and by whether a function is traced."""
+
+
 def tracing() -> bool:
     return False  # whether the thread traces a function; the engine knows, and puts its own here
 
@@ -94,6 +98,11 @@ def tracing() -> bool:
 def invalid(message: str) -> InvalidArgumentError:
     """An `InvalidArgumentError` with `message`, ready to be raised; a ValueError too while a function is traced."""
     return (InvalidInFunctionError if tracing() else InvalidArgumentError)(None, None, message)
+
+
+def invalid_dtype(message: str) -> InvalidArgumentError:
+    """As `invalid`, for what is wrong with a dtype: a TypeError too while a function is traced."""
+    return (DtypeError if tracing() else InvalidArgumentError)(None, None, message)
 
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep

@@ -5,11 +5,13 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
+from gradtape._src.core import convert
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.tensor import emit
 from gradtape._src.ops.array import filled, under_broadcast
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import greater_equal, less_equal, logical_not
@@ -51,14 +53,22 @@ def negated(dy):
 
 
 @op("AddV2", infer=only(NUMERIC, broadcast), broadcasting=True)
-def add(x, y):
-    """`x + y`, element-wise, with broadcasting. Any numeric dtype."""
+def sum_of_two(x, y):
     return x + y
 
 
-@gradient(add)
+@gradient(sum_of_two)
 def _(op, dy):
     return dy, dy
+
+
+@public
+def add(x, y, name=None):
+    """`x + y`, element-wise, with broadcasting. Any numeric dtype.
+
+    `y` takes the dtype of `x` if it is no tensor; what cannot is an InvalidArgumentError, which is a TypeError, too.
+    """
+    return emit(sum_of_two.op, convert.hinted_operands(sum_of_two.op, (x, y)))
 
 
 @op("Sub", infer=only(NUMERIC, broadcast), broadcasting=True)

@@ -29,7 +29,18 @@ def _cast(x, *, DstT):
         return x != 0
     if DstT.is_integer and jnp.issubdtype(x.dtype, jnp.floating):
         return _truncated(x, DstT.numpy)
+    if jnp.issubdtype(DstT.numpy, jnp.signedinteger) and x.dtype.itemsize > DstT.size and x.dtype.kind in "iu":
+        return _narrowed(x, DstT.numpy)
     return x.astype(DstT.numpy)
+
+
+def _narrowed(x, dtype):
+    """Integers in a smaller signed type: they wrap.
+
+    By way of the unsigned type, because XLA's compiler for CPUs dies on `and` and `or` of what it narrows to a signed one
+    (jaxlib 0.10.2).
+    """
+    return lax.bitcast_convert_type(x.astype(f"uint{8 * dtype.itemsize}"), dtype)
 
 
 def _truncated(x, dtype):
@@ -39,7 +50,8 @@ def _truncated(x, dtype):
     if x.dtype.itemsize == 2:
         x = x.astype(jnp.float32)
     fits = (x >= -(2.0**bits)) & (x < 2.0**bits)
-    result = jnp.where(fits, x.astype(via), jnp.array(-(2**bits), via)).astype(dtype)
+    result = jnp.where(fits, x.astype(via), jnp.array(-(2**bits), via))
+    result = _narrowed(result, dtype) if dtype.kind == "i" else result.astype(dtype)
     return jnp.where(x >= 2.0**63, x.astype(dtype), result) if dtype == jnp.uint64 else result
 
 

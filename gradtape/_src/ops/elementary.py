@@ -93,10 +93,21 @@ def _may_be_negative(x, y, exponent):
 def _pow(x, y, *, exponent=None):
     """`exponent` is the value of `y` where that is one of the few with a formula of its own."""
     if exponent is None:
-        return jnp.power(x, y)
+        return _integer_power(x, y) if x.dtype.kind == "i" else jnp.power(x, y)
     if exponent == int(exponent):
         return lax.integer_pow(x, int(exponent)) if exponent else jnp.ones_like(x)
     return lax.pow(x, jnp.full(x.shape, exponent, x.dtype))
+
+
+def _integer_power(x, y):
+    """By squares, as far as the largest exponent goes; `jnp.power` looks at six bits of it."""
+
+    def step(carried):
+        result, square, left = carried
+        return jnp.where(left % 2 == 1, result * square, result), square * square, left // 2
+
+    x, y = jnp.broadcast_arrays(x, y)
+    return lax.while_loop(lambda carried: (carried[2] > 0).any(), step, (jnp.ones_like(x), x, y))[0]
 
 
 @gradient(_pow)

@@ -13,6 +13,7 @@ from gradtape._src.core.errors import cut, public
 from gradtape._src.core.tensor import Tensor, graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops import arithmetic, compare, elementary
+from gradtape._src.ops.cast import cast
 from gradtape._src.ops.matmul import matmul
 from gradtape._src.ops.rounding import round as rounded
 
@@ -30,19 +31,12 @@ def _pair(function):
     return function, reflected
 
 
-def _division():
-    """`/`: most of it is between floats, where it is one op."""
-    between_floats = binary_operator(arithmetic.truediv, arithmetic.realdiv.op)
-    of_any = _pair(arithmetic.truediv)
-
-    def forward(self, other):
-        return (between_floats if self.dtype.numpy.kind == "f" else of_any)[0](self, other)
-
-    @public
-    def reflected(self, other):
-        return (between_floats if self.dtype.numpy.kind == "f" else of_any)[1](self, other)
-
-    return forward, reflected
+def _product(x, y):
+    """`*`: where one operand is a tensor of bools the result is one, too, and the other counts as an integer."""
+    if any(is_tensor(operand) and operand.dtype.is_bool for operand in (x, y)):
+        x = x if is_tensor(x) else tensor(x, y.dtype)
+        return cast(arithmetic.multiply(cast(x, "int32"), cast(y, "int32")), "bool")
+    return arithmetic.multiply(x, y)
 
 
 def _logic(on_bools, on_integers):
@@ -56,10 +50,10 @@ def _logic(on_bools, on_integers):
 
 
 OPERATORS = {
-    "add": binary_operator(arithmetic.add),
+    "add": (binary_operator(arithmetic.add, arithmetic.sum_of_two.op)[0], binary_operator(arithmetic.sum_of_two)[1]),
     "sub": binary_operator(arithmetic.subtract),
-    "mul": binary_operator(arithmetic.multiply),
-    "truediv": _division(),
+    "mul": binary_operator(_product, arithmetic.multiply.op),
+    "truediv": binary_operator(arithmetic.truediv, arithmetic.realdiv.op),
     "floordiv": _pair(arithmetic.floordiv),
     "mod": _pair(arithmetic.floormod),
     "divmod": _pair(lambda x, y: (arithmetic.floordiv(x, y), arithmetic.floormod(x, y))),
