@@ -487,3 +487,24 @@ def test_a_result_whose_shape_depends_on_values_keeps_its_place_when_a_function_
         after = tf.gather(table, rows[:, 0])
         found.append([x.numpy().ravel().tolist() for x in (before, doubled, after)])
     assert found == [[[6], [2], [6]], [[5, 6], [0, 2], [5, 6]], [[5, 6, 7], [0, 2, 4], [5, 6, 7]]]
+
+
+# -- values that are part of a function
+
+ROWS = np.arange(8, dtype=np.float32).reshape(4, 2)
+BANDS = np.array([[1.0, 1.0, 0.0], [5.0, 5.0, 5.0], [0.0, 1.0, 1.0]], np.float32)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda i: tf.signal.frame(tf.constant(ROWS), 2, 1)[i],
+        lambda i: tf.image.crop_and_resize(tf.constant(ROWS[None, ..., None]), [[0.0, 0.0, 1.0, 1.0]], [i], [2, 2]),
+        lambda i: tf.sparse.segment_sum(tf.constant(ROWS), [i, i + 1], [0, 0]),
+        lambda i: tf.linalg.tridiagonal_solve(tf.constant(BANDS), tf.ones([3]) + tf.cast(i, tf.float32)),
+    ],
+    ids=["frame", "crop_and_resize", "segment_sum", "tridiagonal_solve"],
+)
+def test_a_constant_made_inside_is_an_array_like_any_other(use):
+    i = tf.constant(0)
+    np.testing.assert_allclose(tf.function(use)(i).numpy(), use(i).numpy(), rtol=1e-6)

@@ -93,3 +93,11 @@ def test_a_broadcast_cotangent_stays_one(call, shape):
         op.type for op, _, avals, _ in seen if op.type in ("SplitV", "Unpack", "Transpose") and avals[0].size >= x.node.aval.size
     ]
     assert moved == []
+
+
+@pytest.mark.parametrize("start, stop, count", [(-2.0, 2.0, 21), (-1, 1, 7), (-0.3, 0.3, 31)])
+def test_linspace_of_numbers_meets_0(start, stop, count):
+    spaced = tf.linspace(start, stop, count).numpy()
+    assert spaced[count // 2] == 0.0
+    assert (spaced[0], spaced[-1]) == (spaced.dtype.type(start), spaced.dtype.type(stop))
+    np.testing.assert_allclose(spaced, np.linspace(start, stop, count), rtol=1e-5)

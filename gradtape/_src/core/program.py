@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from gradtape._src.core.aval import bytes_of
@@ -250,7 +251,7 @@ class Program:
 
     def evaluate(self, *arguments: Any) -> tuple[Any, ...]:
         """Run the kernels in order on JAX arrays; called by `jax.jit`, and as the kernel of a call node."""
-        leaves = (*arguments, *self.constants)
+        leaves = (*arguments, *[jnp.asarray(c) for c in self.constants])  # kernels index by traced values, which NumPy cannot
         values: list[Any] = []
         for op, attrs, *references in self.keys:
             values.append(op.run([values[r] if r >= 0 else leaves[-1 - r] for r in references], attrs))

@@ -8,9 +8,9 @@ from jax import lax
 
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import known_shape, static, static_list, tensor
+from gradtape._src.core.convert import NUMBERS, known_shape, static, static_list, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op, ran
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_dtype, public
 from gradtape._src.core.op import Op
 from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
 from gradtape._src.ops.array import (
@@ -166,9 +166,19 @@ def linspace(start, stop, num, name=None, axis=0):
         return filled((*shape[:axis], 0, *shape[axis:]), 0, first.dtype)
     if count == 1:
         return first
+    if count > 1 and type(start) in NUMBERS and type(stop) in NUMBERS:
+        return host_constant(_between_numbers(start, stop, count, first.dtype.as_numpy_dtype))
     steps = np.arange(1, count - 1).astype(first.dtype.as_numpy_dtype)
     steps = steps.reshape([-1 if a == axis else 1 for a in range(first.ndim)])
     return concat([first, first + (last - first) / (count - 1) * steps, last], axis)
+
+
+def _between_numbers(start, stop, count, dtype):
+    """`linspace` on the host, where each operation is rounded: XLA fuses the product with the sum, and may miss a 0."""
+    first, last = np.array([start, stop], dtype)
+    spaced = first + (last - first) / dtype(count - 1) * np.arange(count).astype(dtype)
+    spaced[-1] = last
+    return spaced
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -179,7 +189,7 @@ _CLASSES = (dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64)
 
 def _one_hot_aval(indices, on_value, off_value, depth, axis):
     if indices.type not in _CLASSES:
-        raise invalid(
+        raise invalid_dtype(
             f"Value for attr 'TI' of {spoken(indices.type.name)} is not in the list of allowed values: uint8, int8, "
             f"int32, int64. Cast the indices."
         )
