@@ -239,6 +239,9 @@ def test_output_gradient_may_be_a_python_number_or_an_array():
         total = tf.reduce_sum(y)
     agree(tape.gradient(total, x, output_gradients=2.0), [4.0, 8.0])
     agree(tape.gradient(y, x, output_gradients=np.array([1.0, 10.0], np.float32)), [2.0, 40.0])
+    agree(tape.gradient(y, x, output_gradients=3.0), [6.0, 12.0])  # it is broadcast
+    with pytest.raises(ValueError, match=r"output_gradients of shape \(3,\) for a target of shape \(2,\)"):
+        tape.gradient(y, x, output_gradients=tf.ones(3))
 
 
 @pytest.mark.better

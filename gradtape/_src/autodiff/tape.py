@@ -18,7 +18,7 @@ from gradtape._src.core import engine, journal, nest
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.dtypes import DType
-from gradtape._src.core.errors import cut, public
+from gradtape._src.core.errors import InvalidArgumentError, cut, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.program import ELEMENT, FUNCTION, NUMBER, Node, Trace, leaf
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
@@ -374,7 +374,7 @@ class GradientTape:
             if d is not None:
                 d = tensor(d, t.dtype if not is_tensor(d) else None)
                 if d.shape != t.shape:
-                    raise ValueError(f"output_gradients of shape {d.shape} for a target of shape {t.shape}: they must agree.")
+                    d = _spread(d, t)
             checked.append(d)
         return flat, checked
 
@@ -863,6 +863,17 @@ def _as_source(source: Any) -> Source:
             f"The source {source!r} of type {type(source).__name__} is no tensor or variable, so nothing was recorded of it."
         )
     return source
+
+
+def _spread(seed: Tensor, target: Source) -> Tensor:
+    """An output gradient that is smaller than its target, such as a number, broadcast to it."""
+    try:
+        result: Tensor = broadcast_to(seed, target.shape)
+    except InvalidArgumentError:
+        raise ValueError(
+            f"output_gradients of shape {seed.shape} for a target of shape {target.shape}: they must agree, or broadcast to it."
+        ) from None
+    return result
 
 
 def _unconnected(value: Any) -> UnconnectedGradients:
