@@ -12,6 +12,7 @@ from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import pythonify_logs
 
 import gradtape as tf
+from gradtape._src.core.errors import InvalidInFunctionError
 from keras_gradtape.src.data import Batches
 from keras_gradtape.src.least_squares import LeastSquares
 
@@ -82,7 +83,11 @@ class Trainer(BaseTrainer):
             data = tree.map_structure(_tensor, data)
             if self._unbuilt:  # what could not be built on symbols is built by running once
                 self._unbuilt = False
-                return step(data)
+                try:
+                    return step(data)
+                except tf.errors.InvalidArgumentError as error:  # of the class that it has where the step is traced
+                    told = InvalidInFunctionError(error.node_def, error.op, error.message)
+                    raise told.with_traceback(error.__traceback__) from None
             return compiled(data)
 
         return on_batch
