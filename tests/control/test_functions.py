@@ -401,13 +401,28 @@ def test_effects_happen_once_for_each_call_and_not_in_the_gradient():
     assert len(seen) == 1
 
 
-def test_an_error_of_a_python_function_is_its_own():
-    @tf.function
-    def f(x):
-        return tf.py_function(lambda v: 1 / 0, [x], tf.float32)
+@pytest.mark.parametrize(
+    "raised, of_the_op",
+    [
+        (ValueError, Invalid),
+        (TypeError, Invalid),
+        (StopIteration, tf.errors.OutOfRangeError),
+        (MemoryError, tf.errors.ResourceExhaustedError),
+        (NotImplementedError, tf.errors.UnimplementedError),
+        (ZeroDivisionError, tf.errors.UnknownError),
+    ],
+)
+def test_an_error_of_a_python_function_is_the_op_s(raised, of_the_op):
+    def fails(v):
+        raise raised("what went wrong")
 
-    with pytest.raises(ZeroDivisionError, match="division by zero"):
-        f(tf.constant(1.0))
+    calls = [lambda x, kind=kind: kind(fails, [x], tf.float32) for kind in (tf.py_function, tf.numpy_function)]
+    for call in (calls[0], *map(tf.function, calls)):
+        with pytest.raises(of_the_op, match=f"{raised.__name__}: what went wrong") as caught:
+            call(tf.constant(1.0))
+        assert type(caught.value.__cause__) is raised
+    with pytest.raises(raised, match="what went wrong"):  # TensorFlow, too, calls it directly in eager code
+        calls[1](tf.constant(1.0))
 
 
 def test_functions_of_an_object_do_not_keep_it():

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtape._src.core import engine
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Op, Rule
 from gradtape._src.core.program import CALL, ELEMENT, Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
@@ -161,7 +161,7 @@ def apply_rule(entry: Entry, needed: tuple[bool, ...], cotangent: Any, elements:
             grads = [zeros(a.shape, a.type) if d is None else d for d, a in zip(grads, node.aval, strict=True)]
     else:
         grads = [cotangent]
-    grads = [d.to_dense() if isinstance(d, IndexedSlices) else d for d in grads]
+    grads = [dense(d) for d in grads]
     results = rule(operation, *grads)
     if not isinstance(results, (list, tuple)):
         results = [results]
@@ -208,8 +208,8 @@ def summed(contributions: Sequence[Any]) -> Any:
         return merged
     if all(isinstance(c, IndexedSlices) for c in contributions):
         return concatenate_slices(contributions)
-    dense = [c.to_dense() if isinstance(c, IndexedSlices) else c for c in contributions]
-    return dense[0] + dense[1] if len(dense) == 2 else add_n(dense)
+    parts = [dense(c) for c in contributions]
+    return parts[0] + parts[1] if len(parts) == 2 else add_n(parts)
 
 
 def vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...]) -> tuple[Program, tuple[int | None, ...]]:
@@ -217,7 +217,18 @@ def vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...
 
     Returns it with a tuple that says for each needed parameter which output holds its cotangent (None: nothing flows).
     """
-    key = (given, needed)
+    return _vjp_program(program, given, needed, slices=False)
+
+
+def vjp_with_slices(
+    program: Program, given: tuple[int, ...], needed: tuple[int, ...]
+) -> tuple[Program, tuple[int | tuple[int, int] | None, ...]]:
+    """As `vjp_program`; for a cotangent that is IndexedSlices the outputs that hold its values and its indices."""
+    return _vjp_program(program, given, needed, slices=True)
+
+
+def _vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...], slices: bool) -> Any:
+    key = (given, needed, slices)
     known = program.derived.get(key)
     if known is not None:
         return known
@@ -237,14 +248,18 @@ def vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...
                 cotangents[node] = cotangents[node] + mine if node in cotangents else mine
         total = reverse(entries, active, cotangents)
         results: list[Node] = []
-        where: list[int | None] = []
+        where: list[int | tuple[int, int] | None] = []
         for i in needed:
             found = total.get(parameters[i])
             if found is None:
                 where.append(None)
                 continue
+            if slices and isinstance(found, IndexedSlices):
+                where.append((len(results), len(results) + 1))
+                results += [found.values.node, found.indices.node]
+                continue
             where.append(len(results))
-            results.append((found.to_dense() if isinstance(found, IndexedSlices) else found).node)
+            results.append(dense(found).node)
         derived = engine.close(trace, results, [*parameters, *seeds])
     known = program.derived[key] = derived, tuple(where)
     return known

@@ -81,7 +81,7 @@ _relocated: dict[tuple[types.CodeType, str, int], types.CodeType] = {}
 
 def transformed(function: Any) -> Any:
     """`function` (a plain Python function) with the operators of this file in place of its statements."""
-    made, _, source_map = _transpiler.transform(function, converter.ProgramContext(options=OPTIONS))
+    made, _, source_map = _transpiler.transform(_of_a_module(function), converter.ProgramContext(options=OPTIONS))
     file, first = _file_of(function), function.__code__.co_firstlineno
     key = made.__code__, file, first  # two functions of one text are transformed to code that is equal
     code = _relocated.get(key)
@@ -90,6 +90,16 @@ def transformed(function: Any) -> Any:
         code = _relocated[key] = relocated(made.__code__, lines, file, first)
     made.__code__ = code
     return made
+
+
+def _of_a_module(function: Any) -> Any:
+    """`function`; a lambda of a file that was run and not imported says it is of a module that exists, as malt looks for one."""
+    if not inspect_utils.islambda(function) or inspect.getmodule(function) is not None:
+        return function
+    code, defaults = function.__code__, function.__defaults__
+    copy = types.FunctionType(code, function.__globals__, function.__name__, defaults, function.__closure__)
+    copy.__kwdefaults__, copy.__module__ = function.__kwdefaults__, "builtins"
+    return copy
 
 
 def _file_of(function: Any) -> str:

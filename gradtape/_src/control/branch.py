@@ -18,10 +18,12 @@ from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.ops import debugging
 from gradtape._src.ops.array import zeros
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.gather import gather
-from gradtape._src.ops.select import where
+from gradtape._src.ops.joining import stack
+from gradtape._src.ops.reduction import count_nonzero, reduce_any
+
+NONE_HOLDS = "Input error: None of conditions evaluated as True"
 
 
 def _if(pred: Any, *inputs: Any, then: Program, orelse: Program) -> tuple[Any, ...]:
@@ -194,10 +196,13 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
     for function, which in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(function):
             raise TypeError(f"{which} must be callable. Received: {function!r}.")
-    if isinstance(pred, (bool, np.bool_)):
-        return true_fn() if pred else false_fn()
     if engine.local.trace.scope is None:
-        return true_fn() if bool(tensor(pred)) else false_fn()
+        holds = pred if isinstance(pred, (bool, np.bool_)) else bool(tensor(pred))
+        return true_fn() if holds else false_fn()
+    if isinstance(pred, bool):
+        raise TypeError(
+            f"pred must not be a Python bool, received {pred}: `if` decides what is known while a function is traced."
+        )
     return run_branches(_scalar_bool(pred, "Input 'pred'").node, (true_fn, false_fn), IF, ("true_fn", "false_fn"))
 
 
@@ -208,6 +213,8 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
     `branch_fns` is a list of functions, a dict from int to function, or a list of such pairs.
     """
     branches = _numbered(branch_fns)
+    if not is_tensor(branch_index):
+        raise TypeError(f"'branch_index' must be a Tensor, got {type(branch_index)}: tf.constant({branch_index!r}) is one.")
     index = tensor(branch_index)
     if not index.dtype.is_integer or index.shape.rank:
         raise TypeError(f"branch_index must be a Tensor or int, a scalar; received {branch_index!r}.")
@@ -217,18 +224,7 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
     if engine.local.trace.scope is None:
         found = int(to_numpy(index.node))
         return branches.get(found, functions[-1])()
-    chosen = np.full(max(branches) + 2, len(functions) - 1, np.int32)
-    chosen[list(branches)] = np.arange(len(branches))
-    place = _place(index, chosen)
-    return run_branches(place.node, functions, CASE, [f"branch {i}" for i in range(len(functions))])
-
-
-def _place(index: Tensor, chosen: np.ndarray) -> Tensor:
-    """Which function an index stands for."""
-    last = len(chosen) - 1
-    index = cast(index, "int64")
-    inside = where((index < 0) | (index > last), tensor(last, "int64"), index)
-    return gather(tensor(chosen), inside)
+    return run_branches(index.node, functions, CASE, [f"branch {i}" for i in range(len(functions))])
 
 
 def _numbered(branch_fns: Any) -> dict[int, Callable[[], Any]]:
@@ -243,8 +239,11 @@ def _numbered(branch_fns: Any) -> dict[int, Callable[[], Any]]:
     for key, function in pairs:
         if not isinstance(key, (int, np.integer)) or not callable(function):
             raise TypeError(f"branch_fns must hold (int, callable) pairs, or callables. Received: ({key!r}, {function!r}).")
-    if len({int(k) for k, _ in pairs}) != len(pairs):
-        raise ValueError("branch_fns names an index twice.")
+    keys = {int(k) for k, _ in pairs}
+    if keys != set(range(len(pairs))):
+        raise ValueError(
+            f"branch indices (keys) must form contiguous range of [0 to {len(pairs)}) but found {[int(k) for k, _ in pairs]}."
+        )
     return {int(k): f for k, f in sorted(pairs, key=lambda pair: pair[0])}
 
 
@@ -252,16 +251,23 @@ def _numbered(branch_fns: Any) -> dict[int, Callable[[], Any]]:
 def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, strict: bool = False, name: str = "case") -> Any:
     """The result of the first function in `pred_fn_pairs` (`[(scalar bool, function), …]`) whose condition holds.
 
-    If none holds: of `default`, and without one an InvalidArgumentError. `exclusive` is accepted; the first one counts.
+    If none holds: of `default`, and without one an InvalidArgumentError. With `exclusive` it is an error in a function if
+    more than one holds; in eager code the first one counts.
     """
     pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, Mapping) else list(pred_fn_pairs)
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
             raise TypeError(f"Each entry in pred_fn_pairs must be a (condition, function) tuple. Received: {pair!r}.")
+    conditions = [pred for pred, _ in pairs]
     if default is None:
-        if engine.local.trace.scope is None and not any(bool(pred) for pred, _ in pairs):
-            raise invalid("Input error: None of conditions evaluated as True, and there is no default. Give default=.")
+        if engine.local.trace.scope is not None:
+            debugging.Assert(reduce_any(stack(conditions)), [f"{NONE_HOLDS}:", stack(conditions)])
+        elif not any(map(bool, conditions)):
+            raise invalid(f"{NONE_HOLDS}, and there is no default. Give default=.")
         default = pairs[-1][1]
+    if exclusive and engine.local.trace.scope is not None and pairs:
+        many = "Input error: exclusive=True: more than 1 conditions evaluated as True:"
+        debugging.Assert(count_nonzero(stack(conditions)) < 2, [many, stack(conditions)])
 
     def chain(position: int) -> Any:
         if position == len(pairs):

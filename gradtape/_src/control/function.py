@@ -80,6 +80,13 @@ def _key_of(value: Any) -> Any:
         return (TensorSpec, value.shape, value.dtype)
     if isinstance(value, Variable):
         return (Variable, id(value), value.aval)
+    try:
+        hash(value)
+    except TypeError:
+        raise TypeError(
+            f"Could not generate a generic TraceType for {value!r}: an argument that is no tensor must be hashable, as it is "
+            "part of the signature. Give tensors, numbers, strings, nests of them, or an object that can be hashed."
+        ) from None
     return (object, id(value))
 
 
@@ -103,6 +110,7 @@ class Function:
                 [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)], return_annotation=Any
             )
         self.input_signature = None if input_signature is None else tuple(input_signature)
+        self._check_signature()
         self._traced: dict[Any, ConcreteFunction] = {}
         self._seen: dict[Any, ConcreteFunction] = {}  # the same for calls with nothing but tensors, found without detours
         self._created = False
@@ -112,6 +120,14 @@ class Function:
         kinds = [p.kind for p in self._signature.parameters.values()]
         self._simple = all(k is inspect.Parameter.POSITIONAL_OR_KEYWORD for k in kinds) and input_signature is None
         self._count = len(kinds)
+
+    def _check_signature(self) -> None:
+        """TypeError unless the input signature has a spec for each argument without a default."""
+        parameters = [p for p in self._signature.parameters.values() if p.name != "self"]
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        for parameter in positional[len(self.input_signature) :] if self.input_signature is not None else ():
+            if parameter.default is parameter.empty:
+                raise TypeError(f"input_signature missing type constraint for {parameter.name}: give a TensorSpec, or a default.")
 
     def __get__(self, instance: Any, owner: type | None = None) -> Function:
         if instance is None:
@@ -206,11 +222,7 @@ class Function:
                 fitted.append(self._fits(value, spec, args, kwargs))
                 continue
             try:
-                fitted.append(
-                    nest.map_structure(
-                        lambda s, v: self._fits(v, s, args, kwargs), spec, value, check_types=False, expand_composites=True
-                    )
-                )
+                fitted.append(nest.map_up_to(lambda s, v: self._fits(v, s, args, kwargs), spec, value))
             except ValueError as error:
                 raise self._misfit(str(error), args, kwargs) from None
         if len(signature) > len(values):

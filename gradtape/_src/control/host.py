@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -13,7 +14,16 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import (
+    InvalidArgumentError,
+    OpError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+    invalid,
+    public,
+)
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
@@ -21,7 +31,8 @@ from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 Shapes = tuple[tuple[int, ...], ...]
 
 
-def _results(values: Any, types: Sequence[Any]) -> list[Any]:
+def _results(values: Any, types: Sequence[Any], exact: bool = False) -> list[Any]:
+    """What a Python function returned, as arrays. A NumPy array is cast within its kind, unless `exact`; a Tensor is not."""
     given = [] if values is None and not types else list(values) if isinstance(values, (list, tuple)) else [values]
     if len(given) != len(types):
         raise invalid(f"The Python function returned {len(given)} values, Tout names {len(types)}: {[t.name for t in types]}.")
@@ -30,8 +41,10 @@ def _results(values: Any, types: Sequence[Any]) -> list[Any]:
         if value is None:
             value = np.zeros((), dtype.numpy)
         array = to_numpy(value.node) if isinstance(value, Tensor) else np.asarray(value)
-        own_dtype = isinstance(value, (Tensor, np.ndarray, np.generic)) and array.dtype.kind != "O"
-        if own_dtype and array.dtype.kind != dtype.numpy.kind:
+        own_dtype = (exact or isinstance(value, (Tensor, np.ndarray, np.generic))) and array.dtype.kind not in "OUS"
+        whole = exact or isinstance(value, Tensor)
+        differs = array.dtype != dtype.numpy if whole else array.dtype.kind != dtype.numpy.kind
+        if own_dtype and differs:
             raise invalid(
                 f"The Python function returned dtype {array.dtype.name}, where Tout says {dtype.name}. Cast the result, or state "
                 "its dtype in Tout."
@@ -40,8 +53,29 @@ def _results(values: Any, types: Sequence[Any]) -> list[Any]:
     return arrays
 
 
+ERRORS: dict[type[Exception], type[OpError]] = {
+    TypeError: InvalidArgumentError,
+    ValueError: InvalidArgumentError,
+    StopIteration: OutOfRangeError,
+    MemoryError: ResourceExhaustedError,
+    NotImplementedError: UnimplementedError,
+}
+
+
+@contextlib.contextmanager
+def _as_op_error() -> Iterator[None]:
+    """What a Python function raises, as the op's error; of the same text, and with the original as its cause."""
+    try:
+        yield
+    except (OpError, engine.NeedsValues):
+        raise
+    except Exception as error:
+        kind = next((ERRORS[k] for k in type(error).__mro__ if k in ERRORS), UnknownError)
+        raise kind(None, None, f"{type(error).__name__}: {error}") from error
+
+
 def _on_host(*inputs: Any, call: Callable[..., Any], types: tuple[Any, ...], shapes: Shapes | None) -> tuple[Any, ...]:
-    with engine.outside():
+    with engine.outside(), _as_op_error():
         arrays = call([np.asarray(i) for i in inputs])
     if shapes is not None:
         for array, shape in zip(arrays, shapes, strict=True):
@@ -91,7 +125,8 @@ def _call(op: Op, run: Callable[[list[np.ndarray]], list[Any]], inp: Any, Tout: 
     types, many = _types(Tout)
     nodes = tuple([x.node for x in inputs])
     if engine.local.trace.scope is None:
-        arrays = run([to_numpy(n) for n in nodes])
+        with _as_op_error() if op is EAGER_PY_FUNC else contextlib.nullcontext():
+            arrays = run([to_numpy(n) for n in nodes])
         if not types:
             return [] if many else None
         shapes = tuple([a.shape for a in arrays])
@@ -122,7 +157,14 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str |
 def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None) -> Any:
     """Run a Python function of NumPy arrays; its results have the dtypes `Tout`. It has no gradient."""
     types, _ = _types(Tout)
-    return _call(PY_FUNC, lambda arrays: _results(func(*[a[()] if not a.ndim else a for a in arrays]), types), inp, Tout)
+    traced = engine.local.trace.parent is not None
+
+    def run(arrays: list[np.ndarray]) -> list[Any]:
+        # As in TensorFlow: a function gives it NumPy's scalars, and takes what has the stated dtype; eager code is milder.
+        results = func(*[a[()] if traced and not a.ndim else a for a in arrays])
+        return _results(results, types, exact=traced)
+
+    return _call(PY_FUNC, run, inp, Tout)
 
 
 def _py_gradient(op: Operation, *grads: Any) -> list[Any]:

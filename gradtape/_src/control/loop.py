@@ -17,6 +17,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import Node
 from gradtape._src.core.tensor import handle
+from gradtape._src.ops.array import stop_gradient
 
 
 @public
@@ -34,7 +35,8 @@ def while_loop(
     """Run `loop_vars = body(*loop_vars)` while `cond(*loop_vars)` (a scalar bool) holds; returns the last `loop_vars`.
 
     At most `maximum_iterations` times. In a function the loop variables keep their dtypes and shapes, and the gradient is
-    exact for any number of trips. `parallel_iterations` and `swap_memory` are accepted and not needed.
+    exact for any number of trips; with `back_prop=False` there is none. `parallel_iterations` and `swap_memory` are accepted
+    and not needed.
 
     >>> tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2.0), (0, 1.0))[1]
     8.0
@@ -57,11 +59,19 @@ def while_loop(
         return _in_python(spread(cond), spread(body), state, maximum_iterations)
     limit = None if maximum_iterations is None else static(maximum_iterations, "maximum_iterations")
     try:
-        return run_loop(spread(cond), spread(body), _settled(spread(body), state, limit), limit)
+        results = run_loop(spread(cond), spread(body), _settled(spread(body), state, limit), limit)
     except ShapeChanged as error:
-        if shape_invariants is not None:  # the shapes are allowed to change
-            raise engine.NeedsValues(str(error)) from None
+        if shape_invariants is not None or any(isinstance(x, TensorArray) for x in nest.flatten(loop_vars)):
+            raise engine.NeedsValues(str(error)) from None  # shapes are allowed to change, and arrays to grow
         raise
+    return results if back_prop else stopped(results)
+
+
+def stopped(results: Any) -> Any:
+    """What a loop with `back_prop=False` gives in a function; in eager code that word means nothing."""
+    if engine.local.trace.scope is None:
+        return results
+    return nest.map_structure(lambda x: x if x is None else stop_gradient(x), results, expand_composites=True)
 
 
 def as_tensor(value: Any) -> Any:

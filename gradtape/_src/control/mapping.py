@@ -7,6 +7,7 @@ from typing import Any
 
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.bounded_scan import record_scan
+from gradtape._src.control.loop import stopped
 from gradtape._src.control.loop_body import check_same, trace_body
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import dtypes, engine, nest
@@ -104,7 +105,8 @@ def map_fn(
     """`fn` of each row of `elems` (a tensor or a nest of them), the results stacked: shape [rows, …].
 
     The results may be a nest; `fn_output_signature` (or `dtype`) states their dtypes where they differ from `elems`'s.
-    `fn` is traced once and runs as one loop; if it looks at values, it runs row by row in eager code.
+    `fn` is traced once and runs as one loop; if it looks at values, it runs row by row in eager code. In a function there
+    is no gradient with `back_prop=False`.
 
     >>> tf.map_fn(lambda x: x * x, tf.constant([1.0, 2.0]))
     [1.0, 4.0]
@@ -115,9 +117,15 @@ def map_fn(
     signature = fn_output_signature if fn_output_signature is not None else dtype
     specs: list[Any] = []
 
-    def one(_: Any, nodes: list[Node]) -> list[Tensor]:
-        results, spec = _flat(fn(rows.pack(nodes)))
+    def applied(row: Any) -> list[Tensor]:
+        returned = fn(row)
+        nest.assert_same_structure(elems if signature is None else signature, returned, expand_composites=True)
+        results, spec = _flat(returned)
         specs.append(spec)
+        return results
+
+    def one(_: Any, nodes: list[Node]) -> list[Tensor]:
+        results = applied(rows.pack(nodes))
         _check_signature(results, signature, rows)
         return results
 
@@ -128,13 +136,10 @@ def map_fn(
     except BaseException as error:
         if not _needs_values(error):
             raise
-        columns = []
-        for i in range(rows.count):
-            results, spec = _flat(fn(rows.row(i)))
-            specs.append(spec)
-            columns.append(results)
+        columns = [applied(rows.row(i)) for i in range(rows.count)]
         return nest.unflatten(specs[-1], [stack(list(column)) for column in zip(*columns, strict=True)])
-    return nest.unflatten(specs[-1], [handle(y) for y in ys])
+    results = nest.unflatten(specs[-1], [handle(y) for y in ys])
+    return results if back_prop else stopped(results)
 
 
 def _no_rows(one: Any, rows: Rows, specs: list[Any]) -> Any:
@@ -221,7 +226,7 @@ def _accumulate(fn: Any, elems: Any, initializer: Any, what: str, reverse: bool,
 
     def one(carry: list[Node], nodes: list[Node]) -> list[Tensor]:
         results = fn(nest.unflatten(spec, [handle(n) for n in carry]), rows.pack(nodes))
-        nest.assert_same_structure(start, results, check_types=False, expand_composites=True)
+        nest.assert_same_structure(start, results, expand_composites=True)
         after = [tensor(r, None if hasattr(r, "dtype") else s.dtype) for r, s in zip(_leaves(results), state, strict=True)]
         check_same(carry, after)
         return [*after, *after] if every else after
@@ -277,7 +282,8 @@ def scan(
     >>> tf.scan(lambda total, x: total + x, tf.constant([1.0, 2.0, 3.0]))
     [1.0, 3.0, 6.0]
     """
-    return _accumulate(fn, elems, initializer, "scan", reverse, True)
+    results = _accumulate(fn, elems, initializer, "scan", reverse, True)
+    return results if back_prop else stopped(results)
 
 
 @public
@@ -291,7 +297,8 @@ def foldl(
     name: str | None = None,
 ) -> Any:
     """The last result of `state = fn(state, row)` over the rows of `elems`, first to last."""
-    return _accumulate(fn, elems, initializer, "foldl", False, False)
+    results = _accumulate(fn, elems, initializer, "foldl", False, False)
+    return results if back_prop else stopped(results)
 
 
 @public
@@ -305,4 +312,5 @@ def foldr(
     name: str | None = None,
 ) -> Any:
     """The last result of `state = fn(state, row)` over the rows of `elems`, last to first."""
-    return _accumulate(fn, elems, initializer, "foldr", True, False)
+    results = _accumulate(fn, elems, initializer, "foldr", True, False)
+    return results if back_prop else stopped(results)

@@ -6,17 +6,20 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape._src.autodiff.backward import Operation, takes_none, vjp_program
+import numpy as np
+
+from gradtape._src.autodiff.backward import Operation, takes_none, vjp_program, vjp_with_slices
 from gradtape._src.core import engine, journal, nest
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import verify
+from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op, define
 from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, Variable
 from gradtape._src.ops import seeds
-from gradtape._src.ops.array import zeros
+from gradtape._src.ops.array import host_constant, zeros
 
 ASSIGNMENTS = (ASSIGN, ASSIGN_ADD, ASSIGN_SUB)
 LARGE_CONSTANT = 1 << 14  # a constant with more elements is an argument of the program, not part of it
@@ -222,7 +225,7 @@ def trace(
 
     `draws`: seeds of random ops are drawn by the caller of the Body; else by the function around it.
     """
-    body, asked = Body(), journal.Asked.count
+    body, asked = Body(), journal.asked
     drawing: contextlib.AbstractContextManager[Any] = seeds.drawn_by_caller() if draws else contextlib.nullcontext([])
     with engine.tracing(scope) as inner, drawing as drawn:
         scope.trace = inner
@@ -243,7 +246,7 @@ def trace(
     body.avals = [body.program.aval_of(r) for r in body.program.outputs]
     lines, results = body.program.lines, body.program.outputs
     body.assignments = [lines[r] if r >= 0 and lines else (None, 0) for r in results[len(results) - len(body.written) :]]
-    body.trains = bool(body.written) and journal.Asked.count > asked
+    body.trains = bool(body.written) and journal.asked > asked
     body.keep = [handle(node) for node in body.captures]
     body.created = scope.created
     return body
@@ -273,7 +276,7 @@ def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
         check(body, inputs)
     if state.trace.parent is not None:
         nodes = engine.call(body.program, inputs, FUNCTION)
-        journal.Asked.count += body.trains  # so does the function around it
+        journal.asked += body.trains  # so does the function around it
     elif at_once:
         values = engine.execute(body.program, [engine.argument(node) for node in inputs])
         nodes = [leaf(aval_, value) for aval_, value in zip(body.avals, values, strict=True)]
@@ -321,18 +324,22 @@ def check(body: Body, inputs: tuple[Node, ...]) -> None:
             verify(op, checked, attrs)
 
 
-def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
-    """The gradient of a call. An input that only other outputs depend on gets zeros, as TensorFlow gives."""
+def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]:
+    """The gradient of a call. An input that only other outputs depend on gets zeros, as TensorFlow gives; rows stay rows."""
     entry = op.entry
     (program,) = entry.node.attrs
     given = tuple([i for i, d in enumerate(grads) if d is not None and d.node.aval.inexact])
     needed = tuple([i for i, need in enumerate(op.needed) if need])
-    results: list[Tensor | None] = [None] * len(op.needed)
-    derived, where = vjp_program(program, given, needed)
+    results: list[Tensor | IndexedSlices | None] = [None] * len(op.needed)
+    derived, where = vjp_with_slices(program, given, needed)
     if derived.outputs:
         nodes = engine.call(derived, (*entry.inputs, *[grads[i].node for i in given]))
         for i, place in zip(needed, where, strict=True):
-            if place is not None:
+            if isinstance(place, tuple):
+                values, indices = place
+                shape = host_constant(np.array(entry.inputs[i].aval.shape, np.int32))
+                results[i] = IndexedSlices(EagerTensor(nodes[values]), EagerTensor(nodes[indices]), shape)
+            elif place is not None:
                 results[i] = EagerTensor(nodes[place])
     if None in where:
         every = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])

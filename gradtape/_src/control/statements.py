@@ -18,7 +18,7 @@ from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import Stored, Tensor, handle
-from gradtape._src.ops import array, cast, compare, select
+from gradtape._src.ops import array, cast, compare, debugging, select
 from gradtape._src.ops.gather import gather
 from gradtape._src.ops.rounding import ceil
 
@@ -297,6 +297,8 @@ class _State:
         for (spec, fixed), value, name in zip(self.parts, values, self.bound, strict=True):
             leaves, new = _flatten(value)
             if new != spec:
+                if isinstance(value, TensorArray):
+                    raise engine.NeedsValues(f"'{name}', a TensorArray, grows in a loop: its size depends on values")
                 raise ValueError(
                     f"'{name}' does not have the same nested structure after one iteration of the loop: a loop on tensors keeps "
                     f"the structure of what it binds. It was {nest.unflatten(spec, fixed)!r}."
@@ -313,11 +315,13 @@ class _State:
         return result
 
 
-def _defined(get_state: Any, set_state: Any, run: Callable[[], None], trips: int | None) -> Any:
-    """What the names hold before a loop of at most so many trips; a name that only the loop binds starts as zeros of what
-    it binds."""
+def _defined(
+    get_state: Any, set_state: Any, run: Callable[[], None], trips: int | None, names: Sequence[str], runs: Callable[[], Any]
+) -> Any:
+    """What the names hold before a loop of at most so many trips. A name that only the loop binds (None counts, too) starts
+    as zeros of what it binds; that the loop `runs` once at least is checked when the function is called."""
     values = get_state()
-    if not any(isinstance(v, (*UNDEFINED, TensorArray)) for v in values):
+    if not any(v is None or isinstance(v, (*UNDEFINED, TensorArray)) for v in values):
         return values
     found: list[Any] = []
 
@@ -329,14 +333,25 @@ def _defined(get_state: Any, set_state: Any, run: Callable[[], None], trips: int
     with engine.making_trips(trips):
         trace(one, (), Scope(nested=True), draws=False)
     set_state(values)
-    filled = []
-    for before, after in zip(settled(values, found), found, strict=True):
-        if isinstance(before, UNDEFINED) and not isinstance(after, UNDEFINED):
+    filled, bound = [], []
+    for name, before, after in zip(names, settled(values, found), found, strict=True):
+        if _empty(before) and not _empty(after):
             leaves, spec = _flatten(after)
             like = [array.zeros(tensor(x).shape, tensor_dtype(x)) if _can_be_tensor(x) else x for x in leaves]
+            if not isinstance(before, UndefinedReturnValue) and "retval" not in name:
+                bound.append(name)
             before = nest.unflatten(spec, like)
         filled.append(before)
+    scope: Any = engine.local.trace.scope
+    if bound and not scope.nested:
+        debugging.Assert(runs(), [f"loop must iterate at least once to initialize {', '.join(bound)}"])
+        set_state(values)
     return tuple(filled)
+
+
+def _empty(value: Any) -> bool:
+    """Whether a name holds nothing yet."""
+    return value is None or isinstance(value, UNDEFINED)
 
 
 def tensor_dtype(value: Any) -> Any:
@@ -367,7 +382,7 @@ def while_stmt(
 
 def _staged_while(test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str], opts: Any) -> None:
     limit = (opts or {}).get("maximum_iterations")
-    state = _State(_defined(get_state, set_state, body, limit), names)
+    state = _State(_defined(get_state, set_state, body, limit, names, test), names)
 
     def condition(tensors: Any) -> Any:
         set_state(state.pack(tensors))
@@ -432,10 +447,12 @@ def _plain(holds: Any) -> bool:
 
 def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
     taken = Rows(rows, "for")
+    symbol = handle(leaf(taken.avals[0], None))
+    state = _State(
+        _defined(get_state, set_state, lambda: body(symbol), taken.count, names, lambda: tensor(taken.count > 0)), names
+    )
     if taken.count == 0:
         return
-    symbol = handle(leaf(taken.avals[0], None))
-    state = _State(_defined(get_state, set_state, lambda: body(symbol), taken.count), names)
 
     def step(carry: list[Node], row: list[Node]) -> list[Tensor]:
         set_state(state.pack([handle(n) for n in carry]))
@@ -471,7 +488,7 @@ def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: An
     symbol = handle(leaf(zero.node.aval, None))
     known = engine.folded(count.node)
     most = None if known is None else int(known)
-    state = _State(_defined(get_state, set_state, lambda: body(item(symbol)), most), names)
+    state = _State(_defined(get_state, set_state, lambda: body(item(symbol)), most, names, lambda: count > 0), names)
 
     def condition(values: Any) -> Any:
         i, *tensors = values

@@ -87,7 +87,9 @@ class TensorArray:
         self._clear = True if clear_after_read is None else bool(clear_after_read)
         self._shape = TensorShape(element_shape)
         self._infer = bool(infer_shape)
-        count = 0 if size is None else static(size, "size")
+        if size is None:
+            raise ValueError("Size must be declared for TensorArrays: give size=, and dynamic_size=True if it grows.")
+        count = static(size, "size")
         self._entries: list[Tensor | None] = [None] * count
         self._read: set[int] = set()
         self._buffer: Tensor | None = None
@@ -297,6 +299,11 @@ class TensorArray:
             raise invalid(
                 "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
                 f"{sum(sizes)} and value's shape is: {list(rows.shape)}"
+            )
+        if not self._dynamic and len(sizes) != self._count():
+            raise invalid(
+                f"TensorArray's size is not equal to the size of lengths ({self._count()} vs. {len(sizes)}), and the TensorArray "
+                "is not marked as dynamically resizeable. Give dynamic_size=True."
             )
         new = self._copy()
         new._infer = False

@@ -124,8 +124,17 @@ def map_structure(func: Callable[..., Any], *structure: Any, check_types: bool =
     return unflatten(spec, [func(*group) for group in zip(leaves, *others, strict=True)])
 
 
-def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str) -> list[Any]:
-    """The leaves of `other` in the order of `first`'s; raises unless they are nested in the same way."""
+def map_up_to(func: Callable[[Any, Any], Any], shallow: Any, deep: Any) -> Any:
+    """`func` of each leaf of `shallow` and what stands there in `deep`, a nest maybe, in the structure of `shallow`."""
+    leaves, spec = flatten_with_spec(shallow, EXPANDED)
+    return unflatten(spec, map(func, leaves, _matching_leaves(shallow, deep, False, EXPANDED, up_to=True)))
+
+
+def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, up_to: bool = False) -> list[Any]:
+    """The leaves of `other` in the order of `first`'s; raises unless they are nested in the same way.
+
+    `up_to`: what stands in `other` where `first` has a leaf may be nested further.
+    """
     _, wanted = flatten_with_spec(first, namespace)
     leaves, spec = flatten_with_spec(other, namespace)
     if spec == wanted:
@@ -134,7 +143,7 @@ def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str) 
     while pending:
         a, b = pending.pop()
         children, others = _children(a, namespace), _children(b, namespace)
-        if children is None and others is None:
+        if children is None and (others is None or up_to):
             leaves.append(b)
             continue
         mappings = isinstance(a, Mapping) and isinstance(b, Mapping)

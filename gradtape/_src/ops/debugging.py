@@ -108,12 +108,15 @@ def Assert(condition, data, summarize=None, name=None):
     """
     condition = tensor(condition, dtypes.bool)
 
-    items = [tensor(item) for item in data]
-    computed = [item for item in items if item.node.value is None]
+    items = [np.array(item.encode(), object) if isinstance(item, str) else tensor(item) for item in data]
+    computed = [item for item in items if isinstance(item, Tensor) and item.node.value is None]
 
     def explain(holds, *arrays):
         remaining = iter(arrays)
-        rows = [_row(next(remaining) if i.node.value is None else to_numpy(i.node), summarize) for i in items]
+        values = [
+            i if not isinstance(i, Tensor) else next(remaining) if i.node.value is None else to_numpy(i.node) for i in items
+        ]
+        rows = [_row(v, summarize) for v in values]
         shown = f"tf.Tensor({holds}, shape={holds.shape}, dtype=bool)"
         return f"Expected '{shown}' to be true. Summarized data: " + "\n".join(rows)
 

@@ -3,6 +3,7 @@
 from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.scopes import control_dependencies
 from gradtape._src.ops.array import identity
 
@@ -29,7 +30,7 @@ def group(*inputs, **kwargs):
 
 @public
 def tuple_(tensors, control_inputs=None, name=None):
-    """The list `tensors` (Tensors or None), as new Tensors of the same values."""
+    """The list `tensors` (Tensors, IndexedSlices or None), as new Tensors of the same values."""
     given = [x for x in [*tensors, *(control_inputs or ())] if x is not None]
     with control_dependencies(given):
-        return [None if x is None else identity(tensor(x)) for x in tensors]
+        return [x if x is None or isinstance(x, IndexedSlices) else identity(tensor(x)) for x in tensors]

@@ -1,0 +1,239 @@
+"""What a function takes, and what stands in it: signatures, arguments, the errors of what does not fit; as in TensorFlow."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+
+Invalid = tf.errors.InvalidArgumentError
+
+
+def test_a_signature_has_a_spec_for_each_argument_without_a_default():
+    one = [tf.TensorSpec([None], tf.float32)]
+    with pytest.raises(TypeError, match="input_signature missing type constraint for y"):
+        tf.function(lambda x, y: x, input_signature=one)
+    assert tf.function(lambda x, y=2.0: x * y, input_signature=one)([1.0]).numpy() == [2.0]
+
+    class Model:
+        @tf.function(input_signature=one)
+        def double(self, x):
+            return 2.0 * x
+
+    assert Model().double([1.0]).numpy() == [2.0]
+
+
+def test_a_nest_of_specs_takes_lists_of_numbers():
+    specs = [{"a": tf.TensorSpec([None], tf.float32), "b": [tf.TensorSpec([], tf.int32)]}]
+    f = tf.function(lambda d: d["a"] * tf.cast(d["b"][0], tf.float32), input_signature=specs)
+    assert f({"a": [1.0, 2.0], "b": [2]}).numpy().tolist() == [2.0, 4.0]
+    with pytest.raises(TypeError, match="don't have the same nested structure"):
+        f({"b": [2]})
+
+
+@pytest.mark.parametrize("argument", [{1, 2}, bytearray(b"a")])
+def test_an_argument_that_cannot_be_hashed(argument):
+    with pytest.raises(TypeError, match="Could not generate a generic TraceType"):
+        tf.function(lambda x, y: x)(tf.constant(1.0), argument)
+
+
+def test_a_lambda_of_a_file_that_was_run_and_not_imported(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text("import gradtape as tf\nf = tf.function(lambda x, scale=2.0: x * scale if x > 0 else -x)\n")
+    spec = importlib.util.spec_from_file_location("not_in_sys_modules", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert [module.f(tf.constant(v)).numpy() for v in (3.0, -1.0)] == [6.0, 1.0]
+
+
+# -- branches
+
+
+def test_cases_that_exclude_each_other_or_leave_one_out():
+    def f(x, **kwargs):
+        return tf.case([(x < 1.0, lambda: x * 10.0), (x < 2.0, lambda: x * 20.0)], **kwargs)
+
+    g = tf.function(f)
+    assert [g(tf.constant(v)).numpy() for v in (0.5, 1.5)] == [5.0, 30.0]
+    with pytest.raises(Invalid, match="None of conditions evaluated as True"):
+        g(tf.constant(3.0))
+    exclusive = tf.function(lambda x: f(x, exclusive=True, default=lambda: x))
+    assert [exclusive(tf.constant(v)).numpy() for v in (1.5, 3.0)] == [30.0, 3.0]
+    with pytest.raises(Invalid, match="exclusive=True: more than 1 conditions evaluated as True"):
+        exclusive(tf.constant(0.5))
+    assert f(tf.constant(0.5), exclusive=True).numpy() == 5.0  # eager code takes the first
+
+
+def test_branches_that_are_not_numbered_from_zero():
+    branches = {1: lambda: tf.constant(10), 3: lambda: tf.constant(30)}
+    with pytest.raises(ValueError, match="must form contiguous range of"):
+        tf.switch_case(tf.constant(1), branches)
+    with pytest.raises(TypeError, match="'branch_index' must be a Tensor"):
+        tf.switch_case(1, [lambda: 1, lambda: 2])
+
+
+def test_a_python_bool_decides_in_eager_code_only():
+    assert tf.cond(True, lambda: 1.0, lambda: 2.0) == 1.0
+    with pytest.raises(TypeError, match="pred must not be a Python bool"):
+        tf.function(lambda x: tf.cond(True, lambda: x, lambda: -x))(tf.constant(1.0))
+
+
+def test_an_assert_has_a_message_in_a_graph():
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [])
+        checked = tf.Assert(x > 1.0, ["x is too small", x])
+        assert session.run(checked, {x: 2.0}) is None
+        with pytest.raises(Invalid, match="x is too small"):
+            session.run(checked, {x: 0.0})
+
+
+# -- loops
+
+
+def bound_in_loop(n):
+    for i in tf.range(n):
+        y = i * 2
+    return y
+
+
+def bound_by_a_while(x):
+    y = None
+    while x < 10.0:
+        y = x
+        x = x * 2.0
+    return y
+
+
+def bound_in_rows(x):
+    y = None
+    for row in x:
+        y = row
+    return y
+
+
+@pytest.mark.parametrize(
+    "function, some, result, none",
+    [
+        (bound_in_loop, tf.constant(3), 4, tf.constant(0)),
+        (bound_by_a_while, tf.constant(1.0), 8.0, tf.constant(20.0)),
+        (bound_in_rows, tf.constant([1.0, 5.0]), 5.0, tf.zeros([0])),
+    ],
+    ids=lambda v: getattr(v, "__name__", ""),
+)
+def test_a_name_that_a_loop_binds_asks_for_one_trip(function, some, result, none):
+    f = tf.function(function)
+    assert f(some).numpy() == result
+    with pytest.raises(Invalid, match="loop must iterate at least once to initialize y"):
+        f(none)
+
+
+def test_an_array_grows_where_it_ends():
+    @tf.function
+    def squares(n):
+        array = tf.TensorArray(tf.int32, 0, dynamic_size=True)
+        i = tf.constant(0)
+        while i < n:
+            array = array.write(array.size(), i * i)
+            i += 1
+        return array.stack()
+
+    @tf.function
+    def numbers(n):
+        start = [0, tf.TensorArray(tf.int32, 0, dynamic_size=True)]
+        _, array = tf.while_loop(lambda i, a: i < n, lambda i, a: (i + 1, a.write(a.size(), i)), start)
+        return array.stack()
+
+    assert squares(tf.constant(4)).numpy().tolist() == [0, 1, 4, 9]
+    assert numbers(tf.constant(3)).numpy().tolist() == [0, 1, 2]
+
+
+def test_sizes_of_arrays_that_do_not_fit():
+    with pytest.raises(ValueError, match="Size must be declared"):
+        tf.TensorArray(tf.float32)
+    with pytest.raises(Invalid, match=r"not equal to the size of lengths \(2 vs. 3\)"):
+        tf.TensorArray(tf.float32, 2).split([1.0, 2.0, 3.0, 4.0], [1, 2, 1])
+
+
+LOOPS = {
+    "while_loop": lambda x: tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a * x), [0, x], back_prop=False)[1],
+    "map_fn": lambda x: tf.map_fn(lambda a: a * a, x, back_prop=False),
+    "scan": lambda x: tf.scan(lambda a, e: a * e, x, back_prop=False),
+    "foldl": lambda x: tf.foldl(lambda a, e: a * e, x, back_prop=False),
+    "foldr": lambda x: tf.foldr(lambda a, e: a * e, x, back_prop=False),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_no_gradient_without_back_prop_in_a_function(name):
+    x = tf.constant([1.0, 2.0])
+    found = []
+    for function in (LOOPS[name], tf.function(LOOPS[name])):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x)
+        found.append(tape.gradient(y, x) is None)
+    assert found == [False, True]  # in eager code it means nothing
+
+
+def test_results_of_map_fn_and_scan_are_nested_as_is_said():
+    pair = (tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0]))
+    with pytest.raises(ValueError, match="don't have the same nested structure"):
+        tf.map_fn(lambda a: a[0], pair)
+    with pytest.raises(TypeError, match="don't have the same nested structure"):
+        tf.map_fn(lambda a: (a, a), pair[0], fn_output_signature=[tf.float32, tf.float32])
+    with pytest.raises(TypeError, match="don't have the same nested structure"):
+        tf.scan(lambda a, e: [a[0] + e, a[1]], pair[0], initializer=(0.0, 0.0))
+
+
+# -- across functions
+
+
+def test_rows_stay_rows_across_functions():
+    table = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    inner = tf.function(lambda i: tf.gather(table, i))
+    outer = tf.function(lambda i: inner(i) * 2.0 + tf.nn.embedding_lookup(table, i))
+    mixed = tf.function(lambda i: inner(i) + tf.reduce_sum(table))
+    ids = tf.constant([0, 2])
+    with tf.GradientTape(persistent=True) as tape:
+        y, z, w = inner(ids), outer(ids), mixed(ids)
+    d = tape.gradient(y, table)
+    assert isinstance(d, tf.IndexedSlices)
+    assert d.indices.numpy().tolist() == [0, 2]
+    assert d.dense_shape.numpy().tolist() == [3, 2]
+    both = tape.gradient(z, table)
+    assert isinstance(both, tf.IndexedSlices)
+    assert tf.convert_to_tensor(both).numpy().tolist() == [[3.0, 3.0], [0.0, 0.0], [3.0, 3.0]]
+    dense = tape.gradient(w, table)
+    assert isinstance(dense, tf.Tensor)
+    assert dense.numpy().tolist() == [[5.0, 5.0], [4.0, 4.0], [5.0, 5.0]]
+
+
+def test_tuple_takes_indexed_slices():
+    slices = tf.IndexedSlices(tf.ones([1, 2]), tf.constant([0]))
+    assert tf.tuple([slices, tf.constant(1.0)])[0] is slices
+
+
+def test_a_numpy_function_sees_scalars_in_a_function_and_gives_the_dtype_that_it_says():
+    kinds = []
+
+    def look(*values):
+        kinds.append([type(v).__name__ for v in values])
+        return np.float32(0)
+
+    def call(x, y):
+        return tf.numpy_function(look, [x, y], tf.float32)
+
+    call(tf.constant(1.0), tf.constant([1]))
+    tf.function(call)(tf.constant(1.0), tf.constant([1]))
+    assert kinds == [["ndarray", "ndarray"], ["float32", "ndarray"]]
+
+    def giving(result):
+        return tf.function(lambda x: tf.numpy_function(lambda v: result, [x], tf.float32))
+
+    for result in (np.float64(1.0), 1.0):
+        with pytest.raises(Invalid, match="returned dtype float64, where Tout says float32"):
+            giving(result)(tf.constant(1.0))
+    with pytest.raises(Invalid, match="returned dtype float64, where Tout says float32"):
+        tf.py_function(lambda v: tf.cast(v, tf.float64), [1.0], tf.float32)
