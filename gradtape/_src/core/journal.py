@@ -30,6 +30,7 @@ Moment = tuple[int, int]
 NUMBERS: Origin = (0, 0)
 
 serial = itertools.count(1)
+asked = 0  # calls of `gradient` so far
 
 
 class Ran(NamedTuple):
@@ -81,17 +82,22 @@ class Taped:
     the tape up, `forgotten` the line of its `reset()`; `earlier` is what it recorded before one.
     """
 
-    segments: Sequence[tuple[int, int, int]] = ()
-    watches: Sequence[tuple[Origin, Moment, int | None]] = ()
-    paused: Sequence[tuple[Moment, Moment]] = ()
-    consumed: Line | None = None
-    forgotten: Line | None = None
-    earlier: Taped | None = None
+    __slots__ = (
+        "automatic", "consumed", "earlier", "forgotten", "number", "paused", "persistent", "segments", "tape", "thread",
+        "watches",
+    )  # fmt: skip
+    segments: Sequence[tuple[int, int, int]]
+    watches: Sequence[tuple[Origin, Moment, int | None]]
+    paused: Sequence[tuple[Moment, Moment]]
 
     def __init__(self, tape: ref[Any], persistent: bool, automatic: bool) -> None:
         self.tape = tape  # weakly: what is alive can be run again
         self.number, self.thread = next(serial), get_ident()
         self.persistent, self.automatic = persistent, automatic
+        self.segments = self.watches = self.paused = ()
+        self.consumed: Line | None = None
+        self.forgotten: Line | None = None
+        self.earlier: Taped | None = None
 
     def next(self) -> Taped:
         """What the same tape records after a `reset()`."""
@@ -105,18 +111,19 @@ class Asked:
     """A call of `gradient`. A source is the number of a variable, or the origin of a tensor.
 
     `results` says for each source whether there was a gradient; None if the call failed. `refused`: the tape was used up.
-    From `start` to `stop` stand the ops that the call itself recorded. `count` is how many calls there were.
+    From `start` to `stop` stand the ops that the call itself recorded.
     """
 
-    count = 0
-    results: list[bool] | None = None
-    refused = False
+    __slots__ = ("line", "refused", "results", "sources", "start", "stop", "tape", "targets")
 
     def __init__(self, tape: Taped, targets: list[Origin], sources: list[int | Origin], trace: Trace) -> None:
-        Asked.count += 1
+        global asked
+        asked += 1
         self.line = user_line(4)
         self.tape, self.targets, self.sources = tape, targets, sources
         self.start = self.stop = trace.serial, len(trace.nodes)
+        self.results: list[bool] | None = None
+        self.refused = False
 
     def answered(self, trace: Trace, results: list[bool]) -> None:
         """The call gave its results."""
@@ -139,7 +146,7 @@ def ran(trace: Trace, keys: tuple[Key, ...], avals: tuple[Aval, ...]) -> None:
     """Keep what a trace computed that has run."""
     nodes = trace.nodes
     codes, offsets = [n.code for n in nodes], [n.offset for n in nodes]
-    if ring and (last := ring[-1]).keys is keys and last.codes == codes and last.offsets == offsets:
+    if ring and (last := ring[-1]).keys is keys and last.offsets == offsets and last.codes == codes:
         codes, offsets = last.codes, last.offsets  # the next step of a loop
     leaves = [n.origin or origin_of(n) for n in trace.leaves]
     again = [(node.index, origin_of(original)) for original, node in trace.recomputed] if trace.recomputed else ()
@@ -207,12 +214,13 @@ others = _Others()
 def user_line(depth: int = 1) -> Line:
     """The innermost line of the user's own code that is being run; `depth` frames are known to be none of theirs."""
     first = frame = sys._getframe(depth)
-    while others[frame.f_code.co_filename] and frame.f_back is not None:
+    while others[frame.f_code.co_filename]:
+        if frame.f_back is None:  # nothing but installed packages: the innermost that is not this library
+            frame = first
+            while internal[frame.f_code.co_filename] and frame.f_back is not None:
+                frame = frame.f_back
+            break
         frame = frame.f_back
-    if others[frame.f_code.co_filename]:  # nothing but installed packages: the innermost that is not this library
-        frame = first
-        while internal[frame.f_code.co_filename] and frame.f_back is not None:
-            frame = frame.f_back
     return frame.f_code, frame.f_lasti
 
 
