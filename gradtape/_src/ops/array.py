@@ -5,7 +5,7 @@ import math
 import jax.numpy as jnp
 import numpy as np
 
-from gradtape._src.core import dtypes, engine
+from gradtape._src.core import dtypes, engine, journal
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
@@ -32,7 +32,9 @@ def extents(shape, what="shape"):
 
 def host_constant(array):
     """A Tensor that holds a NumPy array of the library's own."""
-    return EagerTensor(engine.constant(array))
+    node = engine.constant(array)
+    journal.made(node)
+    return EagerTensor(node)
 
 
 def broadcast_source(dy, axes=()):
