@@ -37,6 +37,9 @@ help:
 demo: $(VENV)/ready-demo
 	$(BIN)/gradtape demo $(ARGS)
 
+# The tests start many processes, and each would compile the library's sources if Python were not allowed to keep what it compiled.
+test test-long: export PYTHONDONTWRITEBYTECODE =
+
 test: $(VENV)/ready-test
 	$(PYTEST) $(ARGS)
 

@@ -1,5 +1,6 @@
 """What every test can use: the figures printed after a run, and how many random cases to draw."""
 
+import gc
 import os
 from collections import Counter
 
@@ -32,6 +33,10 @@ def pytest_collection_modifyitems(config, items):
     if not config.getoption("--long"):
         config.hook.pytest_deselected(items=[item for item in items if "long" in item.keywords])
         items[:] = [item for item in items if "long" not in item.keywords]
+
+
+def pytest_collection_finish():
+    gc.freeze()  # thousands of tests live as long as the process: no use to go through them at every collection
 
 
 @pytest.fixture(scope="session")
