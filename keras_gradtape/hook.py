@@ -30,7 +30,11 @@ ARMS = {
 COMPLETIONS = {
     "keras.src.backend.common.dtypes": "keep_64_bits",
     "keras.src.utils.backend_utils": "extend_dynamic_backend",
+    "keras.src.utils.rng_utils": "give_tensorflow",
+    "keras.src.utils.timeseries_dataset_utils": "give_tensorflow",
     "keras.src.utils.traceback_utils": "keep_op_errors",
+    "keras.src.layers.preprocessing.discretization": "give_tensorflow",
+    "keras.src.layers.preprocessing.normalization": "give_tensorflow",
     "keras.src.legacy.backend": "give_tensorflow",
     "keras.src.export.onnx": "refuse_onnx",
     "keras.src.saving.serialization_lib": "mend_loading",
@@ -120,7 +124,17 @@ def add_arm(tree: ast.Module, source: str) -> ast.Module | None:
 
 
 def keep_64_bits(module) -> None:
-    """64 bits are real here: "int" is int64, as with TensorFlow, and no dtype is narrowed by a promotion."""
+    """64 bits are real here: "int" is int64, as with TensorFlow, and no dtype is narrowed by a promotion.
+
+    Only uint32 with int32 is not made wider: Keras's tests want what JAX gives there.
+    """
+    promoted = module._lattice_result_type
+
+    def _lattice_result_type(*types):
+        found = promoted(*types)
+        return "int32" if found == "int64" and "uint32" in types and not {"int64", "uint64"} & {*types} else found
+
+    module._lattice_result_type = _lattice_result_type
     module.PYTHON_DTYPES_MAP |= {int: "int64", "int": "int64", complex: "complex128"}
     module.BIT64_TO_BIT32_DTYPE.clear()
 
@@ -170,7 +184,9 @@ def keep_op_errors(module) -> None:
 
 
 def give_tensorflow(module) -> None:
-    """`tf.keras.backend`, and how shapes and dtypes are saved, are written with TensorFlow's names, which are gradtape's."""
+    """What is written with TensorFlow's names has gradtape's: `tf.keras.backend`, datasets of series, `adapt` of a dataset, the
+    seed of all random numbers, how shapes and dtypes are saved.
+    """
     module.tf = TensorFlow()
 
 

@@ -1,0 +1,50 @@
+"""What Keras does with datasets of this library, where TensorFlow is not installed: the answers of Keras on TensorFlow 2.21."""
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+
+keras = tf.keras
+X = np.arange(12, dtype="float32").reshape(6, 2)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        lambda: X,
+        lambda: tf.data.Dataset.from_tensor_slices(X).batch(4),
+        lambda: tf.data.Dataset.from_tensor_slices(X),  # which it takes in batches
+        lambda: tf.data.Dataset.from_tensor_slices((X, X[:, 0])).batch(4),
+        lambda: [X[:4], X[4:]],
+    ],
+)
+def test_normalization_adapts_to(data):
+    layer = keras.layers.Normalization()
+    layer.adapt(data())
+    np.testing.assert_allclose(layer.mean, [[5.0, 6.0]], rtol=1e-6)
+    np.testing.assert_allclose(layer.variance, [[35 / 3, 35 / 3]], rtol=1e-6)
+
+
+def test_discretization_adapts_to_a_dataset():
+    layer = keras.layers.Discretization(num_bins=3)
+    layer.adapt(tf.data.Dataset.from_tensor_slices(X.ravel()).batch(12))
+    assert layer(X).numpy().tolist() == [[0, 0], [0, 1], [1, 1], [1, 2], [2, 2], [2, 2]]
+
+
+def test_windows_of_a_series():
+    windows = keras.utils.timeseries_dataset_from_array(
+        np.arange(10), np.arange(10) * 2, 3, sequence_stride=2, sampling_rate=2, batch_size=2
+    )
+    x, y = zip(*windows.as_numpy_iterator(), strict=True)
+    assert [part.tolist() for part in x] == [[[0, 2, 4], [2, 4, 6]], [[4, 6, 8]]]
+    assert [part.tolist() for part in y] == [[0, 4], [8]]
+
+
+def test_a_seed_for_all_random_numbers():
+    def drawn():
+        keras.utils.set_random_seed(3)
+        return [tf.random.normal([2]).numpy(), keras.random.normal([2]).numpy(), np.random.rand(2)]
+
+    for first, second in zip(drawn(), drawn(), strict=True):
+        np.testing.assert_array_equal(first, second)
