@@ -144,6 +144,15 @@ def test_jacobian_to_a_scalar():
     agree(dy_dx[100], 0.25)
 
 
+def test_jacobian_of_a_variable_to_itself():
+    v, c = tf.Variable([1.0, 2.0]), tf.constant(3.0)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(c)
+    of_v, of_c = tape.jacobian(v, [v, c])
+    assert of_v.numpy().tolist() == [[1.0, 0.0], [0.0, 1.0]] and of_c is None
+    assert tape.jacobian(tf.constant("text"), v) is None
+
+
 def test_jacobian_to_a_kernel():
     x = tf.constant(waves(7, 5, phase=0.3))
     layer = Dense(5, 10, tf.nn.relu)

@@ -53,12 +53,17 @@ def test_control_of_a_tape_that_is_not_recording(use):
     x = tf.constant(3.0)
     with tf.GradientTape() as tape:
         tape.watch(x)
-    with pytest.raises((ValueError, RuntimeError), match="not recording"):
+    with pytest.raises(ValueError, match="not recording"):
         if use == "reset":
             tape.reset()
         else:
             with tape.stop_recording():
                 pass
+
+
+def test_stop_recording_before_the_context():
+    with pytest.raises(RuntimeError, match="not recording"), tf.GradientTape().stop_recording():
+        pass
 
 
 def test_target_none():
@@ -67,6 +72,28 @@ def test_target_none():
         tape.watch(x)
     with pytest.raises(TypeError, match="Argument `target` should be a list or nested structure of Tensors, Variables"):
         tape.gradient(None, x)
+
+
+@pytest.mark.parametrize(
+    "value, error",
+    [
+        (3.0, AttributeError),
+        (True, AttributeError),
+        (np.ones(2, np.float32), AttributeError),
+        (np.float32(2.0), AttributeError),
+        ("loss", TypeError),
+        ([tf.constant(1.0), None], TypeError),
+    ],
+)
+def test_a_target_or_source_that_is_no_tensor(value, error):
+    x = tf.constant(3.0)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x * x
+    with pytest.raises(error, match=r"The target .* is no tensor or variable|'\w+' object has no attribute|None"):
+        tape.gradient(value, x)
+    with pytest.raises(error, match=r"The source .* is no tensor or variable|'\w+' object has no attribute|None"):
+        tape.gradient(y, value)
 
 
 @pytest.mark.parametrize("sources", [None, [None]])

@@ -10,13 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
+import numpy as np
+
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, reverse, summed
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.observers import observers
 from gradtape._src.autodiff.plan import Places, Plan, residual_set, stand_ins
 from gradtape._src.core import engine, journal, nest
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.convert import NUMBERS, is_tensor, tensor
 from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import InvalidArgumentError, cut, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
@@ -358,6 +360,8 @@ class GradientTape:
             if isinstance(t, IndexedSlices):
                 t = t.to_dense()
             if not isinstance(t, (Tensor, Variable)):
+                if t is None or isinstance(t, _VALUES):
+                    raise _no_tensor("target", t)
                 t = tensor(t)
             if not _inexact(t.dtype):
                 logger.warning(
@@ -676,13 +680,19 @@ class GradientTape:
 
     def _jacobians(self, target: Source, sources: Sequence[Source], rows: Rows) -> list[Tensor | None]:
         of = target.node.aval if isinstance(target, Tensor) else target.aval
+        if not of.inexact:
+            return [None] * len(sources)
         plan = self._plan([target], sources, [_one_of(of)], dense=True)
         if plan is not None:
-            return rows.jacobians(plan, [segment.trace for segment in self._segments], of)
-        seeds = reshape(eye(of.size, dtype=of.type), (of.size, *of.shape))
-        return [
-            None if r is None else reshape(r, (*of.shape, *r.shape[1:])) for r in self._row_by_row([target], sources, [seeds])
-        ]
+            results = rows.jacobians(plan, [segment.trace for segment in self._segments], of)
+        else:
+            seeds = reshape(eye(of.size, dtype=of.type), (of.size, *of.shape))
+            stacked = self._row_by_row([target], sources, [seeds])
+            results = [None if r is None else reshape(r, (*of.shape, *r.shape[1:])) for r in stacked]
+        if isinstance(target, Variable) and any(r is None for r in results):
+            identity = reshape(eye(of.size, dtype=of.type), (*of.shape, *of.shape))
+            results = _with_identities([target], sources, [identity], results)
+        return results
 
     @public
     def batch_jacobian(
@@ -776,9 +786,8 @@ class _Paused:
 
     def __init__(self, tape: GradientTape) -> None:
         if not tape._recording:
-            raise RuntimeError(
-                "Trying to stop recording a tape which is not recording. Call stop_recording() inside its context."
-            )
+            kind = ValueError if tape._entered else RuntimeError  # as in TensorFlow
+            raise kind("Trying to stop recording a tape which is not recording. Call stop_recording() inside its context.")
         self._tape = tape
 
     def __enter__(self) -> None:
@@ -859,10 +868,21 @@ def _as_source(source: Any) -> Source:
     if isinstance(source, Stored):
         source = source.variable
     if not isinstance(source, (Tensor, Variable)):
-        raise TypeError(
-            f"The source {source!r} of type {type(source).__name__} is no tensor or variable, so nothing was recorded of it."
-        )
+        raise _no_tensor("source", source)
     return source
+
+
+_NUMBERS = (*NUMBERS, np.ndarray, np.generic)
+_VALUES = (*_NUMBERS, str, bytes)
+
+
+def _no_tensor(role: str, value: Any) -> Exception:
+    """The error for a target or source that no tape can know; TensorFlow has an AttributeError for numbers and arrays."""
+    kind = AttributeError if isinstance(value, _NUMBERS) else TypeError
+    return kind(
+        f"The {role} {value!r} of type {type(value).__name__} is no tensor or variable, so nothing was recorded of it. "
+        "Give the tensor that it was computed from, or made into."
+    )
 
 
 def _spread(seed: Tensor, target: Source) -> Tensor:
