@@ -1,7 +1,5 @@
 """Values through which no gradient passes."""
 
-import contextlib
-
 import jax.numpy as jnp
 import numpy as np
 
