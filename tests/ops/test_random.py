@@ -354,6 +354,24 @@ def test_draws_in_a_traced_function_are_its_callers():
     assert again[1][1].base != draws[1][1].base  # another op
 
 
+@pytest.mark.parametrize("own", [None, 3])
+def test_the_global_seed_starts_a_traced_function_again(own):
+    random.set_seed(5)
+    numbers = tf.function(lambda: tf.random.uniform([4], seed=own))
+    first = [numbers().numpy().tolist() for _ in range(3)]
+    random.set_seed(6)  # what was traced keeps its seeds
+    assert [numbers().numpy().tolist() for _ in range(3)] == first
+    assert first[0] != first[1]
+
+
+def test_a_function_traced_without_a_seed_stays_random():
+    random.set_seed(None)
+    numbers = tf.function(lambda: tf.random.uniform([4]))
+    first = numbers().numpy().tolist()
+    random.set_seed(5)
+    assert numbers().numpy().tolist() != first
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Gradients
 

@@ -27,20 +27,33 @@ MIX = 6364136223846793005  # the multiplier of Knuth's MMIX generator
 
 
 class Stream:
-    """Seeds one after the other, the same ones for the same `origin` (anything that prints the same everywhere)."""
+    """Seeds one after the other, the same ones for the same `origin` (anything that prints the same everywhere).
+
+    `set_seed` starts it from its beginning, as it does the ops of functions that were traced before; not if its origin
+    is random, as no seed was set when it was made.
+    """
 
     def __init__(self, *origin):
         digest = hashlib.blake2b(repr(origin).encode(), digest_size=8).digest()
         self.origin, self.base, self.count = origin, int.from_bytes(digest, "little", signed=True), 0
+        self.begun_under = _global
+
+    @property
+    def is_random(self):
+        """Whether no seed was set."""
+        return isinstance(self.origin[0], bytes)
 
     def again(self):
         """The same stream from its beginning; another one if no seed was set."""
         first, *rest = self.origin
-        return Stream(os.urandom(16) if isinstance(first, bytes) else first, *rest)
+        return Stream(os.urandom(16) if self.is_random else first, *rest)
 
     def draw(self):
         """The next seed."""
         with _lock:
+            if self.begun_under is not _global:
+                self.begun_under = _global
+                self.count = self.count if self.is_random else 0
             self.count += 1
             return np.array([self.base, self.count], np.int64)
 
@@ -92,7 +105,8 @@ def set_seed(seed):
     """Set the global seed, on which depends what random ops give from here on.
 
     An op with its own seed has a count of its own, ops without one share one; this starts them all again. None: ops
-    without a seed of their own give other numbers each time the program runs.
+    without a seed of their own give other numbers each time the program runs. A function that was traced before keeps the
+    seeds that its ops had then, and starts them again, too.
     """
     global _global
     if _drawing.source is not None:
