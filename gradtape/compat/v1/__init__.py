@@ -50,6 +50,9 @@ from gradtape._src.control.graph.collections import (
     scatter_max as scatter_max,
     scatter_min as scatter_min,
     scatter_mul as scatter_mul,
+    scatter_nd_add as scatter_nd_add,
+    scatter_nd_sub as scatter_nd_sub,
+    scatter_nd_update as scatter_nd_update,
     scatter_sub as scatter_sub,
     scatter_update as scatter_update,
     tables_initializer as tables_initializer,
@@ -81,12 +84,34 @@ from gradtape._src.compat.v1.initial import (
     Zeros as zeros_initializer,
 )
 
-# Mathematics with TensorFlow 1's arguments
+# Arrays and mathematics with TensorFlow 1's arguments
+from gradtape._src.compat.v1.arrays import (
+    batch_gather as batch_gather,
+    batch_to_space as batch_to_space,
+    boolean_mask as boolean_mask,
+    confusion_matrix as confusion_matrix,
+    constant as constant,
+    depth_to_space as depth_to_space,
+    gather as gather,
+    gather_nd as gather_nd,
+    norm as norm,
+    ones_like as ones_like,
+    pad as pad,
+    reverse_sequence as reverse_sequence,
+    shape as shape,
+    size as size,
+    space_to_batch as space_to_batch,
+    space_to_depth as space_to_depth,
+    transpose as transpose,
+    tuple_ as tuple,
+    zeros_like as zeros_like,
+)
 from gradtape._src.compat.v1.maths import (
     arg_max as arg_max,
     arg_min as arg_min,
     argmax as argmax,
     argmin as argmin,
+    clip_by_average_norm as clip_by_average_norm,
     convert_to_tensor as convert_to_tensor,
     count_nonzero as count_nonzero,
     div as div,
@@ -94,6 +119,7 @@ from gradtape._src.compat.v1.maths import (
     floor_div as floor_div,
     multinomial as multinomial,
     random_normal as random_normal,
+    poisson as random_poisson,
     random_uniform as random_uniform,
     reduce_all as reduce_all,
     reduce_any as reduce_any,
@@ -146,10 +172,12 @@ from gradtape._src.compat.v1.setup import (
 )
 from gradtape.compat.v1 import (
     initializers as initializers,
+    linalg as linalg,
     logging as logging,
     losses as losses,
     math as math,
     nn as nn,
+    random as random,
     test as test,
     train as train,
 )

@@ -1,5 +1,6 @@
 """TensorFlow 1's `math`. Other names are those of `gradtape.math`."""
 
+from gradtape._src.compat.v1.arrays import confusion_matrix as confusion_matrix
 from gradtape._src.compat.v1.maths import (
     argmax as argmax,
     argmin as argmin,

@@ -9,7 +9,7 @@ from typing import Any
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
-from gradtape._src.ops import arithmetic, array, cast as casts, distributions, random, reduction, select, sort
+from gradtape._src.ops import arithmetic, array, cast as casts, distributions, elementary, random, reduction, select, sort
 from gradtape._src.ops.rounding import floor
 
 
@@ -97,6 +97,14 @@ def count_nonzero(
     return reduction.reduce_sum(casts.cast(value != array.zeros([], value.dtype), dtype), axis, keep)
 
 
+@public
+def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any:
+    """`t · clip_norm / average` where the average, its L2 norm divided by its number of elements, is above `clip_norm`."""
+    t = tensor(t)
+    inverse = elementary.rsqrt(reduction.reduce_sum(t * t)) * t.shape.num_elements()
+    return t * clip_norm * arithmetic.minimum(inverse, 1.0 / clip_norm)
+
+
 def _conversion(dtype: Any, name: str) -> Callable[..., Any]:
     def convert(x: Any, name: str = name) -> Any:
         return casts.cast(x, dtype)
@@ -180,6 +188,12 @@ def multinomial(
 ) -> Any:
     """`num_samples` class numbers for each row of `logits`, the unnormalised logarithms of probabilities."""
     return distributions.categorical(logits, num_samples, output_dtype, seed)
+
+
+@public
+def poisson(lam: Any, shape: Any, dtype: Any = dtypes.float32, seed: Any = None, name: str | None = None) -> Any:
+    """`shape` counts for each expectation in `lam`."""
+    return distributions.poisson(shape, lam, dtype, seed)
 
 
 def floor_div(x: Any, y: Any, name: str | None = None) -> Any:

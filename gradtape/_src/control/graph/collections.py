@@ -176,6 +176,18 @@ def _scatter(method: str, does: str) -> Any:
     return public(scatter)
 
 
+def _scatter_nd(method: str, does: str) -> Any:
+    def scatter(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+        return getattr(ref, method)(indices, updates)
+
+    scatter.__name__ = scatter.__qualname__ = method
+    scatter.__doc__ = f"{does} the elements, or slices, of the variable `ref` at the points `indices`."
+    return public(scatter)
+
+
+scatter_nd_update = _scatter_nd("scatter_nd_update", "Put `updates` in place of")
+scatter_nd_add = _scatter_nd("scatter_nd_add", "Add `updates` to")
+scatter_nd_sub = _scatter_nd("scatter_nd_sub", "Subtract `updates` from")
 scatter_update = _scatter("scatter_update", "Put `updates` in place of")
 scatter_add = _scatter("scatter_add", "Add `updates` to")
 scatter_sub = _scatter("scatter_sub", "Subtract `updates` from")

@@ -1,0 +1,69 @@
+"""TensorFlow 1's argument order and words, in eager code. The results are those of TensorFlow 2.21."""
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+from gradtape.compat import v1
+
+SQUARE = np.arange(4.0, dtype=np.float32).reshape(1, 2, 2, 1)
+
+# the call → its result; `"n"` is the `name` that TensorFlow 1 has before the later arguments
+CALLS = {
+    "shape": (lambda: v1.shape([1, 2], "n", tf.int64), [2]),
+    "size": (lambda: v1.size([1, 2], "n", tf.int64), 2),
+    "transpose": (lambda: v1.transpose([[1, 2]], [1, 0], "n", False), [[1], [2]]),
+    "gather": (lambda: v1.gather([[1, 2]], [1], None, "n", 1), [[2]]),
+    "gather_nd": (lambda: v1.gather_nd([1, 2], [[1]], "n", 0), [2]),
+    "batch_gather": (lambda: v1.batch_gather([[1, 2], [3, 4]], [[0], [1]]), [[1], [4]]),
+    "boolean_mask": (lambda: v1.boolean_mask([1, 2], [True, False], "n", 0), [1]),
+    "pad": (lambda: v1.pad([1, 2], [[1, 1]], "CONSTANT", None, 5), [5, 1, 2, 5]),
+    "norm": (lambda: v1.norm([3.0, 4.0], keep_dims=True), [5.0]),
+    "linalg.norm": (lambda: v1.linalg.norm([3.0, 4.0], keep_dims=True), [5.0]),
+    "zeros_like": (lambda: v1.zeros_like(tensor=[1, 2], optimize=False), [0, 0]),
+    "ones_like": (lambda: v1.ones_like(tensor=[1, 2], dtype=tf.float32), [1.0, 1.0]),
+    "constant": (lambda: v1.constant([1, 2], None, [2], "n", True), [1, 2]),
+    "confusion_matrix": (lambda: v1.confusion_matrix([0, 1], [1, 1], 2, tf.int64), [[0, 1], [0, 1]]),
+    "reverse_sequence": (
+        lambda: v1.reverse_sequence([[1, 2, 3], [4, 5, 6]], [2, 3], seq_dim=1, batch_dim=0),
+        [[2, 1, 3], [6, 5, 4]],
+    ),
+    "space_to_depth": (lambda: v1.space_to_depth(SQUARE, 2, "n", "NHWC"), [[[[0.0, 1.0, 2.0, 3.0]]]]),
+    "depth_to_space": (lambda: v1.depth_to_space(SQUARE.reshape(1, 1, 1, 4), 2, "n"), SQUARE),
+    "space_to_batch": (lambda: v1.space_to_batch(SQUARE, [[0, 0], [0, 0]], 2), SQUARE.reshape(4, 1, 1, 1)),
+    "batch_to_space": (lambda: v1.batch_to_space(SQUARE.reshape(4, 1, 1, 1), [[0, 0], [0, 0]], 2), SQUARE),
+    "div_no_nan": (lambda: v1.div_no_nan(1.0, 0.0), 0.0),
+    "clip_by_average_norm": (lambda: v1.clip_by_average_norm(tf.constant([3.0, 4.0]), 1.0), [1.2, 1.6]),
+    "tensor_scatter_add": (lambda: v1.tensor_scatter_add([1, 2], [[0]], [5]), [6, 2]),
+    "tensor_scatter_update": (lambda: v1.tensor_scatter_update([1, 2], [[0]], [5]), [5, 2]),
+    "verify_tensor_all_finite": (lambda: v1.verify_tensor_all_finite(tf.constant([1.0]), "finite"), [1.0]),
+}
+
+
+@pytest.mark.parametrize("call, result", CALLS.values(), ids=CALLS)
+def test_result(call, result):
+    np.testing.assert_allclose(call().numpy(), result, rtol=1e-6)
+
+
+def test_the_old_word_and_the_new_one():
+    with pytest.raises(ValueError, match="Cannot specify both 'seq_dim' and 'seq_axis'"):
+        v1.reverse_sequence([[1, 2]], [1], seq_axis=1, seq_dim=1)
+    with pytest.raises(ValueError, match="Cannot specify both 'keep_dims' and 'keepdims'"):
+        v1.norm([1.0], keepdims=True, keep_dims=True)
+
+
+def test_a_shape_that_is_verified():
+    with pytest.raises(TypeError, match=r"Expected Tensor's shape: \(4,\), got \(2,\)"):
+        v1.constant([1, 2], shape=[4], verify_shape=True)
+
+
+def test_points_of_a_variable_are_assigned():
+    v = tf.Variable([1.0, 2.0, 3.0])
+    v1.scatter_nd_update(v, [[0]], [7.0])
+    v1.scatter_nd_add(v, [[1]], [1.0])
+    v1.scatter_nd_sub(v, [[2]], [1.0])
+    np.testing.assert_array_equal(v.numpy(), [7.0, 3.0, 2.0])
+
+
+def test_counts_have_the_expectation_first():
+    assert v1.random_poisson([1.0, 2.0], [3]).shape == v1.random.poisson([1.0, 2.0], [3]).shape == [3, 2]
