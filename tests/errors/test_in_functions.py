@@ -1,4 +1,7 @@
-"""What is wrong with shapes is an InvalidArgumentError in eager code, and a ValueError too while a function is traced."""
+"""What is wrong with shapes is an InvalidArgumentError in eager code, and a ValueError too while a function is traced.
+
+What is wrong with dtypes is an InvalidArgumentError, and a TypeError too while a function is traced.
+"""
 
 import pytest
 
@@ -23,6 +26,28 @@ def test_in_eager_code(call, message):
 def test_in_a_function(call, message, kind):
     with pytest.raises(kind, match=message):
         tf.function(call)()
+
+
+DTYPES = [
+    (lambda: tf.constant(1) + tf.constant(1.0), "expected to be a int32 tensor but is a float"),
+    (lambda: tf.concat([tf.constant([1]), tf.constant([1.0])], 0), "expected to be a int32 tensor"),
+    (lambda: tf.sin(tf.constant(1)), "'T' of int32"),
+    (lambda: tf.sort([True, False]), "'T' of bool"),
+    (lambda: tf.gather([1, 2], [0.0]), "'Tindices' of float"),
+    (lambda: tf.one_hot([0.0], 2), "'TI' of float"),
+]
+
+
+@pytest.mark.parametrize("call, message", DTYPES)
+def test_a_wrong_dtype(call, message):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message) as caught:
+        call()
+    assert not isinstance(caught.value, TypeError)
+    for kind in (TypeError, tf.errors.InvalidArgumentError):
+        with pytest.raises(kind, match=message):
+            tf.function(call)()
+    with tf.Graph().as_default(), pytest.raises(TypeError, match=message):
+        call()
 
 
 def test_caught_in_the_function_itself():

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from gradtape._src.core import dtypes, engine, journal
-from gradtape._src.core.errors import DtypeError, invalid_dtype, public
+from gradtape._src.core.errors import DtypeError, invalid, invalid_dtype, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import NUMBER
 from gradtape._src.core.shape import TensorShape
@@ -499,3 +499,11 @@ def static_list(value: Any, what: str) -> tuple[int, ...]:
     except TypeError:
         raise not_an_integer(value, what) from None
     return tuple([static(item, what) for item in items])
+
+
+def static_vector(value: Any, what: str) -> tuple[int, ...]:
+    """As `static_list`, of a vector only: one number by itself is an InvalidArgumentError."""
+    rank = value.ndim if isinstance(value, (Tensor, Stored, np.ndarray)) else int(not isinstance(value, (int, np.integer)))
+    if rank != 1:
+        raise invalid(f"{what} must be 1-D, received rank {rank}: {value!r}. Give a list, with an integer for each axis.")
+    return static_list(value, what)

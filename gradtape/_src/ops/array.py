@@ -7,7 +7,7 @@ import numpy as np
 
 from gradtape._src.core import dtypes, engine, journal
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static_list, tensor
+from gradtape._src.core.convert import static_list, static_vector, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -135,7 +135,7 @@ def _broadcast_to(input, *, shape):
 @public
 def broadcast_to(input, shape, name=None):
     """`input` repeated along axes of extent 1, and along new axes in front, to `shape`."""
-    return _broadcast_to(tensor(input), shape=extents(shape))
+    return _broadcast_to(tensor(input), shape=extents(static_vector(shape, "shape")))
 
 
 @public
@@ -373,7 +373,7 @@ def transpose(a, perm=None, conjugate=False, name="transpose"):
     """`a` with its axes in the order `perm` (reversed by default), conjugated if `conjugate` and `a` is complex."""
     x = tensor(a)
     rank = x.ndim
-    perm = tuple(range(rank - 1, -1, -1)) if perm is None else static_list(perm, "perm")
+    perm = tuple(range(rank - 1, -1, -1)) if perm is None else static_vector(perm, "perm")
     perm = tuple([axis + rank if -rank <= axis < 0 else axis for axis in perm])
     function = _conjugate_transpose if conjugate and x.dtype.is_complex else _transpose
     return emit(function.op, (x.node,), (perm,))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gradtape._src.core import dtypes
-from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.ops.arithmetic import add_n, maximum, minimum, sqrt
@@ -47,10 +47,7 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
     `clip_norm` is a scalar, and counts as 0 if negative. IndexedSlices stay slices.
     """
     values = _values(t)
-    if is_tensor(clip_norm):
-        clip_norm = cast(maximum(clip_norm, 0), values.dtype)
-    else:
-        clip_norm = max(clip_norm, 0)
+    clip_norm = max(clip_norm, 0) if isinstance(clip_norm, (int, float)) else cast(maximum(clip_norm, 0), values.dtype)
     squares = reduce_sum(values * values, axes, keepdims=True)
     positive = greater(squares, 0)
     norm = where(positive, sqrt(where(positive, squares, 1)), squares)  # away from 0, where √ has an infinite gradient

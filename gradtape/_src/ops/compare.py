@@ -4,7 +4,7 @@ import jax.numpy as jnp
 
 from gradtape._src.core.aval import aval
 from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import DtypeError, public
 from gradtape._src.ops.shapes import BOOL, FLOATING, INTEGER, REAL, broadcast, compare, only, predicate, same, spoken
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -118,9 +118,11 @@ def _truth(type, rule):
 
     def infer(x, *others):
         if x.dtype is not BOOL:
-            raise invalid(
+            raise DtypeError(
+                None,
+                None,
                 f"cannot compute {type} as input #0(zero-based) was expected to be a bool tensor but is a "
-                f"{spoken(x.type.name)} tensor (compare it with something, or use tf.cast)"
+                f"{spoken(x.type.name)} tensor (compare it with something, or use tf.cast)",
             )
         return rule(x, *others)
 

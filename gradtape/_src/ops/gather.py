@@ -7,7 +7,7 @@ from jax import lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import node_of, static
 from gradtape._src.core.define import check, gradient, not_differentiable, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_dtype, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import emit
 from gradtape._src.ops.array import _reshape, host_constant, plain
@@ -19,7 +19,7 @@ INDICES = (np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64))
 def require_indices(indices):
     """InvalidArgumentError unless the Aval `indices` has a dtype that indices can have."""
     if indices.dtype not in INDICES:
-        raise invalid(
+        raise invalid_dtype(
             f"Value for attr 'Tindices' of {spoken(indices.type.name)} is not in the list of allowed values: int16, "
             f"int32, int64. Cast the indices, or give an empty list of them a dtype."
         )

@@ -76,7 +76,7 @@ def concat(values, axis, name="concat"):
     if len(values) == 1:
         return identity(values[0])
     if not values:
-        raise ValueError("concat needs at least one tensor, received an empty list.")
+        raise invalid("concat needs at least one tensor, received an empty list.")
     return _concat(*values, axis=axis)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import node_of, static, tensor
+from gradtape._src.core.convert import node_of, operands, static, static_vector, tensor
 from gradtape._src.core.define import check, gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -188,7 +188,8 @@ def _scattered(indices, updates, shape, batch_dims=0, ignore=False):
 @public
 def scatter_nd(indices, updates, shape, bad_indices_policy="", name=None):
     """A tensor of `shape`, 0 but for `updates` at the points `indices`; those at the same point are added."""
-    return _checked(_scatter_nd.op, (node_of(indices), node_of(updates)), (extents(shape), 0, _policy(bad_indices_policy)))
+    attrs = (extents(static_vector(shape, "shape")), 0, _policy(bad_indices_policy))
+    return _checked(_scatter_nd.op, (node_of(indices), node_of(updates)), attrs)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -266,7 +267,8 @@ gradient(_scatter_max)(_extremum_gradient)
 
 def _tensor_scatter_nd(function, tensor_, indices, updates, bad_indices_policy=""):
     x = tensor(tensor_)
-    nodes = (x.node, node_of(indices), tensor(updates, x.dtype).node)
+    first, last = operands(function.op, (x, updates), position=1)
+    nodes = (first, node_of(indices), last)
     return _checked(function.op, nodes, (x.node.aval.shape, _policy(bad_indices_policy)))
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from jax import lax
 
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import node_of, static, static_list, tensor
+from gradtape._src.core.convert import node_of, not_an_integer, static, static_list, static_vector, tensor
 from gradtape._src.core.define import check, gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Stored, Tensor, emit
@@ -13,6 +13,7 @@ from gradtape._src.ops.array import _broadcast_to, _reshape, expand_dims, host_c
 from gradtape._src.ops.gather import _gather
 from gradtape._src.ops.indexing import slice_
 from gradtape._src.ops.reduction import _sum, reduce_sum
+from gradtape._src.ops.shapes import require
 
 _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
@@ -48,7 +49,7 @@ def _(op, dy):
 @public
 def tile(input, multiples, name=None):
     """`input` as often as `multiples` says along each axis."""
-    return _tile(tensor(input), multiples=static_list(multiples, "multiples"))
+    return _tile(tensor(input), multiples=static_vector(multiples, "multiples"))
 
 
 @public
@@ -65,7 +66,11 @@ def repeat(input, repeats, axis=None, name=None):
         raise ValueError(f"axis={axis} out of bounds: expected {-x.ndim}<=axis<{x.ndim}")
     axis %= x.ndim
     shape = x.node.aval.shape
-    counts = tuple([max(count, 0) for count in static_list(repeats, "repeats")])
+    if isinstance(repeats, (list, tuple)) and any(isinstance(count, (list, tuple)) for count in repeats):
+        raise ValueError(f"Shape {np.shape(repeats)} must have rank at most 1: repeats is one number, or a list of them.")
+    counts = static_list(repeats, "repeats")
+    if min(counts, default=0) < 0:
+        raise invalid(f"Expected repeats >= 0, but got {min(counts)}.")
     if len(counts) == 1:
         apart = _broadcast_to(expand_dims(x, axis + 1), shape=(*shape[: axis + 1], counts[0], *shape[axis + 1 :]))
         return _reshape(apart, shape=(*shape[:axis], shape[axis] * counts[0], *shape[axis + 1 :]))
@@ -75,7 +80,8 @@ def repeat(input, repeats, axis=None, name=None):
             f"each of the {shape[axis]} entries along axis {axis}."
         )
     chosen = host_constant(np.repeat(np.arange(shape[axis]), counts))
-    return emit(_gather.op, (x.node, chosen.node), (axis, 0, shape[axis]))
+    same = _reshape(x, shape=shape)  # whose gradient is dense, where that of a gather is IndexedSlices
+    return emit(_gather.op, (same.node, chosen.node), (axis, 0, shape[axis]))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -169,6 +175,8 @@ def _(op, ddx):
 
 def pairs_of(paddings, what):
     """`paddings`, a list or tensor of shape [n, 2], as a tuple of pairs of ints."""
+    if paddings is None:
+        raise not_an_integer(paddings, what)
     if isinstance(paddings, (Tensor, Stored)):
         paddings = paddings.numpy()
     rows = tuple([static_list(row, what) for row in paddings])
@@ -225,7 +233,7 @@ def _(op, dy):
 @public
 def reverse(tensor, axis, name=None):
     """`tensor` with the order of its entries along each of the axes `axis` (a list) reversed."""
-    if isinstance(axis, (int, np.integer)) or np.ndim(axis) != 1:
+    if axis is not None and (isinstance(axis, (int, np.integer)) or np.ndim(axis) != 1):
         raise invalid(f"'dims' must be 1-dimension, not {np.ndim(axis)}: give a list of axes. [Op:ReverseV2]")
     return _reverse(_as_tensor(tensor), axis=static_list(axis, "axis"))
 
@@ -311,4 +319,8 @@ def _(op, dy):
 @public
 def roll(input, shift, axis, name=None):
     """`input` moved by `shift` along `axis` (a number each, or lists); what leaves at the end comes in at the front."""
-    return _roll(tensor(input), tensor(shift), axis=static_list(axis, "axis"))
+    input, shift, axes = tensor(input), tensor(shift), static_list(axis, "axis")
+    require(shift.node.aval, ("int32", "int64"), "Tshift")
+    if shift.node.aval.size != len(axes):
+        raise invalid(f"shift and axis must have the same size, received {shift.node.aval.size} and {len(axes)}: one for each.")
+    return _roll(input, shift, axis=axes)

@@ -57,7 +57,7 @@ def reduction_axes(axis, rank):
     if axis is None or type(axis) is int:
         return _axes(axis, rank)
     if isinstance(axis, float):
-        raise TypeError(f"Cannot convert {axis!r} to EagerTensor of dtype int32: axis must be an integer, or several.")
+        raise convert.not_an_integer(axis, "axis")
     return _axes(convert.static_list(axis, "axis"), rank)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import SPOKEN
-from gradtape._src.core.errors import invalid
+from gradtape._src.core.errors import invalid, invalid_dtype
 
 BOOL = np.dtype(bool)
 
@@ -36,7 +36,7 @@ def only(allowed, rule):
 def require(x, allowed, attribute="T"):
     """InvalidArgumentError unless the dtype of the Aval `x` is named in `allowed`."""
     if x.type.name not in allowed:
-        raise invalid(
+        raise invalid_dtype(
             f"Value for attr '{attribute}' of {spoken(x.type.name)} is not in the list of allowed values: "
             f"{', '.join(map(spoken, allowed))}. Bring it to one of these with tf.cast."
         )

@@ -157,8 +157,6 @@ def top_k(input, k=1, sorted=True, index_type=dtypes.int32, name=None):
     Real dtypes; both have `input`'s shape with last extent k; `index_type` is int16, int32 or int64. Of equal elements
     the first comes first, and gets the gradient. InvalidArgumentError if there are fewer than k elements.
     """
-    if isinstance(k, float):
-        raise TypeError(f"Cannot convert {k!r} to EagerTensor of dtype int32: k must be an integer.")
     index_type = _index_type(index_type, "index_type", ("int16", "int32", "int64"))
     return TopKV2(*_top_k(tensor(input), k=static(k, "k"), sorted=bool(sorted), index_type=index_type))
 

@@ -458,7 +458,7 @@ def extents_of(shape: TensorShape) -> tuple[int, ...]:
 
 
 def _refused(error: Exception) -> Exception:
-    """An op that cannot take its inputs is a ValueError while a graph is built."""
+    """An op that cannot take its inputs is a ValueError while a graph is built, and a TypeError if it is for their dtype."""
     trace: Trace | None = engine.local.trace
     while trace is not None and getattr(trace.scope, "graph", None) is None:
         trace = trace.parent
@@ -469,7 +469,7 @@ def _refused(error: Exception) -> Exception:
     hint = ""
     if unknown:
         hint = f" (A placeholder without shape= counts as a scalar: {', '.join(unknown)}. Give it shape=[None, …].)"
-    return ValueError(error.message + hint)
+    return (TypeError if isinstance(error, TypeError) else ValueError)(error.message + hint)
 
 
 def _adapted(op: Op, inputs: tuple[Any, ...], attrs: Attributes) -> Any:
