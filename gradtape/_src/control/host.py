@@ -182,7 +182,7 @@ def _py_gradient(op: Operation, *grads: Any) -> list[Any]:
             for i in floating:
                 tape.watch(again[i])
             values = function(*again)
-        targets = list(values) if isinstance(values, (list, tuple)) else [values]
+        targets = [tensor(v) for v in (values if isinstance(values, (list, tuple)) else [values])]
         seeds = [tensor(a) for a in arrays[count:]]
         found = tape.gradient([targets[i] for i in given], [again[i] for i in floating], output_gradients=seeds)
         return [
