@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """One op (or a function made of ops), how to call it, and what is known of its results.
 
