@@ -57,6 +57,10 @@ def of_ones(labels=((1, 2),), label_length=(2,), logit_length=(2,), shape=(2, 1,
     return tf.nn.ctc_loss(np.array(labels), tf.ones(shape), np.array(label_length), np.array(logit_length))
 
 
+def of_sparse(logits, logit_length, **options):
+    return tf.nn.ctc_loss(tf.sparse.from_dense(LABELS), logits, None, logit_length, **options)
+
+
 TENSORFLOWS = np.array(
     [
         [0.12573, -0.132105, 0.640423, 0.1049],
@@ -145,6 +149,21 @@ ROWS = (
         order=1,
         # Impossible in two frames. TensorFlow: 708, and the gradient of an alignment that does not exist
         special=((np.ones((2, 1, 3), "float32"), [INF], np.zeros((2, 1, 3))),),
+    ),
+    Row(
+        "loss-sparse-labels",
+        lambda x: of_sparse(x, [4, 4, 3], blank_index=0),
+        (real(4, 3, 3),),
+        reference,
+        order=1,
+        errors=(
+            (
+                lambda: of_sparse(tf.ones([4, 3, 3]), [4, 1, 3], blank_index=0),
+                Invalid,
+                r"Not enough time .*required: 2, available: 1",
+            ),
+            (lambda: of_sparse(tf.ones([4, 3, 3]), [4, 4, 3]), ValueError, "`blank_index` must be provided"),
+        ),
     ),
     Row(
         "gradient",

@@ -14,8 +14,11 @@ from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.ops.array import expand_dims, transpose
+from gradtape._src.ops.creation import ones_like
 from gradtape._src.ops.floats import wide
+from gradtape._src.ops.segment import unsorted_segment_sum
 from gradtape._src.ops.shapes import FLOATING, require
+from gradtape._src.ops.sparse import SparseTensor, to_dense
 
 INTEGERS = ("int32", "int64")
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
@@ -70,13 +73,13 @@ def _check(labels, logits, label_length, logit_length):
         )
 
 
-def _loss_avals(labels, logits, label_length, logit_length, blank, classes, frames):
+def _loss_avals(labels, logits, label_length, logit_length, blank, classes, frames, strict):
     alphas = aval((*logits.shape[:2], 2 * labels.shape[1] + 1), np.promote_types(logits.dtype, np.float32))
     return aval(logits.shape[1:2], logits.dtype), alphas
 
 
-def _possible(labels, label_length, logit_length, blank, classes, frames):
-    """What is wrong with labels and lengths, or None."""
+def _possible(labels, label_length, logit_length, blank, classes, frames, strict):
+    """What is wrong with labels and lengths, or None. `strict`: fewer frames than labels are wrong, too."""
     for name, lengths, extent in (
         ("label_length", label_length, labels.shape[1]),
         ("logit_length", logit_length, frames),
@@ -87,6 +90,12 @@ def _possible(labels, label_length, logit_length, blank, classes, frames):
     wrong = used[(used < 0) | (used >= classes)]
     if wrong.size:
         return f"Labels must be in [0, {classes}); received {wrong[0]}."
+    if strict:
+        for row in np.flatnonzero(label_length > logit_length):
+            return (
+                f"Not enough time for target transition sequence (required: {label_length[row]}, available: "
+                f"{logit_length[row]}) in row {row}: each label needs a frame."
+            )
     return None
 
 
@@ -98,7 +107,7 @@ def _possible(labels, label_length, logit_length, blank, classes, frames):
     status=_possible,
     checked="labels label_length logit_length",
 )
-def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, frames):
+def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, frames, strict=False):
     """The loss, and log P(the first frames, then in this state) for each frame and state."""
     states, may_skip = _states(labels, blank)
     emitted = _emitted(wide(logits), states)
@@ -154,6 +163,12 @@ def _ctc_loss_gradient(labels, logits, label_length, logit_length, alphas, *, bl
     return jnp.where(here, nn.softmax(z) - said, 0.0).astype(logits.dtype)
 
 
+def _dense(labels):
+    """The labels of a SparseTensor as a matrix, and how many each row has."""
+    rows = labels.indices[:, 0]
+    return to_dense(labels), unsorted_segment_sum(ones_like(rows), rows, labels.shape[0])
+
+
 @public
 def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True, unique=None, blank_index=None, name=None):
     """−log P(labels | logits), summed over all alignments, for each row of a batch: shape [batch].
@@ -162,7 +177,15 @@ def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True,
     (batch first unless `logits_time_major`), of which `logit_length` [batch] frames count. `blank_index` is the class
     that says nothing (0; negative ones count from the last). inf where the frames are too few for the labels; the
     gradient there is 0. `unique` has no effect. Gradients of first order only.
+
+    `labels` may be a SparseTensor: the entries of a row from the first on are its labels, `label_length` has no effect,
+    `blank_index` must be given, and fewer frames than labels are an InvalidArgumentError.
     """
+    is_sparse = isinstance(labels, SparseTensor)
+    if is_sparse:
+        if blank_index is None:
+            raise ValueError("Argument `blank_index` must be provided when labels is a SparseTensor. Give the class, or -1.")
+        labels, label_length = _dense(labels)
     labels, logits, label_length, logit_length = map(tensor, (labels, logits, label_length, logit_length))
     if logits.ndim == 3 and not logits_time_major:
         logits = transpose(logits, (1, 0, 2))
@@ -171,7 +194,7 @@ def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True,
     frames, _, classes = logits.node.aval.shape
     blank = 0 if blank_index is None else static(blank_index, "blank_index")
     blank += classes if blank < 0 else 0
-    loss, _ = _ctc_loss(*inputs, blank=blank, classes=classes, frames=frames)
+    loss, _ = _ctc_loss(*inputs, blank=blank, classes=classes, frames=frames, strict=is_sparse)
     return loss
 
 

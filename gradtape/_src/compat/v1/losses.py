@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradtape._src.compat.v1.maths import _either
 from gradtape._src.control.graph.collections import GraphKeys, get_collection
 from gradtape._src.control.graph.graph import in_graph
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.ops import arithmetic, elementary, losses
-from gradtape._src.ops.arithmetic import add_n
-from gradtape._src.ops.array import broadcast_to, stop_gradient
+from gradtape._src.ops.activation import relu
+from gradtape._src.ops.arithmetic import add_n, divide_no_nan
+from gradtape._src.ops.array import squeeze, stop_gradient
 from gradtape._src.ops.cast import cast
+from gradtape._src.ops.compare import not_equal
+from gradtape._src.ops.creation import ones_like, zeros_like
 from gradtape._src.ops.reduction import reduce_sum
-from gradtape._src.ops.select import where
 
 
 class Reduction:
@@ -36,35 +39,55 @@ DEFAULT = Reduction.SUM_BY_NONZERO_WEIGHTS
 def compute_weighted_loss(
     losses: Any, weights: Any = 1.0, scope: Any = None, loss_collection: Any = GraphKeys.LOSSES, reduction: str = DEFAULT
 ) -> Any:
-    """The losses times `weights`, reduced: by default their sum over the number of weights that are not 0."""
-    each = cast(losses, dtypes.float32)
-    weight = cast(tensor(weights), dtypes.float32)
-    while 0 < weight.ndim < each.ndim:
-        weight = weight[..., None]
+    """The losses times `weights`, reduced: by default their sum over the number of weights that are not 0.
+
+    `weights` is a scalar or has the axes of the losses, with their extents or 1. Computed in float32, given back in the
+    dtype of the losses.
+    """
+    given = tensor(losses)
+    each, weight = cast(given, dtypes.float32), cast(tensor(weights), dtypes.float32)
+    _check_weights(weight, each)
     weighted = each * weight
-    if reduction == Reduction.NONE:
-        result = weighted
+    every = weight + zeros_like(each)
+    counts: dict[str, Callable[[], Any]] = {
+        Reduction.MEAN: lambda: reduce_sum(every),
+        Reduction.SUM_OVER_BATCH_SIZE: lambda: reduce_sum(ones_like(each)),
+        Reduction.SUM_BY_NONZERO_WEIGHTS: lambda: reduce_sum(_present(every)),
+    }
+    if reduction in counts:
+        result = divide_no_nan(reduce_sum(weighted), counts[reduction]())
+    elif reduction in (Reduction.NONE, Reduction.SUM):
+        result = weighted if reduction == Reduction.NONE else reduce_sum(weighted)
     else:
-        total = reduce_sum(weighted)
-        every = broadcast_to(weight, weighted.shape) if weight.ndim else weight + 0.0 * stop_gradient(each)
-        counts = {
-            Reduction.SUM: None,
-            Reduction.MEAN: lambda: reduce_sum(every),
-            Reduction.SUM_OVER_BATCH_SIZE: lambda: reduce_sum(0.0 * every + 1.0),
-            Reduction.SUM_BY_NONZERO_WEIGHTS: lambda: reduce_sum(cast(arithmetic.abs(every) > 0.0, dtypes.float32)),
-        }
-        if reduction not in counts:
-            raise ValueError(f"Invalid Reduction Key {reduction}. Give one of tf.losses.Reduction.")
-        count = counts[reduction]
-        result = total if count is None else _over(total, count())
+        raise ValueError(f"Invalid Reduction Key {reduction}. Give one of tf.losses.Reduction.")
+    return _entered(cast(result, given.dtype), loss_collection)
+
+
+def _entered(loss: Any, loss_collection: Any) -> Any:
     graph = in_graph()
     if graph is not None and loss_collection:
-        graph.add_to_collection(loss_collection, result)
-    return result
+        graph.add_to_collection(loss_collection, loss)
+    return loss
 
 
-def _over(total: Any, count: Any) -> Any:
-    return where(count > 0.0, total / where(count > 0.0, count, 1.0), 0.0)
+def _present(weights: Any) -> Any:
+    return cast(not_equal(weights, 0.0), dtypes.float32)  # in a graph != compares identities
+
+
+def _check_weights(weights: Any, values: Any) -> None:
+    extents = zip(weights.shape, values.shape, strict=False)
+    if weights.ndim and (weights.ndim != values.ndim or any(w not in (1, None, n) and n is not None for w, n in extents)):
+        raise ValueError(
+            f"weights can not be broadcast to values. values.shape={values.shape}. weights.shape={weights.shape}. Give a "
+            "scalar, or the axes of the values, each with their extent or 1."
+        )
+
+
+def _alike(labels: Any, predictions: Any) -> tuple[Any, Any]:
+    """Both as float32; ValueError unless they have one shape."""
+    wanted, predicted = cast(labels, dtypes.float32), cast(predictions, dtypes.float32)
+    predicted.shape.assert_is_compatible_with(wanted.shape)
+    return wanted, predicted
 
 
 def _loss(each: Callable[..., Any], doc: str) -> Callable[..., Any]:
@@ -76,9 +99,7 @@ def _loss(each: Callable[..., Any], doc: str) -> Callable[..., Any]:
         loss_collection: Any = GraphKeys.LOSSES,
         reduction: str = DEFAULT,
     ) -> Any:
-        predicted = cast(predictions, dtypes.float32)
-        wanted = cast(labels, dtypes.float32)
-        return compute_weighted_loss(each(wanted, predicted), weights, scope, loss_collection, reduction)
+        return compute_weighted_loss(each(*_alike(labels, predictions)), weights, scope, loss_collection, reduction)
 
     loss.__doc__ = doc
     return public(loss)
@@ -99,7 +120,7 @@ def log_loss(
     reduction: str = DEFAULT,
 ) -> Any:
     """−labels·log(predictions + epsilon) − (1 − labels)·log(1 − predictions + epsilon)."""
-    predicted, wanted = cast(predictions, dtypes.float32), cast(labels, dtypes.float32)
+    wanted, predicted = _alike(labels, predictions)
     each = -wanted * elementary.log(predicted + epsilon) - (1 - wanted) * elementary.log(1 - predicted + epsilon)
     return compute_weighted_loss(each, weights, scope, loss_collection, reduction)
 
@@ -115,9 +136,64 @@ def huber_loss(
     reduction: str = DEFAULT,
 ) -> Any:
     """Half the square of the error up to `delta`, linear beyond."""
-    error = arithmetic.abs(cast(predictions, dtypes.float32) - cast(labels, dtypes.float32))
+    wanted, predicted = _alike(labels, predictions)
+    error = arithmetic.abs(predicted - wanted)
     near = arithmetic.minimum(error, delta)
     return compute_weighted_loss(0.5 * near * near + delta * (error - near), weights, scope, loss_collection, reduction)
+
+
+@public
+def hinge_loss(
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: Any = None,
+    loss_collection: Any = GraphKeys.LOSSES,
+    reduction: str = DEFAULT,
+) -> Any:
+    """max(0, 1 − y·logits), where y is −1 for the label 0 and 1 for the label 1."""
+    wanted, scores = _alike(labels, logits)
+    return compute_weighted_loss(relu(1 - (2 * wanted - 1) * scores), weights, scope, loss_collection, reduction)
+
+
+@public
+def cosine_distance(
+    labels: Any,
+    predictions: Any,
+    axis: Any = None,
+    weights: Any = 1.0,
+    scope: Any = None,
+    loss_collection: Any = GraphKeys.LOSSES,
+    reduction: str = DEFAULT,
+    dim: Any = None,
+) -> Any:
+    """1 − Σ labels·predictions along `axis`, both of length 1 along it."""
+    axis = _either(axis, dim, ("axis", "dim"))
+    if axis is None:
+        raise ValueError("You must specify argument `axis`: that of the vectors.")
+    wanted, predicted = _alike(labels, predictions)
+    each = 1 - reduce_sum(wanted * predicted, axis, keepdims=True)
+    return compute_weighted_loss(each, weights, scope, loss_collection, reduction)
+
+
+@public
+def mean_pairwise_squared_error(
+    labels: Any, predictions: Any, weights: Any = 1.0, scope: Any = None, loss_collection: Any = GraphKeys.LOSSES
+) -> Any:
+    """The mean of (eᵢ − eⱼ)² over the pairs of each example's n elements, e = predictions − labels; summed over examples.
+
+    Computed as 2 · (Σ e² / (n − 1) − (Σ e)² / (n · (n − 1))).
+    """
+    wanted, predicted = _alike(labels, predictions)
+    error = predicted - wanted
+    weight = cast(tensor(weights), dtypes.float32)
+    _check_weights(weight, error)
+    axes = list(range(1, error.ndim))
+    count = reduce_sum(_present(weight + zeros_like(error)), axes, keepdims=True)
+    squares, total = reduce_sum(error * error, axes, keepdims=True), reduce_sum(error, axes, keepdims=True)
+    others = arithmetic.maximum(count - 1, 0.0)
+    each = 2 * (divide_no_nan(squares, others) - divide_no_nan(total * total, count * others))
+    return _entered(reduce_sum(each * weight), loss_collection)
 
 
 @public
@@ -133,6 +209,7 @@ def softmax_cross_entropy(
     """The cross-entropy of softmax(logits), for labels that are probabilities."""
     scores = tensor(logits)
     wanted = cast(onehot_labels, scores.dtype)
+    scores.shape.assert_is_compatible_with(wanted.shape)
     if label_smoothing:
         wanted = wanted * (1 - label_smoothing) + label_smoothing / scores.node.aval.shape[-1]
     each = losses.softmax_cross_entropy_with_logits(stop_gradient(wanted), scores)
@@ -149,8 +226,15 @@ def sparse_softmax_cross_entropy(
     reduction: str = DEFAULT,
 ) -> Any:
     """The cross-entropy of softmax(logits), for labels that are class numbers."""
-    each = losses.sparse_softmax_cross_entropy_with_logits(labels, logits)
-    return compute_weighted_loss(each, weights, scope, loss_collection, reduction)
+    wanted, scores, weight = tensor(labels), tensor(logits), tensor(weights)
+    if wanted.ndim == scores.ndim and wanted.shape[-1] == 1:
+        wanted = squeeze(wanted, -1)
+    if weight.ndim == wanted.ndim + 1 and weight.shape[-1] == 1:
+        weight = squeeze(weight, -1)
+    elif weight.ndim and weight.ndim == wanted.ndim - 1:
+        weight = weight[..., None]
+    each = losses.sparse_softmax_cross_entropy_with_logits(wanted, scores)
+    return compute_weighted_loss(each, weight, scope, loss_collection, reduction)
 
 
 @public
@@ -166,6 +250,7 @@ def sigmoid_cross_entropy(
     """The cross-entropy of independent classes."""
     scores = tensor(logits)
     wanted = cast(multi_class_labels, scores.dtype)
+    scores.shape.assert_is_compatible_with(wanted.shape)
     if label_smoothing:
         wanted = wanted * (1 - label_smoothing) + 0.5 * label_smoothing
     each = losses.sigmoid_cross_entropy_with_logits(wanted, scores)

@@ -1,23 +1,30 @@
-"""`compat.v1.nn`: what TensorFlow 1 calls with other arguments than TensorFlow 2."""
+"""`compat.v1.nn`: what TensorFlow 1 calls with other arguments than TensorFlow 2. Convolutions stand in `convolutions.py`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.compat.v1.maths import _either
-from gradtape._src.core.convert import tensor
+import numpy as np
+
+from gradtape._src.compat.v1.respelled import respelled
+from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.ops import (
-    convolution as convolutions,
+    activation,
+    candidates,
+    ctc,
     dropout as dropouts,
     embedding,
+    embedding_sparse,
     losses,
+    matmul,
     normalization,
-    pooling,
     softmax as softmaxes,
     sort,
 )
-from gradtape._src.ops.elementary import tanh as tanh
+from gradtape._src.ops.gather import gather
+from gradtape._src.ops.joining import concat
+from gradtape._src.ops.sparse import SparseTensor
 
 
 @public
@@ -25,6 +32,8 @@ def dropout(
     x: Any, keep_prob: Any = None, noise_shape: Any = None, seed: Any = None, name: str | None = None, rate: Any = None
 ) -> Any:
     """`x` with elements set to 0, each with probability `rate` = 1 − `keep_prob`, and the others divided by 1 − rate."""
+    if keep_prob is not None and rate is not None:
+        raise ValueError("Cannot specify both 'keep_prob' and 'rate'. Give rate only.")
     if keep_prob is None and rate is None:
         raise ValueError("`rate` must be provided: the probability that an element is dropped.")
     if rate is None:
@@ -32,82 +41,9 @@ def dropout(
     return dropouts.dropout(x, rate, noise_shape, seed)
 
 
-@public
-def conv2d(
-    input: Any,
-    filter: Any = None,
-    strides: Any = None,
-    padding: Any = None,
-    use_cudnn_on_gpu: bool = True,
-    data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
-    name: str | None = None,
-    filters: Any = None,
-) -> Any:
-    """Convolution over two axes: `input` [batch, height, width, channels], `filter` [height, width, channels, outputs]."""
-    return convolutions.conv2d(
-        input, _either(filter, filters, ("filter", "filters")), strides, padding, data_format, list(dilations)
-    )
-
-
-@public
-def convolution(
-    input: Any,
-    filter: Any = None,
-    padding: Any = "VALID",
-    strides: Any = None,
-    dilation_rate: Any = None,
-    name: str | None = None,
-    data_format: str | None = None,
-    filters: Any = None,
-    dilations: Any = None,
-) -> Any:
-    """Convolution over one to three axes: `input` [batch, …, channels], `filter` […, channels, outputs]."""
-    filter = _either(filter, filters, ("filter", "filters"))
-    dilation_rate = _either(dilation_rate, dilations, ("dilation_rate", "dilations"))
-    return convolutions.convolution(input, filter, strides, padding, data_format, dilation_rate)
-
-
-@public
-def max_pool(
-    value: Any = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
-    data_format: str = "NHWC",
-    name: str | None = None,
-    input: Any = None,
-) -> Any:
-    """The maximum over a window moving over two axes of `value` [batch, height, width, channels]."""
-    return pooling.max_pool2d(_either(value, input, ("value", "input")), ksize, strides, padding, data_format)
-
-
-@public
-def avg_pool(
-    value: Any = None,
-    ksize: Any = None,
-    strides: Any = None,
-    padding: Any = None,
-    data_format: str = "NHWC",
-    name: str | None = None,
-    input: Any = None,
-) -> Any:
-    """The mean over a window moving over two axes of `value` [batch, height, width, channels]."""
-    return pooling.avg_pool2d(_either(value, input, ("value", "input")), ksize, strides, padding, data_format)
-
-
-@public
-def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
-    """exp(logits) / Σ exp(logits) along `axis`, the last by default."""
-    axis = _either(axis, dim, ("axis", "dim"))
-    return softmaxes.softmax(logits, -1 if axis is None else axis)
-
-
-@public
-def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
-    """logits − log Σ exp(logits) along `axis`, the last by default."""
-    axis = _either(axis, dim, ("axis", "dim"))
-    return softmaxes.log_softmax(logits, -1 if axis is None else axis)
+softmax = respelled(softmaxes.softmax, "logits axis name dim", dim="axis")
+log_softmax = respelled(softmaxes.log_softmax, "logits axis name dim", dim="axis")
+crelu = respelled(activation.crelu, "features name axis")
 
 
 def _no_positions(sentinel: Any, what: str) -> None:
@@ -134,15 +70,6 @@ def softmax_cross_entropy_with_logits(
 
 
 @public
-def softmax_cross_entropy_with_logits_v2(
-    labels: Any, logits: Any, axis: Any = None, name: str | None = None, dim: Any = None
-) -> Any:
-    """Σ −labels·log softmax(logits); a gradient flows to the labels, too."""
-    axis = _either(axis, dim, ("axis", "dim"))
-    return losses.softmax_cross_entropy_with_logits(labels, logits, -1 if axis is None else axis)
-
-
-@public
 def sigmoid_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Any:
@@ -151,16 +78,81 @@ def sigmoid_cross_entropy_with_logits(
     return losses.sigmoid_cross_entropy_with_logits(labels, logits)
 
 
-@public
-def moments(x: Any, axes: Any, shift: Any = None, name: str | None = None, keep_dims: Any = None, keepdims: Any = None) -> Any:
-    """`(mean, variance)` of `x` over `axes`."""
-    return normalization.moments(x, axes, shift, bool(_either(keepdims, keep_dims, ("keepdims", "keep_dims"))))
+softmax_cross_entropy_with_logits_v2 = respelled(
+    losses.softmax_cross_entropy_with_logits, "labels logits axis name dim", dim="axis"
+)
+weighted_cross_entropy_with_logits = respelled(
+    losses.weighted_cross_entropy_with_logits, "labels logits pos_weight name targets", targets="labels"
+)
+moments = respelled(normalization.moments, "x axes shift name keep_dims keepdims", keep_dims="keepdims")
+weighted_moments = respelled(
+    normalization.weighted_moments, "x axes frequency_weights name keep_dims keepdims", keep_dims="keepdims"
+)
+sufficient_statistics = respelled(
+    normalization.sufficient_statistics, "x axes shift keep_dims name keepdims", keep_dims="keepdims"
+)
+batch_norm_with_global_normalization = respelled(
+    normalization.batch_norm_with_global_normalization,
+    "t m v beta gamma variance_epsilon scale_after_normalization name input mean variance",
+    t="input",
+    m="mean",
+    v="variance",
+)
+in_top_k = respelled(sort.in_top_k, "predictions targets k name")
 
 
 @public
-def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Any:
-    """For each row of `predictions` whether the class `targets` is among the `k` greatest."""
-    return sort.in_top_k(targets, predictions, k)
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any:
+    """x·weights + biases, for matrices `x` and `weights`."""
+    return activation.bias_add(matmul.matmul(x, weights), biases)
+
+
+@public
+def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any:
+    """relu(x·weights + biases)."""
+    return activation.relu(xw_plus_b(x, weights, biases))
+
+
+@public
+def ctc_loss(
+    labels: Any,
+    inputs: Any = None,
+    sequence_length: Any = None,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True,
+    ignore_longer_outputs_than_inputs: bool = False,
+    time_major: bool = True,
+    logits: Any = None,
+) -> Any:
+    """`gradtape.nn.ctc_loss` of a SparseTensor of labels, where the last class says nothing."""
+    if preprocess_collapse_repeated or not ctc_merge_repeated or ignore_longer_outputs_than_inputs:
+        raise NotImplementedError(
+            "ctc_loss merges repetitions of a class, those of labels not, and takes no labels longer than the inputs. Give "
+            "the defaults for these three arguments."
+        )
+    if not isinstance(labels, SparseTensor):
+        raise TypeError(f"Expected labels (first argument) to be a SparseTensor, received {type(labels).__name__}.")
+    inputs = logits if inputs is None else inputs
+    return ctc.ctc_loss(labels, inputs, None, sequence_length, logits_time_major=time_major, blank_index=-1)
+
+
+ctc_loss_v2 = ctc.ctc_loss
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tables in parts
+
+
+def _whole(tables: Any, strategy: str) -> Any:
+    """The table of which `tables` are parts: row k is row k // n of part k % n ("mod"), or the parts are one behind the other."""
+    if is_tensor(tables) or not isinstance(tables, (list, tuple)) or len(tables) < 2 or strategy == "div":
+        return tables
+    if strategy != "mod":
+        raise ValueError(f"Only 'div' and 'mod' are supported for `partition_strategy`. Received: {strategy!r}")
+    parts = [tensor(table) for table in tables]
+    rows = [int(part.shape[0]) for part in parts]
+    k = np.arange(sum(rows))
+    starts = np.cumsum([0, *rows[:-1]])
+    return gather(concat(parts, 0), starts[k % len(rows)] + k // len(rows))
 
 
 @public
@@ -172,5 +164,78 @@ def embedding_lookup(
     validate_indices: bool = True,
     max_norm: Any = None,
 ) -> Any:
-    """The rows `ids` of the table `params`."""
-    return embedding.embedding_lookup(params, ids, max_norm)
+    """The rows `ids` of the table `params`, or of one in parts by `partition_strategy`."""
+    return embedding.embedding_lookup(_whole(params, partition_strategy), ids, max_norm)
+
+
+@public
+def embedding_lookup_sparse(
+    params: Any,
+    sp_ids: Any,
+    sp_weights: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    combiner: str | None = None,
+    max_norm: Any = None,
+    allow_fast_lookup: bool = False,
+) -> Any:
+    """The rows of a table combined for each row of `sp_ids`; see `gradtape.nn.embedding_lookup_sparse`."""
+    return embedding_sparse.embedding_lookup_sparse(_whole(params, partition_strategy), sp_ids, sp_weights, combiner, max_norm)
+
+
+@public
+def safe_embedding_lookup_sparse(
+    embedding_weights: Any,
+    sparse_ids: Any,
+    sparse_weights: Any = None,
+    combiner: str = "mean",
+    default_id: Any = None,
+    name: str | None = None,
+    partition_strategy: str = "div",
+    max_norm: Any = None,
+    allow_fast_lookup: bool = False,
+) -> Any:
+    """`embedding_lookup_sparse` without ids and weights that are not positive; see `gradtape.nn`."""
+    table = _whole(embedding_weights, partition_strategy)
+    return embedding_sparse.safe_embedding_lookup_sparse(table, sparse_ids, sparse_weights, combiner, default_id, max_norm)
+
+
+@public
+def nce_loss(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: Any,
+    num_classes: Any,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = False,
+    partition_strategy: str = "mod",
+    name: str | None = "nce_loss",
+) -> Any:
+    """Noise-contrastive estimation; see `gradtape.nn.nce_loss`. The tables may be in parts."""
+    tables = _whole(weights, partition_strategy), _whole(biases, partition_strategy)
+    sizes = num_sampled, num_classes, num_true
+    return candidates.nce_loss(*tables, labels, inputs, *sizes, sampled_values, remove_accidental_hits)
+
+
+@public
+def sampled_softmax_loss(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: Any,
+    num_classes: Any,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = True,
+    partition_strategy: str = "mod",
+    name: str | None = "sampled_softmax_loss",
+    seed: Any = None,
+) -> Any:
+    """Softmax cross-entropy of some classes; see `gradtape.nn.sampled_softmax_loss`. The tables may be in parts."""
+    tables = _whole(weights, partition_strategy), _whole(biases, partition_strategy)
+    sizes = num_sampled, num_classes, num_true
+    return candidates.sampled_softmax_loss(*tables, labels, inputs, *sizes, sampled_values, remove_accidental_hits, seed)
