@@ -101,6 +101,22 @@ def test_unconnected_rows_are_dense_zeros(table):
     agree(tape.gradient(y, table, unconnected_gradients="zero"), [[0.0, 0.0]] * 3)
 
 
+@pytest.mark.parametrize(
+    "repeats, axis, expected",
+    [
+        ([1, 3, 0], 0, [[1.0, 1.0], [3.0, 3.0], [0.0, 0.0]]),
+        ([1, 2], 1, [[1.0, 2.0]] * 3),
+        ([0, 1, 2, 1, 1, 1], None, [[0.0, 1.0], [2.0, 1.0], [1.0, 1.0]]),
+    ],
+)
+def test_repeated_entries_have_a_dense_gradient(table, repeats, axis, expected):
+    with tf.GradientTape() as tape:
+        y = tf.repeat(table, repeats, axis)
+    gradient = tape.gradient(y, table)
+    assert isinstance(gradient, tf.Tensor)
+    agree(gradient, expected)
+
+
 # What they are
 
 

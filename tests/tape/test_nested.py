@@ -42,6 +42,10 @@ def derivatives(function, x, order):
         (lambda x: tf.reduce_sum(x * [1.0, 2.0]) ** 2, 1.0, [9.0, 18.0, 18.0]),
         (lambda x: tf.reduce_prod(tf.stack([x, x, x])), 2.0, [8.0, 12.0, 12.0, 6.0]),
         (lambda x: tf.where(x > 1.0, x**3, x), 2.0, [8.0, 12.0, 12.0, 6.0]),
+        (lambda x: x**0, 2.0, [1.0, 0.0, 0.0]),
+        (lambda x: x**1, 2.0, [2.0, 1.0, 0.0, 0.0]),
+        (lambda x: x**2, 2.0, [4.0, 4.0, 2.0, 0.0, 0.0]),
+        (lambda x: x**3, 2.0, [8.0, 12.0, 12.0, 6.0, 0.0]),
     ],
 )
 def test_higher_orders(function, x, expected):

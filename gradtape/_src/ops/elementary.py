@@ -9,7 +9,7 @@ from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import EagerTensor, emit
-from gradtape._src.ops.arithmetic import masked, reciprocal, rsqrt, square, zeros_of
+from gradtape._src.ops.arithmetic import masked, reciprocal, rsqrt, square
 from gradtape._src.ops.array import under_broadcast
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import greater, logical_not, not_equal
@@ -128,12 +128,8 @@ def _(op, dy):
 
 
 def _power_rule(x, exponent, dy):
-    """dy · conj(e·xᵉ⁻¹)."""
-    if exponent == 0:
-        return zeros_of(x)
-    if exponent == 1:
-        return dy
-    return under_broadcast(lambda dy: dy * exponent, dy) * conj(pow(x, exponent - 1) if exponent != 2 else x)
+    """dy · conj(e·xᵉ⁻¹), where x⁰ keeps the derivative 0 at 0. It stays a power of x, so that a higher order is 0, not None."""
+    return under_broadcast(lambda dy: dy * exponent, dy) * conj(pow(x, exponent - 1 if exponent else 0))
 
 
 @public
