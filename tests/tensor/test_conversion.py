@@ -56,6 +56,10 @@ class TestNumbers:
         with pytest.raises(ValueError, match="truth value of an array with more than one element is ambiguous"):
             _ = not make([True, True])
 
+    @both
+    def test_what_is_empty_is_false(self, make):
+        assert not make([])
+
     def test_truth_of_strings(self):
         assert bool(tf.constant("a"))
         assert not bool(tf.constant(""))

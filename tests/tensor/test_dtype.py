@@ -64,6 +64,7 @@ def test_no_limits(name):
 
 def test_range_of_values():
     assert tf.uint8.limits == (0, 255)
+    assert tf.int8.limits == (0, 127)
     assert tf.float32.limits == (0, 1)
 
 

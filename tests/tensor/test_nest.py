@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import types
 
 import numpy as np
 import pytest
@@ -51,6 +52,41 @@ def test_keys_of_several_types():
 @pytest.mark.better
 def test_an_ordered_dictionary_keeps_its_order():
     assert tf.nest.flatten(collections.OrderedDict([("z", 1), ("a", 2)])) == [1, 2]
+
+
+class Row(list):
+    pass
+
+
+class Named(dict):
+    pass
+
+
+@pytest.mark.parametrize(
+    "structure, flat",
+    [(Row([1, (2,)]), [1, 2]), (Named(b=1, a=2), [2, 1]), (types.MappingProxyType({"b": 1, "a": 2}), [2, 1])],
+)
+def test_derived_containers_are_structures(structure, flat):
+    assert tf.nest.is_nested(structure) and tf.nest.flatten(structure) == flat
+    same = tf.nest.map_structure(lambda leaf: leaf, structure)
+    assert same == structure and type(same) is type(structure)
+
+
+def test_views_and_ranges_are_structures():
+    assert tf.nest.flatten({"b": 1}.values()) == [1] and tf.nest.flatten(range(2)) == [0, 1]
+    assert tf.nest.map_structure(lambda leaf: leaf + 1, {"b": 1}.values()) == [2]
+
+
+def test_gradients_of_a_derived_list():
+    weights = Row([tf.Variable(2.0), tf.Variable(3.0)])
+    with tf.GradientTape() as tape:
+        y = weights[0] * weights[1]
+    assert [float(dw) for dw in tape.gradient(y, weights)] == [3.0, 2.0]
+
+
+def test_namedtuples_of_one_name_and_fields_are_of_one_type():
+    first, second = (collections.namedtuple("Pair", "left right")(1, 2) for _ in range(2))
+    tf.nest.assert_same_structure(first, second)
 
 
 @pytest.mark.better

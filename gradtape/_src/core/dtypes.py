@@ -96,8 +96,8 @@ class DType:
 
     @property
     def limits(self) -> tuple[Any, Any]:
-        """`(min, max)`; for floating types `(0, 1)`, the range of image values."""
-        return (0, 1) if self.is_floating else (self.min, self.max)
+        """`(0, max)`, the range of image values, which for floating types is `(0, 1)`."""
+        return (0, 1) if self.is_floating else (0, self.max)
 
     @property
     def base_dtype(self) -> DType:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, MappingView, Sequence
 from typing import Any
 
 import optree
@@ -32,6 +32,28 @@ def _register(kind: type) -> None:
         )
 
 
+def _register_container(kind: Any) -> None:
+    """Teach optree a class of sequences or mappings, such as one derived from list, or the views of a dict."""
+
+    def flat_mapping(value: Any) -> tuple[list[Any], Any, Any]:
+        names = tuple(sorted(value))
+        return [value[name] for name in names], (names, tuple(value)), names
+
+    def make_mapping(keys: Any, children: Iterable[Any]) -> Any:
+        names, order = keys
+        held = dict(zip(names, children, strict=True))
+        return kind({name: held[name] for name in order})
+
+    def make_sequence(_: Any, children: Iterable[Any]) -> Any:
+        return (list if issubclass(kind, (MappingView, range)) else kind)(children)
+
+    for namespace in (NAMESPACE, EXPANDED):
+        if issubclass(kind, Mapping):
+            optree.register_pytree_node(kind, flat_mapping, make_mapping, namespace=namespace)
+        else:
+            optree.register_pytree_node(kind, lambda value: (list(value), None), make_sequence, namespace=namespace)
+
+
 def _components(slices: Any) -> tuple[list[Any], None]:
     parts = [slices.values, slices.indices, slices.dense_shape]
     return [part for part in parts if part is not None], None
@@ -56,7 +78,11 @@ def flatten_with_spec(
             _known.add(kind)
             if dataclasses.is_dataclass(kind):
                 _register(kind)
-                return flatten_with_spec(structure, namespace, is_leaf)
+            elif issubclass(kind, (Mapping, Sequence, MappingView)) and not issubclass(kind, (str, bytes, memoryview)):
+                _register_container(kind)
+            else:
+                continue
+            return flatten_with_spec(structure, namespace, is_leaf)
     return leaves, spec
 
 
@@ -149,7 +175,7 @@ def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, 
         mappings = isinstance(a, Mapping) and isinstance(b, Mapping)
         if children is None or others is None:
             raise _different(ValueError, first, other, f"{a!r} and {b!r} are not both sequences")
-        if check_types and type(a) is not type(b) and not mappings:
+        if check_types and type(a) is not type(b) and not mappings and not _same_namedtuples(a, b):
             raise _different(TypeError, first, other, f"{a!r} has type {type(a).__name__}, {b!r} {type(b).__name__}")
         if mappings and a.keys() != b.keys():
             raise _different(ValueError, first, other, f"the keys are {list(a)} and {list(b)}")
@@ -157,6 +183,12 @@ def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, 
             raise _different(ValueError, first, other, f"{a!r} and {b!r} don't have the same number of elements")
         pending.extend(reversed([(children[name], others[name]) for name in children]))
     return leaves
+
+
+def _same_namedtuples(a: Any, b: Any) -> bool:
+    """Whether both are namedtuples of one name with the same fields, made twice perhaps."""
+    fields = getattr(a, "_fields", None)
+    return fields is not None and fields == getattr(b, "_fields", None) and type(a).__name__ == type(b).__name__
 
 
 def _children(structure: Any, namespace: str) -> dict[Any, Any] | None:

@@ -163,6 +163,8 @@ class Tensor(Operators):
         self._check_has_value(f"a Python {kind}")
         array = to_numpy(self.node)
         journal.left(kind, self.node, engine.local.trace)
+        if not array.size and kind == "bool":
+            return False
         if array.size != 1 and kind == "bool":
             raise ValueError(
                 f"The truth value of an array with more than one element is ambiguous: a tensor of shape {self.shape} was "

@@ -107,6 +107,8 @@ class Variable(Stored):
             raise ValueError(f"The name of a variable must be a string, received {name!r}.")
         if initial_value is None:
             raise ValueError("The `initial_value` arg to `tf.Variable` must be specified: a tensor, array, number or function.")
+        if constraint is not None and not callable(constraint):
+            raise ValueError(f"The `constraint` argument must be a callable, received {constraint!r}.")
         if callable(initial_value):
             with initial_scope(name):
                 initial_value = initial_value()
