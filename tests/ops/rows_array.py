@@ -76,7 +76,7 @@ ROWS = (
             ),
             (lambda: tf.reshape(X, [-1, -1]), Invalid, "Only one input size may be -1, not both 0 and 1"),
             (lambda: tf.reshape(X, [-2, 3]), Invalid, "Size 0 must be non-negative, not -2"),
-            (lambda: tf.reshape(X, [2.0, 3.0]), TypeError, "Cannot convert 2.0 .* shape must be an integer"),
+            (lambda: tf.reshape(X, [2.0, 3.0]), TypeError, "shape must be an integer, received 2.0"),
         ),
     ),
     Row(

@@ -35,7 +35,7 @@ ROWS = (
                 r"ConcatV2 as input #1\(zero-based\) was expected to be a float tensor but is a int32 tensor",
             ),
             (lambda: tf.concat([[1], [2.5]], 0), TypeError, r"Cannot convert \[2\.5\] to EagerTensor of dtype int32"),
-            (lambda: tf.concat([], 0), ValueError, "concat needs at least one tensor"),
+            (lambda: tf.concat([], 0), Invalid, "concat needs at least one tensor"),
         ),
     ),
     Row(

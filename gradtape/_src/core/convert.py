@@ -462,7 +462,8 @@ def not_an_integer(value: Any, what: str) -> Exception:
             f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor: {what} must be an "
             "integer."
         )
-    return DtypeError(None, None, f"Cannot convert {value!r} to EagerTensor of dtype int32: {what} must be an integer.")
+    received = f"{what} must be an integer, received {value!r} of type {type(value).__name__}"
+    return DtypeError(None, None, f"{received}: Cannot convert {value!r} to EagerTensor of dtype int32.")
 
 
 def _structural(node: Node) -> tuple[int, ...] | None:
