@@ -7,15 +7,18 @@ from gradtape._src.autodiff.observers import reasons
 
 
 class BackendOptimizer(BaseOptimizer):
-    """An optimizer on gradtape: Keras's own, given dense gradients. (The tape gives IndexedSlices for gathered rows.)"""
+    """An optimizer on gradtape: Keras's own. IndexedSlices, which the tape gives for gathered rows, are squared and clipped by
+    rows, as on TensorFlow, and become dense where they are added to something.
+    """
 
     def apply(self, grads, trainable_variables=None):
         """Update `trainable_variables` by `grads`, one for each."""
         if trainable_variables and all(grad is None for grad in grads):
             trainable_variables = list(trainable_variables)
             raise ValueError(f"No gradients provided for any variable.{reasons(trainable_variables)}")
-        super().apply([_dense(grad) for grad in grads], trainable_variables)
+        if self.gradient_accumulation_steps or self.loss_scale_factor:
+            grads = [tf.convert_to_tensor(grad) if isinstance(grad, tf.IndexedSlices) else grad for grad in grads]
+        super().apply(grads, trainable_variables)
 
-
-def _dense(grad):
-    return tf.convert_to_tensor(grad) if isinstance(grad, tf.IndexedSlices) else grad
+    def _clip_by_norm(self, values, axes=None):
+        return tf.clip_by_norm(values, self.clipnorm, axes)

@@ -148,8 +148,7 @@ class TestApplyGradients:
         with pytest.raises(ValueError, match="No gradients provided for any variable"):
             keras.optimizers.SGD(0.1).apply_gradients([(None, v) for v in model.trainable_variables])
 
-    def test_repeated_rows_of_an_embedding_count_together(self):
-        # Keras on TensorFlow squares each row by itself where an index repeats; on JAX, and here, their sum.
+    def test_repeated_rows_of_an_embedding_are_squared_one_by_one(self):  # as on TensorFlow, not on JAX
         layer = keras.layers.Embedding(3, 1)
         layer.build()
         layer.set_weights([np.zeros([3, 1])])
@@ -158,7 +157,7 @@ class TestApplyGradients:
         optimizer = keras.optimizers.Adagrad(1.0, initial_accumulator_value=0.0, epsilon=0.0)
         optimizer.apply_gradients(zip(tape.gradient(y, [layer.embeddings]), [layer.embeddings], strict=True))
         state = next(v for v in optimizer.variables if "accumulator" in v.path)
-        assert state.numpy().ravel().tolist() == [4.0, 1.0, 0.0]
+        assert state.numpy().ravel().tolist() == [2.0, 1.0, 0.0]
 
 
 def test_run_eagerly_runs_python_in_each_step_and_a_compiled_step_once():
@@ -316,3 +315,41 @@ def test_an_op_s_error_in_a_layer_keeps_its_class(depth):
         layer(np.array([5]))
     assert caught.value.error_code == 3
     assert "Arguments received by Embedding.call()" in str(caught.value)
+
+
+class TestCrossentropiesOfLogits:
+    """A crossentropy of what a softmax or sigmoid made is one of their logits, which TensorFlow finds, too: it is not cut off."""
+
+    LOGITS = np.array([[40.0, -40.0]], "float32")
+    LABELS = np.array([[0.0, 1.0]], "float32")
+
+    @pytest.mark.parametrize("softmax", [keras.activations.softmax, keras.ops.softmax, keras.layers.Softmax()])
+    def test_softmax(self, softmax):
+        x = tf.constant(self.LOGITS)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            loss = keras.losses.CategoricalCrossentropy()(self.LABELS, softmax(x))
+        assert float(loss) == 80.0
+        assert tape.gradient(loss, x).numpy().tolist() == [[1.0, -1.0]]
+        assert keras.losses.sparse_categorical_crossentropy(np.array([1]), softmax(x)).numpy().tolist() == [80.0]
+
+    @pytest.mark.parametrize("sigmoid", [keras.activations.sigmoid, keras.ops.sigmoid])
+    def test_sigmoid(self, sigmoid):
+        assert keras.losses.binary_crossentropy(self.LABELS, sigmoid(tf.constant(self.LOGITS))).numpy().tolist() == [40.0]
+
+    def test_probabilities_of_an_op_are_looked_through_in_a_function_alone(self):
+        def loss(x):
+            return keras.losses.categorical_crossentropy(self.LABELS, tf.nn.softmax(x))
+
+        x = tf.constant(self.LOGITS)
+        assert tf.function(loss)(x).numpy().tolist() == [80.0]
+        np.testing.assert_allclose(loss(x), [-np.log(1e-7)], rtol=1e-5)
+
+    def test_in_fit(self):
+        model = keras.Sequential([keras.Input([2]), keras.layers.Activation(tf.nn.softmax)])
+        model.compile("sgd", "categorical_crossentropy")
+        assert model.evaluate(self.LOGITS, self.LABELS, verbose=0) == 80.0
+
+    def test_a_warning_where_they_are_said_to_be_logits(self):
+        with pytest.warns(UserWarning, match="made by a Softmax and thus does not represent logits"):
+            keras.losses.categorical_crossentropy(self.LABELS, keras.ops.softmax(tf.constant(self.LOGITS)), from_logits=True)

@@ -13,7 +13,14 @@ def relu6(x):
 
 
 def sigmoid(x):
-    return tf.sigmoid(convert_to_tensor(x))
+    x = convert_to_tensor(x)
+    return _with_logits(tf.sigmoid(x), x)
+
+
+def _with_logits(output, logits):
+    """`output`, with what crossentropies would rather have beside it."""
+    output._keras_logits = logits
+    return output
 
 
 def sparse_sigmoid(x):
@@ -123,7 +130,8 @@ def _along(function, x, axis):
 
 
 def softmax(x, axis=-1):
-    return _along(tf.nn.softmax, x, axis)
+    x = convert_to_tensor(x)
+    return _with_logits(_along(tf.nn.softmax, x, axis), x)
 
 
 def log_softmax(x, axis=-1):

@@ -1,9 +1,12 @@
 """Cross-entropies, and encodings of class numbers."""
 
+import warnings
+
 from keras.src.backend.common import standardize_dtype
 from keras.src.backend.config import epsilon
 
 import gradtape as tf
+from gradtape._src.core.tensor import EagerTensor
 from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
 
@@ -37,8 +40,30 @@ def _log_probabilities(output, axis):
     return tf.math.log(tf.clip_by_value(output, epsilon(), 1.0 - epsilon()))
 
 
+def _logits(output, from_logits, kind):
+    """`(output, from_logits)`, or the logits of which a softmax or sigmoid (an op of type `kind`) made `output`.
+
+    So nothing is lost where a probability is rounded to 0 or 1, nor its gradient. As on TensorFlow: Keras keeps the logits beside
+    what its own functions give, and in a function the op that made a tensor is known.
+    """
+    logits = getattr(output, "_keras_logits", None)
+    if logits is None and isinstance(output, EagerTensor) and not tf.executing_eagerly():
+        node = output.node
+        if node.inputs and node.key[0].type == kind:
+            logits = EagerTensor(node.inputs[0])
+    if logits is None:
+        return output, from_logits
+    if from_logits:
+        warnings.warn(
+            f"A crossentropy received `from_logits=True`, but `output` was made by a {kind} and thus does not represent "
+            "logits. Was this intended?",
+            stacklevel=3,
+        )
+    return logits, True
+
+
 def categorical_crossentropy(target, output, from_logits=False, axis=-1):
-    output = convert_to_tensor(output)
+    output, from_logits = _logits(convert_to_tensor(output), from_logits, "Softmax")
     target = convert_to_tensor(target, output.dtype)
     _same_shape(target, output)
     if not target.ndim:
@@ -69,7 +94,7 @@ def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
 
 
 def binary_crossentropy(target, output, from_logits=False):
-    output = convert_to_tensor(output)
+    output, from_logits = _logits(convert_to_tensor(output), from_logits, "Sigmoid")
     target = convert_to_tensor(target, output.dtype)
     _same_shape(target, output)
     if from_logits:

@@ -5,7 +5,7 @@ import math
 from keras.src.backend.common import dtypes, standardize_dtype
 
 import gradtape as tf
-from keras_gradtape.src.ops._numpy.elementwise import absolute
+from keras_gradtape.src.ops._numpy.elementwise import absolute, of_rows
 from keras_gradtape.src.ops._numpy.promotion import cast, floating, operands, pair, tensor, truth
 
 # Arithmetic
@@ -157,6 +157,7 @@ def _passing_nan(extremum, x1, x2):
     return extremum(x1, x2)
 
 
+@of_rows
 def clip(x, x_min, x_max):
     x, x_min, _ = _counted(x, x_min)
     return minimum(tf.maximum(x, x_min), x_max)

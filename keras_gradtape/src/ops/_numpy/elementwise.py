@@ -1,5 +1,6 @@
 """Functions of one operand, element by element."""
 
+import functools
 import math
 
 from keras.src.backend.common import standardize_dtype
@@ -88,6 +89,19 @@ def _float64_of_int64(x):
 # Powers, signs, roundings
 
 
+def of_rows(function):
+    """`function` of a tensor, and of each row of IndexedSlices, as on TensorFlow: rows of one index are added afterwards."""
+
+    @functools.wraps(function)
+    def call(x, *args):
+        if isinstance(x, tf.IndexedSlices):
+            return tf.IndexedSlices(function(x.values, *args), x.indices, x.dense_shape)
+        return function(x, *args)
+
+    return call
+
+
+@of_rows
 def square(x):
     return tf.square(numeric(x))
 
@@ -97,6 +111,7 @@ def negative(x):
     return 0 - x if x.dtype.is_unsigned else -x
 
 
+@of_rows
 def absolute(x):
     x = tensor(x)
     return x if x.dtype.is_unsigned or x.dtype.is_bool else tf.abs(x)
