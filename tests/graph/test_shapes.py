@@ -82,13 +82,40 @@ def test_an_unknown_extent_meets_a_known_one(session):
         session.run(total, {x: np.ones((4, 3))})
 
 
+@pytest.mark.parametrize(
+    "use, value, dx",
+    [
+        (tf.reduce_sum, 10.0, [[1.0, 1.0], [1.0, 1.0]]),
+        (tf.reduce_mean, 2.5, [[0.25, 0.25], [0.25, 0.25]]),
+        (tf.reduce_max, 4.0, [[0.0, 0.0], [0.0, 1.0]]),
+        (lambda x: tf.reduce_sum(x, keepdims=True), [[10.0]], [[1.0, 1.0], [1.0, 1.0]]),
+        (lambda x: tf.reduce_sum(x * 3.0) / tf.cast(tf.size(x * 2.0), tf.float32), 7.5, [[0.75, 0.75], [0.75, 0.75]]),
+        (lambda x: tf.losses.mean_squared_error(x * 2.0, x), 7.5, [[0.5, 1.0], [1.5, 2.0]]),
+        (lambda x: tf.reshape(x, [-1]), [1.0, 2.0, 3.0, 4.0], [[1.0, 1.0], [1.0, 1.0]]),
+        (tf.shape, [2, 2], None),
+        (tf.rank, 2, None),
+        (tf.ones_like, [[1.0, 1.0], [1.0, 1.0]], None),
+        (lambda x: tf.zeros_like(tf.exp(x)), [[0.0, 0.0], [0.0, 0.0]], None),
+    ],
+)
+def test_without_a_shape_the_whole_is_taken(session, use, value, dx):
+    x = tf.placeholder(tf.float32)
+    y = use(x)
+    gradient = tf.gradients(y, x)[0] if dx is not None else None
+    fed = {x: [[1.0, 2.0], [3.0, 4.0]]}
+    same(session.run(y, fed), value)
+    if gradient is not None:
+        same(session.run(gradient, fed), dx)
+    assert np.size(session.run(y, {x: 2.0})) == (0 if use is tf.shape else 1)
+
+
 def test_without_a_shape_other_ranks_can_be_fed(session):
     x = tf.placeholder(tf.float32)
     y = tf.exp(x) * 2 + x
     same(session.run(y, {x: 1.0}), 6.4365635)
     same(session.run(y, {x: [1.0, 2.0]}), [6.4365635, 16.778112])
     with pytest.raises(tf.errors.InvalidArgumentError, match="Give it shape="):
-        session.run(tf.reduce_sum(x), {x: [1.0, 2.0]})
+        session.run(tf.stack([x, x], axis=-1), {x: [1.0, 2.0]})
     with pytest.raises(ValueError, match="Give it shape="):
         tf.matmul(x, tf.ones([2, 2]))
 

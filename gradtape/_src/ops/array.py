@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gradtape._src.core import dtypes, engine, journal
-from gradtape._src.core.aval import aval
+from gradtape._src.core.aval import PROVISIONAL, aval, provisional
 from gradtape._src.core.convert import static_list, static_vector, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
@@ -175,7 +175,7 @@ def broadcast_dynamic_shape(shape_x, shape_y):
 
 def _reshape_aval(tensor, shape):
     result = aval(shape, tensor.dtype)
-    if result.size != tensor.size:
+    if result.size != tensor.size and not (provisional(tensor.size) or provisional(result.size)):
         raise invalid(
             f"Input to reshape is a tensor with {tensor.size} values, but the requested shape has {result.size}: "
             f"{plain(tensor.shape)} cannot be reshaped to {plain(shape)}. One extent may be -1, which stands for what "
@@ -205,6 +205,8 @@ def _resolve(shape, size):
             f"Only one input size may be -1, not both {unknown[0]} and {unknown[1]}: the requested shape is {plain(shape)}."
         )
     known = math.prod([extent for extent in shape if extent >= 0])
+    if provisional(size) and known and size % known:
+        return tuple([PROVISIONAL if extent == -1 else extent for extent in shape])
     if (size % known if known else size) != 0:
         raise invalid(
             f"Input to reshape is a tensor with {size} values, but the requested shape requires a multiple of {known}: "
@@ -396,9 +398,10 @@ def _size(input, *, out_type):
 not_differentiable(_shape, _size, because="a shape does not depend on the values")
 
 
-def _changing(x):
-    """Whether a tensor's shape is another in each run: where it belongs to a graph and has extents that are not known."""
-    return x.node.aval.large and engine.current_graph() is not None
+def changing(x):
+    """Whether a tensor's shape is another in each run: where it belongs to a graph and has extents, or a rank, not known."""
+    graph = engine.current_graph()
+    return graph is not None and (x.node.aval.large or graph.open_rank(x.node))
 
 
 @public
@@ -406,7 +409,7 @@ def shape(input, out_type=None, name=None):
     """The shape of `input`, an integer vector of type `out_type` (int32)."""
     if isinstance(input, IndexedSlices):
         return tensor(input.dense_shape)
-    if _changing(x := tensor(input)):
+    if changing(x := tensor(input)):
         return _shape(x, out_type=dtypes.as_dtype(out_type or dtypes.int32).numpy)
     return host_constant(np.array(tensor(input).node.aval.shape, dtypes.as_dtype(out_type or dtypes.int32).numpy))
 
@@ -420,7 +423,7 @@ def shape_n(input, out_type=dtypes.int32, name=None):
 @public
 def size(input, out_type=None, name=None):
     """The number of elements of `input`, an integer scalar of type `out_type` (int32)."""
-    if _changing(x := tensor(input)):
+    if changing(x := tensor(input)):
         return _size(x, out_type=dtypes.as_dtype(out_type or dtypes.int32).numpy)
     return host_constant(np.array(tensor(input).node.aval.size, dtypes.as_dtype(out_type or dtypes.int32).numpy))
 
@@ -428,7 +431,10 @@ def size(input, out_type=None, name=None):
 @public
 def rank(input, name=None):
     """The number of axes of `input`, an int32 scalar."""
-    return host_constant(np.array(tensor(input).ndim, np.int32))
+    x = tensor(input)
+    if not x.ndim and changing(x):
+        return _size(shape(x), out_type=np.dtype(np.int32))
+    return host_constant(np.array(x.ndim, np.int32))
 
 
 def filled(shape, value, dtype):

@@ -17,6 +17,7 @@ from gradtape._src.ops.array import (
     _broadcast_to,
     _reshape,
     broadcast_to,
+    changing,
     expand_dims,
     extents,
     filled,
@@ -24,14 +25,17 @@ from gradtape._src.ops.array import (
     plain,
 )
 from gradtape._src.ops.cast import cast
+from gradtape._src.ops.compare import equal
 from gradtape._src.ops.joining import concat
 from gradtape._src.ops.reduction import reduce_sum
+from gradtape._src.ops.select import where
 from gradtape._src.ops.shapes import broadcast_shapes, spoken
 
 
 def _like(input, value, dtype):
     x = tensor(input)
-    return filled(known_shape(x.node), value, x.dtype if dtype is None else dtype)
+    made = filled(known_shape(x.node), value, x.dtype if dtype is None else dtype)
+    return where(equal(x, x), made, made) if not x.ndim and changing(x) else made  # in a graph its rank may be unknown
 
 
 @public

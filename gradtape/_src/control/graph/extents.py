@@ -10,6 +10,7 @@ import numpy as np
 
 from gradtape._src.control.graph.kinds import Extent
 from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval
+from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import invalid
 from gradtape._src.core.op import Attributes, Op
 
@@ -173,3 +174,8 @@ def _ambiguous(op: Op) -> Exception:
         f"{op.type} depends on an unknown extent, and several tensors that were fed have different ones. Compute the shape with "
         f"tf.shape, or give the placeholders their shapes. [Op:{op.type}]"
     )
+
+
+def only_types(attrs: Attributes) -> bool:
+    """Whether attributes say nothing of axes or shapes."""
+    return all(isinstance(a, (np.dtype, DType, bool, float, str, type(None))) for a in attrs)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gradtape._src.autodiff.custom import Overrides, gradient_override_map
+from gradtape._src.control.graph.extents import only_types
 from gradtape._src.control.graph.kinds import CONST, COUNT, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, Extent, Held
 from gradtape._src.control.graph.names import NameScope, Operations
 from gradtape._src.control.graph.operation import Operation
@@ -236,6 +237,18 @@ class Graph(Operations):
             raise ValueError(f"Tensor's shape {stated} is not compatible with supplied shape {shape}.")
         merged = stated.merge_with(shape)
         node.aval = aval(tuple([e if m is None else m for e, m in zip(node.aval.shape, merged, strict=True)]), node.aval.dtype)
+
+    def open_rank(self, node: Node) -> bool:
+        """Whether a node counts as a scalar because a placeholder without a shape does: only element-wise ops lie between."""
+        waiting, seen = [node] if self.unknown_rank else [], set()
+        while waiting:
+            node = waiting.pop()
+            if node in self.unknown_rank:
+                return True
+            seen.add(node)
+            if type(node.aval) is not tuple and not node.aval.ndim and node.inputs and only_types(node.key[1]):
+                waiting += [n for n in node.inputs if n not in seen]
+        return False
 
     def open_extents(self, node: Node, shape: TensorShape) -> None:
         """Let a node have other extents in each run, where `shape` has None."""

@@ -26,7 +26,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     """A tensor whose value a Session is fed. `shape` may have None for extents that differ from run to run.
 
     Without `shape` it counts as a scalar while the graph is built: it may be fed other ranks as long as only element-wise
-    operations are done with it.
+    operations, reductions over all axes, and `tf.reshape(x, [-1])` are done with it.
     """
     _require_graph("placeholder")
     made: Tensor = get_default_graph().placeholder(dtypes.as_dtype(dtype).numpy, TensorShape(shape), name or "Placeholder")

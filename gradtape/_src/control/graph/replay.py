@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
-from gradtape._src.control.graph.extents import Pairs, decoded, on_axis, open_ints, pairs_of, resolved
+from gradtape._src.control.graph.extents import Pairs, decoded, on_axis, only_types, open_ints, pairs_of, resolved
 from gradtape._src.control.graph.kinds import CONST, GRADIENT, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, Extent, Request
 from gradtape._src.control.graph.structure import structure_of
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine
 from gradtape._src.core.aval import LARGE, Aval
 from gradtape._src.core.define import check
-from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import InvalidArgumentError, invalid
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op
@@ -176,9 +175,14 @@ class Replay:
             return
         before = [source.aval for source in node.inputs]
         inputs = [self.value(source) for source in node.inputs]
-        if self._true:
-            self._check_rank(node, inputs)
-        new = self.record(op, node.key[1], before, inputs, node)
+        attrs = node.key[1]
+        if self._true and self.graph.unknown_rank:
+            whole = _of_the_whole(op, attrs, before, inputs)
+            if whole is None:
+                self._check_rank(node, inputs)
+            else:
+                attrs, before = whole, [source.aval for source in inputs]
+        new = self.record(op, attrs, before, inputs, node)
         self.values[node] = new
         if op is READ:
             self.reads.setdefault(node.inputs[0], []).append(new)
@@ -200,10 +204,10 @@ class Replay:
 
     def _check_rank(self, node: Node, inputs: Sequence[Node]) -> None:
         """A placeholder without a shape counted as a scalar: an op that took its rank into account cannot run on another."""
-        if not node.key[1] or node.op is ELEMENT or not self.graph.unknown_rank:
+        if not node.key[1] or node.op is ELEMENT:
             return
         for old, new in zip(node.inputs, inputs, strict=True):
-            if type(old.aval) is not tuple and old.aval.ndim != new.aval.ndim and not _only_types(node.key[1]):
+            if type(old.aval) is not tuple and old.aval.ndim != new.aval.ndim and not only_types(node.key[1]):
                 names = ", ".join([f"'{self.graph.operation_of(n).name}'" for n in self.graph.unknown_rank])
                 raise invalid(
                     f"{node.op.type} was recorded for a scalar and is fed rank {new.aval.ndim}: a placeholder without shape= "
@@ -359,9 +363,16 @@ class Replay:
         return [self.value(node)]
 
 
-def _only_types(attrs: Attributes) -> bool:
-    """Whether attributes say nothing of axes or shapes."""
-    return all(isinstance(a, (np.dtype, DType, bool, float, str, type(None))) for a in attrs)
+def _of_the_whole(op: Op, attrs: Attributes, before: Sequence[Any], inputs: Sequence[Node]) -> Attributes | None:
+    """The attributes of an op that took a scalar as a whole, where the placeholder without a shape is fed another rank.
+
+    A reduction over all axes stays one, and a scalar that was flattened was to be flattened. None for all other ops.
+    """
+    if len(inputs) != 1 or type(before[0]) is tuple or before[0].ndim or not inputs[0].aval.ndim:
+        return None
+    if op.attributes == ("axis", "keepdims") and attrs[0] == ():
+        return (tuple(range(inputs[0].aval.ndim)), attrs[1])
+    return ((inputs[0].aval.size,),) if op.type == "Reshape" and attrs == ((1,),) else None
 
 
 def _plain(aval: Aval) -> str:
