@@ -28,6 +28,20 @@ def test_fetches_come_back_in_their_nest(session):
     assert type(fetched["x"]) is np.float32
 
 
+def test_slices_come_back_with_their_dense_shape(session):
+    table = tf.Variable(tf.ones([4, 2]), name="table")
+    session.run(table.initializer)
+    (slices,) = session.run(tf.gradients(tf.gather(table, [1, 1]), table))
+    same(slices.indices, [1, 1])
+    same(slices.dense_shape, [4, 2])
+    assert session.run(tf.IndexedSlices(tf.constant([3.0]), tf.constant([1]))).dense_shape is None
+
+
+def test_what_is_not_zero_is_counted_in_a_graph(session):
+    same(session.run(tf.count_nonzero([[0, 1], [2, 3]], keep_dims=True)), [[3]])
+    same(session.run(tf.sparse.to_dense(tf.sparse.from_dense(tf.constant([0.0, 1.0])))), [0.0, 1.0])
+
+
 def test_a_named_tuple_is_a_nest(session):
     from collections import namedtuple
 

@@ -14,6 +14,7 @@ from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.ops.arithmetic import multiply, truediv
 from gradtape._src.ops.array import broadcast_to, host_constant, plain, reshape, transpose
+from gradtape._src.ops.compare import not_equal
 from gradtape._src.ops.complex import conj
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.points import gather_nd
@@ -226,7 +227,7 @@ def from_dense(tensor, name=None):
     x = _as_tensor(tensor)
     if not x.ndim:
         raise invalid("from_dense takes a tensor with at least one axis, received a scalar. [Op:Where]")
-    places = where(x != 0)
+    places = where(not_equal(x, 0))  # a graph takes `!=` for `is not`
     return SparseTensor(places, gather_nd(x, places), list(x.node.aval.shape))
 
 

@@ -9,7 +9,18 @@ from typing import Any
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
-from gradtape._src.ops import arithmetic, array, cast as casts, distributions, elementary, random, reduction, select, sort
+from gradtape._src.ops import (
+    arithmetic,
+    array,
+    cast as casts,
+    compare,
+    distributions,
+    elementary,
+    random,
+    reduction,
+    select,
+    sort,
+)
 from gradtape._src.ops.rounding import floor
 
 
@@ -94,7 +105,7 @@ def count_nonzero(
     value = tensor(input_tensor if input is None else input)
     axis = _either(axis, reduction_indices, ("axis", "reduction_indices"))
     keep = bool(_either(keepdims, keep_dims, ("keepdims", "keep_dims")))
-    return reduction.reduce_sum(casts.cast(value != array.zeros([], value.dtype), dtype), axis, keep)
+    return reduction.reduce_sum(casts.cast(compare.not_equal(value, array.zeros([], value.dtype)), dtype), axis, keep)
 
 
 @public

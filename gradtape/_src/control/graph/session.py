@@ -58,8 +58,9 @@ class Fetches:
             self.nodes += [item.indices.node, item.values.node, item.dense_shape.node]
             return
         if isinstance(item, IndexedSlices):
-            self.kinds.append(IndexedSlices)
-            self.nodes += [item.values.node, item.indices.node]
+            parts = [item.values, item.indices, *([] if item.dense_shape is None else [item.dense_shape])]
+            self.kinds.append(len(parts))
+            self.nodes += [part.node for part in parts]
             return
         found = self._element(item)
         self.kinds.append(Operation if isinstance(found, Operation) else Tensor)
@@ -96,8 +97,8 @@ class Fetches:
                 results.append(None)
             elif kind is Tensor:
                 results.append(next(remaining))
-            elif kind is IndexedSlices:
-                results.append(SlicesValue(next(remaining), next(remaining)))
+            elif isinstance(kind, int):  # IndexedSlices of so many parts
+                results.append(SlicesValue(*[next(remaining) for _ in range(kind)]))
             else:
                 results.append(SparseValue(next(remaining), next(remaining), next(remaining)))
         return nest.unflatten(self.spec, results)
