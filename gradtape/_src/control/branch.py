@@ -159,7 +159,7 @@ def check_alike(bodies: Sequence[Body], names: Sequence[str]) -> None:
                     f"return values. Result {position} is {left.type.name} in {names[0]} and {right.type.name} in {name}. "
                     "Use tf.cast in one of them."
                 )
-            if left.shape != right.shape:
+            if not left.tensor_shape.is_compatible_with(right.tensor_shape):
                 raise engine.NeedsValues(
                     f"Result {position} has shape {list(left.shape)} in {names[0]} and {list(right.shape)} in {name}: a "
                     "branch that is compiled has one shape. Pad or reshape one of them to the other's shape."

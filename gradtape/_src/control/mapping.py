@@ -11,7 +11,7 @@ from gradtape._src.control.loop import stopped
 from gradtape._src.control.loop_body import check_same, trace_body
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import dtypes, engine, nest
-from gradtape._src.core.aval import aval
+from gradtape._src.core.aval import aval, provisional
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, invalid, public
 from gradtape._src.core.program import Node, leaf
@@ -32,7 +32,8 @@ class Rows:
         for x in self.tensors:
             if not x.shape.rank:
                 raise ValueError(f"{what}: elements in elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
-        counts = sorted({x.shape[0] for x in self.tensors})
+        every = {x.shape[0] for x in self.tensors}
+        counts = sorted({n for n in every if not provisional(n)} or every)  # in a graph one that is known tells the others
         if len(counts) > 1:
             raise ValueError(f"{what}: elems have different numbers of rows: {counts}. They are taken row by row together.")
         self.count = counts[0]

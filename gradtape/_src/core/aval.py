@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.dtypes import DType, as_dtype, is_inexact
-from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.shape import PROVISIONAL as PROVISIONAL, TensorShape, provisional as provisional
 
-# In a graph an extent that is not known is recorded as this prime; what is computed from it is large, too. A graph is
-# recorded again with the true extents when it runs.
-PROVISIONAL = 73_939_133
-LARGE = 1 << 20
+LARGE = 1 << 20  # what is computed from a provisional extent is larger
 
 
 class Aval:

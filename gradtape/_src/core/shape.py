@@ -9,6 +9,15 @@ from gradtape._src.core.errors import public
 
 Dims = tuple[Any, ...]  # ints, and None for an extent that is not known
 
+# In a graph an extent that is not known is recorded as this prime. A graph is recorded again with the true extents when it
+# runs.
+PROVISIONAL = 73_939_133
+
+
+def provisional(extent: int) -> bool:
+    """Whether an extent, or a number of elements, stands for one that is not known."""
+    return extent > 0 and extent % PROVISIONAL == 0
+
 
 class TensorShape:
     """The shape of a tensor: a sequence of extents, `None` for an unknown one; `TensorShape(None)` has unknown rank.
@@ -81,7 +90,8 @@ class TensorShape:
         if self._dims is None or other._dims is None:
             return True
         return len(self._dims) == len(other._dims) and all(
-            a is None or b is None or a == b for a, b in zip(self._dims, other._dims, strict=True)
+            a is None or b is None or a == b or provisional(a) != provisional(b)
+            for a, b in zip(self._dims, other._dims, strict=True)
         )
 
     @public

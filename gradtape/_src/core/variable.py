@@ -354,7 +354,8 @@ class Variable(Stored):
                 f"variable '{self._name}' takes its dtype. Use tf.cast."
             )
         if how == "assign":
-            if self._declared is not None and self._declared.is_compatible_with(node.aval.tensor_shape):
+            wanted = mine.tensor_shape if self._declared is None else self._declared
+            if wanted.is_compatible_with(node.aval.tensor_shape):
                 return node
             raise ValueError(
                 f"Cannot assign value to variable '{self._name}': Shape mismatch. The variable shape {self.shape}, and "

@@ -33,7 +33,7 @@ def clip_by_value(t, clip_value_min, clip_value_max, name=None):
     """
     values = _values(t)
     clipped = maximum(minimum(values, clip_value_max), clip_value_min)
-    if clipped.shape != values.shape:
+    if not clipped.shape.is_compatible_with(values.shape):
         raise ValueError(
             f"Shapes {values.shape} and {clipped.shape} are incompatible: the bounds must broadcast to the shape of t."
         )

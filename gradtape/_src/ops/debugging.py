@@ -190,25 +190,25 @@ def assert_greater_equal(x, y, message=None, summarize=None, name=None):
 @public
 def assert_positive(x, message=None, summarize=None, name=None):
     """InvalidArgumentError unless x > 0, element-wise."""
-    _compare_with_zero(compare.greater, ">", x, message, summarize)
+    return _compare_with_zero(compare.greater, ">", x, message, summarize)
 
 
 @public
 def assert_negative(x, message=None, summarize=None, name=None):
     """InvalidArgumentError unless x < 0, element-wise."""
-    _compare_with_zero(compare.less, "<", x, message, summarize)
+    return _compare_with_zero(compare.less, "<", x, message, summarize)
 
 
 @public
 def assert_non_negative(x, message=None, summarize=None, name=None):
     """InvalidArgumentError unless x ≥ 0, element-wise."""
-    _compare_with_zero(compare.greater_equal, ">=", x, message, summarize)
+    return _compare_with_zero(compare.greater_equal, ">=", x, message, summarize)
 
 
 @public
 def assert_non_positive(x, message=None, summarize=None, name=None):
     """InvalidArgumentError unless x ≤ 0, element-wise."""
-    _compare_with_zero(compare.less_equal, "<=", x, message, summarize)
+    return _compare_with_zero(compare.less_equal, "<=", x, message, summarize)
 
 
 @public

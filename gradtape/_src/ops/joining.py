@@ -5,7 +5,7 @@ import numpy as np
 from jax import lax
 
 from gradtape._src.core import convert
-from gradtape._src.core.aval import aval
+from gradtape._src.core.aval import PROVISIONAL, aval, provisional
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
@@ -91,12 +91,13 @@ def _equal_parts(value, num_split, axis):
     extent = value.shape[axis]
     if num_split < 1:
         raise invalid(f"Value for attr 'num_split' of {num_split} must be at least minimum 1: the number of parts.")
-    if extent % num_split:
+    if extent % num_split and not provisional(extent):
         raise invalid(
             f"Number of ways to split should evenly divide the split dimension, but got split_dim {axis} (size = "
             f"{extent}) and num_split {num_split}. Give a list of sizes for parts that differ."
         )
-    return (aval((*value.shape[:axis], extent // num_split, *value.shape[axis + 1 :]), value.dtype),) * num_split
+    part = PROVISIONAL if extent % num_split else extent // num_split
+    return (aval((*value.shape[:axis], part, *value.shape[axis + 1 :]), value.dtype),) * num_split
 
 
 @op("Split", infer=_equal_parts)
@@ -227,7 +228,7 @@ def parallel_stack(values, name="parallel_stack"):
 
 
 def _unpacked(value, num, axis):
-    if value.shape[axis] != num:
+    if value.shape[axis] != num and not provisional(value.shape[axis]):
         raise invalid(f"Input shape axis {axis} must equal {num}, got shape {plain(value.shape)}: leave num out to take all.")
     return (aval((*value.shape[:axis], *value.shape[axis + 1 :]), value.dtype),) * num
 
