@@ -43,6 +43,7 @@ CONVOLUTIONS = (
             wrong(Invalid, r"convolution input must be 4-dimensional: \[5,5,3\]", (5, 5, 3)),
             wrong(Invalid, r"convolution filter must be 4-dimensional: \[3,3,3\]", filters=(3, 3, 3)),
             wrong(Invalid, "filter must not have zero elements", filters=(0, 3, 3, 2)),
+            wrong(Invalid, "filter must not have zero elements", filters=(2, 3, 3, 0)),
             wrong(Invalid, "filter depth must be strictly positive, got 0", (1, 5, 5, 0), (3, 3, 0, 2)),
             wrong(
                 Invalid,
@@ -53,7 +54,7 @@ CONVOLUTIONS = (
             wrong(Invalid, "strides should be larger than 0", strides=0),
             wrong(Invalid, "Dilated rates should be larger than 0", dilations=-1),
             wrong(Unimplemented, "strides in the batch and depth", strides=[2, 1, 1, 1]),
-            wrong(Unimplemented, "dilations in the batch and depth", dilations=[1, 1, 1, 2]),
+            wrong(Invalid, "dilations in the batch and depth", dilations=[1, 1, 1, 2]),
             wrong(ValueError, r"strides should be of length 1, 2 or 4. .*=\[1, 2, 3\]", strides=[1, 2, 3]),
             wrong(Invalid, "'padding' of \"same\" is not in the list", padding="same"),
             wrong(ValueError, "'EXPLICIT' is not a valid value", padding="EXPLICIT"),

@@ -175,7 +175,8 @@ SIGMOID = (
                 r"must have the same shape, received \(\(2,\) vs \(1,\)\)",
             ),
             (lambda: sigmoid(logits=[1.0]), ValueError, "Both `labels` and `logits` must be provided"),
-            (lambda: sigmoid(tf.zeros([1], "float64"), [1.0]), ValueError, "conversion requested dtype float32"),
+            (lambda: sigmoid(tf.zeros([1], "float64"), [1.0]), Invalid, "expected to be a double tensor but is a float"),
+            (lambda: sigmoid([1], [1.0]), Invalid, "expected to be a int32 tensor but is a float"),
             (lambda: sigmoid([1], tf.constant([1])), Invalid, f"of int32 {NOT_ALLOWED}"),
         ),
     ),
@@ -222,6 +223,7 @@ SIGMOID = (
                 ValueError,
                 "`log_input` and `targets` must have the same",
             ),
+            (lambda: tf.nn.log_poisson_loss([1], [1.0]), Invalid, "expected to be a float tensor but is a int32"),
         ),
     ),
     Row(

@@ -39,8 +39,15 @@ MOMENTS = (
                 Invalid,
                 r"Invalid reduction dimension \(2 for input with 2",
             ),
-            (lambda: tf.nn.moments([1, 2], axes=[0]), Invalid, f"of int32 {NOT_ALLOWED}"),
+            (lambda: tf.nn.moments([True], axes=[0]), Invalid, f"of bool {NOT_ALLOWED}"),
         ),
+    ),
+    Row(
+        "moments-of-integers",
+        lambda x: tf.nn.moments(x, [0, 1]),
+        (np.array([[1, 2], [4, 4]], "int32"),),
+        lambda x: (np.array(2, x.dtype), np.array(2, x.dtype)),  # rounded to 0: (1 + 0 + 4 + 4) / 4
+        dtypes=("int32", "int64"),
     ),
     Row(
         "moments-keepdims",

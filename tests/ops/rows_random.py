@@ -384,6 +384,7 @@ DISTRIBUTIONS = (
         errors=(
             (lambda: tf.random.categorical([1.0, 2.0], 3), Invalid, r"logits should be a matrix, got shape \[2\]"),
             (lambda: tf.random.categorical(tf.zeros([2, 0]), 1), Invalid, "num_classes should be positive, got 0"),
+            (lambda: tf.random.categorical(tf.zeros([2, 2]), -1), Invalid, "num_samples should be non-negative, got -1"),
             (
                 lambda: tf.random.categorical([[1.0]], 1, "uint8"),
                 ValueError,

@@ -145,12 +145,11 @@ def check_geometry(rank, strides, padding, explicit_paddings, data_format, dilat
         (dilations, "dilations", "Dilated rates"),
     ):
         if values[0] != 1 or values[channel] != 1:
-            raise UnimplementedError(
-                None,
-                None,
+            message = (
                 f"Current implementation does not yet support {what} in the batch and depth dimensions: received "
-                f"{list(values)} for {data_format}. Give 1 for these two.",
+                f"{list(values)} for {data_format}. Give 1 for these two."
             )
+            raise invalid(message) if what == "dilations" else UnimplementedError(None, None, message)
         if any(values[axis] < 1 for axis in spatial):
             raise invalid(f"{each} should be larger than 0: received {what}={list(values)}.")
 
@@ -168,7 +167,7 @@ def image_and_filter(rank, image, filter_shape, **geometry):
             f"convolution input must be {rank + 2}-dimensional: {plain(image)}. Its axes are those of "
             f"{geometry['data_format']}; expand_dims puts a missing one in."
         )
-    if 0 in filter_shape[:-2]:
+    if 0 in (*filter_shape[:-2], filter_shape[-1]):
         raise invalid(
             f"filter must not have zero elements (i.e. all dimensions must be non-zero): its shape is {plain(filter_shape)}."
         )

@@ -209,6 +209,8 @@ def stateless_parameterized_truncated_normal(shape, seed, means=0.0, stddevs=1.0
 def _categorical_aval(key, logits, num_samples, dtype):
     if logits.ndim != 2:
         raise invalid(f"logits should be a matrix, got shape {list(logits.shape)}: give one row for each distribution.")
+    if num_samples < 0:
+        raise invalid(f"num_samples should be non-negative, got {num_samples}")
     if not logits.shape[1] and num_samples:
         raise invalid("num_classes should be positive, got 0: the rows of logits are empty.")
     return aval((logits.shape[0], num_samples), dtype)

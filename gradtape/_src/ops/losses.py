@@ -28,8 +28,18 @@ from gradtape._src.ops.special import sigmoid, softplus
 # TensorFlow. The rules compute it anew: XLA finds the exponentials of the forward pass, so nothing else need be kept.
 
 
+def _beside_labels(logits, labels):
+    """InvalidArgumentError unless both have one shape; a run of a graph may be the first to know."""
+    if not logits.tensor_shape.is_compatible_with(labels.tensor_shape):
+        raise invalid(
+            f"logits and labels must be broadcastable: logits_size={list(logits.shape)} labels_size={list(labels.shape)}. Feed as "
+            "many labels as logits."
+        )
+    return logits
+
+
 def _cross_entropy_avals(features, labels, axis):
-    require(features, FLOATING)
+    require(_beside_labels(features, labels), FLOATING)
     shape = features.shape
     return aval(shape[:axis] + shape[axis + 1 :], features.dtype), features
 
@@ -163,7 +173,7 @@ def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None):
 
 
 def _broadcast(logits, labels):
-    if logits.shape == labels.shape:
+    if logits.shape.is_compatible_with(labels.shape):
         return logits, labels
     try:
         shape = broadcast_shapes(tuple(logits.shape), tuple(labels.shape))
@@ -192,7 +202,11 @@ def _both(labels, logits, what):
 # Sigmoid cross-entropies and other losses
 
 
-@op("SigmoidCrossEntropyWithLogits", infer=only(FLOATING, same), saves="labels logits")
+@op(
+    "SigmoidCrossEntropyWithLogits",
+    infer=only(FLOATING, lambda labels, logits: _beside_labels(logits, labels)),
+    saves="labels logits",
+)
 def _sigmoid_cross_entropy(labels, logits):
     p, z = wide(labels), wide(logits)
     loss = jnp.maximum(z, 0) - z * p + jnp.log1p(jnp.exp(-jnp.abs(z)))
@@ -207,10 +221,9 @@ def _(op, dy):  # dz = dy·(sigmoid(z) − p), dp = −dy·z
 
 
 def _alike(labels, logits, what):
-    """Labels and logits as tensors of one dtype and shape; ValueError for other shapes."""
+    """Labels and logits as tensors of one shape, or a ValueError."""
     labels, logits = _both(labels, logits, what)
-    labels = tensor(labels, logits.dtype)
-    if labels.shape != logits.shape:
+    if not labels.shape.is_compatible_with(logits.shape):
         raise ValueError(f"`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape}).")
     return labels, logits
 
@@ -231,7 +244,8 @@ def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None):
     w > 1 costs a false negative more, w < 1 a false positive.
     """
     labels, logits = _alike(labels, logits, "weighted_cross_entropy_with_logits")
-    return (1 - labels) * logits + (1 + (pos_weight - 1) * labels) * softplus(-logits)
+    weight = 1 + (pos_weight - 1) * labels
+    return (1 - labels) * logits + weight * softplus(-logits)
 
 
 @public
@@ -239,9 +253,8 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
     """exp(c) − c·z, element-wise, for targets z and log-rates c = `log_input`: −log of Poisson's probability, but for
     log z!, which `compute_full_loss` adds by Stirling's formula where z > 1.
     """
-    log_input = tensor(log_input)
-    targets = tensor(targets, log_input.dtype)
-    if targets.shape != log_input.shape:
+    log_input, targets = tensor(log_input), tensor(targets)
+    if not targets.shape.is_compatible_with(log_input.shape):
         raise ValueError(f"`log_input` and `targets` must have the same shape, received ({log_input.shape} vs {targets.shape}).")
     loss = exp(log_input) - log_input * targets
     if compute_full_loss:

@@ -68,9 +68,13 @@ def _scaled(dy, factor):
 def moments(x, axes, shift=None, keepdims=False, name=None):
     """`(mean, variance)` of `x` over `axes`: Σ x / n and Σ |x − mean|² / n, in the dtype of `x` (floating or complex).
 
-    `shift` has no effect. float16 is computed in float32.
+    Those of int32 and int64 are whole numbers, rounded to 0. `shift` has no effect. float16 is computed in float32.
     """
     x = tensor(x)
+    if x.dtype.is_integer:
+        mean = reduce_mean(x, axes, keepdims=True)
+        variance = reduce_mean(squared_difference(x, mean), axes, keepdims)
+        return _reshape(mean, variance.shape), variance
     return _moments(x, reduction_axes(axes, x.ndim), bool(keepdims))
 
 
@@ -92,6 +96,7 @@ def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
 @public
 def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
     """`(mean, variance)` from what `sufficient_statistics` gives."""
+    mean_ss, variance_ss = tensor(mean_ss), tensor(variance_ss)
     shifted_mean = mean_ss / counts
     mean = shifted_mean if shift is None else shifted_mean + shift
     return mean, variance_ss / counts - square(shifted_mean)

@@ -79,7 +79,9 @@ _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 @public
 def normalize(tensor, ord="euclidean", axis=None, name=None):
-    """`(tensor / norm, norm)`, with the norm's axes kept. See `norm` for `ord` and `axis`."""
+    """`(tensor / norm, norm)`, both in the dtype of `tensor`, the norm's axes kept. See `norm` for `ord` and `axis`."""
     x = _as_tensor(tensor)
     size = norm(x, ord, axis, keepdims=True)
-    return x / (complex(size, 0 * size) if x.dtype.is_complex and not size.dtype.is_complex else size), size
+    if x.dtype.is_complex and not size.dtype.is_complex:
+        size = complex(size, 0 * size)
+    return x / size, size
