@@ -53,10 +53,11 @@ class Case:
     jax: Any
     args: tuple
 
-    @cache
-    def by_jax(self, transform):
-        """What a transformation of JAX's, such as `jax.hessian`, gives at the point."""
-        return transform(self.jax, argnums=tuple(range(len(self.args))))(*self.args)
+
+@cache
+def by_jax(transform, case):
+    """What a transformation of JAX's, such as `jax.hessian`, gives at the point of a case."""
+    return transform(case.jax, argnums=tuple(range(len(case.args))))(*case.args)
 
 
 def constant(array):

@@ -7,7 +7,7 @@ import pytest
 import gradtape as tf
 from gradtape import autodiff
 from gradtape._src.core import memory
-from tests.derivatives.cases import SCALAR, VECTOR, eagerly, in_a_function, same
+from tests.derivatives.cases import SCALAR, VECTOR, by_jax, eagerly, in_a_function, same
 
 jax.config.update("jax_enable_x64", True)
 WAYS = pytest.mark.parametrize("way", [eagerly, in_a_function], ids=["eager", "function"])
@@ -21,13 +21,13 @@ def named(cases):
 @pytest.mark.parametrize("mode", [autodiff.jacrev, autodiff.jacfwd])
 @named(VECTOR)
 def test_jacobian(case, mode, way):
-    same(way(lambda *args: mode(case.f, args))(*case.args), case.by_jax(jax.jacrev))
+    same(way(lambda *args: mode(case.f, args))(*case.args), by_jax(jax.jacrev, case))
 
 
 @WAYS
 @named(SCALAR)
 def test_hessian(case, way):
-    same(way(lambda *args: autodiff.hessian(case.f, args))(*case.args), case.by_jax(jax.hessian))
+    same(way(lambda *args: autodiff.hessian(case.f, args))(*case.args), by_jax(jax.hessian, case))
 
 
 def test_hessian_of_variables():

@@ -7,7 +7,7 @@ import pytest
 
 import gradtape as tf
 from gradtape import autodiff
-from tests.derivatives.cases import SCALAR, VECTOR, directions, eagerly, in_a_function, same
+from tests.derivatives.cases import SCALAR, VECTOR, by_jax, directions, eagerly, in_a_function, same
 
 jax.config.update("jax_enable_x64", True)
 WAYS = pytest.mark.parametrize("way", [eagerly, in_a_function], ids=["eager", "function"])
@@ -45,7 +45,7 @@ def jax_hvp(f, argnums):
 def test_hvp(case, mode, way):
     vectors, count = directions(case.args), len(case.args)
     mine = way(lambda *given: autodiff.hvp(case.f, given[:count], given[count:], mode=mode))(*case.args, *vectors)
-    same(mine, case.by_jax(jax_hvp))
+    same(mine, by_jax(jax_hvp, case))
 
 
 def test_gauss_newton():

@@ -1,5 +1,7 @@
 """Derivatives of derivatives, over rows, in loops, in graphs: the parts of the toolbox put together, against JAX."""
 
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,20 +23,22 @@ def jax_f(x):
     return jnp.sum(jnp.sin(x) * x[0] ** 2)
 
 
-HESSIANS = jax.vmap(jax.hessian(jax_f))(ROWS)
+@cache
+def hessians():
+    return jax.vmap(jax.hessian(jax_f))(ROWS)
 
 
 def test_over_rows():
     rows = tf.constant(ROWS)
-    np.testing.assert_allclose(tf.vectorized_map(lambda x: autodiff.hessian(f, x), rows), HESSIANS, 1e-9)
-    np.testing.assert_allclose(tf.map_fn(lambda x: autodiff.hessian(f, x), rows), HESSIANS, 1e-9)
+    np.testing.assert_allclose(tf.vectorized_map(lambda x: autodiff.hessian(f, x), rows), hessians(), 1e-9)
+    np.testing.assert_allclose(tf.map_fn(lambda x: autodiff.hessian(f, x), rows), hessians(), 1e-9)
     products = tf.vectorized_map(lambda x: autodiff.hvp(f, x, tf.ones_like(x)), rows)
-    np.testing.assert_allclose(products, HESSIANS.sum(-1), 1e-9)
+    np.testing.assert_allclose(products, hessians().sum(-1), 1e-9)
 
 
 def test_nested():
     x = tf.constant(ROWS[0])
-    np.testing.assert_allclose(autodiff.jacfwd(lambda y: autodiff.jacrev(f, y), x), HESSIANS[0], 1e-9)
+    np.testing.assert_allclose(autodiff.jacfwd(lambda y: autodiff.jacrev(f, y), x), hessians()[0], 1e-9)
     third = jax.jacrev(jax.hessian(jax_f))(ROWS[0])
     np.testing.assert_allclose(autodiff.jacrev(lambda y: autodiff.hessian(f, y), x), third, 1e-8)
 
