@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.explain.programs import functions, outside, questions, right, sources, values
+from tests.explain.programs import functions, layers, outside, questions, right, sources, values
 from tests.explain.table import answers, check, programs_of
 
 
-@pytest.mark.parametrize("program", programs_of(outside, sources, values, questions, functions))
+@pytest.mark.parametrize("program", programs_of(outside, sources, values, questions, functions, layers))
 def test_a_broken_program(program, count):
     found = answers(program)
     for gradient, diagnosis in found:

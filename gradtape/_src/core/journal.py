@@ -12,8 +12,8 @@ import sys
 import sysconfig
 from collections import deque
 from collections.abc import Sequence
-from threading import get_ident
-from types import CodeType
+from threading import get_ident, main_thread
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary, ref
 
@@ -213,15 +213,21 @@ others = _Others()
 
 def user_line(depth: int = 1) -> Line:
     """The innermost line of the user's own code that is being run; `depth` frames are known to be none of theirs."""
-    first = frame = sys._getframe(depth)
-    while others[frame.f_code.co_filename]:
-        if frame.f_back is None:  # nothing but installed packages: the innermost that is not this library
-            frame = first
-            while internal[frame.f_code.co_filename] and frame.f_back is not None:
-                frame = frame.f_back
-            break
-        frame = frame.f_back
+    first = sys._getframe(depth)
+    frame = _outside(others, first)
+    if frame is None and get_ident() != (main := main_thread().ident):  # a thread of a package's, for which the user waits
+        waiting = sys._current_frames().get(main or 0)
+        frame = None if waiting is None else _outside(others, waiting)
+    if frame is None:  # nothing but installed packages: the innermost that is not this library
+        frame = _outside(internal, first) or first
     return frame.f_code, frame.f_lasti
+
+
+def _outside(files: dict[str, bool], frame: FrameType | None) -> FrameType | None:
+    """The innermost frame whose file is none of these."""
+    while frame is not None and files[frame.f_code.co_filename]:
+        frame = frame.f_back
+    return frame
 
 
 def loop_anchor(lines: list[Line]) -> Line | None:

@@ -37,6 +37,7 @@ from gradtape._src.data.structure import (
     joined,
     merged,
     structure_of,
+    taken,
     with_shapes,
 )
 
@@ -73,7 +74,7 @@ class Dataset(Pipeline):
     @public
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """One element, `tensors`."""
-        only = element(tensors)
+        only = taken(tensors)
         arguments.check_not_empty(only[0])
         return Dataset(lambda: iter([only]), structure_of(only), 1, "_TensorDataset")
 
@@ -81,7 +82,7 @@ class Dataset(Pipeline):
     @public
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """The rows of `tensors`, a nest of arrays with first axes of one length (ValueError otherwise)."""
-        arrays, how = whole = element(tensors)
+        arrays, how = whole = taken(tensors)
         arguments.check_not_empty(arrays)
         shapes = [array.shape for array in arrays if array is not None]
         if any(not shape for shape in shapes):

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import optree
 
-from gradtape._src.core import engine, nest
+from gradtape._src.core import engine, journal, nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import EagerTensor, to_numpy
+from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.core.variable import Variable
 
 Nest = optree.PyTreeSpec
 Element = tuple[tuple[Any, ...], Nest]  # arrays (or None, or a Dataset), and how they are nested
@@ -93,6 +94,14 @@ def leaf(value: Any) -> Any:
     if value is None or isinstance(value, Elements):
         return value
     return to_numpy(tensor(value).node)
+
+
+def taken(value: Any) -> Element:
+    """A nest of a user's as an element; its tensors leave the library here."""
+    for item in flatten(value)[0]:
+        if isinstance(item, (Tensor, Variable)):
+            journal.left("dataset", tensor(item).node, engine.local.trace)
+    return element(value)
 
 
 def element(value: Any) -> Element:

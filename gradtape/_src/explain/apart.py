@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from types import CodeType
 from typing import Any
 
 from gradtape._src.core import journal
@@ -12,7 +13,7 @@ from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import COPIES, Break, Source, View
 from gradtape._src.explain.history import History, Name
 
-WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax"}
+WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "dataset"}
 CHOICES = {"cond", "case", "switch_case"}
 
 
@@ -22,14 +23,23 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str]) 
     used = history.before(targets)
     return (
         _left(view, source, used)
-        or _other_object(history, source, used)
+        or _other_object(view, source, used)
         or _not_taken(view, used, names)
-        or Break("unused", _made(history, targets))
+        or Break("unused", _made(history, targets), linear=_linear(history, source, used))
     )
 
 
 def _made(history: History, targets: Iterable[Name]) -> Line:
     return next((line for line in map(history.line_of, targets) if line[0] is not None), text.NO_LINE)
+
+
+def _linear(history: History, source: Source, used: dict[Name, None]) -> Line | None:
+    """The gradient call with this source whose result the target uses: it does not depend on the source."""
+    key = source.names[0] if source.number is None else source.number
+    for call in reversed(history.calls):
+        if key in call.sources and any(call.start <= name < call.stop for name in used if len(name) == 2):
+            return call.line
+    return None
 
 
 # -- the value left the library
@@ -57,7 +67,10 @@ def _left(view: View, source: Source, used: dict[Name, None]) -> Break | None:
     exits = _exits(history, source)
     if not exits:
         return None
+    used = history.before([*used, *history.hidden(used)])
     last: Left | None = None
+    if any(_leaf(history, name) and name not in history.lines for name in used):  # so are the elements of a Dataset
+        last = next((e for e in reversed(exits) if e.how == "dataset"), None)
     for entered in _entries(history, used):
         for left in exits:
             if left.number < entered and (last is None or left.number > last.number):
@@ -71,16 +84,23 @@ def _left(view: View, source: Source, used: dict[Name, None]) -> Break | None:
 def _entries(history: History, used: dict[Name, None]) -> Iterator[int]:
     """When the values that the target uses came into the library that are no variables' and are not written out in the source."""
     for name in used:
-        leaf = len(name) == 2 and name[0] == 0 and name not in history.variables
-        if leaf and name in history.lines and _computed(history.lines[name]):
+        if _leaf(history, name) and name in history.lines and _computed(history.lines[name]):
             yield name[1]
+
+
+def _leaf(history: History, name: Name) -> bool:
+    return len(name) == 2 and name[0] == 0 and name not in history.variables and name not in history.steps
 
 
 def _steps_with_numbers(history: History, used: dict[Name, None]) -> Iterator[Any]:
     for name in used:
         step = history.steps.get(name)
-        if step is not None and journal.NUMBERS in step.inputs and _computed(step.line):
+        if step is not None and any(_constant(i) for i in step.inputs) and _computed(step.line):
             yield step
+
+
+def _constant(name: Name) -> bool:
+    return name == journal.NUMBERS or (len(name) > 2 and name[-2] == "constant")
 
 
 def _computed(line: Line) -> bool:
@@ -109,8 +129,9 @@ def _literal(node: ast.AST) -> bool:
 # -- another object
 
 
-def _other_object(history: History, source: Source, used: dict[Name, None]) -> Break | None:
+def _other_object(view: View, source: Source, used: dict[Name, None]) -> Break | None:
     """The target uses what the source is a copy of, or another variable that was made for the same thing."""
+    history = view.history
     for name in source.names:
         step = history.steps.get(name)
         while step is not None and (step.op in COPIES or step.how == "variable"):
@@ -120,16 +141,24 @@ def _other_object(history: History, source: Source, used: dict[Name, None]) -> B
     variable = source.variable
     if variable is None:
         return None
+    for step in [history.steps[name] for name in used if name in history.steps]:
+        inside = view.tape is not None and step.name[1] > view.tape.number and view.sees(step.at)
+        if step.how == "variable" and inside and history.aval(step.name) is variable._tensor.node.aval:
+            return Break("wrong_object", step.line, None, step, how="fresh")
+    asked = {key for call in history.calls if variable._uid in call.sources for key in call.sources}
+    alike = []
     for number, holdings in history.held.items():
         other = journal.variables.get(number)
-        if other is None or other is variable or not any(name in used for _, name in holdings):
+        if other is None or number in asked or other is variable or not any(name in used for _, name in holdings):
             continue
-        alike = other._tensor.node.aval is variable._tensor.node.aval
-        own_name = other.name == variable.name and not other.name.startswith("Variable")
-        first, second = other._made, variable._made
-        if alike and (own_name or (first[0] is not None and first == second)):
-            later = first if other._uid > variable._uid else second
-            return Break("wrong_object", later, None, None, how="another", name=other.name)
+        if other._tensor.node.aval is variable._tensor.node.aval:
+            alike.append(other)
+    same_name = [o for o in alike if o.name == variable.name and not o.name.startswith("Variable")]
+    same_line = [o for o in alike if o._made[0] is not None and o._made == variable._made]
+    if same_name or len(same_line) == 1:  # several that were made at one line are a list of variables
+        other = (same_name or same_line)[0]
+        later = max(other, variable, key=lambda v: v._uid)
+        return Break("wrong_object", later._made, None, None, how="another", name=other.name)
     return None
 
 
@@ -173,7 +202,7 @@ def _condition(code: Any, ran: set[int], names: set[str]) -> tuple[Line, int] | 
             apart = isinstance(node, ast.If) and any(min(lines) <= at <= max(lines) for at in ran)
             elsewhere = {n for other in branches if other is not branch for part in other for n in ast.walk(part)}
             if mentioned and not apart and not any(_called(n) in names for n in elsewhere):
-                return (code, _offset(code, node.lineno)), node.lineno
+                return _line_at(code, node.lineno), node.lineno
     return None
 
 
@@ -207,6 +236,13 @@ def _called(node: ast.AST) -> str | None:
     return None
 
 
-def _offset(code: Any, at: int) -> int:
-    """An instruction of the line."""
-    return next((2 * i for i, p in enumerate(code.co_positions()) if p[0] == at), 0)
+def _line_at(code: CodeType, at: int) -> Line:
+    """An instruction of the line, of the code or of a function inside of it."""
+    stack = [code]
+    while stack:
+        current = stack.pop()
+        for i, p in enumerate(current.co_positions()):
+            if p[0] == at:
+                return current, 2 * i
+        stack += [inner for inner in current.co_consts if isinstance(inner, CodeType)]
+    return code, 0

@@ -173,7 +173,8 @@ class View:
                 "not_differentiable", step.line, op.type, step, reason="its gradient function returns None for this argument"
             )
         if not _inexact(self.history.aval(step.name)) and op not in (CALL, FUNCTION):
-            return Break("not_floating", step.line, op.type, step)
+            made = self.history.steps.get(step.inputs[0]) if op is ELEMENT else step
+            return Break("not_floating", step.line, (made or step).how, step)
         return None
 
     def _by_place(self, before: Name, step: Step) -> Break | None:

@@ -27,10 +27,11 @@ class Step:
     """One op that ran: `name` is its value's, `inputs` are those of the values that it took.
 
     `at` is when it was recorded, `thread` where (None: not known, ELSEWHERE: not in this thread). `how` is the op's type, or
-    what a Link says. Inside of a function `at` is that of the call.
+    what a Link says. Inside of a function `at` is that of the call. `hidden` is what a custom gradient's function computed,
+    whose own gradient does not count.
     """
 
-    __slots__ = ("at", "attrs", "how", "inputs", "line", "name", "op", "thread")
+    __slots__ = ("at", "attrs", "hidden", "how", "inputs", "line", "name", "op", "thread")
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class Step:
         how: str = "",
     ) -> None:
         self.name, self.op, self.attrs, self.inputs = name, op, attrs, tuple(inputs)
+        self.hidden: Sequence[Name] = ()
         self.line, self.at, self.thread = line, at, thread
         self.how = how or (op.type if op is not None else "")
 
@@ -170,6 +172,7 @@ class History:
         """Enter a step; if it is inside of a Program that is opened, the Programs that it calls itself are opened too."""
         if step.op is CUSTOM or step.op is CLOSED:
             count = step.attrs[0]
+            step.hidden = step.inputs[:count]
             step.inputs = step.inputs[count:] if step.op is CUSTOM else step.inputs[count : len(step.attrs[2])]
         self.steps[step.name] = step
         if inside and step.op in INSIDES:
@@ -282,6 +285,10 @@ class History:
     def before(self, names: Iterable[Name]) -> dict[Name, None]:
         """`names` and all that they were computed from."""
         return self._reached(names, lambda name: self.steps[name].inputs if name in self.steps else ())
+
+    def hidden(self, names: Iterable[Name]) -> list[Name]:
+        """What the functions of custom gradients among `names` computed."""
+        return [inner for name in names if name in self.steps for inner in self.steps[name].hidden]
 
     def after(self, names: Iterable[Name]) -> dict[Name, None]:
         """`names` and all that was computed from them."""

@@ -95,6 +95,13 @@ def _rebound(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _unused(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("linear") is not None:
+        called = text.text(b.detail["linear"])
+        return (
+            f"the gradient of `{called}` is a constant to {w.source}: what is differentiated there is linear in it, or "
+            f"piecewise so; {w.target} does not depend on {w.source} any more",
+            "the derivative is zero; `unconnected_gradients='zero'` gives it as zeros",
+        )
     return f"{w.target} does not depend on {w.source}", f"compute {w.target} from {w.source}, or leave it out of the sources"
 
 
@@ -115,7 +122,7 @@ def _left_library(w: Words, b: Break) -> tuple[str, str]:
     written = text.text(b.line) or ""
     ways = {
         "numpy": ".numpy()", "__array__": "NumPy", "dlpack": "DLPack", "jax": "JAX", "numpy_function": "tf.numpy_function",
-        "float": "float()", "int": "int()", "complex": "complex()",
+        "float": "float()", "int": "int()", "complex": "complex()", "dataset": "a Dataset", "py_function": "tf.py_function",
     }  # fmt: skip
     cause = f"in {_written(b)} the value left the library through {ways[how]}, and what came back is a constant"
     called = re.search(r"\bnp\.(?:linalg\.)?(\w+)\(|\bnumpy\.(\w+)\(", written)
@@ -128,6 +135,8 @@ def _left_library(w: Words, b: Break) -> tuple[str, str]:
         "int": "leave out `int()` and go on with the tensor",
         "complex": "leave out `complex()` and go on with the tensor",
         "jax": "lift the JAX function onto the tape with tf.jax_function",
+        "dataset": "go on with the tensor, and leave the Dataset to what needs no gradient",
+        "py_function": "keep to tf.* ops inside of the function: through these it has a gradient",
         "numpy_function": "write the function with tf.* ops, or use tf.py_function, which has a gradient",
     }
     return cause, instead.get(how, "compute this with the tf.* function of the same name")
@@ -228,6 +237,11 @@ def _wrong_object(w: Words, b: Break) -> tuple[str, str]:
         return (
             f"{_written(b)} made a copy of {w.source}, and {w.target} was computed from the copy",
             "pass the copy, or use the original",
+        )
+    if how == "fresh":
+        return (
+            f"{_written(b)} made a new variable in the tape, and {w.target} was computed from that",
+            "make the variable, or the layer that holds it, once and before the tape",
         )
     return (
         f"{w.target} was computed from another variable, {b.detail.get('name')}, than the one that was passed",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
+from gradtape._src.control.host import EAGER_PY_FUNC
 from gradtape._src.core.journal import Line
 from gradtape._src.core.program import Node
 from gradtape._src.explain.breaks import Break
@@ -101,6 +102,8 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
         return "where_side", {"fraction": float(1 - taken)}
     if kind in ("Maximum", "Minimum", "ClipByValue"):
         return "clipped", {"fraction": float(np.mean(value(entry.node) != np.broadcast_to(value(node), entry.node.aval.shape)))}
+    if entry.node.op is EAGER_PY_FUNC:
+        return "left_library", {"how": "py_function"}
     if kind in STEPS:
         return "piecewise_constant", {}
     if kind in FACTORS:

@@ -231,3 +231,58 @@ def rounded_under_vectorized_map():
         parts = tf.vectorized_map(lambda x: x * tf.round(w), tf.constant([1.0, 2.0]))  # <- not_differentiable
         loss = tf.reduce_sum(parts)
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def state_with_random_numbers_that_no_tape_saw():
+    w, noisy = tf.Variable([1.0, 2.0]), tf.Variable([0.0, 0.0])
+
+    @tf.function
+    def update():
+        noisy.assign(w + tf.random.normal([2]))  # <- state
+
+    update()
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(noisy**2)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_number_that_a_function_takes_from_outside():
+    w = tf.Variable(3.0)
+
+    @tf.function
+    def scaled(x):
+        return x * float(value)
+
+    value = (w * 2.0).numpy()  # <- left_library
+    with tf.GradientTape() as tape:
+        y = scaled(tf.constant(2.0))
+    return tape.gradient(y, w), tf.autodiff.explain(y, w)
+
+
+def a_python_condition_in_a_function():
+    w, use = tf.Variable(3.0), False
+
+    @tf.function
+    def doubled(x):
+        if use:  # <- branch_not_taken
+            x = x * w
+        return x * 2.0
+
+    with tf.GradientTape() as tape:
+        y = doubled(tf.constant(2.0))
+    return tape.gradient(y, w), tf.autodiff.explain(y, w)
+
+
+def stopped_in_a_while_loop():
+    w = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        _, y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y + tf.stop_gradient(w)), [0, 0.0])  # <- stopped
+        loss = y * 2.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def only_the_condition_of_a_loop():
+    w = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        _, y = tf.while_loop(lambda i, y: i < w, lambda i, y: (i + 1.0, y * 2.0), [0.0, 1.0])  # <- unused
+    return tape.gradient(y, w), tf.autodiff.explain(y, w)

@@ -220,3 +220,27 @@ def a_variable_of_the_same_name():
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(new * new)
     return tape.gradient(loss, old), tf.autodiff.explain(loss, old)
+
+
+def one_of_several_that_were_made_at_one_line():
+    ws = [tf.Variable([1.0]) for _ in range(3)]
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(ws[0] * ws[1])  # <- unused
+    return tape.gradient(loss, ws[2]), tf.autodiff.explain(loss, ws[2])
+
+
+def a_scalar_of_zeros():
+    x = tf.zeros([])  # <- not_watched
+    with tf.GradientTape() as tape:
+        y = 2.0 * x + 3.0
+    return tape.gradient(y, x), tf.autodiff.explain(y, x)
+
+
+def the_second_derivative_of_something_linear():
+    table = tf.Variable(tf.ones([5, 2]))
+    with tf.GradientTape() as outer:
+        with tf.GradientTape() as inner:
+            loss = tf.reduce_sum(tf.gather(table, [1, 2]))
+        slope = tf.convert_to_tensor(inner.gradient(loss, table))
+        total = tf.reduce_sum(slope)  # <- unused
+    return outer.gradient(total, table), tf.autodiff.explain(total, table, outer)

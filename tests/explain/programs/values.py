@@ -297,3 +297,41 @@ def the_order_instead_of_the_values():
         places = tf.argsort(x)  # <- not_floating
         y = tf.reduce_sum(tf.cast(places, tf.float32))
     return tape.gradient(y, x), tf.autodiff.explain(y, x)
+
+
+def through_a_dataset():
+    w = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        data = tf.data.Dataset.from_tensor_slices(w * tf.constant([1.0, 2.0]))  # <- left_library
+        loss = tf.add_n(list(data))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_variable_that_was_logged_beside_a_dataset():
+    v, w = tf.Variable(2.0), tf.Variable(3.0)
+    data = tf.data.Dataset.from_tensor_slices(tf.constant([1.0, 2.0]))
+    (w * w).numpy()
+    for x in data:
+        with tf.GradientTape() as tape:
+            loss = v * x  # <- unused
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_number_inside_of_a_custom_gradient():
+    w, x = tf.Variable(2.0), tf.Variable(3.0)
+
+    @tf.custom_gradient
+    def scaled(x):
+        return x * float(w), lambda dy: dy  # <- left_library
+
+    with tf.GradientTape() as tape:
+        loss = scaled(x)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def an_order_of_elements():
+    w = tf.Variable([3.0, 1.0])
+    with tf.GradientTape() as tape:
+        order = tf.argsort(w)  # <- not_floating
+        loss = tf.reduce_sum(tf.gather(tf.constant([5.0, 6.0]), order))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)

@@ -218,3 +218,19 @@ def in_a_loop_of_a_function():
     with tf.GradientTape(persistent=True) as tape:
         loss = loss_of(tf.constant(1.0))
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_python_function_that_uses_numpy():
+    w = tf.Variable(2.0)
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.py_function(lambda x: x.numpy() ** 2, [w], tf.float32)  # <- left_library
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def units_of_an_embedding():
+    layer = tf.keras.layers.Embedding(5, 2)
+    rows = tf.constant([0, 1])
+    layer(rows)
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.reduce_sum(tf.nn.relu(-tf.exp(layer(rows))))  # <- dead_relu
+    return tape.gradient(loss, layer.embeddings), tf.autodiff.explain(loss, layer.embeddings)
