@@ -19,7 +19,7 @@ from gradtape._src.ops.elementary import exp, log
 from gradtape._src.ops.floats import is_zeros, wide
 from gradtape._src.ops.reduction import reduce_sum
 from gradtape._src.ops.select import where
-from gradtape._src.ops.shapes import FLOATING, broadcast_shapes, only, require, same
+from gradtape._src.ops.shapes import FLOATING, broadcast_shapes, only, require
 from gradtape._src.ops.softmax import _log_softmax, _softmax, class_axis, exponentials
 from gradtape._src.ops.special import sigmoid, softplus
 
@@ -32,8 +32,8 @@ def _beside_labels(logits, labels):
     """InvalidArgumentError unless both have one shape; a run of a graph may be the first to know."""
     if not logits.tensor_shape.is_compatible_with(labels.tensor_shape):
         raise invalid(
-            f"logits and labels must be broadcastable: logits_size={list(logits.shape)} labels_size={list(labels.shape)}. Feed as "
-            "many labels as logits."
+            f"logits and labels must be broadcastable: logits_size={list(logits.shape)} labels_size={list(labels.shape)}. "
+            "Feed as many labels as logits."
         )
     return logits
 
