@@ -43,6 +43,15 @@ def test_values_carry_the_gradient_of_each_row(table):
     agree(gradient, [[10.0, 10.0], [0.0, 0.0], [101.0, 101.0]])
 
 
+@pytest.mark.parametrize(
+    "read", [tf.identity, tf.Variable.read_value, tf.convert_to_tensor, lambda table: tf.cast(tf.identity(table), tf.float64)]
+)
+def test_they_pass_through_reads_and_casts(table, read):
+    with tf.GradientTape() as tape:
+        y = tf.gather(read(table), [2, 0])
+    agree(parts(tape.gradient(y, table)), [[[1.0, 1.0]] * 2, [2, 0], [3, 2]])
+
+
 def test_indices_keep_their_dtype(table):
     with tf.GradientTape() as tape:
         y = tf.gather(table, tf.constant([1], tf.int64))
@@ -130,6 +139,16 @@ def test_repeated_rows_are_summed(slices):
     dense = tf.convert_to_tensor(slices)
     assert isinstance(dense, tf.Tensor)
     agree(dense, [[4.0, 6.0], [0.0, 0.0], [0.0, 0.0]])
+
+
+def test_as_parts_of_a_list(slices):
+    agree(tf.stack([slices, slices])[1], tf.convert_to_tensor(slices))
+    with pytest.raises(ValueError, match="Tensor conversion requested dtype float64"):
+        tf.convert_to_tensor(slices, tf.float64)
+
+
+def test_without_a_dense_shape_the_shape_is_unknown():
+    assert tf.IndexedSlices(tf.constant([1.0]), tf.constant([0])).shape.rank is None
 
 
 def test_without_a_dense_shape_there_is_no_tensor():

@@ -11,12 +11,15 @@ from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Op, Rule
 from gradtape._src.core.program import CALL, ELEMENT, Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.variable import READ
 from gradtape._src.ops.arithmetic import add_n
-from gradtape._src.ops.array import zeros
+from gradtape._src.ops.array import _identity, zeros
+from gradtape._src.ops.cast import _cast
 from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
 
 Cotangent = Tensor | IndexedSlices
 takes_none = {CALL}  # the ops whose gradient takes None for an output into which nothing flowed; others get zeros
+takes_slices = {READ, _identity.op, _cast.op}  # those whose gradient takes IndexedSlices as they are; others get them dense
 
 
 class Entry:
@@ -161,7 +164,8 @@ def apply_rule(entry: Entry, needed: tuple[bool, ...], cotangent: Any, elements:
             grads = [zeros(a.shape, a.type) if d is None else d for d, a in zip(grads, node.aval, strict=True)]
     else:
         grads = [cotangent]
-    grads = [dense(d) for d in grads]
+    if node.op not in takes_slices or entry.rule is not None:
+        grads = [dense(d) for d in grads]
     results = rule(operation, *grads)
     if not isinstance(results, (list, tuple)):
         results = [results]

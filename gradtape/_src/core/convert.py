@@ -120,7 +120,7 @@ def _holds_tensor(values: Iterable[Any]) -> bool:
     stack = list(values)
     while stack:
         item = stack.pop()
-        if isinstance(item, (Tensor, Stored)):
+        if isinstance(item, (Tensor, Stored, IndexedSlices)):
             return True
         if isinstance(item, (list, tuple)):
             stack.extend(item)
@@ -365,7 +365,7 @@ def tensor(value: Any, dtype: Any = None, hint: Any = None) -> Tensor:
             )
         return value.read_value() if isinstance(value, Stored) else value
     if isinstance(value, IndexedSlices):
-        return value.to_dense()
+        return tensor(value.to_dense(), dtype)
     if wanted is None and hint is not None:
         try:
             return tensor(value, hint)

@@ -42,7 +42,7 @@ class IndexedSlices:
     def shape(self) -> TensorShape:
         """The static shape of the whole, a TensorShape."""
         if self._dense_shape is None:
-            return TensorShape([None, *self._values.shape[1:]])
+            return TensorShape(None)
         return TensorShape(self._dense_shape.numpy())
 
     @property

@@ -58,7 +58,9 @@ def _truncated(x, dtype):
 @gradient(_cast)
 def _(op, dy):
     x = op.inputs[0]
-    return under_broadcast(lambda dy: _cast(dy, DstT=x.dtype), dy) if x.node.aval.inexact else None
+    if not x.node.aval.inexact:
+        return None
+    return cast(dy, x.dtype) if isinstance(dy, IndexedSlices) else under_broadcast(lambda dy: _cast(dy, DstT=x.dtype), dy)
 
 
 @public
