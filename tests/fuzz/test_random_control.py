@@ -11,7 +11,7 @@ import gradtape as tf
 from tests.fuzz import unrolled
 from tests.fuzz.control_programs import draw
 
-PROGRAMS, CHUNK = 60, 10
+CHUNK, CHUNKS, LONG = 10, 4, 6  # programs in a test, such tests, and those of a long run
 SECOND = 12  # every so many programs are compared to second order
 
 
@@ -144,7 +144,7 @@ def compare(seed, every=True):
             )
 
 
-@pytest.mark.parametrize("chunk", range(PROGRAMS // CHUNK))
+@pytest.mark.parametrize("chunk", [*range(CHUNKS), *[pytest.param(i, marks=pytest.mark.long) for i in range(CHUNKS, LONG)]])
 def test_every_way_to_run_it_and_jax_agree(chunk, fuzz_factor, count):
     for seed in range(chunk * CHUNK * fuzz_factor, (chunk + 1) * CHUNK * fuzz_factor):
         compare(seed, every=fuzz_factor > 1)
