@@ -130,6 +130,7 @@ SYSTEMS = (
             (lambda: tf.linalg.inv(SINGULAR), Invalid, "Input is not invertible.*pinv.*MatrixInverse"),
             (lambda: tf.linalg.inv([REGULAR, SINGULAR]), Invalid, "Input is not invertible"),
             (lambda: tf.linalg.inv([[NAN, 1.0], [1.0, 1.0]]), Invalid, "Input is not invertible"),
+            (lambda: tf.linalg.inv([[NAN, 1.0], [1.0, 2.0]]), Invalid, "Input is not invertible"),
             not_square(tf.linalg.inv),
             not_a_matrix(tf.linalg.inv),
             not_inexact(tf.linalg.inv),

@@ -10,7 +10,6 @@ from tests.ops.matrices import (
     REGULAR,
     SINGULAR,
     definite,
-    not_a_matrix,
     not_inexact,
     not_square,
     turned,
@@ -96,7 +95,7 @@ FUNCTIONS = (
         ),
         errors=(
             (lambda: tf.linalg.pinv([[1, 2]]), TypeError, r"must have `float`-like `dtype` \(saw int32\)"),
-            not_a_matrix(tf.linalg.pinv),
+            (lambda: tf.linalg.pinv([1.0]), ValueError, r"at least 2 dimensions \(saw: 1\)"),
         ),
     ),
     Row(
@@ -129,7 +128,10 @@ FUNCTIONS = (
         (np.array([SINGULAR, REGULAR]),),
         lambda x: (np.array([1, 2], "int32"), np.array([1, 0], "int32")),
         order=0,
-        errors=((lambda: tf.linalg.matrix_rank([[1]]), TypeError, r"\(saw int32\)"), not_a_matrix(tf.linalg.matrix_rank)),
+        errors=(
+            (lambda: tf.linalg.matrix_rank([[1]]), TypeError, r"\(saw int32\)"),
+            (lambda: tf.linalg.matrix_rank([1.0]), ValueError, r"at least 2 dimensions \(saw: 1\)"),
+        ),
     ),
 )
 

@@ -52,8 +52,8 @@ def is_singular(matrix):
         return False
     matrix = matrix.astype(np.float32) if matrix.dtype.itemsize == 2 else matrix
     with np.errstate(all="ignore"):
-        sign = np.linalg.slogdet(matrix)[0]
-    return not bool((abs(sign) > 0).all())
+        sign, log = np.linalg.slogdet(matrix)  # of a NaN pivot the sign is ±1, or NaN
+    return not bool(((abs(sign) > 0) & ~np.isnan(log)).all())
 
 
 def _not_invertible(input, adjoint):
@@ -367,9 +367,12 @@ def _pinv_gradient(a, y, dy):
     return left - matmul(a, matmul(y, left)) + right - matmul(matmul(right, y), a) - first
 
 
-def check_float(a):
+def check_float_matrix(a):
+    """TypeError or ValueError, as TensorFlow's compositions have it, unless `a` holds matrices of floats."""
     if not (a.dtype.is_floating or a.dtype.is_complex):
         raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {a.dtype.name}). Use tf.cast.")
+    if a.ndim < 2:
+        raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {a.ndim}): matrices stand in the last two axes.")
 
 
 def _cutoff(shape, dtype):
@@ -385,8 +388,7 @@ def pinv(a, rcond=None, validate_args=False, name=None):
     the dtype's resolution. The gradient holds where the rank does not change.
     """
     a = tensor(a)
-    check_float(a)
-    check_matrix(a.node.aval)
+    check_float_matrix(a)
     kind = a.dtype.real_dtype
     if rcond is None:
         rcond = _cutoff(a.shape, kind.numpy)

@@ -18,7 +18,7 @@ from gradtape._src.ops.diagonals import adjoint
 from gradtape._src.ops.einsum import einsum
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.joining import concat
-from gradtape._src.ops.linalg import check_float, check_matrix, solve, square
+from gradtape._src.ops.linalg import check_float_matrix, solve, square
 from gradtape._src.ops.reduction import reduce_max, reduce_sum
 from gradtape._src.ops.shapes import COMPLEX, require
 
@@ -167,8 +167,7 @@ def matrix_rank(a, tol=None, validate_args=False, name=None):
     By default `tol` is max(m, n) times the dtype's resolution times the largest singular value.
     """
     a = tensor(a)
-    check_float(a)
-    check_matrix(a.node.aval)
+    check_float_matrix(a)
     s = svd(a, compute_uv=False)
     if tol is None:
         resolution = float(np.finfo(s.dtype.as_numpy_dtype).eps)
