@@ -132,17 +132,14 @@ class Tensor(Operators):
         journal.left("numpy", self.node, engine.local.trace)
         return array.copy() if array.ndim else array[()]
 
-    def _check_has_value(self, what: str) -> None:
-        if engine.symbolic(self.node):
-            raise NotImplementedError(
-                f"Cannot convert a symbolic tf.Tensor to {what}: in a function or graph it has no value yet. This error may "
-                "indicate that you're trying to pass a Tensor to a NumPy call, which is not supported: use the tf.* function, "
-                "take the value outside of the function, or use tf.py_function."
-            )
-
     @public
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        self._check_has_value("a numpy array")
+        if engine.symbolic(self.node):
+            raise NotImplementedError(
+                "Cannot convert a symbolic tf.Tensor to a numpy array: in a function or graph it has no value yet. This error "
+                "may indicate that you're trying to pass a Tensor to a NumPy call, which is not supported: use the tf.* function, "
+                "take the value outside of the function, or use tf.py_function."
+            )
         array = to_numpy(self.node)
         journal.left("__array__", self.node, engine.local.trace)
         if dtype is not None:
@@ -160,7 +157,11 @@ class Tensor(Operators):
                 "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: in a function or graph it has no value yet. "
                 "Use tf.cond or tf.where, or let tf.function transform the `if` (its source must be at hand, and autograph on)."
             )
-        self._check_has_value(f"a Python {kind}")
+        if engine.symbolic(self.node):
+            raise TypeError(
+                f"A symbolic tf.Tensor cannot be a Python {kind}: in a function or graph it has no value yet. Use tf.cast, or "
+                "take the value outside of the function."
+            )
         array = to_numpy(self.node)
         journal.left(kind, self.node, engine.local.trace)
         if not array.size and kind == "bool":
