@@ -1,11 +1,13 @@
 """`fit`, `evaluate`, `predict` and their kin on gradtape: a step under a `GradientTape`, as one compiled function."""
 
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from keras.src import callbacks as callbacks_module, optimizers as optimizers_module, tree
 from keras.src.backend import config
+from keras.src.metrics import Mean
 from keras.src.trainers import trainer as base_trainer
 from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
 from keras.src.utils import traceback_utils
@@ -327,6 +329,27 @@ class Trainer(BaseTrainer):
         self._build_for_prediction()
         outputs = self.make_predict_function()([(x,)])
         return tree.map_structure(np.asarray, outputs)
+
+    # What a train_step of older Keras calls, and Keras has on TensorFlow alone
+
+    def compiled_loss(self, y, y_pred, sample_weight=None, regularization_losses=None):
+        """The loss, with the model's own losses in it. Deprecated: `compute_loss` is the same."""
+        warnings.warn(
+            "`model.compiled_loss()` is deprecated. Use `model.compute_loss(x, y, y_pred, sample_weight, training)`.",
+            stacklevel=2,
+        )
+        return self.compute_loss(x=None, y=y, y_pred=y_pred, sample_weight=sample_weight)
+
+    @property
+    def compiled_metrics(self):
+        """What has `update_state(y, y_pred, sample_weight=None)` for all metrics. Deprecated: each of `metrics` has its own."""
+        return SimpleNamespace(update_state=self._update_metrics)
+
+    def _update_metrics(self, y, y_pred, sample_weight=None):
+        warnings.warn("`model.compiled_metrics` is deprecated. Call `update_state` of each of `model.metrics`.", stacklevel=2)
+        for metric in self.metrics:
+            values = (y_pred,) if isinstance(metric, Mean) else (y, y_pred)
+            metric.update_state(*values, sample_weight=sample_weight)
 
 
 def _tensor(x):

@@ -182,6 +182,31 @@ def fit_with_a_compute_loss(tf):
     return fitted(tf, tf.keras.optimizers.SGD(0.05), one_layer(tf, Model))
 
 
+def fit_with_a_train_step_of_older_keras(tf):
+    class Model(tf.keras.Model):
+        def train_step(self, batch):
+            x, y = batch
+            with tf.GradientTape() as tape:
+                y_pred = self(x, training=True)
+                loss = self.compiled_loss(y, y_pred, regularization_losses=self.losses)
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables))  # noqa: B905
+            self.compiled_metrics.update_state(y, y_pred)
+            return {metric.name: metric.result() for metric in self.metrics if metric.name != "loss"} | {"loss": loss}
+
+    model = one_layer(tf, Model, kernel_regularizer="l2")
+    return fitted(tf, tf.keras.optimizers.SGD(0.05), model, compiled={"metrics": ["mae"]})
+
+
+def fit_an_embedding(tf):
+    keras = tf.keras
+    layers = [keras.Input([3]), keras.layers.Embedding(4, 2), keras.layers.Flatten(), keras.layers.Dense(1, activation="sigmoid")]
+    model = filled(keras.Sequential(layers))
+    model.compile(keras.optimizers.Adam(0.05, clipnorm=0.5), "binary_crossentropy")
+    x, y = np.arange(36).reshape(12, 3) % 5 % 4, np.arange(12) % 2  # indices repeat in a batch
+    history = model.fit(x, y[:, None], batch_size=4, epochs=2, shuffle=False, verbose=0).history
+    return [history["loss"], model.get_weights()]
+
+
 PROGRAMS = {
     function.__name__: function
     for function in (
@@ -205,6 +230,8 @@ PROGRAMS = {
         fit_with_batch_norm,
         fit_with_a_train_step,
         fit_with_a_compute_loss,
+        fit_with_a_train_step_of_older_keras,
+        fit_an_embedding,
     )
 }
 

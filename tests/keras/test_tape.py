@@ -12,6 +12,7 @@ keras = tf.keras
 RECORDED = json.loads(NUMBERS.read_text())
 
 
+@pytest.mark.filterwarnings("ignore:`model.compiled_:UserWarning")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_numbers_are_those_of_keras_on_tensorflow(name):
     np.testing.assert_allclose(numbers(digest(PROGRAMS[name](tf))), numbers(RECORDED[name]), atol=1e-5)
@@ -158,6 +159,14 @@ class TestApplyGradients:
         optimizer.apply_gradients(zip(tape.gradient(y, [layer.embeddings]), [layer.embeddings], strict=True))
         state = next(v for v in optimizer.variables if "accumulator" in v.path)
         assert state.numpy().ravel().tolist() == [2.0, 1.0, 0.0]
+
+    @pytest.mark.parametrize(("clip", "each"), [({"clipvalue": 0.25}, 0.25), ({"clipnorm": 1.0}, 3**-0.5), ({}, 1.0)])
+    def test_repeated_rows_are_clipped_one_by_one_and_added(self, clip, each):
+        table = keras.Variable(np.zeros([3, 1], "float32"))
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(tf.gather(table, [0, 0, 1]))
+        keras.optimizers.SGD(1.0, **clip).apply_gradients([(tape.gradient(y, table), table)])
+        np.testing.assert_allclose(table, [[-2 * each], [-each], [0.0]], rtol=1e-6)
 
 
 def test_run_eagerly_runs_python_in_each_step_and_a_compiled_step_once():
