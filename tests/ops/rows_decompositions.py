@@ -9,6 +9,7 @@ import numpy as np
 
 import gradtape as tf
 from tests.ops.matrices import (
+    NAN,
     SINGULAR,
     Invalid,
     not_a_matrix,
@@ -180,7 +181,10 @@ FACTORISATIONS = (
         lambda x: tf.linalg.eigh(x)[0],
         (np.array([[2.0, 99.0], [1.0, 3.0]]),),
         lambda x: jnp.linalg.eigvalsh(jnp.tril(x) + jnp.tril(x, -1).T),
-        special=(([[2.0, 99.0], [1.0, 3.0]], [1.381966, 3.618034], [[1.0, 0.0], [0.0, 1.0]]),),
+        special=(
+            ([[2.0, 99.0], [1.0, 3.0]], [1.381966, 3.618034], [[1.0, 0.0], [0.0, 1.0]]),
+            ([[NAN, 0.0], [1.0, 2.0]], [NAN, NAN]),  # TensorFlow: InvalidArgumentError
+        ),
     ),
     Row(
         "eig",

@@ -225,10 +225,12 @@ def _eigh(input, *, compute_v):
     if 0 in input.shape:
         e = jnp.zeros(input.shape[:-1], dtype=input.dtype)
         return (e, input) if compute_v else e
+    matrix = _lower(wide(input))
+    valid = jnp.isfinite(matrix).all((-2, -1))[..., None]  # of NaN LAPACK may make numbers
     if not compute_v:
-        return jnp.linalg.eigvalsh(_lower(wide(input))).astype(input.dtype)
-    v, e = lax.linalg.eigh(_lower(wide(input)), symmetrize_input=False)
-    return e.astype(input.dtype), v.astype(input.dtype)
+        return jnp.where(valid, jnp.linalg.eigvalsh(matrix), jnp.nan).astype(input.dtype)
+    v, e = lax.linalg.eigh(matrix, symmetrize_input=False)
+    return jnp.where(valid, e, jnp.nan).astype(input.dtype), v.astype(input.dtype)
 
 
 def _lower(x):
@@ -255,7 +257,7 @@ def _(op, de, dv=None):  # dA = V (diag(de) + F ∘ Vᴴ dV) Vᴴ with Fᵢⱼ =
 def eigh(tensor, name=None):
     """`(e, v)` of Hermitian matrices: eigenvalues, smallest first, in the dtype of `tensor`, and eigenvectors as columns.
 
-    Only the lower triangle is read, and gets the gradient.
+    Only the lower triangle is read, and gets the gradient. NaN for a matrix with an element that is not finite.
     """
     return _eigh(_as_tensor(tensor), compute_v=True)
 
