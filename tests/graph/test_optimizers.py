@@ -83,6 +83,22 @@ def test_slots(session):
     assert (train.name, train.type) == ("Adam", "NoOp")
 
 
+def test_slots_are_under_the_variable_scope(session):
+    v = tf.Variable([1.0], name="v")
+    with tf.variable_scope("a"):
+        w = tf.get_variable("w", [1])
+    loss = tf.reduce_sum(v * v) + tf.reduce_sum(w)
+    with tf.variable_scope("opt"):
+        tf.train.AdamOptimizer(0.1).minimize(loss)
+    with tf.name_scope("ns"):
+        tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+    with tf.name_scope("ns"), tf.variable_scope("vs"):
+        tf.train.ExponentialMovingAverage(0.9).apply([v, w])
+    names = ["v", "a/w", "opt/beta1_power", "opt/beta2_power", "opt/v/Adam", "opt/v/Adam_1", "opt/a/w/Adam", "opt/a/w/Adam_1"]
+    names += ["v/Momentum", "a/w/Momentum", "vs/v/ExponentialMovingAverage", "vs/a/w/ExponentialMovingAverage"]
+    assert [x.op.name for x in tf.global_variables()] == names
+
+
 def test_masked_moments_freeze_an_element(session):
     """Adam moves an element whose gradient is 0 now but was not before; without its moments it stays."""
     v = tf.Variable([1.0, 1.0])

@@ -172,6 +172,31 @@ def test_moving_averages(session):
     assert averages.average_name(v) == "Variable/ExponentialMovingAverage"
 
 
+def test_moving_averages_that_begin_in_a_branch(session):
+    x, training = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.bool)
+    mean, variance = tf.nn.moments(x, [0])
+    averages = tf.train.ExponentialMovingAverage(0.5)
+
+    def update():
+        with tf.control_dependencies([averages.apply([mean, variance])]):
+            return tf.identity(mean), tf.identity(variance)
+
+    used = tf.cond(training, update, lambda: (averages.average(mean), averages.average(variance)))
+    session.run(tf.global_variables_initializer())
+    same(session.run(used, {x: [[1.0, 2.0], [3.0, 5.0]], training: True}), ([2.0, 3.5], [1.0, 2.25]))
+    same(session.run(used, {x: [[1.0, 2.0], [3.0, 5.0]], training: False}), ([1.0, 1.75], [0.5, 1.125]))
+
+
+def test_collections_of_ones_own_leave_a_variable_trainable(session):
+    tf.get_variable("a", [1], collections=["mine"])
+    tf.get_variable("b", [1], collections=["mine"], trainable=False)
+    assert [[v.op.name for v in tf.get_collection(k)] for k in ("mine", "trainable_variables", "variables")] == [
+        ["a", "b"],
+        ["a"],
+        [],
+    ]
+
+
 def test_an_initial_value_that_depends_on_another(session):
     a = tf.Variable(2.0)
     b = tf.Variable(a.initialized_value() * 3)

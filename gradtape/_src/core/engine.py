@@ -819,10 +819,10 @@ def making_trips(count: int | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def outside() -> Iterator[None]:
-    """Record in the thread's eager trace again, whatever is being traced; without tapes."""
+def outside(graph: bool = False) -> Iterator[None]:
+    """Record in the thread's eager trace again, whatever is being traced; without tapes. `graph`: or in the graph around."""
     inner, tapes = local.trace, local.tapes
-    while local.trace.parent is not None:
+    while local.trace.parent is not None and not (graph and current_graph() is not None):
         local.trace = local.trace.parent
     if inner.parent is not None:
         local.tapes = []

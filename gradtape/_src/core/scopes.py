@@ -119,8 +119,8 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
 @public
 @contextlib.contextmanager
 def init_scope() -> Iterator[None]:
-    """Context that lifts what is made in it out of functions that are being traced, into eager code."""
-    with engine.outside():
+    """Context that lifts what is made in it out of functions that are being traced, into eager code or their graph."""
+    with engine.outside(graph=True):
         yield
 
 

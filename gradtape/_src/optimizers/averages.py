@@ -7,6 +7,7 @@ from typing import Any
 from gradtape._src.control.graph.collections import GraphKeys, trainable_variables
 from gradtape._src.control.graph.graph import in_graph
 from gradtape._src.control.graph.names import NameScope
+from gradtape._src.core import scopes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
@@ -14,6 +15,7 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.ops.arithmetic import minimum
 from gradtape._src.ops.array import zeros
 from gradtape._src.ops.cast import cast
+from gradtape._src.optimizers.first import shadow
 
 
 class ExponentialMovingAverage:
@@ -42,30 +44,35 @@ class ExponentialMovingAverage:
         """Move the averages of `var_list` (all trainable variables); an Operation in a graph."""
         graph = in_graph()
         wanted = list(trainable_variables() if var_list is None else var_list)
-        for value in wanted:
-            if self._key(value) not in self._shadows:
-                self._shadows[self._key(value)] = self._made(value)
+        with scopes.init_scope():  # of a graph a branch may begin to average
+            for value in wanted:
+                if self._key(value) not in self._shadows:
+                    self._shadows[self._key(value)] = self._made(value)
+        with NameScope(f"{scopes.prefix()}{self._name}/"):
+            moved = self._moved(wanted)
+        return None if graph is None else graph.group(moved, self._name)
+
+    def _moved(self, wanted: Any) -> list[Any]:
         decay: Any = self._decay
         if self._num_updates is not None:
             updates = cast(self._num_updates, "float32")
             decay = minimum(tensor(decay, "float32"), (1.0 + updates) / (10.0 + updates))
         moved = []
         for value in wanted:
-            shadow = self._shadows[self._key(value)]
-            rate = 1.0 - (cast(decay, shadow.dtype) if isinstance(decay, (Tensor, Variable)) else decay)
-            moved.append(shadow.assign_sub((shadow - value) * rate))
-        return None if graph is None else graph.group(moved, self._name)
+            average = self._shadows[self._key(value)]
+            rate = 1.0 - (cast(decay, average.dtype) if isinstance(decay, (Tensor, Variable)) else decay)
+            moved.append(average.assign_sub((average - value) * rate))
+        return moved
 
     def _made(self, value: Any) -> Variable:
         graph = in_graph()
         initial = zeros(value.shape, value.dtype)
         if isinstance(value, Variable):
             initial = value.read_value() if graph is None else graph.variable_attribute(value, "initial_value")
-        with NameScope(""):
-            shadow: Variable = Variable(initial, trainable=False, name=self.average_name(value))
+        made = shadow(value.name, self._name, initial)
         if graph is not None and isinstance(value, Variable):
             graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, value)
-        return shadow
+        return made
 
     @staticmethod
     def _key(value: Any) -> Any:

@@ -13,6 +13,7 @@ from gradtape._src.control.graph.collections import GraphKeys, trainable_variabl
 from gradtape._src.control.graph.gradients import gradients
 from gradtape._src.control.graph.graph import in_graph
 from gradtape._src.control.graph.names import NameScope
+from gradtape._src.control.graph.variable_scope import get_variable_scope
 from gradtape._src.core import dtypes, engine, scopes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
@@ -128,8 +129,7 @@ class Optimizer:
             reason = reasons([v for _, v in pairs])
             raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.{reason}")
         graph = in_graph()
-        with NameScope(""):
-            self._create_slots([v for _, v in used])
+        self._create_slots([v for _, v in used])
         name = name or self._name
         with NameScope(f"{scopes.prefix()}{name}/"):
             self._prepare()
@@ -198,8 +198,7 @@ class Optimizer:
         if found is None:
             shape = variable.aval.shape
             value = zeros(shape, variable.dtype) if initial is None else fill(shape, tensor(initial, variable.dtype))
-            name = f"{variable.name.removesuffix(':0')}/{label or self._name}"
-            found = known[variable._uid] = Variable(value, trainable=False, name=name)
+            found = known[variable._uid] = shadow(variable.name, label or self._name, value)
         return found
 
     def _number(self, name: str, initial: float, variable: Variable) -> Variable:
@@ -209,6 +208,13 @@ class Optimizer:
         if found is None:
             found = self._more[key] = Variable(initial, trainable=False, name=name, dtype=variable.dtype)
         return found
+
+
+def shadow(name: str, label: str, initial: Any) -> Variable:
+    """A variable that is kept beside the one of that name; under the variable scope, whatever the name scope."""
+    scope = get_variable_scope().name
+    with NameScope(f"{scope}/" if scope else ""):
+        return Variable(initial, trainable=False, name=f"{name.rpartition(':')[0]}/{label}")
 
 
 def _listed(value: Any) -> list[Any]:

@@ -292,7 +292,7 @@ def _get(
             "in VarScope?"
         )
     initial = _initial(name, shape, wanted, initializer if initializer is not None else scope.initializer)
-    with NameScope(""), _collected(graph, collections):
+    with NameScope(""), _collected(graph, collections, trainable):
         variable: Variable = Variable(
             initial,
             trainable=trainable,
@@ -311,12 +311,13 @@ def _get(
 
 
 @contextlib.contextmanager
-def _collected(graph: Graph | None, collections: Any) -> Iterator[None]:
-    """Enter the variable that is made in these collections, besides the trainable ones if it is trainable."""
+def _collected(graph: Graph | None, collections: Any, trainable: Any) -> Iterator[None]:
+    """Enter the variable that is made in these collections, and in the trainable ones if it is trainable."""
     if graph is None or collections is None:
         yield
         return
-    before, graph.next_collections = graph.next_collections, list(collections)
+    also = ["trainable_variables"] if trainable is not False else []
+    before, graph.next_collections = graph.next_collections, list(dict.fromkeys([*collections, *also]))
     try:
         yield
     finally:
@@ -383,11 +384,7 @@ def _made(
     aggregation: Any = None,
     shape: Any = None,
 ) -> Any:
-    graph = in_graph()
-    wanted = collections
-    if collections is not None and trainable is not False and "trainable_variables" not in collections:
-        wanted = [*collections, "trainable_variables"]
-    with _collected(graph, wanted):
+    with _collected(in_graph(), collections, trainable):
         return Variable(initial_value, trainable=trainable, name=name, dtype=dtype, constraint=constraint, shape=shape)
 
 
