@@ -60,7 +60,7 @@ BAD = {
     ),
     "a Python float": (lambda s: float(x_of([])), TypeError, "A symbolic tf.Tensor cannot be a Python float"),
     "a Python index": (lambda s: range(tf.placeholder(tf.int32, [])), TypeError, "A symbolic tf.Tensor cannot be a Python index"),
-    "a numpy array": (lambda s: x_of([2]).__array__(), NotImplementedError, "Cannot convert a symbolic tf.Tensor to a numpy array"),
+    "a numpy array": (lambda s: x_of([2]).__array__(), NotImplementedError, "symbolic tf.Tensor to a numpy array"),
     "the value of a tensor": (lambda s: x_of([]).numpy(), AttributeError, "in a function or graph a tensor has no value yet"),
     "the value of a variable": (lambda s: tf.Variable(1.0).numpy(), NotImplementedError, "numpy.. is only available when eager"),
     "an index out of range": (

@@ -60,7 +60,7 @@ ROWS = (
         (real(2, 3), real(2, 3, seed=1)),
         lambda dy, x: jnp.where(x > 0, dy, 0),
         ops=("ReluGrad",),
-        special=((([1.0, INF, NAN], [0.0, -1.0, 2.0]), [0, 0, NAN], ([0, 0, 1], [0, 0, 0])),),
+        special=((([1.0, INF, NAN, INF], [0.0, -1.0, 2.0, 3.0]), [0, NAN, NAN, INF], ([0, 0, 1, 1], [0, 0, 0, 0])),),
     ),
     Row(
         "relu6",
@@ -78,6 +78,7 @@ ROWS = (
         (real(2, 3), real(2, 3, seed=1) * 4),
         lambda dy, x: jnp.where((x > 0) & (x < 6), dy, 0),
         ops=("Relu6Grad",),
+        special=((([1.0, INF, INF], [6.0, 7.0, 5.0]), [0, NAN, INF], ([0, 0, 1], [0, 0, 0])),),
     ),
     Row(
         "leaky_relu",

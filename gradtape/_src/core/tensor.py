@@ -137,8 +137,8 @@ class Tensor(Operators):
         if engine.symbolic(self.node):
             raise NotImplementedError(
                 "Cannot convert a symbolic tf.Tensor to a numpy array: in a function or graph it has no value yet. This error "
-                "may indicate that you're trying to pass a Tensor to a NumPy call, which is not supported: use the tf.* function, "
-                "take the value outside of the function, or use tf.py_function."
+                "may indicate that you're trying to pass a Tensor to a NumPy call, which is not supported: use the tf.* "
+                "function, take the value outside of the function, or use tf.py_function."
             )
         array = to_numpy(self.node)
         journal.left("__array__", self.node, engine.local.trace)

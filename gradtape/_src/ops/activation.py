@@ -41,7 +41,7 @@ def relu(features):
 
 @op("ReluGrad", infer=_REAL, saves="features")
 def _relu_grad(gradients, features):
-    return jnp.where(features > 0, gradients, 0)
+    return jnp.where(features > 0, gradients, gradients * 0)  # a product, as in TensorFlow: inf and NaN give NaN
 
 
 @op("Relu6", infer=_REAL, saves="y")
@@ -52,7 +52,7 @@ def relu6(features):
 
 @op("Relu6Grad", infer=_REAL, saves="features")
 def _relu6_grad(gradients, features):
-    return jnp.where((features > 0) & (features < 6), gradients, 0)
+    return jnp.where((features > 0) & (features < 6), gradients, gradients * 0)
 
 
 def _masked(function, mask):
