@@ -18,12 +18,13 @@ class Pictures(Protocol):
 
 class Observers:
     """`missing(call, sources, given, strict)` runs after a call of `gradient` that gave a None; `reasons(sources)` is a text
-    for an error that says why they have no gradient; `asked(call, tape, targets, sources, results)` runs at each call.
-    `pictures` shows a tape.
+    for an error that says why they have no gradient, `left()` one that says where a value left the library;
+    `asked(call, tape, targets, sources, results)` runs at each call. `pictures` shows a tape.
     """
 
     missing: Callable[[Asked, Sequence[Any], Sequence[bool], bool], None] | None = None
     reasons: Callable[[Sequence[Any]], str] | None = None
+    left: Callable[[], str] | None = None
     pictures: Pictures
     asked: Callable[[Asked, Any, Sequence[Any], Sequence[Any], Sequence[Any]], None] | None = None
 

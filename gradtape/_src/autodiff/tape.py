@@ -879,9 +879,10 @@ _VALUES = (*_NUMBERS, str, bytes)
 def _no_tensor(role: str, value: Any) -> Exception:
     """The error for a target or source that no tape can know; TensorFlow has an AttributeError for numbers and arrays."""
     kind = AttributeError if isinstance(value, _NUMBERS) else TypeError
+    left = observers.left() if observers.left is not None and role == "target" else ""
     return kind(
         f"The {role} {value!r} of type {type(value).__name__} is no tensor or variable, so nothing was recorded of it. "
-        "Give the tensor that it was computed from, or made into."
+        f"Give the tensor that it was computed from, or made into.{left}"
     )
 
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from gradtape._src.autodiff import tape
 from gradtape._src.autodiff.observers import observers
-from gradtape._src.core import errors
+from gradtape._src.core import errors, journal
 from gradtape._src.core.journal import Asked, Line
 from gradtape._src.core.tensor import Stored
+from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.explain import Question, user_frame
 
@@ -52,10 +53,21 @@ def reasons(sources: Sequence[Any]) -> str:
         for source in sources[:MOST_REASONS]:
             diagnosis = _latest(source.variable if isinstance(source, Stored) else source)
             if not diagnosis.connected:
-                lines.append(f"\n  {getattr(source, 'name', 'a tensor')}: {_in_one_line(diagnosis)}")
+                lines.append(
+                    f"\n  {getattr(source, 'path', None) or getattr(source, 'name', 'a tensor')}: {_in_one_line(diagnosis)}"
+                )
     if len(sources) > MOST_REASONS:
         lines.append(f"\n  … and {len(sources) - MOST_REASONS} more")
     return "".join(lines)
+
+
+def left() -> str:
+    """Where a value left the library last, since the latest tape was made: for an error about a target that is no tensor."""
+    opened = journal.tapes[-1].number if journal.tapes else 0
+    if not journal.exits or journal.exits[-1].number < opened:
+        return ""
+    line = journal.exits[-1].line
+    return f" The last value to leave the library did so at {text.file(line)}:{text.number(line)}: `{text.text(line)}`."
 
 
 def _latest(source: Any) -> Diagnosis:
@@ -80,3 +92,4 @@ def _error(diagnosis: Diagnosis, frame: FrameType | None) -> ValueError:
 
 observers.missing = missing
 observers.reasons = reasons
+observers.left = left

@@ -131,6 +131,15 @@ def expression(line: Line) -> str | None:
     return " ".join(part.decode(errors="replace").strip() for part in encoded)
 
 
+def argument(line: Line) -> str | None:
+    """The one argument of the call that the instruction makes, if it is a name: `w` of `tf.round(w)`."""
+    with contextlib.suppress(SyntaxError):
+        call = ast.parse(expression(line) or "", mode="eval").body
+        if isinstance(call, ast.Call) and len(call.args) == 1 and isinstance(call.args[0], (ast.Name, ast.Attribute)):
+            return ast.unparse(call.args[0])
+    return None
+
+
 def text(line: Line) -> str | None:
     """The line as it is written, without a comment."""
     name, at = file(line), number(line)

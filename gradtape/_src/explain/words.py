@@ -160,9 +160,8 @@ def _not_differentiable(w: Words, b: Break) -> tuple[str, str]:
     reason = b.detail.get("reason") or "its gradient function gives None for this input"
     if b.op is not None and b.op.startswith("CustomGradient"):
         return f"the function with a gradient of its own in {_written(b)}: {reason}", "return a gradient from its grad function"
-    return f"{b.op} in {_written(b)} has no derivative: {reason}", SMOOTH.get(
-        b.op or "", "give it a gradient with tf.custom_gradient, or use a smooth function in its place"
-    )
+    instead = SMOOTH.get(b.op or "", "give it a gradient with tf.custom_gradient, or use a smooth function in its place")
+    return f"{b.op} in {_written(b)} has no derivative: {reason}", re.sub(r"\bx\b", text.argument(b.line) or "x", instead)
 
 
 def _no_gradient_registered(w: Words, b: Break) -> tuple[str, str]:

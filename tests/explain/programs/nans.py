@@ -170,3 +170,27 @@ def in_one_element_of_map_fn():
     with tf.GradientTape(persistent=True) as tape:
         y = loss_of()
     return tape.gradient(y, u), tf.autodiff.explain_nan(y, u)
+
+
+def a_cross_entropy_by_hand():
+    logits, labels = tf.Variable([[200.0, 0.0]]), tf.constant([[0.0, 1.0]])
+    with tf.GradientTape(persistent=True) as tape:
+        shares = tf.nn.softmax(logits)
+        loss = -tf.reduce_sum(labels * tf.math.log(shares))  # <- nan_origin
+    return tape.gradient(loss, logits), tf.autodiff.explain_nan(loss, logits)
+
+
+def a_deviation_of_equal_values():
+    x = tf.Variable([1.0, 1.0])
+    with tf.GradientTape(persistent=True) as tape:
+        deviation = tf.math.reduce_std(x)  # <- nan_origin
+        y = deviation * 2.0
+    return tape.gradient(y, x), tf.autodiff.explain_nan(y, x)
+
+
+def the_angle_of_one_direction():
+    a = tf.Variable([1.0, 0.0])
+    with tf.GradientTape(persistent=True) as tape:
+        cosine = tf.reduce_sum(tf.math.l2_normalize(a) * tf.constant([1.0, 0.0]))
+        angle = tf.acos(cosine)  # <- nan_origin
+    return tape.gradient(angle, a), tf.autodiff.explain_nan(angle, a)
