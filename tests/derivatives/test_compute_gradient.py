@@ -57,6 +57,11 @@ def test_bad_calls(x, error, message):
         tf.test.compute_gradient(lambda x: x * x, x)
 
 
+def test_what_is_empty():
+    theoretical, numerical = tf.test.compute_gradient(tf.matmul, [tf.ones([0, 3]), tf.ones([3, 5])])
+    assert [j.shape for j in theoretical] == [j.shape for j in numerical] == [(0, 0), (0, 15)]
+
+
 def test_several_results():
     with pytest.raises(ValueError, match="f must return one tensor, and it returned 2"):
         tf.test.compute_gradient(lambda x: [x, x], [1.0])

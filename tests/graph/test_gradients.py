@@ -146,6 +146,36 @@ def test_an_op_without_a_gradient_is_named(session):
         tf.gradients(tf.image.adjust_contrast(x, 2.0), x)
 
 
+def test_complex_targets_want_grad_ys():
+    @function
+    def of(grad_ys):
+        z = tf.constant(2.0 + 1.0j)
+        return tf.gradients(z * z, z, grad_ys=grad_ys)
+
+    assert of(tf.constant(1.0 + 0.0j))[0].numpy() == 4.0 - 2.0j
+    with pytest.raises(TypeError, match=r"Gradients of complex tensors .* must set grad_ys"):
+        of(None)
+
+
+def test_what_is_no_tensor_is_a_constant_to_the_target():
+    @function
+    def found(x):
+        return [dx is None for dx in tf.gradients(x * x, [x, 3.0])]
+
+    assert found(tf.constant(2.0)) == [False, True]
+
+
+def test_aggregation_method():
+    @function
+    def of(method):
+        x = tf.constant(3.0)
+        return tf.gradients(x * x + x, x, aggregation_method=method)
+
+    assert of(tf.AggregationMethod.EXPERIMENTAL_TREE)[0].numpy() == 7.0
+    with pytest.raises(ValueError, match="Invalid `aggregation_method` specified 77"):
+        of(77)
+
+
 def test_in_a_function():
     @function
     def slope(x):

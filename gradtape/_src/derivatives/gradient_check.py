@@ -43,8 +43,10 @@ def _theoretical(f: Callable[..., Any], inputs: Sequence[Tensor]) -> list[np.nda
     y = _one(at.targets.leaves)
     kind = _real(y)
     units = np.eye(y.node.aval.size * _width(y), dtype=kind)
-    seeds = constant(units.view(y.dtype.numpy).reshape(-1, *y.shape))
-    found = at.tape.stacked_gradients([y], at.active, [seeds], Rows("reverse"))
+    found: list[Any] = [None] * len(inputs)
+    if units.size:
+        seeds = constant(units.view(y.dtype.numpy).reshape(-1, *y.shape))
+        found = at.tape.stacked_gradients([y], at.active, [seeds], Rows("reverse"))
     results = []
     for a, rows in zip(inputs, found, strict=True):
         width = a.node.aval.size * _width(a)
@@ -59,6 +61,10 @@ def _numerical(f: Callable[..., Any], inputs: Sequence[Tensor], delta: float) ->
     arrays = [a.numpy() for a in inputs]
     results = []
     for i, a in enumerate(inputs):
+        if not a.node.aval.size:
+            y = tensor(f(*inputs))
+            results.append(np.zeros((y.node.aval.size * _width(y), 0), _real(y)))
+            continue
         columns = []
         for element in range(a.node.aval.size * _width(a)):
             ends = []

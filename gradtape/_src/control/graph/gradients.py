@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gradtape._src.autodiff.aggregation import AggregationMethod
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.tape import UnconnectedGradients
 from gradtape._src.control.graph.graph import Graph, guessed, with_extent
@@ -20,6 +21,12 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.ops import seeds
 from gradtape._src.ops.array import ones, reshape, shape, zeros
 from gradtape._src.ops.joining import stack
+
+AGGREGATIONS = (
+    AggregationMethod.ADD_N,
+    AggregationMethod.EXPERIMENTAL_TREE,
+    AggregationMethod.EXPERIMENTAL_ACCUMULATE_N,
+)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -47,6 +54,8 @@ def gradients(
     """
     if engine.local.trace.scope is None:
         raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
+    if aggregation_method not in (None, *AGGREGATIONS):
+        raise ValueError(f"Invalid `aggregation_method` specified {aggregation_method!r}: give one of tf.AggregationMethod.")
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     targets = [tensor(y) if not isinstance(y, IndexedSlices) else y.values for y in _listed(ys)]
     given = _listed(grad_ys) if grad_ys is not None else [None] * len(targets)
@@ -63,6 +72,8 @@ def gradients(
 
 def _flow(y: Tensor, given: Any) -> Tensor | None:
     if given is None:
+        if y.dtype.is_complex:
+            raise TypeError(f"Gradients of complex tensors ({y}) must set grad_ys (y.dtype = {y.dtype!r}).")
         return None
     dy = tensor(given, None if isinstance(given, Tensor) else y.dtype)
     if dy.dtype != y.dtype:
@@ -77,9 +88,7 @@ def _source(x: Any) -> Node:
         return x.held()
     if isinstance(x, IndexedSlices):
         x = x.values
-    if isinstance(x, Tensor):
-        return x.node
-    raise TypeError(f"xs and stop_gradients must be Tensors or Variables, received {x!r}: nothing can depend on it.")
+    return tensor(x).node
 
 
 def _in_graph(
@@ -210,7 +219,14 @@ def gradients_v1(
     unconnected_gradients: Any = UnconnectedGradients.NONE,
 ) -> list[Any]:
     """The derivatives of the sum of `ys` with respect to each of `xs`; see `tf.gradients`."""
-    return gradients(ys, xs, grad_ys, stop_gradients=stop_gradients, unconnected_gradients=unconnected_gradients)
+    return gradients(
+        ys,
+        xs,
+        grad_ys,
+        aggregation_method=aggregation_method,
+        stop_gradients=stop_gradients,
+        unconnected_gradients=unconnected_gradients,
+    )
 
 
 @public
