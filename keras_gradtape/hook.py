@@ -11,6 +11,7 @@ import ast
 import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import SimpleNamespace
+from typing import Any
 
 NAME = "gradtape"
 PACKAGE = "keras_gradtape"
@@ -171,10 +172,10 @@ def keep_op_errors(module) -> None:
             try:
                 return call(*args, **kwargs)
             except RuntimeError as error:
-                first = error.__context__
+                first: Any = error.__context__
                 if not (hasattr(error, "_keras_call_info_injected") and hasattr(first, "node_def")):
                     raise
-                told = type(first)(first.node_def, first.op, str(error))
+                told: Any = type(first)(first.node_def, first.op, str(error))
                 told._keras_call_info_injected = True
                 raise told.with_traceback(error.__traceback__) from None
 
