@@ -229,3 +229,22 @@ class TestPrint:
 def test_numpy_print_options_are_obeyed():
     with np.printoptions(precision=2):
         assert str(tf.constant([1 / 3])) == "tf.Tensor([0.33], shape=(1,), dtype=float32)"
+
+
+def test_inside_of_a_function_there_is_no_value_to_print():
+    """As in TensorFlow but for the names of tensors; asking for the text does not make the function run as eager code."""
+    v, seen = tf.Variable(1.0, name="v"), []
+
+    @tf.function
+    def f(x):
+        y = x * v
+        seen.extend([str(x), repr(y), f"{y}", str(v)])
+        return y
+
+    f(tf.ones([2])), f(tf.ones([2]))
+    assert seen == [
+        'Tensor("x:0", shape=(2,), dtype=float32)',
+        "<tf.Tensor 'Mul:0' shape=(2,) dtype=float32>",
+        'Tensor("Mul:0", shape=(2,), dtype=float32)',
+        "<tf.Variable 'v:0' shape=() dtype=float32>",
+    ]

@@ -243,19 +243,19 @@ class Tensor(Operators):
         raise NotImplementedError("eval is not supported when eager execution is enabled; use .numpy() for the value.")
 
     def __repr__(self) -> str:
-        if graph_of(self.node) is not None:
+        if engine.symbolic(self.node) or graph_of(self.node) is not None:
             return f"<tf.Tensor {name_of(self)!r} shape={stated_shape(self.node)} dtype={self.dtype.name}>"
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text(self.node, repr)}>"
 
     def __str__(self) -> str:
-        if graph_of(self.node) is not None:
+        if engine.symbolic(self.node) or graph_of(self.node) is not None:
             return f'Tensor("{name_of(self)}", shape={stated_shape(self.node)}, dtype={self.dtype.name})'
         return f"tf.Tensor({text(self.node, str)}, shape={self.shape}, dtype={self.dtype.name})"
 
     @public
     def __format__(self, spec: str) -> str:
-        if graph_of(self.node) is not None:
-            return str(self)
+        if engine.symbolic(self.node) or graph_of(self.node) is not None:
+            return format(str(self), spec)
         return format(to_numpy(self.node)[()], spec)
 
     def __copy__(self) -> Tensor:
@@ -305,8 +305,9 @@ def graph_of(node: Node) -> Any:
 
 
 def name_of(tensor: Tensor) -> str:
-    """The name of a graph's tensor; inside of what the graph contains it has none."""
-    return str(getattr(tensor, "name", "?"))
+    """The name of a graph's tensor; inside of a function, or of what a graph contains, that of its op's type."""
+    node = tensor.node
+    return str(getattr(tensor, "name", f"{node.op.type if node.trace is not None else 'x'}:0"))
 
 
 def stated_shape(node: Node) -> TensorShape:

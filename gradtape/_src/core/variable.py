@@ -395,7 +395,7 @@ class Variable(Stored):
     # -- printing and copying
 
     def __repr__(self) -> str:
-        if graph_of(self._tensor.node) is not None:
+        if engine.symbolic(self.held()) or graph_of(self._tensor.node) is not None:
             return f"<tf.Variable '{self._name}' shape={self.shape} dtype={self.dtype.name}>"
         return f"<tf.Variable '{self._name}' shape={self.shape} dtype={self.dtype.name}, numpy={text(self.held(), repr)}>"
 
