@@ -58,3 +58,14 @@ def test_a_running_total(session):
         mean = total / tf.cast(tf.shape(x)[0], tf.float32)
     assert session.run(mean, {x: np.ones(4)}) == 1.0
     assert session.run(mean, {x: np.ones(2)}) == 3.0
+
+
+def test_an_array_of_as_many_entries_as_are_fed(session):
+    count = tf.placeholder(tf.int32, [])
+    _, array = tf.while_loop(
+        lambda i, a: i < count,
+        lambda i, a: (i + 1, a.write(i, tf.cast(i, tf.float32) * 2.0)),
+        [0, tf.TensorArray(tf.float32, count)],
+    )
+    numbers = array.stack()
+    assert [session.run(numbers, {count: n}).tolist() for n in (3, 1)] == [[0.0, 2.0, 4.0], [0.0]]

@@ -89,8 +89,8 @@ class TensorArray:
         self._infer = bool(infer_shape)
         if size is None:
             raise ValueError("Size must be declared for TensorArrays: give size=, and dynamic_size=True if it grows.")
-        count = static(size, "size")
-        self._entries: list[Tensor | None] = [None] * count
+        self._size = static(size, "size")
+        self._entries: dict[int, Tensor] = {}  # what was written; after the first write at an index that is not known: _buffer
         self._read: set[int] = set()
         self._buffer: Tensor | None = None
 
@@ -120,7 +120,7 @@ class TensorArray:
         return None
 
     def _count(self) -> int:
-        return len(self._entries) if self._buffer is None else int(self._buffer.shape[0])
+        return self._size if self._buffer is None else int(self._buffer.shape[0])
 
     @public
     def size(self, name: str | None = None) -> Tensor:
@@ -133,7 +133,7 @@ class TensorArray:
             return self
         new = object.__new__(TensorArray)
         vars(new).update(vars(self))
-        new._entries, new._read = list(self._entries), set(self._read)
+        new._entries, new._read = dict(self._entries), set(self._read)
         return new
 
     def _accepted(self, value: Any) -> Tensor:
@@ -173,7 +173,7 @@ class TensorArray:
                     f"Tried to write to index {at} but array is not resizeable and size is: {count}. Give dynamic_size=True.",
                 )
             if new._buffer is None:
-                new._entries += [None] * (at + 1 - count)
+                new._size = max(count, at + 1)
                 new._entries[at] = entry
                 new._read.discard(at)
                 return new
@@ -195,7 +195,7 @@ class TensorArray:
         if missing <= 0:
             return
         if self._buffer is None:
-            self._entries += [None] * missing
+            self._size = count
         else:
             rows = zeros((missing, *self._buffer.shape[1:]), self._dtype)
             self._buffer = concat([self._buffer, rows], 0)
@@ -204,7 +204,7 @@ class TensorArray:
         """All entries as one tensor; what was never written is zeros."""
         if self._buffer is not None:
             return self._buffer
-        if not self._entries and not self._shape.is_fully_defined():
+        if not self._size and not self._shape.is_fully_defined():
             return zeros((0,), self._dtype)
         if not self._shape.is_fully_defined():
             raise ValueError(
@@ -212,9 +212,9 @@ class TensorArray:
                 "entry first, or give element_shape=."
             )
         shape = tuple(self._shape)
-        if all(e is None for e in self._entries):
-            return zeros((len(self._entries), *shape), self._dtype)
-        return stack([zeros(shape, self._dtype) if e is None else e for e in self._entries])
+        if not self._entries:
+            return zeros((self._size, *shape), self._dtype)
+        return stack([self._entries[i] if i in self._entries else zeros(shape, self._dtype) for i in range(self._size)])
 
     @public
     def read(self, index: Any, name: str | None = None) -> Tensor:
@@ -232,12 +232,12 @@ class TensorArray:
                 f"Could not read index {at} twice because it was cleared after a previous read (perhaps try setting "
                 "clear_after_read = false?)"
             )
-        entry = self._entries[at]
+        entry = self._entries.get(at)
         if entry is None:
             return zeros(tuple(self._shape) if self._shape.is_fully_defined() else (), self._dtype)
         if self._clear and engine.local.trace.scope is None:
             self._read.add(at)
-            self._entries[at] = None
+            del self._entries[at]
         return entry
 
     @public
@@ -255,8 +255,7 @@ class TensorArray:
     @public
     def concat(self, name: str | None = None) -> Tensor:
         """All entries one after the other along their first axis."""
-        entries = self._entries if self._buffer is None else unstack(self._buffer)
-        written = [e for e in entries if e is not None]
+        written = [e for _, e in sorted(self._entries.items())] if self._buffer is None else unstack(self._buffer)
         for number, entry in enumerate(written):
             if not entry.shape.rank:
                 raise invalid(f"Concat saw a scalar shape at index {number} but requires at least vectors.")
@@ -276,9 +275,10 @@ class TensorArray:
             new._shape = self._shape.merge_with(rows.shape[1:])
         new._read = set()
         if engine.local.trace.scope is None:
-            new._buffer, new._entries = None, list(unstack(rows))
+            new._buffer, new._entries = None, dict(enumerate(unstack(rows)))
         else:
-            new._buffer, new._entries = rows, []
+            new._buffer, new._entries = rows, {}
+        new._size = count
         return new
 
     @public
@@ -308,7 +308,7 @@ class TensorArray:
         new = self._copy()
         new._infer = False
         new._buffer, new._read = None, set()
-        new._entries = list(split(rows, sizes, 0))
+        new._entries, new._size = dict(enumerate(split(rows, sizes, 0))), len(sizes)
         return new
 
     @public
@@ -324,7 +324,7 @@ class TensorArray:
     @public
     def close(self, name: str | None = None) -> None:
         """Let go of the entries."""
-        self._entries = [None] * len(self._entries)
+        self._entries = {}
 
 
 WRITE_CHECK = define(
@@ -350,7 +350,7 @@ def _assembled(aux: Any, parts: Iterable[Any]) -> TensorArray:
     dtype, dynamic, clear, infer, shape, count = aux
     new = TensorArray(dtype, count, dynamic, clear, infer_shape=infer, element_shape=shape)
     for part in parts:
-        new._buffer, new._entries = part, []
+        new._buffer = part
     return new
 
 
