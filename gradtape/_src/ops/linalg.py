@@ -52,8 +52,8 @@ def is_singular(matrix):
         return False
     matrix = matrix.astype(np.float32) if matrix.dtype.itemsize == 2 else matrix
     with np.errstate(all="ignore"):
-        sign, log = np.linalg.slogdet(matrix)  # of a NaN pivot the sign is ±1, or NaN
-    return not bool(((abs(sign) > 0) & ~np.isnan(log)).all())
+        sign, log = np.linalg.slogdet(matrix)  # of a NaN pivot the sign may be 1, the logarithm is NaN
+    return not bool(((abs(sign) > 0) & (log == log)).all())
 
 
 def _not_invertible(input, adjoint):
