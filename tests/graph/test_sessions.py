@@ -34,6 +34,7 @@ def test_slices_come_back_with_their_dense_shape(session):
     (slices,) = session.run(tf.gradients(tf.gather(table, [1, 1]), table))
     same(slices.indices, [1, 1])
     same(slices.dense_shape, [4, 2])
+    assert type(slices) is tf.IndexedSlicesValue and type(slices).__name__ == "IndexedSlicesValue"
     assert session.run(tf.IndexedSlices(tf.constant([3.0]), tf.constant([1]))).dense_shape is None
 
 

@@ -21,7 +21,7 @@ from gradtape._src.control.graph.placeholders import (
 from gradtape._src.control.graph.session import (
     InteractiveSession as InteractiveSession,
     Session as Session,
-    SlicesValue as IndexedSlicesValue,
+    IndexedSlicesValue as IndexedSlicesValue,
     SparseValue as SparseTensorValue,
 )
 

@@ -98,18 +98,18 @@ class Fetches:
             elif kind is Tensor:
                 results.append(next(remaining))
             elif isinstance(kind, int):  # IndexedSlices of so many parts
-                results.append(SlicesValue(*[next(remaining) for _ in range(kind)]))
+                results.append(IndexedSlicesValue(*[next(remaining) for _ in range(kind)]))
             else:
                 results.append(SparseValue(next(remaining), next(remaining), next(remaining)))
         return nest.unflatten(self.spec, results)
 
 
-class SlicesValue(tuple[Any, ...]):
+class IndexedSlicesValue(tuple[Any, ...]):
     """What a session gives for IndexedSlices: `values`, `indices`, `dense_shape`, as NumPy arrays."""
 
     __slots__ = ()
 
-    def __new__(cls, values: Any, indices: Any, dense_shape: Any = None) -> SlicesValue:
+    def __new__(cls, values: Any, indices: Any, dense_shape: Any = None) -> IndexedSlicesValue:
         return super().__new__(cls, (values, indices, dense_shape))
 
     values = property(lambda self: self[0])
