@@ -32,7 +32,7 @@ def test_a_nest_of_specs_takes_lists_of_numbers():
         f({"b": [2]})
 
 
-@pytest.mark.parametrize("argument", [{1, 2}, bytearray(b"a")])
+@pytest.mark.parametrize("argument", [{1, 2}, [{1}]])
 def test_an_argument_that_cannot_be_hashed(argument):
     with pytest.raises(TypeError, match="Could not generate a generic TraceType"):
         tf.function(lambda x, y: x)(tf.constant(1.0), argument)
