@@ -29,8 +29,9 @@ def test_variables():
         y = v * v
         v.assign(5.0)
         z = v * v
-        w = tf.Variable(v * 3.0)
-    assert numbers(accumulator.jvp([y, z, v, w])) == [4.0, 10.0, 1.0, None]
+        w, u = tf.Variable(v * 3.0), tf.Variable(0.0)
+        u.assign(v * 3.0)
+    assert numbers(accumulator.jvp([y, z, v, w, u])) == [4.0, 10.0, 1.0, None, None]
 
 
 def test_structures():

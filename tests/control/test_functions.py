@@ -333,6 +333,25 @@ def test_overrides_hold_in_functions():
 
     assert inside(x).numpy() == 7.0
 
+    @tf.function
+    def scope_inside(x):
+        with tf.gradient_override_map({"Floor": name}):
+            y = tf.floor(x)
+        return y * 2.0 + tf.floor(x)
+
+    assert gradient(scope_inside).numpy() == 14.0
+
+    @tf.function
+    def tape_inside(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.floor(x)
+        return tape.gradient(y, x, unconnected_gradients="zero")
+
+    assert tape_inside(x).numpy() == 0.0
+    with tf.gradient_override_map({"Floor": name}):
+        assert tape_inside(x).numpy() == 7.0
+
 
 def test_jax_functions():
     import jax.numpy as jnp

@@ -69,6 +69,38 @@ def test_branches(session):
     same(session.run([y, dx], {x: [-2.0, 1.0, 0.0]}), [[-6.0, 3.0, 0.0], [3.0, 3.0, 3.0]])
 
 
+NOT_TAKEN = {
+    "cond": lambda i, a, b: tf.cond(i > 0, lambda: a * 2.0, lambda: b * b),
+    "switch_case": lambda i, a, b: tf.switch_case(1 - i, [lambda: a * 2.0, lambda: b * b]),
+    "case": lambda i, a, b: tf.case([(i > 0, lambda: a * 2.0)], default=lambda: b * b),
+}
+
+
+@pytest.mark.parametrize("choose", NOT_TAKEN.values(), ids=NOT_TAKEN)
+def test_a_branch_that_is_not_taken_gives_zeros(session, choose):
+    i, a, b = tf.placeholder(tf.int32, []), tf.constant(2.0), tf.constant(3.0)
+    gradients = tf.gradients(choose(i, a, b), [a, b])
+    assert [session.run(gradients, {i: value}) for value in (1, 0)] == [[2.0, 0.0], [0.0, 6.0]]
+
+
+def test_a_loop_of_no_trips_gives_zeros(session):
+    n, a, b = tf.placeholder(tf.int32, []), tf.constant(2.0), tf.constant(3.0)
+    y = tf.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y * b), (0, a * 1.0))[1]
+    gradients = tf.gradients(y, [a, b])
+    assert [session.run(gradients, {n: value}) for value in (1, 0)] == [[3.0, 2.0], [1.0, 0.0]]
+
+
+def test_what_is_added_after_the_target_is_not_connected(session):
+    def f(x):
+        return tf.reduce_sum(x**2)
+
+    a, delta = tf.constant([1.0, 2.0]), tf.constant(0.1)
+    b = f(a)
+    moved = a + delta
+    assert tf.gradients(b, moved) == [None]
+    same(session.run(tf.gradients(f(moved), moved)), [[2.2, 4.2]])
+
+
 def test_loops(session):
     x = tf.placeholder(tf.float32, [None])
     _, y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), (tf.constant(0), x))
@@ -116,8 +148,24 @@ def test_override_map(session):
     assert tf.gradients(tf.floor(x), x) == [None]
 
 
+def test_an_override_concerns_its_type_and_its_scope_alone(session):
+    @tf.RegisterGradient("FiveTimes")
+    def five_times(op, dy):
+        return dy * 5.0
+
+    x = tf.constant([1.5, -2.5])
+    with tf.get_default_graph().gradient_override_map({"Identity": "FiveTimes", "Floor": "Identity"}):
+        scoped, floor, other = tf.identity(x), tf.floor(x), x * 3.0
+    ys = [scoped, floor, other, tf.identity(x)]
+    same(session.run(ys), [[1.5, -2.5], [1.0, -3.0], [4.5, -7.5], [1.5, -2.5]])
+    same(session.run([tf.gradients(y, x)[0] for y in ys]), [[5.0, 5.0], [1.0, 1.0], [3.0, 3.0], [1.0, 1.0]])
+
+
 # at 1 and 2, where floor jumps, a difference with delta 1e-3 is 1/0.002; beside them nothing is wrong with 0
-@pytest.mark.parametrize("override, at, error", [(False, [1.0, 2.0], 500.0), (True, [1.0, 2.0], 499.0), (True, [1.3, 2.4], 1.0)])
+@pytest.mark.parametrize(
+    "override, at, error",
+    [(False, [1.0, 2.0], 500.0), (True, [1.0, 2.0], 499.0), (False, [1.3, 2.4], 0.0), (True, [1.3, 2.4], 1.0)],
+)
 def test_compute_gradient_error_of_floor(session, override, at, error):
     x = tf.constant([1.0, 2.0])
     with tf.get_default_graph().gradient_override_map({"Floor": "FloorOfOne"} if override else {}):

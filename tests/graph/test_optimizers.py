@@ -117,6 +117,15 @@ def test_masked_moments_freeze_an_element(session):
     assert session.run(v)[1] == moved[1]
 
 
+def test_gradient_descent_does_not_move_an_element_without_a_gradient(session):
+    v, mask = tf.Variable([1.0, 1.0]), tf.placeholder(tf.float32, [2])
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(v * v * mask))
+    session.run(v.initializer)
+    session.run(train, {mask: [1.0, 1.0]})
+    session.run(train, {mask: [1.0, 0.0]})
+    same(session.run(v), [0.64, 0.8])
+
+
 def test_gradients_that_are_changed_before_they_are_applied(session):
     v = tf.Variable([3.0, 4.0])
     optimizer = tf.train.GradientDescentOptimizer(1.0)

@@ -46,6 +46,16 @@ class TestVariables:
         assert kernel is None
         np.testing.assert_allclose(bias, 2 * tf.reduce_sum(layer(X), 0), rtol=1e-5)
 
+    def test_names_and_a_nest_of_sources(self, layer):
+        assert [v.name for v in layer.trainable_variables] == ["kernel", "bias"]
+        free = tf.Variable(2.0)
+        with tf.GradientTape() as tape:
+            y = free * tf.reduce_sum(layer(X))
+        gradients = tape.gradient(y, {"layer": (layer.kernel, [layer.bias]), "free": free})
+        assert gradients["layer"][0].shape == (3, 2)
+        np.testing.assert_allclose(gradients["layer"][1][0], [2.0 * len(X)] * 2, rtol=1e-6)
+        np.testing.assert_allclose(gradients["free"], tf.reduce_sum(layer(X)), rtol=1e-6)
+
     def test_zeros_for_the_unconnected(self, layer):
         with tf.GradientTape() as tape:
             y = tf.reduce_sum(layer.bias)
