@@ -13,7 +13,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 
 NAMESPACE = "gradtape"
 EXPANDED = "gradtape, composites expanded"  # here IndexedSlices are structures, not leaves
-_known: set[type] = set()  # types that were seen as leaves, or are registered
+_known: set[type] = {list, tuple, dict}  # types that were seen as leaves, or are registered
 
 
 def _register(kind: type) -> None:
