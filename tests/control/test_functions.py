@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine
+from gradtape._src.core import execution
 
 Invalid = tf.errors.InvalidArgumentError
 
@@ -398,10 +398,10 @@ def test_a_function_without_values_runs_as_one_program():
 
     x = tf.constant([1.0, -1.0])
     f(x)
-    engine.counters.reset()
+    execution.counters.reset()
     for _ in range(5):
         f(x)
-    assert (engine.counters.programs, engine.counters.kernels) == (0, 0)
+    assert (execution.counters.programs, execution.counters.kernels) == (0, 0)
 
 
 def test_effects_happen_once_for_each_call_and_not_in_the_gradient():

@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine
+from gradtape._src.core import execution
 
 
 def test_a_run_that_fails_leaves_variables_unchanged_and_can_be_repeated(monkeypatch):
     v, w = tf.Variable([1.0, 2.0]), tf.Variable(3.0)
     v.assign_add([1.0, 1.0])
     w.assign(w * 2.0)
-    real = engine.execute
+    real = execution.execute
 
     def fail(program, arguments):
         raise tf.errors.ResourceExhaustedError(None, None, "Out of memory, says the test")
 
-    monkeypatch.setattr(engine, "execute", fail)
+    monkeypatch.setattr(execution, "execute", fail)
     with pytest.raises(tf.errors.ResourceExhaustedError, match="Out of memory"):
         v.numpy()
-    monkeypatch.setattr(engine, "execute", real)
+    monkeypatch.setattr(execution, "execute", real)
     np.testing.assert_array_equal(v.numpy(), [1.0, 2.0])
     assert w.numpy() == 3.0
     v.assign_add([1.0, 1.0])
@@ -34,15 +34,15 @@ def test_a_run_that_fails_leaves_variables_unchanged_and_can_be_repeated(monkeyp
 def test_a_tensor_of_a_run_that_failed_is_computed_when_it_is_asked_for_again(monkeypatch):
     x = tf.constant([1.0, 2.0])
     y = tf.tanh(x) * 2.0
-    real = engine.execute
+    real = execution.execute
 
     def interrupt(program, arguments):
         raise KeyboardInterrupt("between two ops")
 
-    monkeypatch.setattr(engine, "execute", interrupt)
+    monkeypatch.setattr(execution, "execute", interrupt)
     with pytest.raises(KeyboardInterrupt, match="between two ops"):
         y.numpy()
-    monkeypatch.setattr(engine, "execute", real)
+    monkeypatch.setattr(execution, "execute", real)
     np.testing.assert_allclose(y.numpy(), 2 * np.tanh([1.0, 2.0]), rtol=1e-6)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine
+from gradtape._src.core import engine, execution
 from gradtape._src.core.program import slice_trace, verify
 
 
@@ -140,14 +140,14 @@ def test_residuals_leave_the_program_when_a_value_is_read_under_a_tape():
 
 
 def test_cache_is_bounded():
-    bound = engine.programs.bound
-    engine.programs.bound = 5
+    bound = execution.programs.bound
+    execution.programs.bound = 5
     try:
         for i in range(12):
             tf.reshape(tf.constant(np.arange(float(i + 1))), [-1, 1]).numpy()
         assert tf.config.cache_info()["programs_held"] <= 5
     finally:
-        engine.programs.bound = bound
+        execution.programs.bound = bound
 
 
 def test_a_check_in_mid_step_runs_only_what_it_looks_at():

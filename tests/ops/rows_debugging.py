@@ -3,7 +3,7 @@
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.core import engine
+from gradtape._src.core import tracing
 from gradtape._src.ops.debugging import _assert
 from tests.ops.table import Row, boolean, real
 
@@ -13,7 +13,7 @@ check = tf.debugging.check_numerics
 
 def printed_in_a_function(x):
     """Recorded, as a function is traced, and not run."""
-    with engine.tracing():
+    with tracing.inner():
         tf.print(x)
     return x
 

@@ -4,7 +4,7 @@ import contextlib
 from unittest import mock
 
 from gradtape._src.autodiff.backward import Entry, Operation
-from gradtape._src.core import engine
+from gradtape._src.core import engine, tracing
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import CALL, ELEMENT, RAN, leaf
 from gradtape._src.core.tensor import EagerTensor
@@ -46,7 +46,7 @@ def ops_of(program):
 def reads(op, attrs, avals, result):
     """The names, as in `saves`, of what the op's gradient rule reads when each input that can have one needs one."""
     inputs = tuple([leaf(a, None) for a in avals])
-    with engine.tracing():
+    with tracing.inner():
         node = engine.record(op, inputs, attrs)
         cotangents = [EagerTensor(leaf(a, None)) if a.inexact else zeros(a.shape, a.type) for a in several(result)]
         results = op.gradient(Operation(Entry(node, inputs), tuple([a.inexact for a in avals]), None), *cotangents)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine
+from gradtape._src.core import execution
 from tests.ops.spy import recorded
 from tests.ops.table import real
 
@@ -38,9 +38,9 @@ OPERANDS = {
 def test_is_one_program(call):
     for i in (3, 4):  # node by node, then compiled whole
         call(i).numpy()
-    compiled = engine.counters.programs, engine.counters.kernels
+    compiled = execution.counters.programs, execution.counters.kernels
     call(5).numpy()
-    assert (engine.counters.programs, engine.counters.kernels) == compiled
+    assert (execution.counters.programs, execution.counters.kernels) == compiled
 
 
 class TestMasksAreReadAndDataIsNot:

@@ -5,7 +5,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse
-from gradtape._src.core import engine
+from gradtape._src.core import engine, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor
@@ -123,7 +123,7 @@ class TestBroadcasts:
         ],
     )
     def test_stay(self, function):
-        with engine.tracing() as trace:
+        with tracing.inner() as trace:
             x = EagerTensor(leaf(aval((4,), np.dtype("f4")), None))
             y = tf.reduce_mean(function(x))
             entries = [Entry(node, node.inputs) for node in trace.nodes]

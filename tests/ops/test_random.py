@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import gradtape as tf
-from gradtape._src.core import engine
+from gradtape._src.core import execution, tracing
 from gradtape._src.ops import seeds, threefry
 
 random = tf.random
@@ -311,8 +311,8 @@ def test_every_step_is_one_program():
     for step in range(6):
         results.add(float(tf.reduce_sum(tf.nn.dropout(x, 0.1 + 0.1 * step) * random.normal([3]))))
         if step == 2:
-            before = engine.counters.programs, engine.counters.kernels
-    assert (engine.counters.programs, engine.counters.kernels) == before
+            before = execution.counters.programs, execution.counters.kernels
+    assert (execution.counters.programs, execution.counters.kernels) == before
     assert len(results) > 3
 
 
@@ -340,14 +340,14 @@ def test_split_seeds_give_unrelated_numbers():
 
 def test_draws_in_a_traced_function_are_its_callers():
     random.set_seed(5)
-    with seeds.drawn_by_caller() as draws, engine.tracing() as trace:
+    with seeds.drawn_by_caller() as draws, tracing.inner() as trace:
         inside = random.normal([2])
         seeded = random.normal([2], seed=1)
-        program = engine.close(trace, [inside.node, seeded.node], [node for node, _ in draws])
+        program = tracing.close(trace, [inside.node, seeded.node], [node for node, _ in draws])
     assert len(draws) == 2
-    first, second = [np.asarray(engine.execute(program, [stream.draw() for _, stream in draws])) for _ in range(2)]
+    first, second = [np.asarray(execution.execute(program, [stream.draw() for _, stream in draws])) for _ in range(2)]
     assert len(np.unique([first, second])) == 8
-    with seeds.drawn_by_caller() as again, engine.tracing():
+    with seeds.drawn_by_caller() as again, tracing.inner():
         random.uniform([2])
         random.uniform([2], seed=1)
     assert again[0][1].base == draws[0][1].base  # the same place in a function: the same stream

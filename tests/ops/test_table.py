@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine
+from gradtape._src.core import engine, execution
 from gradtape._src.core.op import ops
 from tests.ops.rows import BROKEN, FAMILIES, LEADING, ROWS
 from tests.ops.spy import reads, recorded, several
@@ -333,11 +333,11 @@ def test_no_gradient(row):
 @contextlib.contextmanager
 def run_one_by_one():
     engine.flush()
-    engine.eager = True
+    execution.eager = True
     try:
         yield
     finally:
-        engine.eager = False
+        execution.eager = False
 
 
 def agree_to_rounding(received, expected):

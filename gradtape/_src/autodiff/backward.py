@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gradtape._src.core import engine
+from gradtape._src.core import engine, tracing
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Op, Rule
@@ -239,9 +239,9 @@ def _vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ..
     count = len(program.parameters) - len(program.constants)
     parameters = [leaf(a, None) for a in program.parameters[:count]]
     seeds = [leaf(program.aval_of(program.outputs[i]), None) for i in given]
-    with engine.tracing() as trace:
+    with tracing.inner() as trace:
         trace.overrides = None  # what is in force now says nothing about ops that were recorded before
-        outputs = engine.inline(program, parameters)
+        outputs = tracing.inline(program, parameters)
         entries = [Entry(node, node.inputs) for node in trace.nodes]
         active = active_nodes(entries, {parameters[i]: 0 for i in needed})
         cotangents: dict[Node, Any] = {}
@@ -264,7 +264,7 @@ def _vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ..
                 continue
             where.append(len(results))
             results.append(dense(found).node)
-        derived = engine.close(trace, results, [*parameters, *seeds])
+        derived = tracing.close(trace, results, [*parameters, *seeds])
     known = program.derived[key] = derived, tuple(where)
     return known
 
@@ -276,7 +276,7 @@ def _call_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     derived, where = vjp_program(program, given, needed)
     results: list[Tensor | None] = [None] * len(op.needed)
     if derived.outputs:
-        nodes = engine.call(derived, (*op.entry.inputs, *[grads[i].node for i in given]))
+        nodes = tracing.call(derived, (*op.entry.inputs, *[grads[i].node for i in given]))
         for i, place in zip(needed, where, strict=True):
             if place is not None:
                 results[i] = EagerTensor(nodes[place])

@@ -13,7 +13,7 @@ from jax import lax
 
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import convert, engine, nest
+from gradtape._src.core import convert, engine, nest, tracing
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -106,7 +106,7 @@ def _record_closed(rule: Rule, results: list[Node], inputs: list[Node]) -> Node:
     What that one uses of the function's values are inputs too, so it can be called wherever the function is.
     """
     seeds = [leaf(r.aval, None) for r in results]
-    with engine.tracing() as inner:
+    with tracing.inner() as inner:
         try:
             grads = rule(None, *[EagerTensor(seed) for seed in seeds])
         except NotImplementedError as error:  # raised where a gradient is asked for, if ever
@@ -123,9 +123,9 @@ def _record_closed(rule: Rule, results: list[Node], inputs: list[Node]) -> Node:
                 d = d.to_dense() if isinstance(d, IndexedSlices) else convert.tensor(d, None if is_tensor(d) else i.aval.type)
                 where.append(len(flat))
                 flat.append(d.node)
-        engine.enter(inner, flat)
+        tracing.enter(inner, flat)
         captured = [n for n in inner.leaves if n not in seeds and n.index not in (NUMBER, INSIDE)]
-        program = engine.close(inner, flat, [*seeds, *captured])
+        program = tracing.close(inner, flat, [*seeds, *captured])
     attrs = (len(results), program, tuple(where), raising)
     return engine.record(CLOSED, (*results, *inputs, *captured), attrs)
 
@@ -135,7 +135,7 @@ def _closed_gradient(op: Operation, *grads: Any) -> list[Any]:
     if raising is not None:
         raise raising
     captured = op.entry.inputs[len(where) :]
-    nodes = engine.call(program, (*[d.node for d in grads], *captured)) if program.outputs else []
+    nodes = tracing.call(program, (*[d.node for d in grads], *captured)) if program.outputs else []
     return [None if place is None else EagerTensor(nodes[place]) for place in where] + [None] * len(captured)
 
 

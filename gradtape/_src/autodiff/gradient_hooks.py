@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtape._src.autodiff.custom import custom_gradient
-from gradtape._src.autodiff.tape import HookedTensor
+from gradtape._src.autodiff.recording import HookedTensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.ops.array import identity

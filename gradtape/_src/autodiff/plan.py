@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.backward import Entry, active_nodes
 from gradtape._src.autodiff.vectorized import call_vectorized
-from gradtape._src.core import engine
+from gradtape._src.core import engine, tracing
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import ELEMENT, NUMBER, RAN, Node, Program, Trace, leaf
 from gradtape._src.core.tensor import EagerTensor
 
 if TYPE_CHECKING:
-    from gradtape._src.autodiff.tape import Segment
+    from gradtape._src.autodiff.recording import Segment
 
 Place = tuple[int, int]  # (segment number, reference in its trace)
 CUSTOM = "CustomGradient"  # the type of (results…, arguments…) → results, where `custom_gradient` gave the gradient function
@@ -93,7 +93,7 @@ class Plan:
             mapped = [True] * (len(inputs) - shared) + [False] * shared
             outputs = call_vectorized(self.program, inputs, mapped, chunk)
         else:
-            outputs = engine.call(self.program, tuple(inputs))
+            outputs = tracing.call(self.program, tuple(inputs))
         results: list[Any] = []
         for place in self.layout:
             if place is None:

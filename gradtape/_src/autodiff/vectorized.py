@@ -10,7 +10,7 @@ from jax import lax
 
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.products import Product, products_of, summed_products
-from gradtape._src.core import engine
+from gradtape._src.core import engine, execution, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node, Program, leaf
@@ -87,14 +87,14 @@ def _with_factors(
     key = ("factors", shared, mapped)
     if key not in derived.derived:
         count = len(derived.parameters) - len(derived.constants)
-        with engine.tracing() as inner:
+        with tracing.inner() as inner:
             inner.overrides = None
             leaves = [leaf(a, None) for a in derived.parameters[:count]]
-            nodes = engine.inline(derived, leaves)
+            nodes = tracing.inline(derived, leaves)
             fixed = [n for n, m in zip(leaves, mapped, strict=True) if not m]
             products = {place: products_of(nodes[place], fixed) for place in shared}
             factors = list({f: None for terms in products.values() for a, b, _ in terms for f in (a, b)})
-            whole = engine.intern(engine.close(inner, [*nodes, *factors], leaves)) if factors else derived
+            whole = execution.intern(tracing.close(inner, [*nodes, *factors], leaves)) if factors else derived
         derived.derived[key] = whole, products, factors
     found: tuple[Program, dict[int, list[Product]], list[Node]] = derived.derived[key]
     return found

@@ -22,7 +22,7 @@ from gradtape._src.autodiff.backward import Operation, takes_none, vjp_program
 from gradtape._src.autodiff.products import products_of, summed_products
 from gradtape._src.control.branch import IF
 from gradtape._src.control.programs import linearized, rewired, selected
-from gradtape._src.core import engine
+from gradtape._src.core import engine, execution, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.op import Op, define
@@ -79,7 +79,7 @@ def _scan_on_host(
     outputs = [body.aval_of(r) for r in body.outputs[carry:]]
     ys = [np.zeros((length, *a.shape), a.dtype) for a in outputs]
     for at in reversed(range(count)) if reverse else range(count):
-        results = engine.execute(body, [*fixed, *carried, *[x[at] for x in xs]])
+        results = execution.execute(body, [*fixed, *carried, *[x[at] for x in xs]])
         carried = results[:carry]
         for buffer, part in zip(ys, results[carry:], strict=True):
             buffer[at] = part
@@ -206,7 +206,7 @@ def reverse_scan(
     constants = [i for i in needed if i < consts and i in place]
     taken = [i for i in needed if i >= consts + carry and i in place]
     ys = [i for i in range(carry, len(grads)) if grads[i] is not None and i in given]
-    with engine.tracing() as inner:
+    with tracing.inner() as inner:
         fixed_now = [leaf(n.aval, None) for n in fixed]
         flow = [leaf(start[i].aval, None) for i in flowing]
         rows = [leaf(_row(n.aval), None) for n in stacked]
@@ -226,7 +226,7 @@ def reverse_scan(
             parameters = [*fixed_now, *carried, *x_rows, *seeds, *others]
         else:
             carried, parameters = [], [*fixed_now, *others, *x_rows, *seeds]
-        cotangents = engine.inline(backward, parameters)
+        cotangents = tracing.inline(backward, parameters)
         passed = []
         for i in flowing:
             at = place.get(consts + i)
@@ -239,7 +239,9 @@ def reverse_scan(
             passed.append((EagerTensor(so_far) + EagerTensor(cotangents[place[i]])).node)
         rows_out = [cotangents[place[i]] for i in taken]
         rows_out += factors
-        step = engine.intern(engine.close(inner, [*passed, *rows_out], [*fixed_now, *flow, *sums, *rows, *seeds_of_ys.values()]))
+        step = execution.intern(
+            tracing.close(inner, [*passed, *rows_out], [*fixed_now, *flow, *sums, *rows, *seeds_of_ys.values()])
+        )
     stacked = [*stacked, *[_dense(grads[i], None).node for i in ys]]
     starts = [_dense(grads[i], start[i].aval) for i in flowing] + [zeros(fixed[i].aval.shape, fixed[i].aval.type) for i in summed]
     of_rows = dict(zip(rows, stacked, strict=False))
@@ -321,12 +323,12 @@ def _while_on_host(
     fixed, carried = inputs[:consts], tuple(inputs[consts:])
     trip, stride = 0, 1
     kept: list[tuple[Any, ...]] = []
-    while (limit is None or trip < limit) and engine.execute(cond, [*fixed, *carried])[0]:
+    while (limit is None or trip < limit) and execution.execute(cond, [*fixed, *carried])[0]:
         if trip == stride * capacity:
             kept, stride = kept[::2], stride * 2
         if trip % stride == 0:
             kept.append(carried)
-        carried = engine.execute(body, [*fixed, *carried])
+        carried = execution.execute(body, [*fixed, *carried])
         trip += 1
     buffers = []
     for k in range(carry):
@@ -377,7 +379,7 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     trips, stride, kept = outputs[carry], outputs[carry + 1], outputs[carry + 2 :]
     kept_grads = grads[carry + 2 :]
     second = any(d is not None for d in kept_grads)
-    with engine.tracing() as inner:
+    with tracing.inner() as inner:
         parts = [leaf(n.aval, None) for n in (*fixed, trips, stride, *start)]
         number = leaf(aval((), TRIPS), None)
         body_consts, (all_trips, far), carried = parts[:consts], parts[consts : consts + 2], parts[consts + 2 :]
@@ -385,7 +387,7 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
         now = minimum(left, EagerTensor(far))
         run = _run_again(body, body_consts, carried, now.node, far, capacity)
         results = [*run, *(carried if second else [])]
-        segment = engine.intern(engine.close(inner, results, [*parts, number]))
+        segment = execution.intern(tracing.close(inner, results, [*parts, number]))
     segments = (EagerTensor(trips) + EagerTensor(stride) - 1) // EagerTensor(stride)
     numbers = engine.constant(np.arange(capacity, dtype=TRIPS))
     needed = [i if i < consts else i + 2 for i, need in enumerate(op.needed) if need]
@@ -405,11 +407,11 @@ def _run_again(
     """A part of a loop, from one checkpoint to the next: one trip, while all of them could be kept, else a Scan of `trips`."""
     count = len(consts) + len(carry)
     avals = [n.aval for n in (*consts, *carry, trips, stride)]
-    with engine.tracing() as inner:
+    with tracing.inner() as inner:
         parts = [leaf(a, None) for a in avals]
         run = record_scan(body, parts[: len(consts)], parts[len(consts) : count], [], capacity, trips=parts[count])
         results = [_unless_beyond(r, parts[-1], capacity) if r.aval.inexact else r for r in run[: len(carry)]]
-        several = engine.intern(engine.close(inner, results, parts))
+        several = execution.intern(tracing.close(inner, results, parts))
     once = rewired(body, range(count), avals)
     choice = EagerTensor(stride) == tensor(1, "int64")
     return engine.elements(engine.record(IF, (choice.node, *consts, *carry, trips, stride), (once, several)))

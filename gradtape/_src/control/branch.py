@@ -11,7 +11,7 @@ import numpy as np
 from gradtape._src.autodiff.backward import Operation, takes_none, vjp_program
 from gradtape._src.control.programs import rewired
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace
-from gradtape._src.core import engine
+from gradtape._src.core import engine, execution, tracing
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import is_tensor, spoken_name, tensor
 from gradtape._src.core.errors import invalid, public
@@ -31,7 +31,7 @@ def _if(pred: Any, *inputs: Any, then: Program, orelse: Program) -> tuple[Any, .
 
 
 def _if_on_host(pred: Any, *inputs: Any, then: Program, orelse: Program) -> tuple[Any, ...]:
-    return engine.execute(then if pred else orelse, inputs)
+    return execution.execute(then if pred else orelse, inputs)
 
 
 def _if_avals(pred: Aval, *inputs: Aval, then: Program, orelse: Program) -> tuple[Any, ...]:
@@ -48,7 +48,7 @@ def _branch(index: Any, count: int) -> Any:
 
 
 def _case_on_host(branch_index: Any, *inputs: Any, branches: tuple[Program, ...]) -> tuple[Any, ...]:
-    return engine.execute(branches[int(_branch(branch_index, len(branches)))], inputs)
+    return execution.execute(branches[int(_branch(branch_index, len(branches)))], inputs)
 
 
 def _case_avals(branch_index: Aval, *inputs: Aval, branches: tuple[Program, ...]) -> tuple[Any, ...]:
@@ -87,13 +87,13 @@ IF.gradient = CASE.gradient = _gradient
 
 def _padded(program: Program, places: Sequence[int | None], parameters: Sequence[Aval], wanted: Sequence[Aval]) -> Program:
     """A gradient Program that gives zeros where it has nothing to give."""
-    with engine.tracing() as inner:
+    with tracing.inner() as inner:
         leaves = [leaf(a, None) for a in parameters]
-        nodes = engine.inline(program, leaves) if program.outputs else []
+        nodes = tracing.inline(program, leaves) if program.outputs else []
         outputs = [
             zeros(a.shape, a.type).node if place is None else nodes[place] for place, a in zip(places, wanted, strict=True)
         ]
-        return engine.intern(engine.close(inner, outputs, leaves))
+        return execution.intern(tracing.close(inner, outputs, leaves))
 
 
 def _record(choice: Node, programs: Sequence[Program], inputs: Sequence[Node], op: Op) -> list[Node]:
@@ -131,7 +131,7 @@ def join(choice: Node, bodies: Sequence[Body], op: Op, names: Sequence[str]) -> 
         order = [results + mine.index(key) if key in mine else next(following) for key in written]
         outputs = [*whole.outputs[:results], *[whole.outputs[i] for i in order]]
         chosen = Program(whole.keys, whole.avals, whole.parameters, tuple(outputs), whole.constants, whole.lines)
-        programs.append(engine.intern(chosen))
+        programs.append(execution.intern(chosen))
     nodes = _record(choice, programs, inputs, op)
     count = len(nodes) - len(written)
     for variable, node in zip(written.values(), nodes[count:], strict=True):

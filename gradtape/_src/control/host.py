@@ -11,7 +11,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import dtypes, engine, nest
+from gradtape._src.core import dtypes, engine, nest, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import (
@@ -75,7 +75,7 @@ def _as_op_error() -> Iterator[None]:
 
 
 def _on_host(*inputs: Any, call: Callable[..., Any], types: tuple[Any, ...], shapes: Shapes | None) -> tuple[Any, ...]:
-    with engine.outside(), _as_op_error():
+    with tracing.outside(), _as_op_error():
         arrays = call([np.asarray(i) for i in inputs])
     if shapes is not None:
         for array, shape in zip(arrays, shapes, strict=True):

@@ -11,7 +11,7 @@ from gradtape._src.control.bounded_scan import TRIPS, record_while
 from gradtape._src.control.loop_body import ShapeChanged, check_same, trace_body, trace_condition
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
-from gradtape._src.core import engine, nest
+from gradtape._src.core import engine, nest, tracing
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -90,7 +90,7 @@ def _settled(body: Callable[[Any], Any], state: Any, limit: int | None) -> Any:
         after.extend(nest.flatten(body(state)))
         return []
 
-    with engine.making_trips(limit):
+    with tracing.making_trips(limit):
         trace(once, (), Scope(nested=True), draws=False)
     return nest.unflatten(spec, settled(leaves, after)) if len(after) == len(leaves) else state
 
@@ -145,7 +145,7 @@ def run_loop(
         check_same(start, flat, names)
         return flat
 
-    with engine.making_trips(limit):
+    with tracing.making_trips(limit):
         loop = trace_body(lambda nodes, _: stepped(nodes), start)
     if not start and not loop.carried and not loop.body.program.effects:
         raise ValueError("A loop on a tensor condition changes no tensor and no variable, so it would never end.")

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape._src.control.programs import rewired, selected
 from gradtape._src.control.scope import Body, Scope, trace
-from gradtape._src.core import engine
+from gradtape._src.core import execution
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
@@ -74,7 +74,7 @@ class Loop:
 
 def _ordered(program: Program, order: Sequence[int]) -> Program:
     outputs = tuple([program.outputs[i] for i in order])
-    return engine.intern(Program(program.keys, program.avals, program.parameters, outputs, program.constants, program.lines))
+    return execution.intern(Program(program.keys, program.avals, program.parameters, outputs, program.constants, program.lines))
 
 
 def trace_body(

@@ -10,7 +10,7 @@ from gradtape._src.control.bounded_scan import record_scan
 from gradtape._src.control.loop import stopped
 from gradtape._src.control.loop_body import check_same, trace_body
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core import dtypes, engine, nest
+from gradtape._src.core import dtypes, engine, nest, tracing
 from gradtape._src.core.aval import aval, provisional
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, invalid, public
@@ -53,7 +53,7 @@ def record_rows(
     function: Callable[[list[Node], list[Node]], Sequence[Tensor]], carry: Sequence[Node], rows: Rows, reverse: bool = False
 ) -> tuple[list[Node], list[Node]]:
     """`(last carry, stacked ys)` of `function(carry, row)` → carry and ys over all rows."""
-    with engine.making_trips(rows.count):
+    with tracing.making_trips(rows.count):
         loop = trace_body(function, carry, rows.avals)
     consts, (step,) = loop.bind()
     start = [*carry, *[v.read() for v in loop.carried]]

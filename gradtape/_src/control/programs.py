@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradtape._src.core import engine
+from gradtape._src.core import execution
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.program import ELEMENT, Key, Line, Program
 
@@ -23,7 +23,7 @@ def rewired(program: Program, places: Sequence[int], parameters: Sequence[Aval],
     keys = tuple([(*key[:2], *map(moved, key[2:])) for key in program.keys])
     given = (*map(moved, program.outputs), *[-1 - place for place in outputs])
     constants = program.parameters[count:]
-    return engine.intern(Program(keys, program.avals, (*parameters, *constants), given, program.constants, program.lines))
+    return execution.intern(Program(keys, program.avals, (*parameters, *constants), given, program.constants, program.lines))
 
 
 def selected(program: Program, outputs: Sequence[int]) -> Program:
@@ -56,7 +56,7 @@ def _renumbered(
     keys = tuple([(*program.keys[i][:2], *[number[r] for r in program.keys[i][2:]]) for i in kept])
     avals = tuple([program.avals[i] for i in kept])
     given = tuple([number[r] for r in outputs])
-    return engine.intern(Program(keys, avals, tuple(parameters), given, program.constants, _lines(program, kept)))
+    return execution.intern(Program(keys, avals, tuple(parameters), given, program.constants, _lines(program, kept)))
 
 
 def linearized(
@@ -127,7 +127,7 @@ def _with_residuals(derived: Program, kept: list[int], residuals: list[Aval], re
     avals = tuple([derived.avals[i] for i in kept])
     parameters = (*derived.parameters[:count], *residuals, *constants)
     outputs = tuple([number[r] for r in derived.outputs])
-    return engine.intern(Program(keys, avals, parameters, outputs, derived.constants, _lines(derived, kept)))
+    return execution.intern(Program(keys, avals, parameters, outputs, derived.constants, _lines(derived, kept)))
 
 
 def _forward(program: Program, derived: Program, residuals: list[int], count: int) -> Program:
@@ -149,4 +149,4 @@ def _forward(program: Program, derived: Program, residuals: list[int], count: in
     parameters = (*program.parameters, *derived.parameters[extra:])
     outputs = (*program.outputs, *map(moved, residuals))
     lines = (*_lines(program, range(len(program.keys))), *_lines(derived, kept))
-    return engine.intern(Program(keys, avals, parameters, outputs, (*program.constants, *derived.constants), lines))
+    return execution.intern(Program(keys, avals, parameters, outputs, (*program.constants, *derived.constants), lines))

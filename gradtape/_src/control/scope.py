@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, takes_none, vjp_program, vjp_with_slices
-from gradtape._src.core import engine, journal, nest
+from gradtape._src.core import engine, execution, journal, nest, tracing
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import verify
@@ -99,10 +99,10 @@ class Scope:
         """The value of a variable's initial value that was computed in the function, from constants and random numbers."""
         drawn = dict(seeds.drawn())
         try:
-            program = engine.close(engine.local.trace, [node], list(drawn))
+            program = tracing.close(engine.local.trace, [node], list(drawn))
         except NotImplementedError:
             raise MadeFromArguments("a variable's initial value depends on the function's arguments") from None
-        (value,) = engine.execute(program, [stream.draw() for stream in drawn.values()])
+        (value,) = execution.execute(program, [stream.draw() for stream in drawn.values()])
         return value
 
     def check(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
@@ -227,7 +227,7 @@ def trace(
     """
     body, asked = Body(), journal.asked
     drawing: contextlib.AbstractContextManager[Any] = seeds.drawn_by_caller() if draws else contextlib.nullcontext([])
-    with engine.tracing(scope) as inner, drawing as drawn:
+    with tracing.inner(scope) as inner, drawing as drawn:
         scope.trace = inner
         results = function()
         nodes, body.structure = flatten_results(results, convert)
@@ -237,11 +237,11 @@ def trace(
         read = [node for _, node in scope.variables.values()]
         seeds_taken = [node for node, _ in drawn]
         body.draws = [stream for _, stream in drawn]
-        engine.enter(inner, [*nodes, *[node for _, checked, _ in scope.checks for node in checked]])
+        tracing.enter(inner, [*nodes, *[node for _, checked, _ in scope.checks for node in checked]])
         known = {*parameters, *read, *seeds_taken}
         body.captures = [node for node in inner.leaves if node not in known and not is_constant(node)]
         inputs = [*parameters, *read, *body.captures, *seeds_taken]
-        body.program = engine.intern(engine.close(inner, nodes, inputs, effects=True))
+        body.program = execution.intern(tracing.close(inner, nodes, inputs, effects=True))
         _close_checks(body, inner, scope, inputs)
     body.avals = [body.program.aval_of(r) for r in body.program.outputs]
     lines, results = body.program.lines, body.program.outputs
@@ -259,7 +259,7 @@ def _close_checks(body: Body, inner: Trace, scope: Scope, inputs: Sequence[Node]
         for op, nodes, attrs in scope.checks:
             body.checks.append((op, len(nodes), attrs))
             wanted += nodes
-        body.checked = engine.intern(engine.close(inner, wanted, inputs))
+        body.checked = execution.intern(tracing.close(inner, wanted, inputs))
 
 
 def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
@@ -275,17 +275,17 @@ def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
     if body.checked is not None:
         check(body, inputs)
     if state.trace.parent is not None:
-        nodes = engine.call(body.program, inputs, FUNCTION)
+        nodes = tracing.call(body.program, inputs, FUNCTION)
         journal.asked += body.trains  # so does the function around it
     elif at_once:
-        values = engine.execute(body.program, [engine.argument(node) for node in inputs])
+        values = execution.execute(body.program, [engine.argument(node) for node in inputs])
         nodes = [leaf(aval_, value) for aval_, value in zip(body.avals, values, strict=True)]
         if not body.trains:
             journal.called(arguments, body, nodes, state.trace)
     elif body.program.effects:
         nodes = run_now(body.program, inputs)
     else:
-        nodes = engine.call(body.program, inputs, FUNCTION)
+        nodes = tracing.call(body.program, inputs, FUNCTION)
     count = len(nodes) - len(body.written)
     for variable, node in zip(body.written, nodes[count:], strict=True):
         variable._hold(node)
@@ -298,7 +298,7 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
     inputs = [argument(node) for node in arguments]
     inputs += [argument(variable._tensor.node) for variable in body.variables]
     inputs += [argument(node) for node in body.captures]
-    values = engine.execute(body.program, inputs)
+    values = execution.execute(body.program, inputs)
     nodes = [leaf(of, value) for of, value in zip(body.avals, values, strict=True)]
     if not body.trains:  # what trains itself is not differentiated from outside
         journal.called(arguments, body, nodes, engine.local.trace)
@@ -312,7 +312,7 @@ def check(body: Body, inputs: tuple[Node, ...]) -> None:
     """Make the checks of a Body that is about to be called with `inputs`; in a trace, hand them on."""
     program = body.checked
     assert program is not None
-    nodes = engine.call(program, inputs) if program.keys else [_input(program, r, inputs) for r in program.outputs]
+    nodes = tracing.call(program, inputs) if program.keys else [_input(program, r, inputs) for r in program.outputs]
     scope = engine.local.trace.scope
     position = 0
     for op, count, attrs in body.checks:
@@ -333,7 +333,7 @@ def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlice
     results: list[Tensor | IndexedSlices | None] = [None] * len(op.needed)
     derived, where = vjp_with_slices(program, given, needed)
     if derived.outputs:
-        nodes = engine.call(derived, (*entry.inputs, *[grads[i].node for i in given]))
+        nodes = tracing.call(derived, (*entry.inputs, *[grads[i].node for i in given]))
         for i, place in zip(needed, where, strict=True):
             if isinstance(place, tuple):
                 values, indices = place
@@ -361,6 +361,6 @@ def _input(program: Program, reference: int, inputs: tuple[Node, ...]) -> Node:
 
 def run_now(program: Program, inputs: tuple[Node, ...]) -> list[Node]:
     """Run a Program with effects at once, in eager code; tapes see it as any other call."""
-    values = engine.execute(program, [engine.argument(node) for node in inputs])
+    values = execution.execute(program, [engine.argument(node) for node in inputs])
     node = engine.record_ran(FUNCTION, inputs, (program,), tuple(values))
     return engine.elements(node)

@@ -13,7 +13,7 @@ from gradtape._src.control.loop_body import check_same
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
-from gradtape._src.core import dtypes, engine, nest
+from gradtape._src.core import dtypes, engine, execution, nest, tracing
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError
 from gradtape._src.core.program import Node, leaf
@@ -237,12 +237,12 @@ def adapted(body: Body, change: Callable[[list[Node]], list[Node]], results: int
     """The Program of a body with its results changed by `change`; the new values of variables follow as before."""
     program = body.program
     count = len(program.parameters) - len(program.constants)
-    with engine.tracing() as inner:
+    with tracing.inner() as inner:
         inner.overrides = None
         leaves = [leaf(a, None) for a in program.parameters[:count]]
-        nodes = engine.inline(program, leaves)
+        nodes = tracing.inline(program, leaves)
         outputs = [*change(nodes[:results]), *nodes[results:]]
-        return engine.intern(engine.close(inner, outputs, leaves, effects=True))
+        return execution.intern(tracing.close(inner, outputs, leaves, effects=True))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ def _defined(
         found.extend(get_state())
         return []
 
-    with engine.making_trips(trips):
+    with tracing.making_trips(trips):
         trace(one, (), Scope(nested=True), draws=False)
     set_state(values)
     filled, bound = [], []

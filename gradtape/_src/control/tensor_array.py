@@ -10,7 +10,7 @@ import optree
 from jax import lax
 
 from gradtape._src.autodiff.backward import Operation
-from gradtape._src.core import dtypes, engine, nest
+from gradtape._src.core import dtypes, engine, nest, tracing
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import is_tensor, static, static_list, tensor
 from gradtape._src.core.errors import OutOfRangeError, invalid, public
@@ -180,7 +180,7 @@ class TensorArray:
             new._grow(at + 1)
             at = tensor(at)
         elif self._dynamic:
-            new._grow(engine.growth())
+            new._grow(tracing.growth())
         buffer = new._materialized()
         nodes = (buffer.node, entry.node, cast(at, dtypes.int32).node)
         scope = engine.local.trace.scope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax
 
-from gradtape._src.core import engine
+from gradtape._src.core import engine, execution
 from gradtape._src.core.errors import public
 
 
@@ -13,7 +13,7 @@ def run_eagerly(run: bool = True) -> None:
     """Run each op at once, by itself, instead of recording it; for debugging. Results agree to rounding, not to the bit."""
     if run:
         engine.flush_if_outermost()
-    engine.eager = bool(run)
+    execution.eager = bool(run)
 
 
 @public
@@ -24,18 +24,18 @@ def cache_info() -> dict[str, int]:
     programs, single ops); `node_by_node` runs went op by op; `plans` gradients were planned; `most_pending` nodes were
     pending at the most; `programs_held` compiled programs are kept, of at most `programs_bound`.
     """
-    counted = dict(vars(engine.counters))
-    return counted | {"programs_held": len(engine.programs), "programs_bound": engine.programs.bound}
+    counted = dict(vars(execution.counters))
+    return counted | {"programs_held": len(execution.programs), "programs_bound": execution.programs.bound}
 
 
 @public
 def clear_cache() -> None:
     """Forget all compiled programs and gradient plans of this process, and set the counters back to 0."""
     engine.flush_if_outermost()
-    for cache in engine.caches:
+    for cache in execution.caches:
         cache.clear()
-    engine.built.clear()
-    engine.counters.reset()
+    execution.built.clear()
+    execution.counters.reset()
 
 
 class PhysicalDevice:

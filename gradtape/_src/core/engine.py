@@ -5,23 +5,19 @@ See `docs/design.md`, "When the pending program runs": the numbers of the rules 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
-from gradtape._src.core import errors, interruptible, journal, memory, naming, runtime, tuning
+from gradtape._src.core import errors, execution, journal, memory, naming, runtime
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import internal
 from gradtape._src.core.program import (
-    CALL,
-    CALLS,
     ELEMENT,
     INSIDE,
     NUMBER,
@@ -48,7 +44,6 @@ Variant = tuple[Program | None, tuple[int, ...], tuple[int, ...], tuple[Key, ...
 
 STRIDE = 64  # a loop's trace is cut once so many nodes are pending,
 LIMIT = 4 * STRIDE  # and any trace at this many
-KERNEL_COST = 25  # compiling one kernel costs as much as this many more nodes in a program compiled whole
 SMALL = 50  # residuals of a trace with fewer nodes are recomputed rather than kept,
 SMALL_BYTES = 1 << 16  # unless they are larger than this
 UNBOUNDED = sys.maxsize
@@ -62,20 +57,17 @@ class State(threading.local):
     anchor: tuple[CodeType | None, int] | None
 
     def __init__(self) -> None:
-        self.trace = Trace(LIMIT if not forked else 0)
+        self.trace = Trace(LIMIT if not runtime.forked else 0)
         self.tapes = []
         self.anchor = None
 
 
-forked = False  # whether this process is a fork of one that used the library
 local = State()
 errors.tracing = lambda: local.trace.scope is not None
 
 
 def _after_fork() -> None:
-    """JAX's threads do not exist in a forked process: the next op there raises instead of waiting for ever."""
-    global forked
-    forked = True
+    """The next op of a forked process is cut at once, and raises."""
     local.trace = Trace(0)
 
 
@@ -89,63 +81,8 @@ class NeedsValues(NotImplementedError):
     """
 
 
-def check_not_forked() -> None:
-    """Raise RuntimeError in a process that is a fork of one that used the library."""
-    if forked:
-        raise RuntimeError(
-            "gradtape does not work in a forked process: XLA's threads were left behind in the parent. Start processes with "
-            "multiprocessing.set_start_method('spawn')."
-        )
-
-
-class Counters:
-    """What the engine did, for `gradtape.config.cache_info()` and the tests of it."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """Start again from 0."""
-        self.runs = self.hits = self.programs = self.kernels = self.node_by_node = self.plans = 0
-        self.most_pending = 0
-
-
-counters = Counters()
-caches: list[Cache] = []
-
-
-class Cache(OrderedDict[Any, Any]):
-    """A table of bounded size that forgets what was not used for longest."""
-
-    def __init__(self, bound: int) -> None:
-        super().__init__()
-        caches.append(self)
-        self.bound = bound
-        self.lock = threading.Lock()
-
-    def find(self, key: Any) -> Any:
-        """The value under `key`, which becomes the most recent, or None."""
-        value = self.get(key)
-        if value is not None:
-            with contextlib.suppress(KeyError):
-                self.move_to_end(key)
-        return value
-
-    def keep(self, key: Any, value: Any) -> Any:
-        """Enter `value` and return it."""
-        with self.lock:
-            self[key] = value
-            while len(self) > self.bound:
-                self.popitem(last=False)
-        return value
-
-
-slices = Cache(2048)  # what is to be run, as recorded → what `_sliced` gives
-structures = Cache(1024)  # the same without saying which outputs are wanted → the variants made so far
-programs = Cache(1024)  # fingerprint → Program
-kernels = Cache(4096)  # (op, attributes) → compiled kernel
-built: set[tuple[Any, ...]] = set()  # (op, attributes, input Avals) of the kernels that XLA has compiled
-eager = False  # whether each op runs at once, by itself
+slices = execution.Cache(2048)  # what is to be run, as recorded → what `_sliced` gives
+structures = execution.Cache(1024)  # the same without saying which outputs are wanted → the variants made so far
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -392,8 +329,8 @@ def peek(node: Node) -> None:
         program, positions = slice_trace(trace, [node.index])
         if program.size <= SMALL:
             fingerprint = (program.keys, program.parameters, program.outputs)
-            program = programs.find(fingerprint) or programs.keep(fingerprint, program)
-            (node.value,) = execute(program, [_argument(trace.leaves[p]) for p in positions])
+            program = execution.programs.find(fingerprint) or execution.programs.keep(fingerprint, program)
+            (node.value,) = execution.execute(program, [_argument(trace.leaves[p]) for p in positions])
             trace.early.append(node)
 
 
@@ -475,7 +412,7 @@ def folded(node: Node) -> np.ndarray | None:
     values: dict[Node, Any] = {}
     for current in reversed(order):
         inputs = [values[i] if i.value is None else i.value for i in current.inputs]
-        values[current] = np.asarray(_kernel(current.op, current.attrs)(*inputs))
+        values[current] = np.asarray(execution.kernel(current.op, current.attrs)(*inputs))
     return values[node] if node.value is None else np.asarray(node.value)
 
 
@@ -510,7 +447,7 @@ def to_device(array: np.ndarray) -> Any:
 
 def _cut(trace: Trace) -> Trace:
     """Rule 3: a trace grew long. Find the loop that it is the record of, and cut at the loop's anchor from now on."""
-    check_not_forked()
+    runtime.check_not_forked()
     state = local
     if len(trace.nodes) >= LIMIT:
         state.anchor = journal.loop_anchor([(n.code, n.offset) for n in trace.nodes])
@@ -527,9 +464,9 @@ def _cut(trace: Trace) -> Trace:
 def run(trace: Trace) -> None:
     """Compute what can still be reached of a trace that is no longer being recorded."""
     nodes = trace.nodes
-    counters.runs += 1
-    if len(nodes) > counters.most_pending:
-        counters.most_pending = len(nodes)
+    execution.counters.runs += 1
+    if len(nodes) > execution.counters.most_pending:
+        execution.counters.most_pending = len(nodes)
     live = [n.index for n in nodes if (handle := n.handle) is not None and n.value is None and handle() is not None]
     structure = (tuple([n.key for n in nodes]), tuple([n.aval for n in trace.leaves]))
     if trace.tapes:
@@ -539,12 +476,12 @@ def run(trace: Trace) -> None:
     if found is None:
         found = slices.keep(key, _sliced(trace, structure, live))
     else:
-        counters.hits += 1
+        execution.counters.hits += 1
     program, positions, outputs, keys = found
     if outputs:
         leaves = trace.leaves
         try:
-            values = execute(program, [_argument(leaves[p]) for p in positions])
+            values = execution.execute(program, [_argument(leaves[p]) for p in positions])
         except BaseException:
             _undo(trace)
             raise
@@ -574,7 +511,7 @@ def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:
         live = sorted(set(live).union(*[variant[2] for variant in variants]))
     program, positions = slice_trace(trace, live)
     fingerprint = (program.keys, program.parameters, program.outputs)
-    program = programs.find(fingerprint) or programs.keep(fingerprint, program)
+    program = execution.programs.find(fingerprint) or execution.programs.keep(fingerprint, program)
     keys = variants[0][3] if variants else structure[0]
     variants.append((program, positions, tuple(live), keys))
     return variants[-1]
@@ -630,269 +567,3 @@ def _with_residuals(trace: Trace, structure: Structure, live: list[int]) -> list
             wanted.update(tape.residual_indices(trace, structure))
     nodes = trace.nodes
     return sorted([i for i in wanted if nodes[i].value is None])
-
-
-def execute(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Run a Program on arrays; compiled whole, or at first sight node by node where that is cheaper (rule 7)."""
-    if program.effects:
-        return _staged(program, arguments)
-    large = program.bytes > memory.LARGE
-    try:
-        compiled = program.compiled
-        if compiled is None:
-            program.runs += 1
-            first = program.runs == 1 and not large and not program.loops
-            if eager or (first and _new_kernels(program) * KERNEL_COST < program.size):
-                counters.node_by_node += 1
-                return interpret(program, arguments)
-            counters.programs += 1
-            runtime.prune_cache()
-            compiled = program.compiled = jax.jit(program.evaluate, compiler_options=tuning.options(program))
-            if large:
-                memory.check(compiled, arguments)
-        if program.endless:
-            check_not_forked()
-            return interruptible.call(_waiting, (compiled, arguments))
-        values = compiled(*arguments)
-        return jax.block_until_ready(values) if large else values
-    except jax.errors.JaxRuntimeError as error:
-        raise memory.translated(error) from None
-
-
-def _waiting(compiled: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Any, ...]:
-    values: tuple[Any, ...] = jax.block_until_ready(compiled(*arguments))
-    return values
-
-
-def _staged(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Run a Program that has effects: its effects one by one, what lies between two of them as one program."""
-    values: dict[int, Any] = {-1 - k: a for k, a in enumerate((*arguments, *program.constants))}
-    stages = program.derived.get("stages")
-    if stages is None:
-        stages = program.derived["stages"] = _stages(program)
-    for what, inputs, outputs in stages:
-        given = [values[r] for r in inputs]
-        if type(what) is Program:
-            values.update(zip(outputs, execute(what, given), strict=True))
-            continue
-        op, attrs = what
-        if op in CALLS:
-            values[outputs[0]] = execute(attrs[0], given)
-        elif op is ELEMENT:
-            values[outputs[0]] = given[0][attrs[0]]
-        else:
-            values[outputs[0]] = op.host(*given, **dict(zip(op.attributes, attrs, strict=True)))
-    return tuple([values[r] for r in program.outputs])
-
-
-def _stages(program: Program) -> list[tuple[Any, list[int], list[int]]]:
-    """`(Program or (op, attributes), references in, references out)` for each stage of a Program with effects."""
-    keys = program.keys
-    stages: list[tuple[Any, list[int], list[int]]] = []
-    pure: list[int] = []
-    effects = {index for index, key in enumerate(keys) if effectful(key)}
-    needed_later = {r for index in effects for r in keys[index][2:]} | set(program.outputs)
-
-    def close_stage() -> None:
-        inside = set(pure)
-        outside = {r for key in keys[pure[-1] + 1 :] for r in key[2:]} | needed_later
-        inputs = sorted({r for i in pure for r in keys[i][2:]} - inside)
-        outputs = [i for i in pure if i in outside]
-        number = {r: -1 - k for k, r in enumerate(inputs)} | {i: k for k, i in enumerate(pure)}
-        staged = tuple([(*keys[i][:2], *[number[r] for r in keys[i][2:]]) for i in pure])
-        parameters = tuple([program.aval_of(r) for r in inputs])
-        made = Program(staged, tuple([program.avals[i] for i in pure]), parameters, tuple([number[i] for i in outputs]))
-        stages.append((intern(made), inputs, outputs))
-        pure.clear()
-
-    for index, key in enumerate(keys):
-        if index not in effects and not (key[0] is ELEMENT and key[2] in effects):
-            pure.append(index)
-            continue
-        if pure:
-            close_stage()
-        stages.append((key[:2], list(key[2:]), [index]))
-    if pure:
-        close_stage()
-    return stages
-
-
-def intern(program: Program) -> Program:
-    """The Program that computes the same at the same lines and was made first, so that it is compiled once."""
-    constants = tuple([(c.shape, c.dtype, c.tobytes()) for c in program.constants])
-    lines = tuple([(id(code), offset) for code, offset in program.lines])  # what is kept holds its code, so no id comes twice
-    fingerprint = (program.keys, program.parameters, program.outputs, constants, lines)
-    return programs.find(fingerprint) or programs.keep(fingerprint, program)
-
-
-def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Run a Program node by node, each with its own compiled kernel."""
-    leaves = (*arguments, *program.constants)
-    values: list[Any] = []
-    for op, attrs, *references in program.keys:
-        inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
-        if op in CALLS:
-            values.append(interpret(attrs[0], inputs))
-        elif op is ELEMENT:
-            values.append(inputs[0][attrs[0]])
-        else:
-            values.append(_kernel(op, attrs)(*inputs))
-    for op, attrs, *references in program.keys:
-        if op not in CALLS and op is not ELEMENT:
-            built.add((op, attrs, *[program.aval_of(r) for r in references]))
-    return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs])
-
-
-def _kernel(op: Op, attrs: Attributes) -> Callable[..., Any]:
-    found = kernels.find((op, attrs))
-    if found is None:
-        counters.kernels += 1
-        found = kernels.keep((op, attrs), jax.jit(lambda *inputs: op.run(inputs, attrs)))
-    return found
-
-
-def _new_kernels(program: Program) -> int:
-    """How many kernels running `program` node by node would have to compile."""
-    new: set[tuple[Any, ...]] = set()
-    stack = [program]
-    while stack:
-        current = stack.pop()
-        for op, attrs, *references in current.keys:
-            if op in CALLS:
-                stack.append(attrs[0])
-            elif op is not ELEMENT:
-                key = (op, attrs, *[current.aval_of(r) for r in references])
-                if key not in built:
-                    new.add(key)
-    return len(new)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Traces inside of traces
-
-
-@contextlib.contextmanager
-def tracing(scope: Any = None) -> Iterator[Trace]:
-    """Record into a trace of its own, whose leaves are the nodes of the surrounding one; yields that Trace.
-
-    `scope` is that of a function which is traced there; without it the surrounding one's.
-    """
-    outer = local.trace
-    inner = Trace(UNBOUNDED, outer, outer.overrides, outer.scope if scope is None else scope)
-    local.trace = inner
-    tapes, local.tapes = local.tapes, []
-    try:
-        yield inner
-    finally:
-        local.trace = outer
-        local.tapes = tapes
-
-
-class Growing(threading.local):
-    """How many trips the loops that are being traced make at the most; None where that is not known."""
-
-    def __init__(self) -> None:
-        self.trips: list[int | None] = []
-
-
-growing = Growing()
-
-
-def growth() -> int:
-    """How many entries something that grows by one in each trip can have in the loop that is being traced."""
-    if not growing.trips or growing.trips[-1] is None:
-        raise NeedsValues(
-            "A TensorArray with dynamic_size grows in a loop whose number of trips is not known when it is compiled. Give the "
-            "TensorArray its size, or the loop maximum_iterations."
-        )
-    return growing.trips[-1]
-
-
-@contextlib.contextmanager
-def making_trips(count: int | None) -> Iterator[None]:
-    """For tracing the body of a loop that makes at most `count` trips."""
-    growing.trips.append(count)
-    try:
-        yield
-    finally:
-        growing.trips.pop()
-
-
-@contextlib.contextmanager
-def outside(graph: bool = False) -> Iterator[None]:
-    """Record in the thread's eager trace again, whatever is being traced; without tapes. `graph`: or in the graph around."""
-    inner, tapes = local.trace, local.tapes
-    while local.trace.parent is not None and not (graph and current_graph() is not None):
-        local.trace = local.trace.parent
-    if inner.parent is not None:
-        local.tapes = []
-    try:
-        yield
-    finally:
-        if inner.parent is not None:
-            local.trace, local.tapes = inner, tapes
-
-
-def enter(trace: Trace, nodes: Sequence[Node]) -> list[int]:
-    """The references by which nodes stand in a trace; what comes from outside of it becomes a leaf."""
-    known = trace.leaf_index
-    return [node.index if node.trace is trace else known[node] if node in known else adopt(trace, node) for node in nodes]
-
-
-def close(trace: Trace, outputs: Sequence[Node], parameters: Sequence[Node], effects: bool = False) -> Program:
-    """The Program of a trace: `outputs` are nodes, `parameters` the nodes that its callers will give values for.
-
-    Leaves that are not parameters must hold values, and become constants of the Program. What only has effects is kept
-    if `effects`: those of a forward pass are not repeated in its gradient.
-    """
-    references = enter(trace, outputs)
-    position: dict[Node, int] = {}
-    for node in parameters:
-        position.setdefault(node, len(position))
-    wanted = set(references)
-    kept = []
-    keys = [n.key for n in trace.nodes]
-    if effects:
-        wanted.update([index for index, key in enumerate(keys) if effectful(key)])
-    for index in range(len(keys) - 1, -1, -1):
-        if index in wanted:
-            kept.append(index)
-            wanted.update(keys[index][2:])
-    kept.reverse()
-    constants: list[Node] = []
-    leaf_position = {}
-    for index, node in enumerate(trace.leaves):
-        where = position.get(node)
-        if where is None:
-            if -1 - index not in wanted:
-                continue
-            where = len(parameters) + len(constants)
-            constants.append(node)
-        leaf_position[-1 - index] = -1 - where
-    renumbered = leaf_position | {index: new for new, index in enumerate(kept)}
-    sliced = tuple([(*keys[i][:2], *[renumbered[r] for r in keys[i][2:]]) for i in kept])
-    avals = tuple([trace.nodes[i].aval for i in kept])
-    return Program(
-        sliced,
-        avals,
-        tuple([n.aval for n in (*parameters, *constants)]),
-        tuple([renumbered[r] for r in references]),
-        tuple([np.asarray(value(n)) for n in constants]),
-        tuple([(trace.nodes[i].code, trace.nodes[i].offset) for i in kept]),
-    )
-
-
-def call(program: Program, inputs: tuple[Node, ...], op: Op = CALL) -> list[Node]:
-    """Append a call of `program` on nodes; returns the nodes of its outputs."""
-    return elements(record(op, inputs, (program,)))
-
-
-def inline(program: Program, inputs: Sequence[Node]) -> list[Node]:
-    """Record the ops of `program` one by one, on nodes and at their lines; returns the nodes of its outputs."""
-    leaves = [*inputs, *[constant(c) for c in program.constants]]
-    nodes: list[Node] = []
-    for op, attrs, *references in program.keys:
-        nodes.append(record(op, tuple([nodes[r] if r >= 0 else leaves[-1 - r] for r in references]), attrs))
-    for node, line in zip(nodes, program.lines, strict=False):
-        node.code, node.offset = line
-    return [nodes[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jax
 
+forked = False  # whether this process is a fork of one that used the library
 CACHE_BYTES = 1 << 30  # the folder is cut back to this size, oldest programs first
 
 
@@ -29,6 +30,23 @@ def configure() -> None:
         jax.config.update("jax_compilation_cache_dir", str(folder))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
+
+def check_not_forked() -> None:
+    """Raise RuntimeError in a process that is a fork of one that used the library."""
+    if forked:
+        raise RuntimeError(
+            "gradtape does not work in a forked process: XLA's threads were left behind in the parent. Start processes with "
+            "multiprocessing.set_start_method('spawn')."
+        )
+
+
+def _after_fork() -> None:
+    """JAX's threads do not exist in a forked process: what runs there raises instead of waiting for ever."""
+    global forked
+    forked = True
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 _pruned = threading.Event()
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from gradtape._src.core import engine
+from gradtape._src.core import engine, tracing
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Stored, Tensor
 
@@ -120,7 +120,7 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
 @contextlib.contextmanager
 def init_scope() -> Iterator[None]:
     """Context that lifts what is made in it out of functions that are being traced, into eager code or their graph."""
-    with engine.outside(graph=True):
+    with tracing.outside(graph=True):
         yield
 
 

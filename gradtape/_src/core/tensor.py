@@ -9,7 +9,7 @@ from weakref import ref
 
 import numpy as np
 
-from gradtape._src.core import engine, journal
+from gradtape._src.core import engine, execution, journal
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, internal, public
 from gradtape._src.core.shape import TensorShape
 
@@ -401,7 +401,7 @@ def emit(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Any:
         result = tuple([EagerTensor(n) for n in engine.elements(node)])
     else:
         result = EagerTensor(node)
-    if engine.eager:
+    if execution.eager:
         engine.flush_if_outermost()
     return result
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine, journal
+from gradtape._src.core import dtypes, engine, execution, journal
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import node_of, tensor
 from gradtape._src.core.errors import cut, invalid, public
@@ -377,7 +377,7 @@ class Variable(Stored):
             self._assigned_in = trace.serial
             trace.assigned.append((self, self._tensor))
         self._tensor = EagerTensor(node)
-        if engine.eager:
+        if execution.eager:
             engine.flush_if_outermost()
         return self
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import engine
+from gradtape._src.core import engine, runtime, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import (
@@ -42,7 +42,7 @@ class apart:
     def __enter__(self) -> None:
         state = engine.local
         self.trace, self.tapes = state.trace, state.tapes
-        state.trace, state.tapes = Trace(0 if engine.forked else engine.LIMIT), []
+        state.trace, state.tapes = Trace(0 if runtime.forked else engine.LIMIT), []
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         state = engine.local
@@ -150,7 +150,7 @@ def inferred(function: Callable[..., Any], given: Structure, make_empty: Callabl
 
 
 def _specs_for(function: Callable[..., Any], given: Structure, extent: int, make_empty: Callable[[Any], Any]) -> Any:
-    with apart(), engine.tracing() as trace:
+    with apart(), tracing.inner() as trace:
         try:
             values = [_placeholder(spec, extent, make_empty) for spec in given.specs]
             result = function(*arguments(given.nest.unflatten(values)))

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gradtape._src.core import engine
+from gradtape._src.core import execution, tracing
 from gradtape._src.core.dtypes import float32
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
@@ -44,12 +44,12 @@ def norms_program(gradients: Program) -> Program:
     known: Program | None = gradients.derived.get("squared norms")
     if known is None:
         count = len(gradients.parameters) - len(gradients.constants)
-        with engine.tracing() as inner:
+        with tracing.inner() as inner:
             inner.overrides = None
             parameters = [leaf(a, None) for a in gradients.parameters[:count]]
-            outputs = engine.inline(gradients, parameters)
+            outputs = tracing.inline(gradients, parameters)
             results = [squared_norm(node).node for node in outputs]
-            known = engine.intern(engine.close(inner, results, parameters))
+            known = execution.intern(tracing.close(inner, results, parameters))
         gradients.derived["squared norms"] = known
     return known
 

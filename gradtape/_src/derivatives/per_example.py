@@ -10,7 +10,7 @@ from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.scope import Body, Scope, trace
-from gradtape._src.core import engine
+from gradtape._src.core import engine, execution, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, invalid, public
@@ -101,7 +101,7 @@ class PerExample:
         used = sorted({p for p in self.places if p is not None})
         derived, where = vjp_program(self.program, (0,), tuple(used))
         found = dict(zip(used, where, strict=True))
-        return engine.intern(derived), [None if p is None else found[p] for p in self.places]
+        return execution.intern(derived), [None if p is None else found[p] for p in self.places]
 
     def call(self, program: Program, more: Sequence[Tensor] = (), chunk: int | None = None) -> list[Tensor]:
         """A Program of these parameters for all examples; `more` are parameters that follow, with a row for each example."""
@@ -205,8 +205,8 @@ def _one(of: Aval, keep_axis: bool) -> Aval:
 def _a_seed_each(seed: Node, count: int) -> Node:
     """Seeds for `count` examples from one, each a stream of its own."""
     one, number = leaf(seed.aval, None), leaf(aval((), range_(1, dtype="int64").dtype.numpy), None)
-    with engine.tracing() as inner:
+    with tracing.inner() as inner:
         result = seeds.of_trip(EagerTensor(one), EagerTensor(number))
-        program = engine.intern(engine.close(inner, [result.node], [one, number]))
+        program = execution.intern(tracing.close(inner, [result.node], [one, number]))
     (found,) = call_vectorized(program, [seed, range_(count, dtype="int64").node], [False, True])
     return found

@@ -11,7 +11,7 @@ from gradtape._src.autodiff.custom import BARRIER, recompute_grad as recompute_e
 from gradtape._src.control.function import Arguments
 from gradtape._src.control.programs import linearized
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core import engine
+from gradtape._src.core import engine, tracing
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, public
 from gradtape._src.core.op import Op, define, ops
 from gradtape._src.core.program import Program, leaf
@@ -170,7 +170,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Any]:
         given = tuple([i for i, d in enumerate(grads) if d is not None])
         needed = tuple([i for i, need in enumerate(op.needed) if need])
         derived, where = vjp_program(forward, given, needed)
-        nodes = engine.call(derived, (*entry.inputs, *[grads[i].node for i in given])) if derived.outputs else []
+        nodes = tracing.call(derived, (*entry.inputs, *[grads[i].node for i in given])) if derived.outputs else []
         for i, place in zip(needed, where, strict=True):
             if place is not None:
                 results[i] = EagerTensor(nodes[place])
@@ -185,7 +185,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Any]:
     outputs = [t.node for t in op.outputs]
     # the barrier keeps XLA from finding the forward pass again and keeping its values after all
     held = engine.elements(engine.record(BARRIER, (*entry.inputs, *seeds)))
-    nodes = engine.call(backward, (*held, *outputs[count:])) if backward.outputs else []
+    nodes = tracing.call(backward, (*held, *outputs[count:])) if backward.outputs else []
     inexact = [i for i, node in enumerate(entry.inputs) if node.aval.inexact]
     for i, place in zip(inexact, where, strict=True):
         if place is not None and op.needed[i]:

@@ -13,7 +13,7 @@ import numpy as np
 from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core import engine
+from gradtape._src.core import engine, execution
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, public
 from gradtape._src.core.program import Node, leaf
@@ -231,7 +231,7 @@ def _values(traced: _Traced, pattern: Sparsity, chunk: int | None) -> Tensor:
     seeds = pattern.seeds(kind)
     parts = [seeds[:, first : first + a.size].reshape(-1, *a.shape).astype(a.dtype) for first, a in given]
     mapped = [*[False] * len(inputs), *[True] * len(parts)]
-    nodes = call_vectorized(engine.intern(program), [*inputs, *map(engine.constant, parts)], mapped, chunk)
+    nodes = call_vectorized(execution.intern(program), [*inputs, *map(engine.constant, parts)], mapped, chunk)
     shapes = [[pattern.products, size] for size in sizes]
     blocks = [
         zeros(shape, kind) if i is None else cast(reshape(EagerTensor(nodes[i]), shape), kind)

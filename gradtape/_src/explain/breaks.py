@@ -10,7 +10,7 @@ from gradtape._src.autodiff.backward import Entry, apply_rule
 from gradtape._src.autodiff.custom import CLOSED, CUSTOM
 from gradtape._src.control.host import PY_FUNC
 from gradtape._src.control.scope import ASSIGNMENTS
-from gradtape._src.core import engine, journal
+from gradtape._src.core import journal, tracing
 from gradtape._src.core.journal import Line, Moment, Taped
 from gradtape._src.core.op import Op, ops
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, Node, leaf
@@ -276,7 +276,7 @@ def _inexact(aval: Any) -> bool:
 
 def _gives_none(op: Op, attrs: tuple[Any, ...], avals: Sequence[Any], result: Any, place: int) -> bool:
     inputs = tuple([leaf(a, None) for a in avals])
-    with engine.tracing() as trace:
+    with tracing.inner() as trace:
         node = Node((op, attrs), inputs, result, trace, len(trace.nodes), None, 0)
         needed = tuple([i == place for i in range(len(inputs))])
         try:

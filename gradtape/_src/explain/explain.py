@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.custom import CUSTOM
-from gradtape._src.autodiff.tape import GradientTape, kept_step
+from gradtape._src.autodiff.recording import kept_step
+from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.branch import CASE, IF
 from gradtape._src.core import journal, nest
 from gradtape._src.core.errors import internal, public

@@ -13,7 +13,7 @@ from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, apply_ru
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.bounded_scan import SCAN, WHILE
 from gradtape._src.control.branch import CASE, IF
-from gradtape._src.core import engine, journal
+from gradtape._src.core import engine, journal, tracing
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.journal import Line
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, RAN, Key, Node, Program, Trace, leaf
@@ -171,7 +171,7 @@ class Probe:
         most = min(limit if limit is not None else LARGEST, LARGEST // max(body.size, 1))
         entries = len(self.entries)
         for _ in range(most + 1):
-            (holds,) = engine.inline(cond, [*fixed, *carried])
+            (holds,) = tracing.inline(cond, [*fixed, *carried])
             if not _scalar(holds):
                 unknown = [leaf(a, None) for a in WHILE.result(tuple([i.aval for i in inputs]), attrs)[carry:]]
                 return [*carried, *unknown]

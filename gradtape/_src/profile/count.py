@@ -12,7 +12,7 @@ from typing import Any
 from gradtape._src.autodiff.vectorized import VECTORIZED_CALL
 from gradtape._src.control.bounded_scan import SCAN, WHILE
 from gradtape._src.control.branch import CASE, IF
-from gradtape._src.core import engine
+from gradtape._src.core import execution
 from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.program import ELEMENT, Key, Line, Program
 from gradtape._src.profile.formulas import NAMES, flops, moved
@@ -115,7 +115,7 @@ def evaluated(program: Program, values: Sequence[Any], references: Sequence[int]
     arguments = [*values, *program.constants]
     if any(arguments[i] is None for i in kept):
         raise Varies
-    return list(engine.execute(asked, [arguments[i] for i in kept]))
+    return list(execution.execute(asked, [arguments[i] for i in kept]))
 
 
 @dataclass
@@ -213,7 +213,7 @@ def _while(step: Step) -> None:
     step.count(cond, int(trips) + 1)
     for _ in range(int(trips)):
         step.count(body, 1, [*fixed, *carried])
-        carried = list(engine.execute(body, [*fixed, *carried]))
+        carried = list(execution.execute(body, [*fixed, *carried]))
 
 
 def _scan(step: Step) -> None:
@@ -231,7 +231,7 @@ def _scan(step: Step) -> None:
     for at in reversed(range(trips)) if reverse else range(trips):
         arguments = [*fixed, *carried, *[x[at] for x in xs]]
         step.count(body, 1, arguments)
-        carried = list(engine.execute(body, arguments)[:carry])
+        carried = list(execution.execute(body, arguments)[:carry])
 
 
 def _branches(step: Step) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from gradtape._src.autodiff.backward import Entry, vjp_program
 from gradtape._src.autodiff.tape import GradientTape, _sources
 from gradtape._src.control.function import ConcreteFunction
-from gradtape._src.core import engine, nest, scopes
+from gradtape._src.core import engine, nest, scopes, tracing
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import dense
@@ -198,12 +198,12 @@ def _of_tape(
         wanted: list[Any] = [*watched, *[v for v in tape.watched_variables() if v.dtype.is_floating | v.dtype.is_complex]]
     else:
         wanted = list(_sources(sources)[0])
-    with engine.tracing() as inner, _sites(places):
+    with tracing.inner() as inner, _sites(places):
         results = tape._walk(targets, wanted, given) if wanted else []
         derived = [dense(r).node for r in results if r is not None]
-        engine.enter(inner, derived)
+        tracing.enter(inner, derived)
         forward = [n for n in inner.leaves if n.index != NUMBER]
-        program = engine.close(inner, derived, forward)
+        program = tracing.close(inner, derived, forward)
     known = scopes.executing_eagerly()
     recorded = _Recorded(entries, places, known)
     outputs = [recorded.reference(tape._target_node(t)) for t in targets]

@@ -22,7 +22,7 @@ from gradtape._src.control.graph.session import (
     InteractiveSession as InteractiveSession,
     Session as Session,
     IndexedSlicesValue as IndexedSlicesValue,
-    SparseValue as SparseTensorValue,
+    SparseTensorValue as SparseTensorValue,
 )
 
 # Variables

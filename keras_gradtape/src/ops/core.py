@@ -15,7 +15,7 @@ from keras.src.backend.config import floatx
 import gradtape as tf
 from gradtape._src.control.mapping import carry_rows
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import aval, engine
+from gradtape._src.core import aval, tracing
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.ops import seeds
@@ -143,7 +143,7 @@ def _traced(fn, args, kwargs, extent):
         known = tuple([extent if d is None else d for d in x.shape])
         return EagerTensor(leaf(aval.aval(known, tf.as_dtype(x.dtype).numpy), None))
 
-    with StatelessScope(), SymbolicScope(), engine.tracing(Scope()), seeds.drawn_by_caller():
+    with StatelessScope(), SymbolicScope(), tracing.inner(Scope()), seeds.drawn_by_caller():
         args, kwargs = tree.map_structure(symbol, (args, kwargs))
         return fn(*args, **kwargs)
 

@@ -52,6 +52,9 @@ class RunMetadata(Options):
 class OptimizerOptions(Options):
     """Options of the compiler: accepted, without effect."""
 
+    L0, L1 = -1, 0
+    OFF, DEFAULT, ON_1, ON_2 = -1, 0, 1, 2
+
 
 class GraphOptions(Options):
     """Options of the graph: accepted, without effect."""
@@ -124,7 +127,10 @@ class name_scope:
         self._context.__exit__(*reason)
 
 
-op_scope = name_scope
+@public
+def op_scope(values: Any, name: str | None, default_name: str | None = None) -> name_scope:
+    """`name_scope` with the values first, as TensorFlow had it before."""
+    return name_scope(name, default_name, values)
 
 
 @public

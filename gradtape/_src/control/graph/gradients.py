@@ -11,7 +11,7 @@ from gradtape._src.autodiff.tape import UnconnectedGradients
 from gradtape._src.control.graph.graph import Graph, guessed, with_extent
 from gradtape._src.control.graph.kinds import GRADIENT, PLACEHOLDER, Request
 from gradtape._src.control.graph.replay import Replay, RunScope, needed_nodes
-from gradtape._src.core import engine
+from gradtape._src.core import engine, tracing
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -147,7 +147,7 @@ def _recorded_aside(graph: Graph, request: Request, wanted: list[Node], extent: 
         placeholders = [n for n in needed_nodes(graph, wanted) if n.op is PLACEHOLDER]
         feeds = {n: leaf(with_extent(n.aval, extent), None) for n in placeholders}
     try:
-        with engine.tracing(scope), seeds.drawn_by_caller():
+        with tracing.inner(scope), seeds.drawn_by_caller():
             replay = Replay(graph, feeds, {}, scope, true=extent is not None)
             replay.run(wanted)
             return replay.gradients(request)

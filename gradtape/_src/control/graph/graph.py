@@ -346,6 +346,10 @@ class Graph(Operations):
         """A context that names a device; values stay on JAX's default device."""
         return contextlib.nullcontext()
 
+    def container(self, container_name: str) -> AbstractContextManager[None]:
+        """A context that names a container; a session's values are its own without one."""
+        return contextlib.nullcontext()
+
     colocate_with = device
 
     @public

@@ -12,7 +12,7 @@ from gradtape._src.control.graph.extents import Pairs, decoded, on_axis, only_ty
 from gradtape._src.control.graph.kinds import CONST, GRADIENT, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, Extent, Request
 from gradtape._src.control.graph.structure import structure_of
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import engine
+from gradtape._src.core import engine, execution, tracing
 from gradtape._src.core.aval import LARGE, Aval
 from gradtape._src.core.define import check
 from gradtape._src.core.errors import InvalidArgumentError, invalid
@@ -301,14 +301,14 @@ class Replay:
         if all(a is b for a, b in zip(program.parameters[:count], parameters, strict=True)):
             return program
         leaves = [leaf(a, None) for a in parameters]
-        with engine.tracing() as inner:
+        with tracing.inner() as inner:
             given = [*leaves, *[engine.constant(c) for c in program.constants]]
             nodes: list[Node] = []
             for op, attrs, *references in program.keys:
                 inputs = [nodes[r] if r >= 0 else given[-1 - r] for r in references]
                 nodes.append(self.record(op, attrs, [program.aval_of(r) for r in references], inputs))
             outputs = [nodes[r] if r >= 0 else given[-1 - r] for r in program.outputs]
-            return engine.intern(engine.close(inner, outputs, leaves, effects=True))
+            return execution.intern(tracing.close(inner, outputs, leaves, effects=True))
 
     # -- gradients
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -15,7 +15,7 @@ from gradtape._src.control.graph.operation import Operation
 from gradtape._src.control.graph.replay import NeedsEager, Replay, RunScope, ValueScope
 from gradtape._src.control.graph.structure import NeedsFeed
 from gradtape._src.control.scope import Body, trace
-from gradtape._src.core import engine, nest
+from gradtape._src.core import engine, execution, nest
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import node_of, to_array
 from gradtape._src.core.define import verify
@@ -100,34 +100,24 @@ class Fetches:
             elif isinstance(kind, int):  # IndexedSlices of so many parts
                 results.append(IndexedSlicesValue(*[next(remaining) for _ in range(kind)]))
             else:
-                results.append(SparseValue(next(remaining), next(remaining), next(remaining)))
+                results.append(SparseTensorValue(next(remaining), next(remaining), next(remaining)))
         return nest.unflatten(self.spec, results)
 
 
-class IndexedSlicesValue(tuple[Any, ...]):
-    """What a session gives for IndexedSlices: `values`, `indices`, `dense_shape`, as NumPy arrays."""
+class IndexedSlicesValue(NamedTuple):
+    """What a session gives for IndexedSlices, as NumPy arrays."""
 
-    __slots__ = ()
-
-    def __new__(cls, values: Any, indices: Any, dense_shape: Any = None) -> IndexedSlicesValue:
-        return super().__new__(cls, (values, indices, dense_shape))
-
-    values = property(lambda self: self[0])
-    indices = property(lambda self: self[1])
-    dense_shape = property(lambda self: self[2])
+    values: Any
+    indices: Any
+    dense_shape: Any = None
 
 
-class SparseValue(tuple[Any, ...]):
-    """What a session gives for a SparseTensor: `indices`, `values`, `dense_shape`, as NumPy arrays."""
+class SparseTensorValue(NamedTuple):
+    """What a session gives for a SparseTensor, as NumPy arrays."""
 
-    __slots__ = ()
-
-    def __new__(cls, indices: Any, values: Any, dense_shape: Any) -> SparseValue:
-        return super().__new__(cls, (indices, values, dense_shape))
-
-    indices = property(lambda self: self[0])
-    values = property(lambda self: self[1])
-    dense_shape = property(lambda self: self[2])
+    indices: Any
+    values: Any
+    dense_shape: Any
 
 
 class Session:
@@ -365,7 +355,7 @@ class Session:
         arguments += [stream.draw() for stream in plan.streams]
         if body.checked is not None:
             self._check(body, arguments)
-        values = engine.execute(body.program, arguments)
+        values = execution.execute(body.program, arguments)
         count = len(values) - len(body.written)
         for variable, value in zip(body.written, values[count:], strict=True):
             self._values[variable._uid] = value
@@ -389,7 +379,7 @@ class Session:
         """Make the data-dependent checks of the ops that are run."""
         program = body.checked
         assert program is not None
-        values = engine.execute(program, arguments)
+        values = execution.execute(program, arguments)
         position = 0
         for op, count, attrs in body.checks:
             checked = values[position : position + count]

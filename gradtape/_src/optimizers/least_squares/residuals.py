@@ -11,7 +11,7 @@ from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.function import Function
 from gradtape._src.control.scope import check
-from gradtape._src.core import dtypes, engine, memory
+from gradtape._src.core import dtypes, engine, execution, memory, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import ResourceExhaustedError
 from gradtape._src.core.program import Node, Program, leaf
@@ -122,33 +122,33 @@ class Residuals:
 
     def evaluate(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residuals [results] and their Jacobian, transposed: [size, results]."""
-        rows = np.asarray(engine.execute(self._with_jacobian, [x, *self._others])[0])
+        rows = np.asarray(execution.execute(self._with_jacobian, [x, *self._others])[0])
         return rows[-1], rows[:-1]
 
     def residuals(self, x: np.ndarray) -> np.ndarray:
         """Residuals [results]."""
-        return np.asarray(engine.execute(self._alone, [x, *self._others])[0])
+        return np.asarray(execution.execute(self._alone, [x, *self._others])[0])
 
     def push(self, x: np.ndarray, tangent: np.ndarray) -> np.ndarray:
         """The Jacobian at `x` times `tangent` [size]: [results]."""
-        return np.asarray(engine.execute(self._pushing, [x, *self._others, tangent])[0])
+        return np.asarray(execution.execute(self._pushing, [x, *self._others, tangent])[0])
 
     def pull(self, x: np.ndarray, cotangent: np.ndarray) -> np.ndarray:
         """The transpose of the Jacobian at `x` times `cotangent` [results]: [size]."""
-        return np.asarray(engine.execute(self._pulling, [x, *self._others, cotangent])[0])
+        return np.asarray(execution.execute(self._pulling, [x, *self._others, cotangent])[0])
 
     def curvature(self, x: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """The second derivative of the residuals along `direction`: [results]."""
-        return np.asarray(engine.execute(self._curving, [x, *self._others, direction])[0])
+        return np.asarray(execution.execute(self._curving, [x, *self._others, direction])[0])
 
     @_kept
     def _alone(self) -> Program:
-        return self._traced(lambda parameters, _: [self._flat(engine.inline(self._program, parameters))])
+        return self._traced(lambda parameters, _: [self._flat(tracing.inline(self._program, parameters))])
 
     @_kept
     def _with_jacobian(self) -> Program:
         def build(parameters: list[Node], _: list[Node]) -> list[Tensor]:
-            results = engine.inline(self._program, parameters)
+            results = tracing.inline(self._program, parameters)
             units = self._parts(EagerTensor(eye(self.size, dtype=dtypes.as_dtype(self.dtype)).node), rows=True)
             rows = self._pushed(parameters, units, mapped=True)
             flat = [reshape(row, (self.size, -1)) for row in rows]
@@ -171,7 +171,7 @@ class Residuals:
             parts = split(EagerTensor(more[0]), [a.size for a in avals])
             seeds = [cast(reshape(p, a.shape), a.type).node for p, a in zip(parts, avals, strict=True)]
             derived, where = self._vjp_program()
-            pulled = engine.inline(derived, [*parameters, *seeds])
+            pulled = tracing.inline(derived, [*parameters, *seeds])
             return [self._flat([self._or_zeros(pulled, w, a) for w, a in zip(where, self._avals, strict=True)])]
 
         return self._traced(build, [self.results])
@@ -186,15 +186,15 @@ class Residuals:
             return self._traced(lambda parameters, more: [zeros((self.results,), dtypes.as_dtype(self.dtype))], [self.size])
         pushed, (back,) = vjp_program(derived, (0,), (others,))
         avals = inner.parameters[:others]
-        with engine.tracing() as trace:
+        with tracing.inner() as trace:
             trace.overrides = None
             leaves = [leaf(a, None) for a in avals]
             if back is None:
                 results = [zeros((self.results,), dtypes.as_dtype(self.dtype)).node]
             else:
                 seed = zeros((self.results,), dtypes.as_dtype(self.dtype)).node
-                results = [engine.inline(pushed, [*leaves, seed, leaves[-1]])[back]]
-            return _compiled_at_once(engine.intern(engine.close(trace, results, leaves)))
+                results = [tracing.inline(pushed, [*leaves, seed, leaves[-1]])[back]]
+            return _compiled_at_once(execution.intern(tracing.close(trace, results, leaves)))
 
     def _vjp_program(self) -> tuple[Program, tuple[int | None, ...]]:
         return vjp_program(self._program, tuple(range(len(self._program.outputs))), tuple(self._positions))
@@ -216,7 +216,7 @@ class Residuals:
         if mapped:
             nodes = call_vectorized(jvp, inputs, [False] * (len(inputs) - len(moving)) + [True] * len(moving))
         else:
-            nodes = engine.inline(jvp, inputs)
+            nodes = tracing.inline(jvp, inputs)
         rows = (self.size,) if mapped else ()
         return [
             zeros((*rows, *a.shape), a.type) if w is None else EagerTensor(nodes[w]) for w, a in zip(places, avals, strict=True)
@@ -244,7 +244,7 @@ class Residuals:
         """The Program from (x, everything else, vectors of these sizes…) to what `build` gives."""
         count = len(self._program.parameters) - len(self._program.constants)
         others = [i for i in range(count) if i not in self._positions]
-        with engine.tracing() as trace:
+        with tracing.inner() as trace:
             trace.overrides = None
             x = leaf(aval((self.size,), self.dtype), None)
             rest = {i: leaf(self._program.parameters[i], None) for i in others}
@@ -252,9 +252,9 @@ class Residuals:
             parts = dict(zip(self._positions, self._parts(EagerTensor(x)), strict=True))
             parameters = [parts[i].node if i in parts else rest[i] for i in range(count)]
             nodes = [t.node for t in build(parameters, more)]
-            engine.enter(trace, nodes)
-            program = engine.close(trace, nodes, [x, *rest.values(), *more])
-        return _compiled_at_once(engine.intern(program))
+            tracing.enter(trace, nodes)
+            program = tracing.close(trace, nodes, [x, *rest.values(), *more])
+        return _compiled_at_once(execution.intern(program))
 
 
 def _compiled_at_once(program: Program) -> Program:

@@ -1,0 +1,365 @@
+"""What a tape records: which parts of the traces, what it watches, what it has to keep; and what the journal learns of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+from weakref import ref
+
+from gradtape._src.autodiff.backward import Entry
+from gradtape._src.autodiff.plan import residual_set
+from gradtape._src.core import engine, execution, journal, nest
+from gradtape._src.core.dtypes import DType
+from gradtape._src.core.errors import public
+from gradtape._src.core.program import Node, Trace
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
+from gradtape._src.core.variable import Variable
+
+logger = logging.getLogger("gradtape")
+residual_sets = execution.Cache(512)
+Source = Tensor | Variable
+Read = tuple[int, int, Variable, Node]  # (segment number, position, variable, the node that it held)
+
+
+class Segment:
+    """A part of a trace that a tape recorded: nodes `start` to `stop` (None: still recording), and its leaves by then."""
+
+    __slots__ = ("first_read", "leaves", "reads", "start", "stop", "trace")
+    trace: Trace
+    start: int
+    stop: int | None
+    first_read: int
+    leaves: int | None
+    reads: int | None
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace, self.start, self.stop, self.first_read = trace, len(trace.nodes), None, len(trace.reads)
+        self.leaves = self.reads = None
+
+    def end(self) -> None:
+        """Stop here."""
+        if self.stop is None:
+            self.stop, self.leaves, self.reads = len(self.trace.nodes), len(self.trace.leaves), len(self.trace.reads)
+
+
+def _leads_back(node: Node, variable: Variable, segment: Segment, reads: Sequence[Read]) -> bool:
+    """Whether the tape holds how `node` came of an earlier read of `variable`, in `reads`: then only that one counts."""
+    inside = node.trace is segment.trace and node.index >= segment.start and node.op.gradient is not None
+    return inside and any(read is variable and before in node.inputs for _, _, read, before in reads)
+
+
+class HookedTensor(EagerTensor):
+    """A tensor with gradient hooks: `node` lies behind them, `origin` before, so that its gradient is what they leave of it."""
+
+    origin: Tensor
+    hooks: list[Callable[[Tensor], Tensor]]
+
+    def hook_again(self) -> None:
+        """Put the hooks behind what is recorded now."""
+        x: Tensor = EagerTensor(self.origin.node)
+        for attach in self.hooks:
+            x = attach(x)
+        self.hold(x)
+
+    def hold(self, x: Tensor) -> None:
+        """Be the handle of what `x` is."""
+        self.node = x.node
+        self.node.handle = ref(self)
+
+
+class Recording:
+    """The record of a tape: its segments of traces, and what it watches in them."""
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True, strict: bool = False) -> None:
+        self._persistent, self._watch_accessed, self._strict = bool(persistent), watch_accessed_variables, bool(strict)
+        self._segments: list[Segment] = []
+        self._watches: list[tuple[int, int, Node, Variable | None]] = []
+        self._variables: list[Variable] = []
+        self._active: set[Node] = set()  # nodes of traces that ran, which depend on what is watched
+        self._recording = self._used = self._paused = False
+        self._entered = False
+        self._record = journal.Taped(ref(self), self._persistent, self._watch_accessed)
+
+    @public
+    def __enter__(self) -> Self:
+        if self._recording:
+            raise ValueError(
+                "Tape is still recording, This can happen if you try to re-enter an already-active tape. Leave its `with` "
+                "block first, or make a second tape."
+            )
+        state = engine.local
+        if state.trace.parent is None and not any(t() is not None for t in state.tapes):
+            engine.flush()  # rule 2: the step before this one is a program of its own
+            state.anchor = None
+            state.trace.limit = engine.LIMIT
+        self.open_quietly()
+        return self
+
+    def open_quietly(self) -> None:
+        """Open the tape without running what is pending."""
+        state = engine.local
+        self._recording = self._entered = True
+        self._used = False
+        state.tapes.append(ref(self))
+        self._begin(state.trace)
+        if self._record.consumed is not None:
+            self._record = journal.Taped(ref(self), self._persistent, self._watch_accessed)
+        journal.tapes.append(self._record)
+
+    def __exit__(self, kind: object, value: Any, traceback: object) -> None:
+        if self._recording:
+            self._close()
+
+    def _close(self) -> None:
+        if self._segments:
+            self._segments[-1].end()
+        self._recording = False
+        state = engine.local
+        state.tapes = [t for t in state.tapes if (tape := t()) is not None and tape is not self]
+        self._note()
+
+    def _note(self) -> None:
+        """Tell the journal what this tape holds now."""
+        record, segments = self._record, self._segments
+        record.segments = [(s.trace.serial, s.start, len(s.trace.nodes) if s.stop is None else s.stop) for s in segments]
+        if not self._watches:
+            return
+        record.watches = [
+            (journal.origin_of(node), (segments[number].trace.serial, at), None if variable is None else variable._uid)
+            for number, at, node, variable in self._watches
+        ]
+
+    def _begin(self, trace: Trace) -> None:
+        self._segments.append(Segment(trace))
+        trace.tapes.append(ref(self))
+
+    def moved(self, before: Trace, after: Trace) -> None:
+        """The thread's trace was cut while this tape records: go on in the new one."""
+        if not self._paused and self._segments and self._segments[-1].stop is None:
+            self._segments[-1].end()
+            self._begin(after)
+
+    @public
+    def watch(self, tensor: Any) -> None:
+        """Record what is done with `tensor` (a tensor, a variable, or a nest of them) from here on."""
+        if not self._entered:
+            raise AttributeError("watch() needs an open tape: call it inside of `with tf.GradientTape() as tape:`.")
+        for item in nest.flatten(tensor):
+            if isinstance(item, Stored):
+                item = item.variable
+            if not isinstance(item, (Tensor, Variable)):
+                raise ValueError(
+                    f"Passed in object {item!r} of type {type(item)}, not tf.Tensor or tf.Variable or ExtensionType."
+                )
+            if isinstance(item, HookedTensor):
+                self.watch(item.origin)
+                item.hook_again()
+                continue
+            if not inexact(item.dtype):
+                logger.warning(
+                    "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r. Its gradient will be None.",
+                    item.dtype,
+                )
+                continue
+            segment = self._segments[-1]
+            position = len(segment.trace.nodes) if segment.stop is None else segment.stop
+            if isinstance(item, Variable):
+                self._variables.append(item)
+                self._watches.append((len(self._segments) - 1, position, item.held(), item))
+            else:
+                self._watches.append((len(self._segments) - 1, position, item.node, None))
+
+    @public
+    def stop_recording(self) -> _Paused:
+        """A context in which this tape records nothing; what is computed there is a constant to it."""
+        return _Paused(self)
+
+    @public
+    def reset(self) -> None:
+        """Forget what was recorded, and go on as after `with`; ValueError if the tape is not recording."""
+        if not self._recording:
+            raise ValueError("The tape is not recording: reset() goes on recording, so call it inside of the tape's context.")
+        self._note()
+        self._record.forgotten = journal.user_line()
+        self._record = self._record.next()
+        self._segments, self._watches, self._variables, self._used, self._active = [], [], [], False, set()
+        if not self._paused:
+            self._begin(engine.local.trace)
+
+    @public
+    def watched_variables(self) -> tuple[Variable, ...]:
+        """The variables that the tape watches, in order of their creation: a tuple."""
+        found = {}
+        for _, _, variable, _ in self._reads():
+            found[variable._uid] = variable
+        for variable in self._variables:
+            found[variable._uid] = variable
+        return tuple([found[uid] for uid in sorted(found)])
+
+    def _reads(self) -> list[Read]:
+        """What variables were read while the tape watched, as `(segment number, position, variable, node)`."""
+        result: list[Read] = []
+        watched = {id(variable): (number, at) for number, at, _, variable in reversed(self._watches) if variable is not None}
+        automatic = self._watch_accessed
+        for number, segment in enumerate(self._segments):
+            for position, variable, node in segment.trace.reads[segment.first_read : segment.reads]:
+                if segment.trace.scope is not None and _leads_back(node, variable, segment, result):
+                    continue
+                if (automatic and variable._trainable) or (
+                    watched and (number, position) >= watched.get(id(variable), (number, position + 1))
+                ):
+                    result.append((number, position, variable, node))
+        return result
+
+    def _ask(self, target: Any = None, sources: Any = None) -> None:
+        """Before gradients are computed: a tape that is not persistent can be asked once, and stops recording."""
+        if not self._segments and (self._used or not self._entered):
+            stored = [[x for x in nest.flatten(given) if isinstance(x, (Tensor, Variable))] for given in (target, sources)]
+            self._asked(*stored).refused = True
+            raise RuntimeError(
+                "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians). Use "
+                "tf.GradientTape(persistent=True) to ask more than once."
+            )
+        if self._recording:
+            if not self._persistent:
+                self._close()
+            else:
+                logger.debug("gradient of a persistent tape asked inside its context: the gradient's ops are recorded too")
+
+    def _asked(self, targets: Sequence[Source], sources: Sequence[Source]) -> journal.Asked:
+        """Tell the journal that gradients are asked for."""
+        if self._recording:
+            self._note()
+        asked = journal.Asked(
+            self._record,
+            [journal.origin_of(t.held() if isinstance(t, Variable) else t.node) for t in targets],
+            [s._uid if isinstance(s, Variable) else journal.origin_of(s.node) for s in sources],
+            engine.local.trace,
+        )
+        journal.calls.append(asked)
+        return asked
+
+    def _answered(self, line: journal.Line | None = None) -> None:
+        """Gradients were computed: a tape that is not persistent lets go of its record."""
+        if not self._persistent:
+            self._used = True
+            self._record.consumed = line or journal.user_line()
+            if kept_step.wanted:
+                kept_step.tape = self._copy()
+            if self._watch_accessed:  # watched_variables() is still answered
+                for segment in self._segments:
+                    reads = segment.trace.reads[segment.first_read : segment.reads]
+                    self._variables += [variable for _, variable, _ in reads if variable._trainable]
+            for segment in self._segments:
+                segment.trace.tapes = [t for t in segment.trace.tapes if t() is not self]
+            self._segments, self._watches = [], []
+            self._active = set()
+
+    def _copy(self) -> Self:
+        """A persistent tape with the same record."""
+        copy = type(self)(True, self._watch_accessed)
+        copy._segments, copy._watches, copy._record = self._segments, self._watches, self._record
+        copy._entered, copy._active = True, self._active
+        for segment in self._segments:
+            segment.trace.tapes.append(ref(copy))
+        return copy
+
+    def _entries(self) -> tuple[list[Entry], list[int]]:
+        """What was recorded, as a list of `Entry`, and where each segment begins in it."""
+        entries: list[Any] = []
+        offsets: list[int] = []
+        for segment in self._segments:
+            offsets.append(len(entries) - segment.start)
+            entries += self._entries_of(segment)
+        return entries, offsets
+
+    def _entries_of(self, segment: Segment) -> list[Entry]:
+        trace = segment.trace
+        stop = len(trace.nodes) if segment.stop is None else segment.stop
+        inputs = trace.inputs
+        return [
+            Entry(node, node.inputs if inputs is None else inputs[index], trace.gradients.get(index))
+            for index, node in enumerate(trace.nodes[segment.start : stop], segment.start)
+        ]
+
+    def _starts(self, offsets: list[int], reads: list[Read]) -> dict[Node, int]:
+        """The watched nodes, each with the position in the entries from which its use counts."""
+        starts: dict[Node, int] = {}
+        for number, position, _, node in reads:
+            at = position + offsets[number]
+            starts[node] = min(at, starts.get(node, at))
+        for number, position, node, _ in self._watches:
+            at = max(position + offsets[number], 0)
+            starts[node] = min(at, starts.get(node, at))
+        return starts
+
+    def residual_indices(self, trace: Trace, structure: tuple[Any, ...]) -> tuple[int, ...]:
+        """Indices of the nodes of `trace` whose values the backward pass will need; called once for each trace that runs."""
+        if self._used or not self._segments:
+            return ()
+        number = len(self._segments) - 1
+        while self._segments[number].trace is not trace:
+            number -= 1
+            if number < 0:
+                return ()
+        segment = self._segments[number]
+        starts: dict[Node, int] = {}
+        for of, position, node in [(n, p, x) for n, p, _, x in self._reads()] + [(n, p, x) for n, p, x, _ in self._watches]:
+            if of == number:
+                starts[node] = min(position - segment.start, starts.get(node, len(trace.nodes)))
+        for node in trace.leaves:
+            if node in self._active:
+                starts[node] = 0
+        reference = trace.reference
+        key = (structure, segment.start, segment.stop, tuple([(reference(n), at) for n, at in starts.items()]))
+        found = residual_sets.find(key)
+        if found is None:
+            found = residual_sets.keep(key, residual_set(trace, self._entries_of(segment), starts))
+        active, wanted = found
+        self._active.update([trace.nodes[i] for i in active])
+        self._active.update(starts)
+        return wanted
+
+
+class KeptStep:
+    """What the last tape that was used up had recorded, if that is `wanted` (`gradtape.config.keep_last_step`)."""
+
+    wanted = False
+    tape: Any = None  # a GradientTape
+
+
+kept_step = KeptStep()
+
+
+class _Paused:
+    """The context of `stop_recording`."""
+
+    __slots__ = ("_since", "_tape")
+
+    def __init__(self, tape: Recording) -> None:
+        if not tape._recording:
+            kind = ValueError if tape._entered else RuntimeError  # as in TensorFlow
+            raise kind("Trying to stop recording a tape which is not recording. Call stop_recording() inside its context.")
+        self._tape = tape
+
+    def __enter__(self) -> None:
+        tape = self._tape
+        tape._segments[-1].end()
+        tape._paused = True
+        state = engine.local
+        self._since = journal.moment(state.trace)
+        state.tapes = [t for t in state.tapes if t() is not tape]
+
+    def __exit__(self, kind: object, value: Any, traceback: object) -> None:
+        tape = self._tape
+        tape._paused = False
+        state = engine.local
+        tape._record.paused = [*tape._record.paused, (self._since, journal.moment(state.trace))]
+        state.tapes.append(ref(tape))
+        tape._begin(state.trace)
+
+
+def inexact(dtype: DType) -> bool:
+    """Whether a dtype can have a derivative."""
+    return dtype.is_floating or dtype.is_complex

@@ -1,0 +1,202 @@
+"""How a Program runs: compiled whole, node by node, or in stages around its effects; and what is kept of that."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from gradtape._src.core import interruptible, memory, runtime, tuning
+from gradtape._src.core.program import CALLS, ELEMENT, Program, effectful
+
+if TYPE_CHECKING:
+    from gradtape._src.core.op import Attributes, Op
+
+KERNEL_COST = 25  # compiling one kernel costs as much as this many more nodes in a program compiled whole
+
+
+class Counters:
+    """What the engine did, for `gradtape.config.cache_info()` and the tests of it."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Start again from 0."""
+        self.runs = self.hits = self.programs = self.kernels = self.node_by_node = self.plans = 0
+        self.most_pending = 0
+
+
+counters = Counters()
+caches: list[Cache] = []
+
+
+class Cache(OrderedDict[Any, Any]):
+    """A table of bounded size that forgets what was not used for longest."""
+
+    def __init__(self, bound: int) -> None:
+        super().__init__()
+        caches.append(self)
+        self.bound = bound
+        self.lock = threading.Lock()
+
+    def find(self, key: Any) -> Any:
+        """The value under `key`, which becomes the most recent, or None."""
+        value = self.get(key)
+        if value is not None:
+            with contextlib.suppress(KeyError):
+                self.move_to_end(key)
+        return value
+
+    def keep(self, key: Any, value: Any) -> Any:
+        """Enter `value` and return it."""
+        with self.lock:
+            self[key] = value
+            while len(self) > self.bound:
+                self.popitem(last=False)
+        return value
+
+
+programs = Cache(1024)  # fingerprint → Program
+kernels = Cache(4096)  # (op, attributes) → compiled kernel
+built: set[tuple[Any, ...]] = set()  # (op, attributes, input Avals) of the kernels that XLA has compiled
+eager = False  # whether each op runs at once, by itself
+
+
+def execute(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """Run a Program on arrays; compiled whole, or at first sight node by node where that is cheaper (rule 7)."""
+    if program.effects:
+        return _staged(program, arguments)
+    large = program.bytes > memory.LARGE
+    try:
+        compiled = program.compiled
+        if compiled is None:
+            program.runs += 1
+            first = program.runs == 1 and not large and not program.loops
+            if eager or (first and _new_kernels(program) * KERNEL_COST < program.size):
+                counters.node_by_node += 1
+                return interpret(program, arguments)
+            counters.programs += 1
+            runtime.prune_cache()
+            compiled = program.compiled = jax.jit(program.evaluate, compiler_options=tuning.options(program))
+            if large:
+                memory.check(compiled, arguments)
+        if program.endless:
+            runtime.check_not_forked()
+            return interruptible.call(_waiting, (compiled, arguments))
+        values = compiled(*arguments)
+        return jax.block_until_ready(values) if large else values
+    except jax.errors.JaxRuntimeError as error:
+        raise memory.translated(error) from None
+
+
+def _waiting(compiled: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Any, ...]:
+    values: tuple[Any, ...] = jax.block_until_ready(compiled(*arguments))
+    return values
+
+
+def _staged(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """Run a Program that has effects: its effects one by one, what lies between two of them as one program."""
+    values: dict[int, Any] = {-1 - k: a for k, a in enumerate((*arguments, *program.constants))}
+    stages = program.derived.get("stages")
+    if stages is None:
+        stages = program.derived["stages"] = _stages(program)
+    for what, inputs, outputs in stages:
+        given = [values[r] for r in inputs]
+        if type(what) is Program:
+            values.update(zip(outputs, execute(what, given), strict=True))
+            continue
+        op, attrs = what
+        if op in CALLS:
+            values[outputs[0]] = execute(attrs[0], given)
+        elif op is ELEMENT:
+            values[outputs[0]] = given[0][attrs[0]]
+        else:
+            values[outputs[0]] = op.host(*given, **dict(zip(op.attributes, attrs, strict=True)))
+    return tuple([values[r] for r in program.outputs])
+
+
+def _stages(program: Program) -> list[tuple[Any, list[int], list[int]]]:
+    """`(Program or (op, attributes), references in, references out)` for each stage of a Program with effects."""
+    keys = program.keys
+    stages: list[tuple[Any, list[int], list[int]]] = []
+    pure: list[int] = []
+    effects = {index for index, key in enumerate(keys) if effectful(key)}
+    needed_later = {r for index in effects for r in keys[index][2:]} | set(program.outputs)
+
+    def close_stage() -> None:
+        inside = set(pure)
+        outside = {r for key in keys[pure[-1] + 1 :] for r in key[2:]} | needed_later
+        inputs = sorted({r for i in pure for r in keys[i][2:]} - inside)
+        outputs = [i for i in pure if i in outside]
+        number = {r: -1 - k for k, r in enumerate(inputs)} | {i: k for k, i in enumerate(pure)}
+        staged = tuple([(*keys[i][:2], *[number[r] for r in keys[i][2:]]) for i in pure])
+        parameters = tuple([program.aval_of(r) for r in inputs])
+        made = Program(staged, tuple([program.avals[i] for i in pure]), parameters, tuple([number[i] for i in outputs]))
+        stages.append((intern(made), inputs, outputs))
+        pure.clear()
+
+    for index, key in enumerate(keys):
+        if index not in effects and not (key[0] is ELEMENT and key[2] in effects):
+            pure.append(index)
+            continue
+        if pure:
+            close_stage()
+        stages.append((key[:2], list(key[2:]), [index]))
+    if pure:
+        close_stage()
+    return stages
+
+
+def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """Run a Program node by node, each with its own compiled kernel."""
+    leaves = (*arguments, *program.constants)
+    values: list[Any] = []
+    for op, attrs, *references in program.keys:
+        inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
+        if op in CALLS:
+            values.append(interpret(attrs[0], inputs))
+        elif op is ELEMENT:
+            values.append(inputs[0][attrs[0]])
+        else:
+            values.append(kernel(op, attrs)(*inputs))
+    for op, attrs, *references in program.keys:
+        if op not in CALLS and op is not ELEMENT:
+            built.add((op, attrs, *[program.aval_of(r) for r in references]))
+    return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs])
+
+
+def kernel(op: Op, attrs: Attributes) -> Callable[..., Any]:
+    found = kernels.find((op, attrs))
+    if found is None:
+        counters.kernels += 1
+        found = kernels.keep((op, attrs), jax.jit(lambda *inputs: op.run(inputs, attrs)))
+    return found
+
+
+def _new_kernels(program: Program) -> int:
+    """How many kernels running `program` node by node would have to compile."""
+    new: set[tuple[Any, ...]] = set()
+    stack = [program]
+    while stack:
+        current = stack.pop()
+        for op, attrs, *references in current.keys:
+            if op in CALLS:
+                stack.append(attrs[0])
+            elif op is not ELEMENT:
+                key = (op, attrs, *[current.aval_of(r) for r in references])
+                if key not in built:
+                    new.add(key)
+    return len(new)
+
+
+def intern(program: Program) -> Program:
+    """The Program that computes the same at the same lines and was made first, so that it is compiled once."""
+    constants = tuple([(c.shape, c.dtype, c.tobytes()) for c in program.constants])
+    lines = tuple([(id(code), offset) for code, offset in program.lines])  # what is kept holds its code, so no id comes twice
+    fingerprint = (program.keys, program.parameters, program.outputs, constants, lines)
+    return programs.find(fingerprint) or programs.keep(fingerprint, program)

@@ -1,0 +1,141 @@
+"""Traces inside of traces: what a function, gradient, branch or loop body records, closed into a Program; and its use."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core import engine
+from gradtape._src.core.op import Op
+from gradtape._src.core.program import CALL, Node, Program, Trace, effectful
+
+
+@contextlib.contextmanager
+def inner(scope: Any = None) -> Iterator[Trace]:
+    """Record into a trace of its own, whose leaves are the nodes of the surrounding one; yields that Trace.
+
+    `scope` is that of a function which is traced there; without it the surrounding one's.
+    """
+    outer = engine.local.trace
+    trace = Trace(engine.UNBOUNDED, outer, outer.overrides, outer.scope if scope is None else scope)
+    engine.local.trace = trace
+    tapes, engine.local.tapes = engine.local.tapes, []
+    try:
+        yield trace
+    finally:
+        engine.local.trace = outer
+        engine.local.tapes = tapes
+
+
+class Growing(threading.local):
+    """How many trips the loops that are being traced make at the most; None where that is not known."""
+
+    def __init__(self) -> None:
+        self.trips: list[int | None] = []
+
+
+growing = Growing()
+
+
+def growth() -> int:
+    """How many entries something that grows by one in each trip can have in the loop that is being traced."""
+    if not growing.trips or growing.trips[-1] is None:
+        raise engine.NeedsValues(
+            "A TensorArray with dynamic_size grows in a loop whose number of trips is not known when it is compiled. Give the "
+            "TensorArray its size, or the loop maximum_iterations."
+        )
+    return growing.trips[-1]
+
+
+@contextlib.contextmanager
+def making_trips(count: int | None) -> Iterator[None]:
+    """For tracing the body of a loop that makes at most `count` trips."""
+    growing.trips.append(count)
+    try:
+        yield
+    finally:
+        growing.trips.pop()
+
+
+@contextlib.contextmanager
+def outside(graph: bool = False) -> Iterator[None]:
+    """Record in the thread's eager trace again, whatever is being traced; without tapes. `graph`: or in the graph around."""
+    inner, tapes = engine.local.trace, engine.local.tapes
+    while engine.local.trace.parent is not None and not (graph and engine.current_graph() is not None):
+        engine.local.trace = engine.local.trace.parent
+    if inner.parent is not None:
+        engine.local.tapes = []
+    try:
+        yield
+    finally:
+        if inner.parent is not None:
+            engine.local.trace, engine.local.tapes = inner, tapes
+
+
+def enter(trace: Trace, nodes: Sequence[Node]) -> list[int]:
+    """The references by which nodes stand in a trace; what comes from outside of it becomes a leaf."""
+    known = trace.leaf_index
+    return [node.index if node.trace is trace else known[node] if node in known else engine.adopt(trace, node) for node in nodes]
+
+
+def close(trace: Trace, outputs: Sequence[Node], parameters: Sequence[Node], effects: bool = False) -> Program:
+    """The Program of a trace: `outputs` are nodes, `parameters` the nodes that its callers will give values for.
+
+    Leaves that are not parameters must hold values, and become constants of the Program. What only has effects is kept
+    if `effects`: those of a forward pass are not repeated in its gradient.
+    """
+    references = enter(trace, outputs)
+    position: dict[Node, int] = {}
+    for node in parameters:
+        position.setdefault(node, len(position))
+    wanted = set(references)
+    kept = []
+    keys = [n.key for n in trace.nodes]
+    if effects:
+        wanted.update([index for index, key in enumerate(keys) if effectful(key)])
+    for index in range(len(keys) - 1, -1, -1):
+        if index in wanted:
+            kept.append(index)
+            wanted.update(keys[index][2:])
+    kept.reverse()
+    constants: list[Node] = []
+    leaf_position = {}
+    for index, node in enumerate(trace.leaves):
+        where = position.get(node)
+        if where is None:
+            if -1 - index not in wanted:
+                continue
+            where = len(parameters) + len(constants)
+            constants.append(node)
+        leaf_position[-1 - index] = -1 - where
+    renumbered = leaf_position | {index: new for new, index in enumerate(kept)}
+    sliced = tuple([(*keys[i][:2], *[renumbered[r] for r in keys[i][2:]]) for i in kept])
+    avals = tuple([trace.nodes[i].aval for i in kept])
+    return Program(
+        sliced,
+        avals,
+        tuple([n.aval for n in (*parameters, *constants)]),
+        tuple([renumbered[r] for r in references]),
+        tuple([np.asarray(engine.value(n)) for n in constants]),
+        tuple([(trace.nodes[i].code, trace.nodes[i].offset) for i in kept]),
+    )
+
+
+def call(program: Program, inputs: tuple[Node, ...], op: Op = CALL) -> list[Node]:
+    """Append a call of `program` on nodes; returns the nodes of its outputs."""
+    return engine.elements(engine.record(op, inputs, (program,)))
+
+
+def inline(program: Program, inputs: Sequence[Node]) -> list[Node]:
+    """Record the ops of `program` one by one, on nodes and at their lines; returns the nodes of its outputs."""
+    leaves = [*inputs, *[engine.constant(c) for c in program.constants]]
+    nodes: list[Node] = []
+    for op, attrs, *references in program.keys:
+        nodes.append(engine.record(op, tuple([nodes[r] if r >= 0 else leaves[-1 - r] for r in references]), attrs))
+    for node, line in zip(nodes, program.lines, strict=False):
+        node.code, node.offset = line
+    return [nodes[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]
