@@ -40,14 +40,23 @@ def log_poisson(targets, rates, full=False):
     return loss
 
 
+def distributions(*shape, axis=-1):
+    """float64, positive, with sums of 1."""
+    values = positive(*shape)
+    return values / values.sum(axis, keepdims=True)
+
+
+# The gradient to the logits is right for labels that sum to 1. What it is to other labels is another matter for `jax.grad`,
+# which the second order meets where both have gradients.
 SOFTMAX = (
     Row(
         "softmax-cross-entropy",
         dense,
-        (positive(2, 3), real(2, 3)),
+        (distributions(2, 3), real(2, 3)),
         cross_entropy,
         ops=("SoftmaxCrossEntropyWithLogits",),
         dtypes=FLOATS,
+        oracle=False,
         special=(
             (
                 ([[1.0, 0.0, 0.0], [0.25, 0.25, 0.5]], [[0.0, 1.0, 3.0], [1000.0, 1001.0, -1000.0]]),
@@ -57,11 +66,14 @@ SOFTMAX = (
                     [[-0.95798993, 0.1141952, 0.8437947], [0.01894143, 0.4810586, -0.5]],
                 ),
             ),
-            # TensorFlow: -gradient [0.25, 0.25, 0.5] for a row of labels that are all 0, though nothing depends on it
+            # softmax − labels, also where they do not sum to 1
             (
-                (np.zeros((1, 2), "float32"), [[0.0, 0.0]]),
-                [0.0],
-                ([[0.6931472, 0.6931472]], [[0.0, 0.0]]),
+                ([[0.0, 0.0, 0.0], [0.0, 3.0, 0.0]], [[0.0, 0.0, 0.0], [1.0, 2.0, 0.5]]),
+                [0.0, 1.3931063],
+                (
+                    [[1.0986123, 1.0986123, 1.0986123], [1.4643688, 0.4643688, 1.9643688]],
+                    [[0.3333333, 0.3333333, 0.3333333], [0.2312239, -2.3714683, 0.1402444]],
+                ),
             ),
             ((np.zeros((0, 3), "float32"), np.zeros((0, 3), "float32")), np.zeros(0), (np.zeros((0, 3)),) * 2),
             (([[1.0, 0.0]], [[0.0, -INF]]), [NAN]),
@@ -82,20 +94,29 @@ SOFTMAX = (
     Row(
         "softmax-cross-entropy-axis",
         lambda p, z: dense(p, z, axis=1),
-        (positive(2, 3, 2), real(2, 3, 2)),
+        (distributions(2, 3, 2, axis=1), real(2, 3, 2)),
         lambda p, z: cross_entropy(p, z, 1),
+        oracle=False,
     ),
-    Row("softmax-cross-entropy-broadcast", dense, (positive(3), real(2, 3)), cross_entropy),
+    Row("softmax-cross-entropy-broadcast", dense, (distributions(3), real(2, 3)), cross_entropy, oracle=False),
+    Row(
+        "softmax-cross-entropy-logits",
+        lambda z: dense([[0.25, 0.5, 0.25], [0.0, 0.0, 1.0]], z),
+        (real(2, 3),),
+        lambda z: cross_entropy(np.array([[0.25, 0.5, 0.25], [0.0, 0.0, 1.0]]), z),
+        ops=("SoftmaxCrossEntropyWithLogits",),
+    ),
     Row(
         "softmax-cross-entropy-broadcast-classes",
         dense,
-        (positive(2, 3), real(2, 1)),
+        (distributions(2, 3), real(2, 1)),
         lambda p, z: cross_entropy(p, z + 0 * p),
+        oracle=False,
     ),
     Row(
         "softmax-cross-entropy-int-labels",
         lambda p, z: dense(p, z),
-        (integers(0, 2, 2, 3), real(2, 3)),
+        (np.array([[0, 1, 0], [1, 0, 0]], "int32"), real(2, 3)),
         cross_entropy,
         dtypes=FLOATS,
     ),

@@ -49,30 +49,27 @@ def _softmax_cross_entropy(features, labels, *, axis):
     p = wide(labels)
     z, e, s = exponentials(wide(features), axis)
     loss = jnp.sum(p * (jnp.log(s) - z), axis=axis)
-    backprop = e / s * jnp.sum(p, axis=axis, keepdims=True) - p
-    return loss.astype(features.dtype), backprop.astype(features.dtype)
+    return loss.astype(features.dtype), (e / s - p).astype(features.dtype)
 
 
 @gradient(_softmax_cross_entropy)
 def _(op, dloss, dbackprop):
-    """With q = softmax(z): dz = c·(q·Σp − p), dp = −c·log q. (TensorFlow leaves out Σp, which is 1 as it should be.)"""
+    """With q = softmax(z): dz = c·(q − p), dp = −c·log q. TensorFlow's, for labels p that sum to 1; dz of others is not exact."""
     features, labels = op.inputs
     needs_features, needs_labels = op.needed
     axis = op.get_attr("axis")
     c = expand_dims(dloss, axis)
     dfeatures = dlabels = None
     q = _softmax(features, axis)
-    total = reduce_sum(labels, axis, keepdims=True)
     if needs_features:
-        dfeatures = c * (q * total - labels)
+        dfeatures = c * (q - labels)
     if needs_labels:
         dlabels = -c * _log_softmax(features, axis)
     if not is_zeros(dbackprop):
-        along = reduce_sum(dbackprop * q, axis, keepdims=True)
         if needs_features:
-            dfeatures += (dbackprop - along) * q * total
+            dfeatures += (dbackprop - reduce_sum(dbackprop * q, axis, keepdims=True)) * q
         if needs_labels:
-            dlabels += along - dbackprop
+            dlabels -= dbackprop
     return dfeatures, dlabels
 
 
