@@ -73,6 +73,16 @@ def test_the_variable_scope_that_is_open(session):
     assert tf.get_variable_scope().name == ""
 
 
+def test_what_a_scope_is_set_to_holds_from_there_on(session):
+    with tf.variable_scope("s") as scope:
+        scope.set_initializer(tf.constant_initializer(7.0))
+        scope.set_regularizer(lambda w: 0.5 * w * w)
+        scope.set_custom_getter(lambda getter, name, **options: getter(name, **options) + 1.0)
+        x = tf.get_variable("v", [])
+    session.run(tf.global_variables_initializer())
+    assert session.run([x, tf.losses.get_regularization_loss()]) == [8.0, 24.5]
+
+
 def test_scopes_of_names(session):
     with tf.op_scope([tf.constant(1.0)], "given", "default") as given:
         x = tf.constant(1.0, name="c")
@@ -106,3 +116,74 @@ def test_parts_of_sparse_results(session):
     value = session.run(tf.SparseTensor([[0, 1]], [5.0], [2, 2]))
     assert type(value) is tf.SparseTensorValue and value._fields == ("indices", "values", "dense_shape")
     same(list(value), [[[0, 1]], [5.0], [2, 2]])
+
+
+def test_losses_are_collected(session):
+    labels, x = tf.constant([[0.0, 1.0], [1.0, 0.0]]), tf.constant([[0.2, 0.9], [0.5, 0.1]])
+    losses = [
+        tf.losses.huber_loss(labels, x, delta=0.3),
+        tf.losses.log_loss(labels, x),
+        tf.losses.softmax_cross_entropy(labels, x, label_smoothing=0.1),
+        tf.losses.compute_weighted_loss(x, weights=[[1.0], [3.0]]),
+    ]
+    tf.losses.add_loss(tf.constant(5.0))
+    assert len(tf.losses.get_losses()) == 5
+    same(session.run([*losses, tf.losses.get_total_loss()]), [0.03375, 0.28175, 0.4856, 0.725, 6.5261], 2e-5)
+
+
+IMAGE = np.arange(32, dtype=np.float32).reshape(1, 4, 4, 2)
+FILTER = np.arange(16, dtype=np.float32).reshape(2, 2, 2, 2) / 10
+ONES = np.ones((1, 3, 3, 4), np.float32)
+VOLUME = np.arange(27, dtype=np.float32).reshape(1, 3, 3, 3, 1)
+OLD_NETWORKS = {
+    "cross entropy": (
+        lambda: tf.nn.softmax_cross_entropy_with_logits_v2([[0.0, 1.0]], [[0.2, 0.9]]),
+        [0.403186],
+    ),
+    "depthwise": (
+        lambda: tf.reduce_sum(tf.nn.depthwise_conv2d_native(IMAGE, FILTER, [1, 1, 1, 1], "VALID")),
+        1940.4,
+    ),
+    "depthwise, filter": (
+        lambda: tf.reduce_sum(tf.nn.depthwise_conv2d_native_backprop_filter(IMAGE, [2, 2, 2, 2], ONES, [1, 1, 1, 1], "VALID")),
+        2232.0,
+    ),
+    "depthwise, input": (
+        lambda: tf.reduce_sum(tf.nn.depthwise_conv2d_native_backprop_input([1, 4, 4, 2], FILTER, ONES, [1, 1, 1, 1], "VALID")),
+        108.0,
+    ),
+    "volume, filter": (
+        lambda: tf.reshape(
+            tf.nn.conv3d_backprop_filter_v2(VOLUME, [2, 2, 2, 1, 1], np.ones((1, 2, 2, 2, 1), np.float32), [1] * 5, "VALID"), [8]
+        ),
+        [52.0, 60.0, 76.0, 84.0, 124.0, 132.0, 148.0, 156.0],
+    ),
+    "average": (
+        lambda: tf.nn.avg_pool_v2(IMAGE, 2, 2, "VALID"),
+        [[[[5.0, 6.0], [9.0, 10.0]], [[21.0, 22.0], [25.0, 26.0]]]],
+    ),
+    "maximum": (
+        lambda: tf.nn.max_pool_v2(IMAGE, 2, 2, "VALID"),
+        [[[[10.0, 11.0], [14.0, 15.0]], [[26.0, 27.0], [30.0, 31.0]]]],
+    ),
+    "ctc": (
+        lambda: tf.nn.ctc_loss_v2([[1, 2]], np.zeros((4, 1, 3), np.float32), [2], [4], blank_index=0),
+        [1.6863989],
+    ),
+}
+
+
+@pytest.mark.parametrize("make, result", OLD_NETWORKS.values(), ids=OLD_NETWORKS)
+def test_old_names_of_networks(session, make, result):
+    same(session.run(make()), result)
+
+
+def test_steps_and_rates(session):
+    assert tf.train.get_global_step() is None
+    step = tf.train.create_global_step()
+    assert tf.train.get_global_step() is step and step.name == "global_step:0"
+    session.run(step.initializer)
+    assert session.run(tf.train.piecewise_constant_decay(step, [10, 20], [1.0, 0.5, 0.25])) == 1.0
+    with pytest.raises(ValueError, match='"global_step" already exists'):
+        tf.train.create_global_step()
+    assert tf.train.AdamOptimizer(0.1).get_name() == "Adam"

@@ -43,3 +43,10 @@ def test_static_values():
     assert tf.get_static_value(tf.constant([1, 2])).tolist() == [1, 2]
     assert tf.get_static_value(3) == 3
     assert tf.get_static_value(None) is None
+
+
+def test_devices_are_listed_by_type():
+    cpus = tf.config.list_physical_devices("CPU")
+    assert cpus and {device.device_type for device in cpus} == {"CPU"}
+    assert cpus[0].name == "/physical_device:CPU:0"
+    assert [device for device in tf.config.list_physical_devices() if device.device_type == "CPU"] == cpus

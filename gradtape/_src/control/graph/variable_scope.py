@@ -74,6 +74,14 @@ class VariableScope:
         """Set the initializer of variables that are given none."""
         self.initializer = initializer
 
+    def set_regularizer(self, regularizer: Any) -> None:
+        """Set the regularizer of variables that are given none."""
+        self.regularizer = regularizer
+
+    def set_custom_getter(self, custom_getter: Any) -> None:
+        """Set the function that is called in the place of `get_variable`."""
+        self.custom_getter = custom_getter
+
     def trainable_variables(self) -> list[Variable]:
         """The trainable variables with names in this scope."""
         return [v for v in self.global_variables() if v.trainable]
