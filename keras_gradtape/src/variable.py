@@ -15,6 +15,7 @@ class Variable(KerasVariable, Stored):
         if isinstance(value, tf.Variable):
             self._value = value
         else:
+            value = cast(value, self._dtype)  # an initializer may have given another
             self._value = tf.Variable(value, trainable=self._trainable, dtype=self._dtype, name=self._name)
 
     def _direct_assign(self, value):

@@ -66,3 +66,8 @@ def test_integers(value, expected):
 def test_a_seed_beyond_32_bits():
     first, second = [keras.random.randint([4], 0, 1000, seed=2**40 + i).numpy() for i in (0, 1)]
     assert (first != second).any()
+
+
+def test_an_initializer_that_gives_another_dtype():
+    variable = keras.Variable(initializer=lambda *shape, **dtype: np.ones([1]), shape=[1], dtype="float32")
+    assert (variable.dtype, variable.numpy().tolist()) == ("float32", [1.0])
