@@ -67,3 +67,39 @@ def test_points_of_a_variable_are_assigned():
 
 def test_counts_have_the_expectation_first():
     assert v1.random_poisson([1.0, 2.0], [3]).shape == v1.random.poisson([1.0, 2.0], [3]).shape == [3, 2]
+
+
+def test_one_loop_variable_comes_back_without_its_list():
+    def below_three(i):
+        return i < 3
+
+    with tf.Graph().as_default(), v1.Session() as session:
+        start = [tf.constant(0)]
+        alone = v1.while_loop(below_three, lambda i: [i + 1], start, None, 10, True, False, "loop", 2)
+        same = v1.while_loop(below_three, lambda i: i + 1, start, return_same_structure=True)
+        two = v1.while_loop(lambda i, j: i < 3, lambda i, j: (i + 1, j), [0, 5])
+        assert session.run([alone, same, two]) == [2, [3], [3, 5]]
+    assert int(v1.while_loop(below_three, lambda i: i + 1, [0])) == 3
+    assert [int(i) for i in v1.while_loop(below_three, lambda i: [i + 1], [0])] == [3]
+
+
+def test_assertions_take_data_before_their_message():
+    data, pair = [tf.constant(5)], [1.0, 2.0]
+    v1.assert_equal(pair, pair, data, 3, "not equal", "name")
+    v1.debugging.assert_rank(pair, 1, data, message="no vector")
+    v1.assert_scalar(1.0, "name", "no scalar")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not less"):
+        v1.debugging.assert_less(pair, 2.0, data=data, message="not less")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not positive"):
+        v1.assert_positive([-1.0], data, 1, "not positive")
+    with pytest.raises(ValueError, match="no matrix"):
+        v1.assert_rank_at_least(pair, 2, data, message="no matrix")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not finite"):
+        v1.verify_tensor_all_finite(t=tf.constant(np.inf), msg="not finite")
+
+
+def test_labels_and_logits_by_position():
+    labels, logits = [[0.0, 1.0]], [[0.2, 0.9]]
+    np.testing.assert_allclose(v1.nn.sigmoid_cross_entropy_with_logits(labels, logits), [[0.798139, 0.341154]], rtol=1e-5)
+    np.testing.assert_allclose(v1.nn.softmax_cross_entropy_with_logits(labels, logits), [0.403186], rtol=1e-5)
+    np.testing.assert_allclose(v1.nn.sparse_softmax_cross_entropy_with_logits([1], logits), [0.403186], rtol=1e-5)

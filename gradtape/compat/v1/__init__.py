@@ -1,5 +1,23 @@
 """TensorFlow 1's interface: graphs, sessions, placeholders, variables by name. Other names are those of `gradtape` itself."""
 
+from gradtape._src.compat.v1.assertions import (
+    assert_all_finite as verify_tensor_all_finite,
+    assert_equal as assert_equal,
+    assert_greater as assert_greater,
+    assert_greater_equal as assert_greater_equal,
+    assert_less as assert_less,
+    assert_less_equal as assert_less_equal,
+    assert_near as assert_near,
+    assert_negative as assert_negative,
+    assert_non_negative as assert_non_negative,
+    assert_non_positive as assert_non_positive,
+    assert_none_equal as assert_none_equal,
+    assert_positive as assert_positive,
+    assert_rank as assert_rank,
+    assert_rank_at_least as assert_rank_at_least,
+    assert_rank_in as assert_rank_in,
+    assert_scalar as assert_scalar,
+)
 from gradtape._src.compat.v1.names import ELSEWHERE as _ELSEWHERE, falls_back as _falls_back
 
 # Graphs and sessions
@@ -169,8 +187,10 @@ from gradtape._src.compat.v1.setup import (
     py_func as py_func,
     resource_variables_enabled as resource_variables_enabled,
     set_random_seed as set_random_seed,
+    while_loop as while_loop,
 )
 from gradtape.compat.v1 import (
+    debugging as debugging,
     initializers as initializers,
     linalg as linalg,
     logging as logging,

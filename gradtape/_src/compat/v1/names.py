@@ -48,7 +48,6 @@ RENAMED = {
     "tensor_scatter_sub": "tensor_scatter_nd_sub",
     "tensor_scatter_update": "tensor_scatter_nd_update",
     "trace": "linalg.trace",
-    "verify_tensor_all_finite": "debugging.assert_all_finite",
     "where_v2": "where",
 }
 ELSEWHERE = ("math", "linalg", "nn", "random", "debugging", "image", "sparse", "signal")

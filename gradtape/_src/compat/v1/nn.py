@@ -46,35 +46,23 @@ log_softmax = respelled(softmaxes.log_softmax, "logits axis name dim", dim="axis
 crelu = respelled(activation.crelu, "features name axis")
 
 
-def _no_positions(sentinel: Any, what: str) -> None:
-    if sentinel is not None:
-        raise ValueError(f"Only call `{what}` with named arguments (labels=..., logits=..., ...).")
-
-
 @public
-def sparse_softmax_cross_entropy_with_logits(
-    _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
-) -> Any:
-    """−log softmax(logits)[label], for labels that are class numbers. Both are given by name."""
-    _no_positions(_sentinel, "sparse_softmax_cross_entropy_with_logits")
+def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
+    """−log softmax(logits)[label], for labels that are class numbers."""
     return losses.sparse_softmax_cross_entropy_with_logits(labels, logits)
 
 
 @public
 def softmax_cross_entropy_with_logits(
-    _sentinel: Any = None, labels: Any = None, logits: Any = None, dim: Any = -1, name: str | None = None, axis: Any = None
+    labels: Any = None, logits: Any = None, dim: Any = -1, name: str | None = None, axis: Any = None
 ) -> Any:
-    """Σ −labels·log softmax(logits); no gradient flows to the labels. Both are given by name."""
-    _no_positions(_sentinel, "softmax_cross_entropy_with_logits")
+    """Σ −labels·log softmax(logits); no gradient flows to the labels."""
     return losses.softmax_cross_entropy_with_logits_v1(labels, logits, dim, axis=axis)
 
 
 @public
-def sigmoid_cross_entropy_with_logits(
-    _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
-) -> Any:
-    """The cross-entropy of independent classes, for labels in [0, 1]. Both are given by name."""
-    _no_positions(_sentinel, "sigmoid_cross_entropy_with_logits")
+def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
+    """The cross-entropy of independent classes, for labels in [0, 1]."""
     return losses.sigmoid_cross_entropy_with_logits(labels, logits)
 
 

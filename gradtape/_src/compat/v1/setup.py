@@ -11,7 +11,8 @@ from gradtape._src.control.branch import cond as new_cond
 from gradtape._src.control.graph.graph import disable_eager_execution, enable_eager_execution, in_graph
 from gradtape._src.control.graph.names import NameScope
 from gradtape._src.control.host import numpy_function
-from gradtape._src.core import engine
+from gradtape._src.control.loop import while_loop as new_while_loop
+from gradtape._src.core import engine, nest
 from gradtape._src.core.errors import public
 from gradtape._src.ops import seeds
 
@@ -145,6 +146,46 @@ def cond(
 ) -> Any:
     """The result of `true_fn()` if `pred` holds, else of `false_fn()`."""
     return new_cond(pred, true_fn or fn1, false_fn or fn2)
+
+
+@public
+def while_loop(
+    cond: Any,
+    body: Any,
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+    maximum_iterations: Any = None,
+    return_same_structure: bool = False,
+) -> Any:
+    """Run `loop_vars = body(*loop_vars)` while `cond(*loop_vars)` holds; returns the last `loop_vars`.
+
+    One variable alone comes back without its list, unless `return_same_structure`; in eager code if `body` gives it so.
+    """
+    bare = not executing_eagerly()
+
+    def noted(*state: Any) -> Any:
+        nonlocal bare
+        result = body(*state)
+        bare = bare or not isinstance(result, (list, tuple))
+        return result
+
+    results = new_while_loop(
+        cond,
+        noted if callable(body) else body,
+        loop_vars,
+        shape_invariants,
+        parallel_iterations,
+        back_prop,
+        swap_memory,
+        maximum_iterations,
+        name,
+    )
+    leaves = nest.flatten(results)
+    return leaves[0] if bare and len(leaves) == 1 and not return_same_structure else results
 
 
 @public

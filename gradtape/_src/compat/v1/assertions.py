@@ -1,0 +1,26 @@
+"""`compat.v1.debugging`: assertions that take `data`, which TensorFlow 1 prints beside a message and nobody needs here."""
+
+from __future__ import annotations
+
+from gradtape._src.compat.v1.respelled import respelled
+from gradtape._src.ops import debugging
+
+_PAIR = "x y data summarize message name"
+_ONE = "x data summarize message name"
+
+assert_equal = respelled(debugging.assert_equal, _PAIR, data="")
+assert_none_equal = respelled(debugging.assert_none_equal, _PAIR, data="")
+assert_less = respelled(debugging.assert_less, _PAIR, data="")
+assert_less_equal = respelled(debugging.assert_less_equal, _PAIR, data="")
+assert_greater = respelled(debugging.assert_greater, _PAIR, data="")
+assert_greater_equal = respelled(debugging.assert_greater_equal, _PAIR, data="")
+assert_near = respelled(debugging.assert_near, "x y rtol atol data summarize message name", data="")
+assert_negative = respelled(debugging.assert_negative, _ONE, data="")
+assert_positive = respelled(debugging.assert_positive, _ONE, data="")
+assert_non_negative = respelled(debugging.assert_non_negative, _ONE, data="")
+assert_non_positive = respelled(debugging.assert_non_positive, _ONE, data="")
+assert_rank = respelled(debugging.assert_rank, "x rank data summarize message name", data="", summarize="")
+assert_rank_at_least = respelled(debugging.assert_rank_at_least, "x rank data summarize message name", data="", summarize="")
+assert_rank_in = respelled(debugging.assert_rank_in, "x ranks data summarize message name", data="", summarize="")
+assert_scalar = respelled(debugging.assert_scalar, "tensor name message")
+assert_all_finite = respelled(debugging.assert_all_finite, "t msg name x message", t="x", msg="message")
