@@ -247,3 +247,40 @@ def test_training_an_embedding(table):
         table.scatter_sub(tf.IndexedSlices(0.1 * gradient.values, gradient.indices))
     assert losses == pytest.approx([71.0, 42.64, 26.2816], rel=1e-5)
     agree(table, [[0.216, 0.432], [3.0, 4.0], [2.56, 3.072]])
+
+
+# The order of rows from several lookups: that in which TensorFlow's pass visits them
+
+
+def _loop(rows):
+    total = 0.0
+    for i in range(3):
+        total = total + rows(i) * rows(i + 1)
+    return total
+
+
+@pytest.mark.parametrize(
+    "function, indices",
+    [
+        (lambda rows: rows(1) + rows(2), [1, 2]),
+        (lambda rows: rows(1) + rows(2) + rows(3), [3, 1, 2]),
+        (lambda rows: rows(1) * (rows(2) + rows(3)), [1, 2, 3]),
+        (lambda rows: tf.exp(rows(1)) * rows(2) - tf.sin(tf.cos(rows(3))), [2, 1, 3]),
+        (lambda rows: tf.concat([rows(0), rows(1), rows(2)], 0), [0, 1, 2]),
+        (_loop, [2, 3, 1, 2, 0, 1]),
+        (lambda rows: [rows(1), rows(2), rows(0)], [0, 2, 1]),
+        (lambda rows: [part * rows(3 + i) for i, part in enumerate(tf.split(rows(0, 1), 2))], [4, 3, 0, 1]),
+    ],
+)
+@pytest.mark.parametrize("wrap", [lambda f: f, tf.function], ids=["eager", "function"])
+def test_order_of_several_lookups(function, indices, wrap):
+    table = tf.Variable(tf.ones([5, 2]))
+
+    @wrap
+    def gradient():
+        with tf.GradientTape() as tape:
+            y = function(lambda *i: tf.gather(table, list(i)))
+        slices = tape.gradient(y, table)
+        return slices.values, slices.indices
+
+    assert gradient()[1].numpy().tolist() == indices

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gradtape._src.autodiff.order import visiting_order
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
@@ -115,8 +116,18 @@ def reverse(entries: Sequence[Entry], active: Mapping[Node, int], cotangents: Ma
     that the targets depend on; entries are visited once, last to first, without recursion.
     """
     received: dict[Node, list[Any]] = {node: [cotangent] for node, cotangent in cotangents.items()}
+    sliced: dict[Node, list[int]] = {}
     total: dict[Node, Any] = {}
     elements: dict[Node, dict[int, Node]] = {}
+
+    def collected(node: Node, contributions: list[Any]) -> Any:
+        senders = sliced.get(node, ())
+        if 1 < len(senders) == len(contributions):  # nothing but rows: they stand in TensorFlow's order
+            order = visiting_order(entries, active, cotangents)
+            pairs = sorted(zip(senders, contributions, strict=True), key=lambda pair: order[pair[0]])
+            contributions = [contribution for _, contribution in pairs]
+        return summed(contributions)
+
     for position in range(len(entries) - 1, -1, -1):
         entry = entries[position]
         node = entry.node
@@ -124,7 +135,7 @@ def reverse(entries: Sequence[Entry], active: Mapping[Node, int], cotangents: Ma
             elements.setdefault(entry.inputs[0], {})[node.attrs[0]] = node
         if active.get(node) != position or node not in received:
             continue
-        cotangent = total[node] = summed(received.pop(node))
+        cotangent = total[node] = collected(node, received.pop(node))
         if node.op is ELEMENT:
             parts = received.setdefault(entry.inputs[0], [Parts()])[0]
             parts.setdefault(node.attrs[0], []).append(cotangent)
@@ -138,12 +149,14 @@ def reverse(entries: Sequence[Entry], active: Mapping[Node, int], cotangents: Ma
             if need and result is not None:
                 if node.op.broadcasting:
                     result = unbroadcast(result, source.aval.shape)
+                if type(result) is IndexedSlices:
+                    sliced.setdefault(source, []).append(position)
                 received.setdefault(source, []).append(result)
         if trace.parent is not None:  # a gradient that becomes a Program: each of its ops belongs to a line of the user's
             for derived in trace.nodes[first:]:
                 derived.code, derived.offset = node.code, node.offset
     for node, contributions in received.items():
-        total[node] = summed(contributions)
+        total[node] = collected(node, contributions)
     return total
 
 

@@ -1,0 +1,48 @@
+"""The order in which IndexedSlices that meet are put one behind the other: TensorFlow's."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from gradtape._src.core.program import ELEMENT, Node
+
+
+def visiting_order(entries: Sequence[Any], active: Mapping[Node, int], targets: Collection[Node]) -> dict[int, int]:
+    """When TensorFlow's pass visits each entry that the targets depend on: a dict from its position to its rank.
+
+    An entry is ready once all that use its results were visited, and those that are ready stand in a queue, the last target
+    first. Sums do not depend on that, so the pass here goes back through the record; the rows of IndexedSlices show it.
+    """
+    uses: Counter[Node] = Counter()
+    reached: dict[Node, int] = {}
+    pending = list(targets)
+    while pending:
+        node = pending.pop()
+        position = active[node]
+        if node in reached or entries[position].node is not node:
+            continue
+        reached[node] = position
+        uses.update(entries[position].inputs)
+        pending += [source for source in entries[position].inputs if source in active]
+    ready: deque[int] = deque()
+
+    def release(node: Node) -> None:
+        while node in reached and not uses[node]:
+            if node.op is not ELEMENT:
+                ready.append(reached[node])
+                break
+            node = entries[reached[node]].inputs[0]  # an output is no visit of its own
+            uses[node] -= 1
+
+    for node in [n for n in reversed(list(targets)) if not uses[n]]:
+        release(node)
+    order: dict[int, int] = {}
+    while ready:
+        position = ready.popleft()
+        order[position] = len(order)
+        for source in entries[position].inputs:
+            uses[source] -= 1
+            release(source)
+    return order
