@@ -3,6 +3,8 @@
 What is wrong with dtypes is an InvalidArgumentError, and a TypeError too while a function is traced.
 """
 
+import pickle
+
 import pytest
 
 import gradtape as tf
@@ -65,3 +67,17 @@ def test_what_depends_on_values_is_no_value_error():
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"out of range|not in") as caught:
         tf.function(lambda: tf.gather([1.0, 2.0], 7))()
     assert not isinstance(caught.value, ValueError)
+
+
+def test_an_error_reads_as_tensorflows_class_and_travels_between_processes():
+    def raised(call):
+        with pytest.raises(tf.errors.InvalidArgumentError) as found:
+            call()
+        return found.value
+
+    x = tf.ones([2, 3])
+    errors = [raised(lambda: x @ x), raised(tf.function(lambda: x @ x)), raised(tf.function(lambda: x + tf.ones([3], tf.int32)))]
+    assert [type(error).__name__ for error in errors] == ["InvalidArgumentError", "ValueError", "TypeError"]
+    for error in errors:
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again)) == (tf.errors.InvalidArgumentError, str(error))

@@ -30,6 +30,10 @@ class OpError(Exception):
     def __str__(self) -> str:
         return self.message
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        kind = InvalidArgumentError if type(self) in READ_AS else type(self)  # what another process can find by its name
+        return kind, (self.node_def, self.op, self.message)
+
 
 class UnknownError(OpError):
     """Something failed in a way that has no class of its own, such as a Python function that an operation called."""
@@ -88,7 +92,17 @@ class InvalidInFunctionError(InvalidArgumentError, ValueError):
 
 
 class DtypeError(InvalidArgumentError, TypeError):
-    """A dtype that an operation cannot take. TensorFlow has either class: by the op, and by whether a function is traced."""
+    """A dtype that an operation cannot take. TensorFlow has either class, by the op."""
+
+
+class DtypeInFunctionError(DtypeError):
+    """A dtype that an operation cannot take, found while a function is traced: TensorFlow raises a TypeError there."""
+
+
+# What a user reads, in a traceback or as `type(error).__name__`: the class that TensorFlow has there.
+READ_AS = {InvalidInFunctionError: ValueError, DtypeError: InvalidArgumentError, DtypeInFunctionError: TypeError}
+for _kind, _known in READ_AS.items():
+    _kind.__name__, _kind.__qualname__, _kind.__module__ = _known.__name__, _known.__qualname__, _known.__module__
 
 
 def tracing() -> bool:
@@ -102,7 +116,7 @@ def invalid(message: str) -> InvalidArgumentError:
 
 def invalid_dtype(message: str) -> InvalidArgumentError:
     """As `invalid`, for what is wrong with a dtype: a TypeError too while a function is traced."""
-    return (DtypeError if tracing() else InvalidArgumentError)(None, None, message)
+    return (DtypeInFunctionError if tracing() else InvalidArgumentError)(None, None, message)
 
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
