@@ -1,5 +1,7 @@
 """TensorFlow 1's argument order and words, in eager code. The results are those of TensorFlow 2.21."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -81,6 +83,20 @@ def test_one_loop_variable_comes_back_without_its_list():
         assert session.run([alone, same, two]) == [2, [3], [3, 5]]
     assert int(v1.while_loop(below_three, lambda i: i + 1, [0])) == 3
     assert [int(i) for i in v1.while_loop(below_three, lambda i: [i + 1], [0])] == [3]
+
+
+@pytest.mark.parametrize("graph", [False, True])
+def test_one_result_of_a_branch_comes_back_without_its_list_in_eager_code(graph):
+    def one():
+        return [tf.constant(1.0)]
+
+    with tf.Graph().as_default() if graph else contextlib.nullcontext():
+        pairs = [(tf.constant(True), one)]
+        loose = [v1.cond(pairs[0][0], one, one), v1.case(pairs, default=one), tf.case(pairs, default=one)]
+        strict = [
+            v1.cond(pairs[0][0], one, one, strict=True), v1.case(pairs, default=one, strict=True), tf.cond(pairs[0][0], one, one)
+        ]  # fmt: skip
+    assert [type(result) is list for result in loose + strict] == [graph] * 3 + [True] * 3
 
 
 def test_assertions_take_data_before_their_message():

@@ -252,7 +252,7 @@ def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stric
     """The result of the first function in `pred_fn_pairs` (`[(scalar bool, function), …]`) whose condition holds.
 
     If none holds: of `default`, and without one an InvalidArgumentError. With `exclusive` it is an error in a function if
-    more than one holds; in eager code the first one counts.
+    more than one holds; in eager code the first one counts. There a list of one result gives the result, unless `strict`.
     """
     pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, Mapping) else list(pred_fn_pairs)
     for pair in pairs:
@@ -276,4 +276,10 @@ def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stric
         condition = tensor(pred) if is_tensor(pred) else pred
         return cond(condition, function, lambda: chain(position + 1))
 
-    return chain(0)
+    return chain(0) if strict else unpacked(chain(0))
+
+
+def unpacked(result: Any) -> Any:
+    """In eager code what stands in a list or tuple of one: `case` gives it so, and so does TensorFlow 1's `cond`."""
+    alone = engine.local.trace.scope is None and isinstance(result, (list, tuple)) and len(result) == 1
+    return result[0] if alone else result

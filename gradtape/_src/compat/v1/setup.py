@@ -7,7 +7,7 @@ import logging as python_logging
 from contextlib import AbstractContextManager
 from typing import Any
 
-from gradtape._src.control.branch import cond as new_cond
+from gradtape._src.control.branch import cond as new_cond, unpacked
 from gradtape._src.control.graph.graph import disable_eager_execution, enable_eager_execution, in_graph
 from gradtape._src.control.graph.names import NameScope
 from gradtape._src.control.host import numpy_function
@@ -144,8 +144,9 @@ def cond(
     fn1: Any = None,
     fn2: Any = None,
 ) -> Any:
-    """The result of `true_fn()` if `pred` holds, else of `false_fn()`."""
-    return new_cond(pred, true_fn or fn1, false_fn or fn2)
+    """The result of `true_fn()` if `pred` holds, else of `false_fn()`; in eager code without a list of one, unless `strict`."""
+    result = new_cond(pred, true_fn or fn1, false_fn or fn2)
+    return result if strict else unpacked(result)
 
 
 @public
