@@ -251,3 +251,34 @@ def test_an_op_without_a_gradient_is_harmless_off_the_path():
     agree(tape.gradient(y, x), [2.0, 4.0, 2.0])
     with pytest.raises(LookupError, match="gradient registry has no entry for: Unique"):
         tape.gradient([y, values], x)
+
+
+@pytest.mark.parametrize(
+    "op_type, function",
+    [
+        ("IsNan", tf.math.is_nan),
+        ("IsFinite", tf.math.is_finite),
+        ("Bitcast", lambda x: tf.bitcast(x, tf.int32)),
+        ("InTopKV2", lambda x: tf.math.in_top_k([0], x[None], 1)),
+        ("HistogramFixedWidth", lambda x: tf.histogram_fixed_width(x, [0.0, 1.0], 3)),
+        ("Where", tf.where),
+        ("Unique", lambda x: tf.unique(x)[1]),
+        ("NonMaxSuppressionV3", lambda x: tf.image.non_max_suppression(tf.zeros([3, 4]), x, 2)),
+    ],
+)
+def test_integers_and_bools_of_ops_without_an_entry(op_type, function):
+    x = tf.Variable([0.5, 2.0, 3.0])
+    with tf.GradientTape() as tape:
+        y = function(x)
+    with pytest.raises(LookupError, match=f"gradient registry has no entry for: {op_type}$"):
+        tape.gradient(y, x)
+
+
+@pytest.mark.parametrize("function", [tf.argsort, lambda x: tf.math.top_k(x, 2).indices])
+def test_places_of_what_is_sorted_have_gradient_zero(function):
+    x, apart = tf.Variable([0.5, 2.0, 3.0]), tf.Variable(1.0)
+    with tf.GradientTape() as tape:
+        y = function(x)
+    dx, none = tape.gradient(y, [x, apart])
+    agree(dx, [0.0, 0.0, 0.0])
+    assert none is None

@@ -34,6 +34,12 @@ class Entry:
     def __init__(self, node: Node, inputs: tuple[Node, ...], rule: Rule | None = None) -> None:
         self.node, self.inputs, self.rule = node, inputs, rule
 
+    @property
+    def lacks_gradient(self) -> bool:
+        """Whether neither the entry nor the registry says anything of its gradient, not even that there is none."""
+        op = self.node.op
+        return self.rule is None and op.gradient is None and (op.reason is None or op.unregistered)
+
 
 class Operation:
     """What a gradient function sees of the op: `type`, `inputs`, `outputs`, `get_attr(name)`."""
@@ -169,7 +175,7 @@ def apply_rule(entry: Entry, needed: tuple[bool, ...], cotangent: Any, elements:
     node = entry.node
     rule = entry.rule or node.op.gradient
     if rule is None:
-        raise LookupError(f"gradient registry has no entry for: {node.op.type}")
+        raise no_gradient(node.op)
     operation = Operation(entry, needed, elements.get(node))
     if isinstance(cotangent, Parts):
         grads = [summed(cotangent[i]) if i in cotangent else None for i in range(len(node.aval))]
@@ -192,6 +198,11 @@ def apply_rule(entry: Entry, needed: tuple[bool, ...], cotangent: Any, elements:
             _checked(node.op, source, result, i) for i, (source, result) in enumerate(zip(entry.inputs, results, strict=True))
         ]
     return results
+
+
+def no_gradient(op: Op) -> LookupError:
+    """The error for an op type without an entry in the registry."""
+    return LookupError(f"gradient registry has no entry for: {op.type}")
 
 
 def _checked(op: Op, source: Node, result: Any, index: int) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, reverse, summed
+from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, no_gradient, reverse, summed, takes_none
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.observers import observers
 from gradtape._src.autodiff.plan import Places, Plan, stand_ins
@@ -171,9 +171,13 @@ class GradientTape(Recording):
                 d = ones(target.shape, target.dtype) if d is None else identity(d)  # a rule may look behind a broadcast
                 cotangents[node] = cotangents[node] + d if node in cotangents else d
             elif not node.aval.inexact:
-                call = next((e.inputs[0] for e in entries if e.node is node and e.node.op is ELEMENT), None)
-                if call in active and call.op is FUNCTION:
-                    cotangents[call] = Parts()  # an integer result of a function: nothing flows, but what it uses gets zeros
+                entry = next((e for e in entries if e.node is node), None)
+                if entry is not None and entry.node.op is ELEMENT:
+                    several = entry.inputs[0]
+                    if several in active and (several.op is FUNCTION or several.op not in takes_none):
+                        cotangents[several] = Parts()  # nothing flows, but what it was computed from gets zeros
+                elif entry is not None and entry.lacks_gradient and any(source in on_tape for source in entry.inputs):
+                    raise no_gradient(node.op)
         if not cotangents:
             return [None] * len(sources)
         total = reverse(entries, active, cotangents)

@@ -226,11 +226,15 @@ def gradient(function: Any) -> Callable[[Rule], Rule]:
     return decorate
 
 
-def not_differentiable(*functions: Any, because: str) -> None:
-    """State why ops (public functions, or type names) have no gradient. The explainer tells it to the user."""
+def not_differentiable(*functions: Any, because: str, unregistered: bool = False) -> None:
+    """State why ops (public functions, or type names) have no gradient. The explainer tells it to the user.
+
+    `unregistered`: TensorFlow's registry has no entry for them, so that asking for the gradient of their result is a
+    LookupError and not None.
+    """
     for function in functions:
         made = ops[function] if isinstance(function, str) else function.op
-        made.reason = because
+        made.reason, made.unregistered = because, unregistered
 
 
 def ran(function: Any, *values: Any, attrs: Attributes = ()) -> Any:

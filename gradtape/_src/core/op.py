@@ -51,8 +51,8 @@ class Op:
 
     __slots__ = (
         "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "effect", "endless", "function",
-        "gradient", "host", "impure", "infer", "kept", "kernel", "parameters", "reason", "saves", "status", "type", "variadic",
-        "when",
+        "gradient", "host", "impure", "infer", "kept", "kernel", "parameters", "reason", "saves", "status", "type",
+        "unregistered", "variadic", "when",
     )  # fmt: skip
     type: str
     kernel: Kernel
@@ -68,6 +68,7 @@ class Op:
     when: Callable[..., bool] | None
     gradient: Rule | None
     reason: str | None
+    unregistered: bool
     function: OpFunction | None
     defaults: Attributes | None
     impure: bool
@@ -100,7 +101,7 @@ class Op:
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         self.saves, self.cheap, self.status, self.checked = tuple(saves.split()), cheap, status, tuple(checked.split())
         self.when, self.host, self.effect, self.kept = when, host, effect, None
-        self.endless = False
+        self.endless = self.unregistered = False
         self.gradient = self.reason = self.function = self.defaults = None
         self.impure, self.avals, self.derived = False, {}, {}
 
@@ -178,7 +179,7 @@ def gradient_named(name: str) -> tuple[Rule | None, bool]:
     if name in registered:
         return registered[name][0], True
     if name in ops:
-        if ops[name].gradient is None and ops[name].reason is None:
+        if ops[name].gradient is None and (ops[name].reason is None or ops[name].unregistered):
             raise LookupError(f"gradient registry has no entry for: {name}")
         return ops[name].gradient, ops[name].impure
     raise LookupError(f"gradient registry has no entry for: {name}")
@@ -200,7 +201,7 @@ class RegisterGradient:
 
     def __call__(self, function: Rule) -> Rule:
         op = ops.get(self._name)
-        if self._name in registered or (op is not None and (op.gradient or op.reason)):
+        if self._name in registered or (op is not None and (op.gradient or (op.reason and not op.unregistered))):
             where = registered.get(self._name, (None, "gradtape itself"))[1]
             raise KeyError(
                 f"Registering two gradient with name '{self._name}'! (Previous registration was in {where}) "

@@ -107,7 +107,7 @@ def is_finite(x):
     return jnp.isfinite(x)
 
 
-not_differentiable(is_nan, is_inf, is_finite, because="the result is a bool")
+not_differentiable(is_nan, is_inf, is_finite, because="the result is a bool", unregistered=True)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Logic

@@ -128,7 +128,7 @@ def _histogram(values, value_range, *, nbins, dtype):
     return jnp.zeros(nbins, dtype=dtype).at[place].add(jnp.ones(place.shape, dtype=dtype), mode="promise_in_bounds")
 
 
-not_differentiable(_histogram, because="a count is piecewise constant")
+not_differentiable(_histogram, because="a count is piecewise constant", unregistered=True)
 
 
 @public

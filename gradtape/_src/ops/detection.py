@@ -91,7 +91,7 @@ def _overlap_suppression(overlaps, scores, *, max_output_size, overlap_threshold
     return _suppressed(lambda box, others: overlaps[box, others], scores, max_output_size, overlap_threshold, score_threshold)[0]
 
 
-not_differentiable(_suppression, _overlap_suppression, because=NUMBERS)
+not_differentiable(_suppression, _overlap_suppression, because=NUMBERS, unregistered=True)
 
 
 def _inputs(function, first, name, scores):

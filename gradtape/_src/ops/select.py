@@ -60,7 +60,7 @@ def _where(condition):
     return np.argwhere(condition).astype(np.int64)
 
 
-not_differentiable(_where, because="where(condition) gives integers: places, not values")
+not_differentiable(_where, because="where(condition) gives integers: places, not values", unregistered=True)
 
 
 def _as_bool(condition):

@@ -186,7 +186,7 @@ def _in_top_k(predictions, targets, *, k):
     return known & (jnp.sum(predictions > mine, axis=1, dtype=jnp.int32) < k)
 
 
-not_differentiable(_in_top_k, because="whether a class is among the best k is a bool")
+not_differentiable(_in_top_k, because="whether a class is among the best k is a bool", unregistered=True)
 
 
 @public
@@ -298,7 +298,7 @@ def _upper_bound(sorted_inputs, values, *, out_type):
     return _bound(sorted_inputs, values, lambda element, value: ~(value < element), out_type)
 
 
-not_differentiable(_lower_bound, _upper_bound, because="the place of a value in a sorted row is an integer")
+not_differentiable(_lower_bound, _upper_bound, because="the place of a value in a sorted row is an integer", unregistered=True)
 
 
 @public
