@@ -1044,3 +1044,27 @@ def newton(tf):
         return x
 
     return gradients(tf, root, 2.0, order=2)
+
+
+@program
+def errors_that_are_caught_by_name(tf):
+    @tf.function
+    def f(x):
+        try:
+            if x > 2.0:
+                x = x * 2.0
+            raise ValueError("four")
+        except TypeError:
+            return x
+        except ValueError as error:
+            y = x * len(str(error))
+        for _ in tf.range(2):
+            try:
+                y = tf.matmul(y, y)
+            except (ValueError, tf.errors.InvalidArgumentError) as error:
+                y = y * y if isinstance(error, Exception) else y
+            finally:
+                y = y + 1.0
+        return y
+
+    return gradients(tf, f, 1.0) + gradients(tf, f, 3.0)

@@ -6,8 +6,10 @@ function is traced.
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -47,6 +49,22 @@ class FunctionScope(operators.FunctionScope):
         return super().ret(value, did_return)
 
 
+class _CaughtErrors(ast.NodeTransformer):
+    """`except E as name:` becomes `except E:` and an assignment to the name, as malt fails at names of handlers."""
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        self.generic_visit(node)
+        if node.name is not None:
+            node.body[:0] = ast.parse(f"{node.name} = ag__.caught()").body
+            node.name = None
+        return node
+
+
+def caught() -> BaseException | None:
+    """The error that is handled where transformed code runs."""
+    return sys.exc_info()[1]
+
+
 class Transpiler(api.PyToPy):
     """Transforms functions; the result's lines are those of the user's file."""
 
@@ -70,9 +88,14 @@ class Transpiler(api.PyToPy):
                     "not_": not_,
                     "assert_stmt": assert_stmt,
                     "converted_call": converted_call,
+                    "caught": caught,
                 }
             )
         return self._namespace
+
+    def transform_ast(self, node: Any, ctx: Any) -> Any:
+        """The transformed tree of a function."""
+        return super().transform_ast(_CaughtErrors().visit(node), ctx)
 
 
 _transpiler = Transpiler()
