@@ -210,6 +210,9 @@ def test_target_that_is_no_scalar_gives_the_gradient_of_its_sum(target, dx):
         (lambda y, z: [y, z], [2.0, 10.0], 282.0),
         (lambda y, z: [y, z], [0.0, 1.0], 27.0),
         (lambda y, z: {"z": z, "y": y}, {"y": 2.0, "z": 10.0}, 282.0),
+        (lambda y, z: [y, z], [2.0], 39.0),
+        (lambda y, z: y, [2.0, 10.0], 12.0),
+        (lambda y, z: y, [], 6.0),
     ],
 )
 def test_output_gradients(target, output_gradients, dx):
@@ -240,7 +243,7 @@ def test_output_gradient_may_be_a_python_number_or_an_array():
     agree(tape.gradient(total, x, output_gradients=2.0), [4.0, 8.0])
     agree(tape.gradient(y, x, output_gradients=np.array([1.0, 10.0], np.float32)), [2.0, 40.0])
     agree(tape.gradient(y, x, output_gradients=3.0), [6.0, 12.0])  # it is broadcast
-    with pytest.raises(ValueError, match=r"output_gradients of shape \(3,\) for a target of shape \(2,\)"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"output_gradients of shape \(3,\) for a target of shape \(2,\)"):
         tape.gradient(y, x, output_gradients=tf.ones(3))
 
 

@@ -249,6 +249,22 @@ def test_training_an_embedding(table):
     agree(table, [[0.216, 0.432], [3.0, 4.0], [2.56, 3.072]])
 
 
+@pytest.mark.parametrize(
+    "combiner, weights, values",
+    [
+        ("sum", None, [2.0, 1.0, 1.0]),
+        ("mean", None, [1.5, 0.5, 1.0]),
+        ("sqrtn", [1.0, 2.0, 3.0, 4.0], [1.4472136, 0.8944272, 1.0]),
+    ],
+)
+def test_a_sparse_lookup_names_each_row_once(table, combiner, weights, values):
+    places = [[0, 0], [0, 1], [1, 0], [2, 0]]
+    weights = weights and tf.SparseTensor(places, weights, [3, 2])
+    with tf.GradientTape() as tape:
+        y = tf.nn.embedding_lookup_sparse(table, tf.SparseTensor(places, [1, 2, 1, 0], [3, 2]), weights, combiner)
+    agree(parts(tape.gradient(y, table)), [[[v, v] for v in values], [1, 2, 0], [3, 2]])
+
+
 # The order of rows from several lookups: that in which TensorFlow's pass visits them
 
 

@@ -18,7 +18,7 @@ from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Sour
 from gradtape._src.core import engine, execution, nest, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import NUMBERS, is_tensor, tensor
-from gradtape._src.core.errors import InvalidArgumentError, cut, public
+from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.program import ELEMENT, FUNCTION, NUMBER, Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
@@ -120,8 +120,7 @@ class GradientTape(Recording):
                 )
             flat.append(t)
         given = [None] * len(flat) if output_gradients is None else nest.flatten(output_gradients)
-        if len(given) != len(flat):
-            raise ValueError(f"output_gradients has {len(given)} entries for {len(flat)} targets: give one for each, or None.")
+        given = [*given[: len(flat)], *[None] * (len(flat) - len(given))]  # TensorFlow takes as many as there are targets
         checked = []
         for t, d in zip(flat, given, strict=True):
             if d is not None:
@@ -544,7 +543,7 @@ def _spread(seed: Tensor, target: Source) -> Tensor:
     try:
         result: Tensor = broadcast_to(seed, target.shape)
     except InvalidArgumentError:
-        raise ValueError(
+        raise invalid(
             f"output_gradients of shape {seed.shape} for a target of shape {target.shape}: they must agree, or broadcast to it."
         ) from None
     return result

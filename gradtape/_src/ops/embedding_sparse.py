@@ -29,14 +29,16 @@ def _combiner(combiner):
 
 def _combined(params, ids, weights, rows, count, combiner, max_norm):
     """Row i of the result combines the table rows `ids` whose `rows` (a NumPy vector, sorted) is i, times `weights`."""
-    found = embedding_lookup(params, ids, max_norm=max_norm)
+    distinct, first, places = np.unique(to_numpy(ids.node), return_index=True, return_inverse=True)
+    order = np.argsort(first)  # each id is looked up once, in the order in which they come: so the gradient names each row once
+    found = embedding_lookup(params, host_constant(distinct[order]), max_norm=max_norm)
+    places = host_constant(np.argsort(order)[places].astype(np.int32))
     without_ids = np.bincount(rows, minlength=count) == 0
     rows = host_constant(rows.astype(np.int32))
     if weights is None:
-        places = host_constant(np.arange(ids.shape[0], dtype=np.int32))
         return _PLAIN[combiner](found, places, rows, num_segments=count)
     dtype = found.dtype
-    found = cast(found, "float32") if dtype.size == 2 else found
+    found = gather(cast(found, "float32") if dtype.size == 2 else found, places)
     weights = cast(weights, found.dtype)
     found = found * reshape(weights, [-1] + [1] * (found.ndim - 1))
     total = unsorted_segment_sum(found, rows, count)
@@ -67,7 +69,7 @@ def embedding_lookup_sparse(params, sp_ids, sp_weights, combiner=None, max_norm=
 
     `combiner` is "mean" (the default), "sum" or "sqrtn": the sum over the root of the sum of squared weights. The weights
     are 1 where `sp_weights` is None. `params` and `max_norm` as of `embedding_lookup`; the gradient to a table is
-    `IndexedSlices`.
+    `IndexedSlices`, of each row once.
     """
     if not is_tensor(params) and isinstance(params, (list, tuple)) and not params:
         raise ValueError("Length of params is currently 0. Need at least one param.")
