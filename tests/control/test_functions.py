@@ -523,6 +523,22 @@ def test_a_result_whose_shape_depends_on_values_keeps_its_place_when_a_function_
     assert found == [[[6], [2], [6]], [[5, 6], [0, 2], [5, 6]], [[5, 6, 7], [0, 2, 4], [5, 6, 7]]]
 
 
+ARGUMENTS_THAT_ARE_STRUCTURE = [
+    (tf.pad, [[1.0, 2.0]], [[1, 0], [1, 1]], [[0, 0, 0, 0], [0, 1, 2, 0]]),
+    (lambda x, p: tf.pad(x, p, "REFLECT"), [[1.0, 2.0], [3.0, 4.0]], [[1, 0], [0, 1]], [[3, 4, 3], [1, 2, 1], [3, 4, 3]]),
+    (lambda x, p: tf.pad(x, p, constant_values=2.0), [[1.0]], [[1, 0], [0, 1]], [[2, 2], [1, 2]]),
+    (lambda x, a: tf.tensordot(x, x, a), [[1.0, 2.0], [3.0, 4.0]], [[0], [1]], [[7, 15], [10, 22]]),
+    (tf.image.central_crop, [[[0.0], [1.0], [2.0], [3.0]]] * 4, 0.5, [[[1], [2]]] * 2),
+    (lambda x, r: x * tf.signal.linear_to_mel_weight_matrix(1, 3, r), 1.0, 8000.0, [[0], [0.6022291780], [0]]),
+]
+
+
+@pytest.mark.parametrize("function, x, structure, expected", ARGUMENTS_THAT_ARE_STRUCTURE)
+def test_structure_may_be_a_tensor_that_a_function_takes(function, x, structure, expected):
+    result = tf.function(function)(tf.constant(x), tf.constant(structure))
+    np.testing.assert_allclose(result.numpy(), expected, 1e-5)
+
+
 # -- values that are part of a function
 
 ROWS = np.arange(8, dtype=np.float32).reshape(4, 2)

@@ -1,7 +1,7 @@
 """Images turned, cropped and padded. An image is [height, width, channels], or [batch, height, width, channels]."""
 
 from gradtape._src.core import engine
-from gradtape._src.core.convert import is_tensor, static, static_list, tensor
+from gradtape._src.core.convert import is_tensor, node_of, static, static_list, tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.array import expand_dims, plain, squeeze, transpose as transposed
@@ -194,7 +194,7 @@ def resize_with_crop_or_pad(image, target_height, target_width):
 def central_crop(image, central_fraction):
     """The middle of `image`: `central_fraction`, in (0, 1], of its height and of its width."""
     image = tensor(image)
-    fraction = central_fraction.numpy().item() if is_tensor(central_fraction) else central_fraction
+    fraction = to_numpy(node_of(central_fraction)).item() if is_tensor(central_fraction) else central_fraction
     require(0.0 < fraction <= 1.0, "central_fraction must be within (0, 1].", fraction)
     if fraction == 1.0:
         return image

@@ -7,10 +7,10 @@ from jax import lax
 
 from gradtape._src.core import convert, dtypes
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, static_list, tensor
+from gradtape._src.core.convert import is_tensor, node_of, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
-from gradtape._src.core.tensor import emit
+from gradtape._src.core.tensor import emit, to_numpy
 from gradtape._src.ops.array import (
     _broadcast_to,
     _reshape,
@@ -295,8 +295,8 @@ def _paired(axes, a, b):
                     f"dimensions {x.ndim}."
                 )
         return tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
-    if hasattr(axes, "numpy"):
-        axes = axes.numpy()
+    if is_tensor(axes):
+        axes = to_numpy(node_of(axes))
     if len(axes) != 2:
         raise ValueError(f"`axes` must be an integer or have length 2. Received {axes}.")
     first, second = [static_list(part, "axes") for part in axes]

@@ -177,8 +177,9 @@ def pairs_of(paddings, what):
     """`paddings`, a list or tensor of shape [n, 2], as a tuple of pairs of ints."""
     if paddings is None:
         raise not_an_integer(paddings, what)
-    if isinstance(paddings, (Tensor, Stored)):
-        paddings = paddings.numpy()
+    if isinstance(paddings, (Tensor, Stored)) and paddings.ndim == 2:
+        flat, width = static_list(paddings, what), paddings.shape[1]
+        paddings = [flat[i * width : (i + 1) * width] for i in range(paddings.shape[0])]
     rows = tuple([static_list(row, what) for row in paddings])
     if any(len(row) != 2 for row in rows):
         raise invalid(f"{what} must be a matrix with 2 columns: {plain([len(row) for row in rows])} columns were given.")

@@ -3,9 +3,9 @@
 import math
 
 from gradtape._src.core import dtypes
-from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.convert import node_of, static, tensor
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.ops.arithmetic import divide_no_nan, maximum, minimum, square
 from gradtape._src.ops.array import expand_dims, filled, reshape
 from gradtape._src.ops.complex import COMPLEX_OF, complex, real
@@ -234,7 +234,7 @@ def linear_to_mel_weight_matrix(
     """
     dtype = dtypes.as_dtype(dtype)
     if isinstance(sample_rate, Tensor):
-        sample_rate = sample_rate.numpy()
+        sample_rate = to_numpy(node_of(sample_rate))
     if num_mel_bins <= 0:
         raise ValueError(f"num_mel_bins must be positive. Got: {num_mel_bins}")
     if lower_edge_hertz < 0.0:
