@@ -114,10 +114,8 @@ def test_without_a_shape_other_ranks_can_be_fed(session):
     y = tf.exp(x) * 2 + x
     same(session.run(y, {x: 1.0}), 6.4365635)
     same(session.run(y, {x: [1.0, 2.0]}), [6.4365635, 16.778112])
-    with pytest.raises(tf.errors.InvalidArgumentError, match="Give it shape="):
-        session.run(tf.stack([x, x], axis=-1), {x: [1.0, 2.0]})
-    with pytest.raises(ValueError, match="Give it shape="):
-        tf.matmul(x, tf.ones([2, 2]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="ndims must be >= 2"):
+        session.run(tf.matmul(x, tf.ones([2, 2])), {x: [1.0, 2.0]})
 
 
 def test_a_default_value(session):

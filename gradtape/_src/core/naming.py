@@ -18,6 +18,7 @@ class Graphs:
 
     refused: Callable[[Exception], Exception]  # the error for an op that cannot take its inputs
     adapted: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any]  # what it gives if unknown extents are known ones, or None
+    put_off: Callable[..., Any]  # what a call gives that waits for a rank; NotImplemented for one that need not
     other: Callable[[Any, Any], str | None]  # what is wrong with a node that belongs to another graph
 
 
@@ -49,6 +50,10 @@ _positions: dict[Any, tuple[int, Any] | None] = {}
 def named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None = None) -> Any:
     """`function(*args, **kwargs)`; what it records in a graph gets `name`, or the name among the arguments."""
     stack = calls.stack
+    if not stack:
+        late = Graphs.put_off(function, args, kwargs)
+        if late is not NotImplemented:
+            return late
     name = name or _name(function, args, kwargs, outermost=not stack)
     operator = not stack and sys._getframe(2).f_code.co_filename == OPERATORS
     call = Call(name, function.__name__, operator)

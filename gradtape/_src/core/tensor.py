@@ -9,7 +9,7 @@ from weakref import ref
 
 import numpy as np
 
-from gradtape._src.core import engine, execution, journal
+from gradtape._src.core import engine, execution, journal, naming
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, internal, public
 from gradtape._src.core.shape import TensorShape
 
@@ -85,9 +85,8 @@ class Tensor(Operators):
     def shape(self) -> TensorShape:
         """The shape, a `TensorShape`."""
         aval = self.node.aval
-        if aval.large and not internal[sys._getframe(1).f_code.co_filename] and graph_of(self.node) is not None:
-            open_shape: TensorShape = aval.open_shape  # the library records with provisional extents, the user has None
-            return open_shape
+        if (aval.large or naming.open_graphs) and not internal[sys._getframe(1).f_code.co_filename]:
+            return stated_shape(self.node)  # the library records with provisional extents, the user has None
         return aval.tensor_shape
 
     @property
@@ -311,11 +310,11 @@ def name_of(tensor: Tensor) -> str:
 
 
 def stated_shape(node: Node) -> TensorShape:
-    """The shape as a user sees it: in a graph with None for an unknown extent."""
-    if node.aval.large and graph_of(node) is not None:
-        open_shape: TensorShape = node.aval.open_shape
-        return open_shape
-    shape: TensorShape = node.aval.tensor_shape
+    """The shape as a user sees it: in a graph with None for an unknown extent, or for all of an unknown rank."""
+    graph = graph_of(node)
+    if graph is not None and graph.open_rank(node):
+        return TensorShape(None)
+    shape: TensorShape = node.aval.open_shape if node.aval.large and graph is not None else node.aval.tensor_shape
     return shape
 
 

@@ -10,15 +10,15 @@ from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.tape import UnconnectedGradients
 from gradtape._src.control.graph.graph import Graph, guessed, with_extent
 from gradtape._src.control.graph.kinds import GRADIENT, PLACEHOLDER, Request
-from gradtape._src.control.graph.replay import Replay, RunScope, needed_nodes
-from gradtape._src.core import engine, tracing
+from gradtape._src.control.graph.late import aside, provisional
+from gradtape._src.control.graph.replay import Replay, needed_nodes
+from gradtape._src.core import engine
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.program import Node, Trace, leaf
+from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops import seeds
 from gradtape._src.ops.array import ones, reshape, shape, zeros
 from gradtape._src.ops.joining import stack
 
@@ -138,21 +138,15 @@ def _looked_into(graph: Graph, request: Request) -> list[Any]:
 
 def _recorded_aside(graph: Graph, request: Request, wanted: list[Node], extent: int | None) -> list[Any]:
     """The gradients, with `extent` for each one that is not known (None: the provisional one)."""
-    state = engine.local
-    outer, tapes = state.trace, state.tapes
-    state.trace, state.tapes = Trace(engine.UNBOUNDED), []
-    scope = RunScope(lambda variable: variable.aval)
     feeds = {}
     if extent is not None:
         placeholders = [n for n in needed_nodes(graph, wanted) if n.op is PLACEHOLDER]
         feeds = {n: leaf(with_extent(n.aval, extent), None) for n in placeholders}
-    try:
-        with tracing.inner(scope), seeds.drawn_by_caller():
-            replay = Replay(graph, feeds, {}, scope, true=extent is not None)
-            replay.run(wanted)
-            return replay.gradients(request)
-    finally:
-        state.trace, state.tapes = outer, tapes
+    scope = provisional()
+    with aside(scope):
+        replay = Replay(graph, feeds, {}, scope, true=extent is not None)
+        replay.run(wanted)
+        return replay.gradients(request)
 
 
 def _named(graph: Graph, wanted: Sequence[Node], error: LookupError) -> LookupError:

@@ -246,7 +246,7 @@ class Graph(Operations):
             if node in self.unknown_rank:
                 return True
             seen.add(node)
-            if type(node.aval) is not tuple and not node.aval.ndim and node.inputs and only_types(node.key[1]):
+            if type(node.aval) is not tuple and node.inputs and only_types(node.key[1]):
                 waiting += [n for n in node.inputs if n not in seen]
         return False
 

@@ -64,6 +64,17 @@ INITIALIZED = _graph_op("VarIsInitializedOp", lambda handle: aval((), np.dtype(b
 # (ys…, what flows into them…, xs…) → gradients: recorded as one op, walked when the graph runs.
 GRADIENT = _graph_op("SymbolicGradient", lambda *inputs, request: request.avals)
 GRADIENT.attributes = ("request",)
+# A call of a public function that is made when the graph runs, as its inputs' ranks are not known before.
+LATE = _graph_op("Late", lambda *inputs, call, avals: avals)
+LATE.attributes = ("call", "avals")
+
+
+def _some_gradient(op: Any, *grads: Any) -> list[Any]:
+    """Which gradients there are: what they are is found when the call is made."""
+    return [x * 0 if x.dtype.is_floating or x.dtype.is_complex else None for x in op.inputs]
+
+
+LATE.gradient = _some_gradient
 
 
 class Request:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradtape._src.control.graph.graph import get_default_graph
-from gradtape._src.core import dtypes, engine
+from gradtape._src.control.graph.late import put_off
+from gradtape._src.core import dtypes, engine, naming
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define
@@ -25,8 +26,7 @@ def _require_graph(what: str) -> None:
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
     """A tensor whose value a Session is fed. `shape` may have None for extents that differ from run to run.
 
-    Without `shape` it counts as a scalar while the graph is built: it may be fed other ranks as long as only element-wise
-    operations, reductions over all axes, and `tf.reshape(x, [-1])` are done with it.
+    Without `shape` its rank is not known either: what depends on it is called when the graph runs.
     """
     _require_graph("placeholder")
     made: Tensor = get_default_graph().placeholder(dtypes.as_dtype(dtype).numpy, TensorShape(shape), name or "Placeholder")
@@ -35,6 +35,9 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
 
 WITH_DEFAULT = define(Op("PlaceholderWithDefault", lambda input: input, infer=lambda input: input, cheap=True))
 WITH_DEFAULT.gradient = lambda op, dy: dy
+
+
+naming.Graphs.put_off = put_off
 
 
 @public

@@ -9,10 +9,10 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.control.graph.extents import Pairs, decoded, on_axis, only_types, open_ints, pairs_of, resolved
-from gradtape._src.control.graph.kinds import CONST, GRADIENT, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, Extent, Request
+from gradtape._src.control.graph.kinds import CONST, GRADIENT, HANDLE, INITIALIZED, LATE, NOOP, PLACEHOLDER, Extent, Request
 from gradtape._src.control.graph.structure import structure_of
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import engine, execution, tracing
+from gradtape._src.core import engine, execution, nest, tracing
 from gradtape._src.core.aval import LARGE, Aval
 from gradtape._src.core.define import check
 from gradtape._src.core.errors import InvalidArgumentError, invalid
@@ -167,6 +167,9 @@ class Replay:
         if op is GRADIENT:
             self._differentiate(node)
             return
+        if op is LATE and self._true:
+            self._call(node)
+            return
         if op is ELEMENT and node.inputs[0] in self._gradients:
             self.values[node] = self._gradients[node.inputs[0]][node.attrs[0]]
             return
@@ -178,9 +181,7 @@ class Replay:
         attrs = node.key[1]
         if self._true and self.graph.unknown_rank:
             whole = _of_the_whole(op, attrs, before, inputs)
-            if whole is None:
-                self._check_rank(node, inputs)
-            else:
+            if whole is not None:
                 attrs, before = whole, [source.aval for source in inputs]
         new = self.record(op, attrs, before, inputs, node)
         self.values[node] = new
@@ -202,16 +203,16 @@ class Replay:
             "give it in feed_dict.",
         )
 
-    def _check_rank(self, node: Node, inputs: Sequence[Node]) -> None:
-        """A placeholder without a shape counted as a scalar: an op that took its rank into account cannot run on another."""
-        if not node.key[1] or node.op is ELEMENT:
+    def _check_rank(self, op: Op, attrs: Attributes, before: Sequence[Any], after: Sequence[Any]) -> None:
+        """What took the rank of a scalar into account cannot run on another."""
+        if op is ELEMENT or only_types(attrs) or any(True for _ in programs_in(attrs)):
             return
-        for old, new in zip(node.inputs, inputs, strict=True):
-            if type(old.aval) is not tuple and old.aval.ndim != new.aval.ndim and not only_types(node.key[1]):
+        for old, new in zip(before, after, strict=True):
+            if type(old) is not tuple and old.ndim != new.ndim:
                 names = ", ".join([f"'{self.graph.operation_of(n).name}'" for n in self.graph.unknown_rank])
                 raise invalid(
-                    f"{node.op.type} was recorded for a scalar and is fed rank {new.aval.ndim}: a placeholder without shape= "
-                    f"counts as a scalar ({names}). Give it shape=[None, …], with as many entries as it has axes."
+                    f"{op.type} was recorded for rank {old.ndim} and is fed rank {new.ndim}: a placeholder without shape= "
+                    f"counts as a scalar there ({names}). Give it shape=[None, …], with as many entries as it has axes."
                 )
 
     def record(self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Node], like: Node | None = None) -> Node:
@@ -219,6 +220,8 @@ class Replay:
         if self._true:
             after = [source.aval for source in inputs]
             if any(a is not b for a, b in zip(before, after, strict=True)) or any(map(open_ints, attrs)):
+                if self.graph.unknown_rank:
+                    self._check_rank(op, attrs, before, after)
                 recorded, attrs = attrs, self._attributes(op, attrs, before, after)
                 inputs = self._numbers(op, recorded, inputs, before, after)
             if op.status is not None:
@@ -233,6 +236,14 @@ class Replay:
         if like is not None:
             new.code, new.offset = like.code, like.offset
         return new
+
+    def _call(self, node: Node) -> None:
+        """Make a call that waited for the ranks of what it is given."""
+        inputs = [self.value(source) for source in node.inputs]
+        made = [item.node for item in nest.flatten(node.attrs[0].array(inputs))]
+        if engine.local.trace.scope is None:
+            self._entries += [Entry(n, n.inputs) for n in _between(inputs, made)]
+        self._gradients[node] = made
 
     def _run_now(self, node: Node, inputs: list[Node]) -> None:
         """Run an op whose result's shape depends on values."""
@@ -364,15 +375,25 @@ class Replay:
 
 
 def _of_the_whole(op: Op, attrs: Attributes, before: Sequence[Any], inputs: Sequence[Node]) -> Attributes | None:
-    """The attributes of an op that took a scalar as a whole, where the placeholder without a shape is fed another rank.
-
-    A reduction over all axes stays one, and a scalar that was flattened was to be flattened. None for all other ops.
-    """
+    """The attributes of a reduction over all axes of what counted as a scalar; None for all other ops."""
     if len(inputs) != 1 or type(before[0]) is tuple or before[0].ndim or not inputs[0].aval.ndim:
         return None
     if op.attributes == ("axis", "keepdims") and attrs[0] == ():
         return (tuple(range(inputs[0].aval.ndim)), attrs[1])
-    return ((inputs[0].aval.size,),) if op.type == "Reshape" and attrs == ((1,),) else None
+    return None
+
+
+def _between(inputs: Sequence[Node], made: Sequence[Node]) -> list[Node]:
+    """The nodes that were recorded for `made` out of `inputs`, in order."""
+    found: dict[Node, None] = {}
+    stack = [(node, False) for node in made]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            found[node] = None
+        elif node.op is not None and node not in inputs and node not in found:
+            stack += [(node, True), *[(source, False) for source in node.inputs]]
+    return list(found)
 
 
 def _plain(aval: Aval) -> str:

@@ -1,0 +1,72 @@
+"""Placeholders without a shape, where the rank matters: calls are made when the graph runs. Numbers are TensorFlow 2.21's."""
+
+import numpy as np
+import pytest
+
+import gradtape.compat.v1 as tf
+from tests.graph.values import same
+
+A = np.arange(6, dtype=np.float32).reshape(2, 3) / 4
+B = np.arange(12, dtype=np.float32).reshape(3, 4) / 5 - 1
+
+SOFTMAX = [[0.254275, 0.326496, 0.419229]] * 2
+CASES = {
+    "matmul": (
+        lambda x: tf.matmul(x, B),
+        [[0.25, 0.4, 0.55, 0.7], [-0.2, 0.4, 1.0, 1.6]],
+        [[-2.8, 0.4, 3.6], [-2.8, 0.4, 3.6]],
+    ),
+    "both sides": (lambda x: tf.matmul(x, x, transpose_b=True), [[0.3125, 0.875], [0.875, 3.125]], [[1.5, 2.5, 3.5]] * 2),
+    "a sum over one axis": (lambda x: tf.reduce_sum(x, axis=1), [0.75, 3.0], np.ones((2, 3))),
+    "a maximum that keeps its axis": (lambda x: tf.reduce_max(x, -1, keepdims=True), [[0.5], [1.25]], [[0, 0, 1]] * 2),
+    "concat": (lambda x: tf.concat([x, x * 2], 1), np.concatenate([A, 2 * A], 1), np.full((2, 3), 3.0)),
+    "a row": (lambda x: x[0], [0, 0.25, 0.5], [[1, 1, 1], [0, 0, 0]]),
+    "a column": (lambda x: x[:, 1], [0.25, 1.0], [[0, 1, 0]] * 2),
+    "softmax": (tf.nn.softmax, SOFTMAX, np.zeros((2, 3))),
+    "stack": (lambda x: tf.stack([x, x], axis=1), np.stack([A, A], 1), np.full((2, 3), 2.0)),
+    "transpose": (tf.transpose, A.T, np.ones((2, 3))),
+    "expand_dims": (lambda x: tf.expand_dims(x, 2) * tf.expand_dims(x, 1), A[:, :, None] * A[:, None], [[1.5] * 3, [6.0] * 3]),
+    "squeeze": (lambda x: tf.squeeze(tf.expand_dims(x, 0), axis=0), A, np.ones((2, 3))),
+    "reshape": (lambda x: tf.reshape(x, [-1, 3]), A, np.ones((2, 3))),
+    "reshape to what is computed": (lambda x: tf.reshape(x, [tf.shape(x)[0], 3, 1]), A[..., None], np.ones((2, 3))),
+    "zeros of its rows": (lambda x: tf.zeros([tf.shape(x)[0], 2]) + x[:, :1], [[0, 0], [0.75, 0.75]], [[2, 0, 0]] * 2),
+    "a bias": (lambda x: tf.reduce_sum(x + tf.ones([3]), axis=1), [3.75, 6.0], np.ones((2, 3))),
+    "then a layer": (lambda x: tf.matmul(tf.nn.relu(tf.matmul(x, B) - 1), B.T)[0, 0], 0.0, np.zeros((2, 3))),
+    "a branch": (lambda x: tf.cond(tf.reduce_sum(x) > 9, lambda: x * 2, lambda: x * 3), 3 * A, np.full((2, 3), 3.0)),
+    "a vector of all": (lambda x: tf.reshape(x, [-1])[1:3], [0.25, 0.5], [[0, 1, 1], [0, 0, 0]]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_call_waits_for_the_rank(session, name):
+    use, value, dx = CASES[name]
+    x = tf.placeholder(tf.float32)
+    y = use(x)
+    got, gradient = session.run([y, tf.gradients(y, x)[0]], {x: A})
+    same(got, value)
+    same(gradient, dx)
+
+
+def test_another_rank_in_the_next_run(session):
+    x = tf.placeholder(tf.float32)
+    y = tf.reduce_mean(x, axis=-1)
+    same(session.run(y, {x: A}), [0.25, 1.0])
+    same(session.run(y, {x: A[1]}), 1.0)
+
+
+def test_variables_train_on_unknown_ranks(session):
+    x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    w = tf.Variable(np.ones((3, 1), np.float32))
+    loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+    step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    session.run(tf.global_variables_initializer())
+    for _ in range(2):
+        session.run(step, {x: A, y: [[1.0], [2.0]]})
+    same(session.run(w)[:, 0], [0.8717969, 0.8435547, 0.8153125])
+
+
+def test_a_shape_that_is_not_known(session):
+    x = tf.placeholder(tf.float32)
+    assert str(x.shape) == str((x * 2 + tf.ones([3])).shape) == str(tf.matmul(x, B).shape) == "<unknown>"
+    assert x.get_shape().ndims is None
+    assert tf.transpose(x, [1, 0]).shape.as_list() == [None, None]
