@@ -11,7 +11,7 @@ from gradtape._src.core.errors import invalid, public
 from gradtape._src.ops.array import expand_dims, plain
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.image import batched, pad_to_bounding_box, positive_target, unbatched
-from gradtape._src.ops.sampling import SINGLE, taps, transposed
+from gradtape._src.ops.sampling import SINGLE, Grid, taps, transposed
 from gradtape._src.ops.shapes import FLOATING, require
 
 RESIZABLE = (*FLOATING, "int8", "uint8", "int16", "uint16", "int32", "int64")
@@ -53,17 +53,17 @@ def _along(x, axis, line):
     return total
 
 
-def _resized(images, size, method):
+def _resized(images, size, method, *grid):
     """[batch, *size, channels], in the dtype of `images`. The axis that shrinks most goes first."""
     for axis in sorted((1, 2), key=lambda axis: size[axis - 1] / images.shape[axis]):
-        images = _along(images, axis, taps(method, images.shape[axis], size[axis - 1]))
+        images = _along(images, axis, taps(method, images.shape[axis], size[axis - 1], Grid(*grid)))
     return images
 
 
-def _unresized(grads, size, method):
+def _unresized(grads, size, method, *grid):
     """The transpose of `_resized`, from images of `size`."""
     for axis in sorted((1, 2), key=lambda axis: size[axis - 1] / grads.shape[axis]):
-        grads = _along(grads, axis, transposed(method, size[axis - 1], grads.shape[axis]))
+        grads = _along(grads, axis, transposed(method, size[axis - 1], grads.shape[axis], Grid(*grid)))
     return grads
 
 
@@ -82,7 +82,7 @@ def _float_aval(images, size, **method):
     return aval(_sized(images, size), np.dtype(SINGLE))
 
 
-def _same_aval(images, size):
+def _same_aval(images, size, **method):
     return aval(_sized(images, size), images.dtype)
 
 
@@ -108,33 +108,33 @@ def _linear(function, transpose, *attributes):
 
 
 @op("ResizeNearestNeighbor", infer=_same_aval)
-def _nearest(images, *, size):
-    return _resized(images, size, "nearest")
+def _nearest(images, *, size, align_corners=False, half_pixel_centers=True):
+    return _resized(images, size, "nearest", align_corners, half_pixel_centers)
 
 
 @op("ResizeNearestNeighborGrad", infer=_gradient_aval)
-def _nearest_gradient(grads, *, size, T):
-    return _unresized(wide(grads), size, "nearest").astype(T)
+def _nearest_gradient(grads, *, size, T, align_corners=False, half_pixel_centers=True):
+    return _unresized(wide(grads), size, "nearest", align_corners, half_pixel_centers).astype(T)
 
 
 @op("ResizeBilinear", infer=_float_aval)
-def _bilinear(images, *, size):
-    return _resized(images.astype(SINGLE), size, "bilinear")
+def _bilinear(images, *, size, align_corners=False, half_pixel_centers=True):
+    return _resized(images.astype(SINGLE), size, "bilinear", align_corners, half_pixel_centers)
 
 
 @op("ResizeBilinearGrad", infer=_gradient_aval)
-def _bilinear_gradient(grads, *, size, T):
-    return _unresized(grads, size, "bilinear").astype(T)
+def _bilinear_gradient(grads, *, size, T, align_corners=False, half_pixel_centers=True):
+    return _unresized(grads, size, "bilinear", align_corners, half_pixel_centers).astype(T)
 
 
 @op("ResizeBicubic", infer=_float_aval)
-def _bicubic(images, *, size):
-    return _resized(images.astype(SINGLE), size, "bicubic")
+def _bicubic(images, *, size, align_corners=False, half_pixel_centers=True):
+    return _resized(images.astype(SINGLE), size, "bicubic", align_corners, half_pixel_centers)
 
 
 @op("ResizeBicubicGrad", infer=_gradient_aval)
-def _bicubic_gradient(grads, *, size, T):
-    return _unresized(grads, size, "bicubic").astype(T)
+def _bicubic_gradient(grads, *, size, T, align_corners=False, half_pixel_centers=True):
+    return _unresized(grads, size, "bicubic", align_corners, half_pixel_centers).astype(T)
 
 
 @op("ScaleAndTranslate", infer=_float_aval)
@@ -147,16 +147,16 @@ def _filter_gradient(grads, *, size, T, kernel_type, antialias):
     return _unresized(grads, size, (kernel_type, antialias)).astype(T)
 
 
-_linear(_nearest, _nearest_gradient)
-_linear(_bilinear, _bilinear_gradient)
-_linear(_bicubic, _bicubic_gradient)
+_linear(_nearest, _nearest_gradient, "align_corners", "half_pixel_centers")
+_linear(_bilinear, _bilinear_gradient, "align_corners", "half_pixel_centers")
+_linear(_bicubic, _bicubic_gradient, "align_corners", "half_pixel_centers")
 _linear(_filter, _filter_gradient, "kernel_type", "antialias")
 
 
 # As TensorFlow's it has no gradient: LookupError.
 @op("ResizeArea", infer=_float_aval)
-def _area(images, *, size):
-    return _resized(images.astype(SINGLE), size, "area")
+def _area(images, *, size, align_corners=False):
+    return _resized(images.astype(SINGLE), size, "area", align_corners)
 
 
 def _by_method(images, size, method, antialias):

@@ -12,7 +12,32 @@ import numpy as np
 SINGLE = np.float32
 TINY = 1000 * np.finfo(SINGLE).tiny
 TABLE = 1024  # TensorFlow's bicubic weights are those of a distance rounded to a multiple of 1/1024
-KEYS = -0.5
+KEYS, LEGACY_KEYS = -0.5, -0.75
+
+
+class Grid(NamedTuple):
+    """Where the new pixels lie on the old line: TensorFlow 2's is the default.
+
+    `align_corners` puts the first and the last on the old ones; without `half_pixel_centers` a pixel is its beginning.
+    """
+
+    align_corners: bool = False
+    half_pixel_centers: bool = True
+
+    def step(self, size, new):
+        """How many old pixels a new one takes."""
+        if self.align_corners and new > 1:
+            return SINGLE(size - 1) / SINGLE(new - 1)
+        return SINGLE(size) / SINGLE(new)
+
+    def centres(self, size, new):
+        """Where the centres of the new pixels lie, in old pixels from the line's beginning."""
+        first = SINGLE(0.5) if self.half_pixel_centers else SINGLE(0)
+        return (_numbers(new) + first) * self.step(size, new)
+
+    def places(self, size, new):
+        """Where the new pixels lie if each old one lies at its number."""
+        return self.centres(size, new) - (SINGLE(0.5) if self.half_pixel_centers else SINGLE(0))
 
 
 class Taps(NamedTuple):
@@ -29,11 +54,14 @@ class Taps(NamedTuple):
         return matrix
 
 
+CENTRED = Grid()
+
+
 @functools.lru_cache(maxsize=256)
-def taps(method, size, new):
+def taps(method, size, new, grid=CENTRED):
     """The Taps that make `new` pixels of `size`. `method` is a key of `METHODS`, or (kernel of `FILTERS`, antialias)."""
     if isinstance(method, str):
-        found = METHODS[method](size, new)
+        found = METHODS[method](size, new, grid)
     else:
         kernel, antialias = method
         found = _filtered(kernel, antialias, size, new)
@@ -41,9 +69,9 @@ def taps(method, size, new):
 
 
 @functools.lru_cache(maxsize=256)
-def transposed(method, size, new):
+def transposed(method, size, new, grid=CENTRED):
     """The Taps of the transpose: they make `size` pixels of `new`, as a gradient flows."""
-    matrix = taps(method, size, new).matrix(size).T
+    matrix = taps(method, size, new, grid).matrix(size).T
     used = matrix != 0
     first = used.argmax(1)
     last = np.where(used.any(1), new - used[:, ::-1].argmax(1), first)
@@ -65,11 +93,6 @@ def _ceil(x):
     return np.ceil(x).astype(np.int64)  # host-side: a place on the line
 
 
-def _centres(size, new):
-    """Where the centres of the new pixels lie, in old pixels from the line's beginning."""
-    return (_numbers(new) + SINGLE(0.5)) * (SINGLE(size) / SINGLE(new))
-
-
 def _normalized(weights):
     """Weights that sum to 1, where there are any."""
     total = weights.sum(1, dtype=SINGLE, keepdims=True)
@@ -77,31 +100,35 @@ def _normalized(weights):
     return np.where(some, weights * (SINGLE(1) / np.where(some, total, SINGLE(1))), SINGLE(0))
 
 
-def _nearest(size, new):
-    return Taps(_floor(_centres(size, new))[:, None], np.ones((new, 1), SINGLE))
+def _nearest(size, new, grid):
+    place = grid.centres(size, new) + (SINGLE(0.5) if grid.align_corners else SINGLE(0))
+    return Taps(_floor(place)[:, None], np.ones((new, 1), SINGLE))
 
 
-def _bilinear(size, new):
-    place = _centres(size, new) - SINGLE(0.5)
+def _bilinear(size, new, grid):
+    place = grid.places(size, new)
     part = place - _floor(place).astype(SINGLE)
     return Taps(np.stack([_floor(place), _ceil(place)], 1), np.stack([SINGLE(1) - part, part], 1))
 
 
-def _bicubic(size, new):
+def _bicubic(size, new, grid):
+    keys = KEYS if grid.half_pixel_centers else LEGACY_KEYS
     distance = np.arange(TABLE + 1) / TABLE
-    near = (((KEYS + 2) * distance - (KEYS + 3)) * distance * distance + 1).astype(SINGLE)
+    near = (((keys + 2) * distance - (keys + 3)) * distance * distance + 1).astype(SINGLE)
     distance = distance + 1
-    far = (((KEYS * distance - 5 * KEYS) * distance + 8 * KEYS) * distance - 4 * KEYS).astype(SINGLE)
-    place = _centres(size, new) - SINGLE(0.5)
+    far = (((keys * distance - 5 * keys) * distance + 8 * keys) * distance - 4 * keys).astype(SINGLE)
+    place = grid.places(size, new)
     cell = _floor(place)
     step = ((place - cell.astype(SINGLE)) * SINGLE(TABLE)).round().astype(np.int64)
     indices = cell[:, None] + np.arange(-1, 3)
     weights = np.stack([far[step], near[step], near[TABLE - step], far[TABLE - step]], 1)
+    if not grid.half_pixel_centers:  # beyond the end the last pixel goes on
+        return Taps(indices, weights)
     return Taps(indices, _normalized(np.where((indices >= 0) & (indices < size), weights, SINGLE(0))))
 
 
-def _area(size, new):
-    scale = SINGLE(size) / SINGLE(new)
+def _area(size, new, grid):
+    scale = grid.step(size, new)
     low, high = _numbers(new) * scale, (_numbers(new) + SINGLE(1)) * scale
     first, end = _floor(low), _ceil(high)
     indices = first[:, None] + np.arange((end - first).max())

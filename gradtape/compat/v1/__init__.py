@@ -18,6 +18,7 @@ from gradtape._src.compat.v1.assertions import (
     assert_rank_in as assert_rank_in,
     assert_scalar as assert_scalar,
 )
+from gradtape._src.compat.v1.images import extract_image_patches as extract_image_patches
 from gradtape._src.compat.v1.names import ELSEWHERE as _ELSEWHERE, falls_back as _falls_back
 
 # Graphs and sessions
@@ -191,6 +192,7 @@ from gradtape._src.compat.v1.setup import (
 )
 from gradtape.compat.v1 import (
     debugging as debugging,
+    image as image,
     initializers as initializers,
     linalg as linalg,
     logging as logging,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,17 @@ _tensor = convert.tensor  # `tensor` is TensorFlow 1's name of a parameter
 
 @public
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const", verify_shape: bool = False) -> Any:
-    """A constant Tensor; with `verify_shape` a TypeError where `value` does not have `shape`, which else it fills."""
+    """A constant Tensor; with `verify_shape` a TypeError where `value` does not have `shape`.
+
+    Else values that are too few for `shape` are followed by the last one, again and again.
+    """
     if verify_shape and shape is not None and tuple(np.shape(value)) != tuple(shape):
         raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {tuple(np.shape(value))}.")
+    if shape is not None and isinstance(value, (list, tuple, np.ndarray)):
+        array = np.asarray(convert.to_array(value, None if dtype is None else dtypes.as_dtype(dtype).numpy)).ravel()
+        left = math.prod([int(extent) for extent in shape]) - array.size
+        if array.size and left > 0:
+            value = np.concatenate([array, np.repeat(array[-1:], left)])
     return convert.constant(value, dtype, shape)
 
 

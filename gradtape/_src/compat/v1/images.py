@@ -1,0 +1,133 @@
+"""TensorFlow 1's functions of images: other places for the pixels of a resized image, other names and orders of arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.ops import boxes as boxes_of, detection, patches, resize
+from gradtape._src.ops.array import expand_dims
+
+
+class ResizeMethod:
+    """The numbers of the methods of `resize_images`."""
+
+    BILINEAR = 0
+    NEAREST_NEIGHBOR = 1
+    BICUBIC = 2
+    AREA = 3
+
+
+@public
+def resize_bilinear(
+    images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
+) -> Tensor:
+    """`images`, [batch, height, width, channels], resized to `size` (height, width), linear between pixels; float32.
+
+    `align_corners` puts the corners of the new images on those of the old; `half_pixel_centers` is what TensorFlow 2 does.
+    """
+    return resize._bilinear(
+        tensor(images), size=resize._size(size), align_corners=align_corners, half_pixel_centers=half_pixel_centers
+    )
+
+
+@public
+def resize_bicubic(
+    images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
+) -> Tensor:
+    """As `resize_bilinear`, cubic between pixels."""
+    return resize._bicubic(
+        tensor(images), size=resize._size(size), align_corners=align_corners, half_pixel_centers=half_pixel_centers
+    )
+
+
+@public
+def resize_nearest_neighbor(
+    images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
+) -> Tensor:
+    """As `resize_bilinear`, of the nearest pixel each; in the dtype of `images`."""
+    return resize._nearest(
+        tensor(images), size=resize._size(size), align_corners=align_corners, half_pixel_centers=half_pixel_centers
+    )
+
+
+@public
+def resize_area(images: Any, size: Any, align_corners: bool = False, name: str | None = None) -> Tensor:
+    """As `resize_bilinear`, the mean of the area that a new pixel covers. It has no gradient, as in TensorFlow."""
+    return resize._area(tensor(images), size=resize._size(size), align_corners=align_corners)
+
+
+METHODS = {
+    **dict.fromkeys((0, "bilinear"), resize_bilinear),
+    **dict.fromkeys((1, "nearest"), resize_nearest_neighbor),
+    **dict.fromkeys((2, "bicubic"), resize_bicubic),
+    **dict.fromkeys((3, "area"), resize_area),
+}
+
+
+@public
+def resize_images(
+    images: Any,
+    size: Any,
+    method: Any = ResizeMethod.BILINEAR,
+    align_corners: bool = False,
+    preserve_aspect_ratio: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """`images`, with a batch or without, resized to `size` by a method of `ResizeMethod`.
+
+    Images that have the size already are returned as they are, in their own dtype.
+    """
+    images = tensor(images)
+    if images.ndim not in (3, 4):
+        raise ValueError(f"'images' must have either 3 or 4 dimensions. Received shape {images.shape}.")
+    if method not in METHODS:
+        raise ValueError("Resize method is not implemented: give one of tf.image.ResizeMethod.")
+    batch = images if images.ndim == 4 else expand_dims(images, 0)
+    target = resize._size(size)
+    if preserve_aspect_ratio:
+        target = resize._within(target, batch.node.aval.shape[1:3])
+    if tuple(target) == batch.node.aval.shape[1:3]:
+        return images
+    return resize.unbatched(METHODS[method](batch, target, align_corners), images)
+
+
+resize_v1 = resize_images  # as `resize` too
+
+
+@public
+def crop_and_resize(
+    image: Any,
+    boxes: Any,
+    box_ind: Any = None,
+    crop_size: Any = None,
+    method: str = "bilinear",
+    extrapolation_value: float = 0.0,
+    name: str | None = None,
+    box_indices: Any = None,
+) -> Tensor:
+    """Parts of images; see `tf.image.crop_and_resize`, whose `box_indices` are `box_ind` here."""
+    indices = box_indices if box_ind is None else box_ind
+    return boxes_of.crop_and_resize(image, boxes, indices, crop_size, method, extrapolation_value)
+
+
+@public
+def extract_image_patches(
+    images: Any,
+    ksizes: Any = None,
+    strides: Any = None,
+    rates: Any = None,
+    padding: str | None = None,
+    name: str | None = None,
+    sizes: Any = None,
+) -> Tensor:
+    """Patches of images; see `tf.image.extract_patches`, whose `sizes` are `ksizes` here."""
+    return patches.extract_patches(images, sizes if ksizes is None else ksizes, strides, rates, padding)
+
+
+@public
+def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors: Any = None) -> Tensor:
+    """`images` with the borders of boxes; see `tf.image.draw_bounding_boxes`."""
+    return detection.draw_bounding_boxes(images, boxes, colors)

@@ -1,0 +1,16 @@
+"""TensorFlow 1's `image`. Other names are those of `gradtape.image`."""
+
+from gradtape._src.compat.v1.images import (
+    ResizeMethod as ResizeMethod,
+    crop_and_resize as crop_and_resize,
+    draw_bounding_boxes as draw_bounding_boxes,
+    extract_image_patches as extract_image_patches,
+    resize_area as resize_area,
+    resize_bicubic as resize_bicubic,
+    resize_bilinear as resize_bilinear,
+    resize_images as resize_images,
+    resize_nearest_neighbor as resize_nearest_neighbor,
+)
+from gradtape._src.compat.v1.names import falls_back as _falls_back
+
+__getattr__ = _falls_back(__name__, "image")
