@@ -122,7 +122,6 @@ _TABLE = [
         "Out of scope: the Python source is rewritten when a function is traced, and nowhere else.",
         "autograph.set_verbosity autograph.to_code autograph.to_graph autograph.trace autograph.experimental.Feature",
     ),
-    ("Out of scope: nothing here raises it. tf.errors.OpError is the base of all that is raised.", "errors.*"),
     (
         "Out of scope: tf.data is what feeding a training loop needs.",
         """

@@ -13,10 +13,30 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+# The code of each class below.
+OK = 0
+CANCELLED = 1
+UNKNOWN = 2
+INVALID_ARGUMENT = 3
+DEADLINE_EXCEEDED = 4
+NOT_FOUND = 5
+ALREADY_EXISTS = 6
+PERMISSION_DENIED = 7
+RESOURCE_EXHAUSTED = 8
+FAILED_PRECONDITION = 9
+ABORTED = 10
+OUT_OF_RANGE = 11
+UNIMPLEMENTED = 12
+INTERNAL = 13
+UNAVAILABLE = 14
+DATA_LOSS = 15
+UNAUTHENTICATED = 16
+
+
 class OpError(Exception):
     """Base of the errors that an operation raises. Made as TensorFlow's: `OpError(node_def, op, message)`."""
 
-    code = 2
+    code = UNKNOWN
 
     def __init__(self, node_def: Any, op: Any, message: str) -> None:
         super().__init__(message)
@@ -35,40 +55,70 @@ class OpError(Exception):
         return kind, (self.node_def, self.op, self.message)
 
 
+class CancelledError(OpError):
+    """An operation was cancelled before it was done."""
+
+    code = CANCELLED
+
+
 class UnknownError(OpError):
     """Something failed in a way that has no class of its own, such as a Python function that an operation called."""
 
-    code = 2
+    code = UNKNOWN
 
 
 class InvalidArgumentError(OpError):
     """An argument whose value, shape or dtype the operation cannot take."""
 
-    code = 3
+    code = INVALID_ARGUMENT
+
+
+class DeadlineExceededError(OpError):
+    """An operation was not done in the time that it had."""
+
+    code = DEADLINE_EXCEEDED
 
 
 class NotFoundError(OpError):
     """Something that was asked for by name does not exist."""
 
-    code = 5
+    code = NOT_FOUND
+
+
+class AlreadyExistsError(OpError):
+    """Something that was to be made exists."""
+
+    code = ALREADY_EXISTS
+
+
+class PermissionDeniedError(OpError):
+    """The caller may not do this."""
+
+    code = PERMISSION_DENIED
 
 
 class ResourceExhaustedError(OpError):
     """Memory, or another resource, ran out."""
 
-    code = 8
+    code = RESOURCE_EXHAUSTED
 
 
 class FailedPreconditionError(OpError):
     """The system is not in a state in which the operation can run."""
 
-    code = 9
+    code = FAILED_PRECONDITION
+
+
+class AbortedError(OpError):
+    """An operation was given up, as another stood in its way."""
+
+    code = ABORTED
 
 
 class OutOfRangeError(OpError):
     """An iteration went past its end."""
 
-    code = 11
+    code = OUT_OF_RANGE
 
 
 class OperatorNotAllowedInGraphError(TypeError):
@@ -78,13 +128,31 @@ class OperatorNotAllowedInGraphError(TypeError):
 class UnimplementedError(OpError):
     """The operation does not exist for these arguments."""
 
-    code = 12
+    code = UNIMPLEMENTED
+
+
+class InternalError(OpError):
+    """Something that always holds does not."""
+
+    code = INTERNAL
+
+
+class UnavailableError(OpError):
+    """What the operation needs is not there now."""
+
+    code = UNAVAILABLE
 
 
 class DataLossError(OpError):
     """Data were lost, or cannot be read: a file that is damaged or no file of its kind."""
 
-    code = 15
+    code = DATA_LOSS
+
+
+class UnauthenticatedError(OpError):
+    """The caller did not say who they are."""
+
+    code = UNAUTHENTICATED
 
 
 class InvalidInFunctionError(InvalidArgumentError, ValueError):
