@@ -88,7 +88,7 @@ ROWS = (
             (x,),
             reference,
             ops=(op_type,),
-            order=0,
+            order=-1,
             dtypes=FLOATS,
             special=((([0.0, INF, -INF, NAN],), expected),),
             errors=((lambda function=function: function([1]), Invalid, "attr 'T' of int32 is not in the list"),),
@@ -319,7 +319,7 @@ ROWS = (
         lambda x: x.view("i8"),
         ops=("Bitcast",),
         dtypes=("float64",),
-        order=0,
+        order=-1,
         special=((np.array([1.0, -2.0]), np.array([4607182418800017408, -4611686018427387904])),),
     ),
     Row(

@@ -78,7 +78,7 @@ ROWS = (
         (real(3, 5),),
         lambda x: np.histogram(x.clip(-1, 2), 4, (-1.0, 2.0))[0].astype("int32"),
         ops=("HistogramFixedWidth",),
-        order=0,
+        order=-1,
         errors=(
             (
                 lambda: tf.histogram_fixed_width([1.0], [5.0, 0.0]),
@@ -100,7 +100,7 @@ ROWS = (
         (TENTHS,),
         lambda x: np.array([1, 1, 1, 1, 1, 1, 2, 0, 2, 1]),
         dtypes=("float32",),
-        order=0,
+        order=-1,
     ),
     Row(
         "histogram_fixed_width-integers",

@@ -63,7 +63,7 @@ ROWS = (
         (BOXES, SCORES),
         lambda boxes, scores: np.int32([3, 0, 5, 7]),
         ops=("NonMaxSuppressionV3",),
-        order=0,
+        order=-1,
         dtypes=("float64", "float16"),
         errors=(
             wrong(r"boxes must be 2-D: received shape \[4\]", BOXES[0]),
@@ -83,7 +83,7 @@ ROWS = (
         (BOXES, SCORES),
         lambda boxes, scores: np.int32([3, 0]),
         ops=("NonMaxSuppressionV3",),
-        order=0,
+        order=-1,
         special=(
             (([[0.0, 0, 1, 1], [0, 0, 1, 0.5]], [np.nan, 0.8]), [1]),
             ((np.zeros([0, 4], "f4"), np.zeros(0, "f4")), np.zeros(0)),
@@ -123,7 +123,7 @@ ROWS = (
         (OVERLAPS, np.array([0.9, 0.8, 0.7])),
         lambda overlaps, scores: np.int32([0, 1]),
         ops=("NonMaxSuppressionWithOverlaps",),
-        order=0,
+        order=-1,
         errors=(
             wrong_overlaps(r"overlaps must be square: received shape \[2,3\]", OVERLAPS[:2]),
             wrong_overlaps(r"overlaps must be 2-D: received shape \[3\]", OVERLAPS[0]),

@@ -88,7 +88,7 @@ ROWS = (
         ),
         errors=((lambda: tf.where(True), Invalid, "WhereOp : Unhandled input dimensions: 0"),),
     ),
-    Row("places where it is not 0", tf.where, (real(2, 2),), lambda x: np.argwhere(x), ops=("Where",), order=0),
+    Row("places where it is not 0", tf.where, (real(2, 2),), lambda x: np.argwhere(x), ops=("Where",), order=-1),
     Row(
         "boolean_mask",
         lambda x: tf.boolean_mask(x, [True, False, True]),

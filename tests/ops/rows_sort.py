@@ -167,7 +167,7 @@ SORTED = (
         (distinct(4, 3), np.array([0, 1, 2, 2], "int32")),
         in_top_k,
         ops=("InTopKV2",),
-        order=0,
+        order=-1,
         special=(
             (([[1.0, 2.0, 2.0, 0.0]] * 4, [0, 1, 2, 3]), [False, True, True, False]),
             (([[1.0, 2.0]] * 2, [7, -1]), [False, False]),

@@ -320,7 +320,8 @@ def test_no_gradient(row):
         tape.watch(sources)
         results = several(row.call(*tensors))
     if row.order == 0:
-        assert tape.gradient(results, sources) == [None] * len(sources)
+        # None, or zeros for an integer result of an op whose other result has a gradient
+        assert not any(np.any(dx) for dx in tape.gradient(results, sources) if dx is not None)
     else:
         with pytest.raises(LookupError, match="gradient registry has no entry for: "):
             tape.gradient(results, sources)

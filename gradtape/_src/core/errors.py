@@ -167,8 +167,17 @@ class DtypeInFunctionError(DtypeError):
     """A dtype that an operation cannot take, found while a function is traced: TensorFlow raises a TypeError there."""
 
 
+class SymbolicNumberError(OperatorNotAllowedInGraphError):
+    """A Python number was asked of a tensor that has no value yet: a plain TypeError in TensorFlow."""
+
+
 # What a user reads, in a traceback or as `type(error).__name__`: the class that TensorFlow has there.
-READ_AS = {InvalidInFunctionError: ValueError, DtypeError: InvalidArgumentError, DtypeInFunctionError: TypeError}
+READ_AS = {
+    InvalidInFunctionError: ValueError,
+    DtypeError: InvalidArgumentError,
+    DtypeInFunctionError: TypeError,
+    SymbolicNumberError: TypeError,
+}
 for _kind, _known in READ_AS.items():
     _kind.__name__, _kind.__qualname__, _kind.__module__ = _known.__name__, _known.__qualname__, _known.__module__
 

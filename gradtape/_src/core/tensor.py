@@ -10,7 +10,7 @@ from weakref import ref
 import numpy as np
 
 from gradtape._src.core import engine, execution, journal, naming
-from gradtape._src.core.errors import OperatorNotAllowedInGraphError, internal, public
+from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, internal, public
 from gradtape._src.core.shape import TensorShape
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Tensor(Operators):
                 "Use tf.cond or tf.where, or let tf.function transform the `if` (its source must be at hand, and autograph on)."
             )
         if engine.symbolic(self.node):
-            raise TypeError(
+            raise SymbolicNumberError(
                 f"A symbolic tf.Tensor cannot be a Python {kind}: in a function or graph it has no value yet. Use tf.cast, or "
                 "take the value outside of the function."
             )

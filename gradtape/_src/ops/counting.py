@@ -123,7 +123,7 @@ def _histogram_fault(values, value_range, nbins, dtype):
 def _histogram(values, value_range, *, nbins, dtype):
     lowest, highest = value_range[0], value_range[1]
     width = (highest - lowest).astype(jnp.float64) / nbins
-    offset = jnp.maximum(values.reshape(-1), lowest).astype(jnp.float64) - lowest
+    offset = jnp.maximum(values.reshape(-1), lowest).astype(jnp.float64) - lowest.astype(jnp.float64)
     place = jnp.minimum(offset / width, nbins - 1).astype(jnp.int32)
     return jnp.zeros(nbins, dtype=dtype).at[place].add(jnp.ones(place.shape, dtype=dtype), mode="promise_in_bounds")
 
