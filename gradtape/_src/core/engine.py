@@ -328,8 +328,7 @@ def peek(node: Node) -> None:
     if node.value is None and node.trace is trace and trace.parent is None:
         program, positions = slice_trace(trace, [node.index])
         if program.size <= SMALL:
-            fingerprint = (program.keys, program.parameters, program.outputs)
-            program = execution.programs.find(fingerprint) or execution.programs.keep(fingerprint, program)
+            program = execution.first_made(program)
             (node.value,) = execution.execute(program, [_argument(trace.leaves[p]) for p in positions])
             trace.early.append(node)
 
@@ -510,8 +509,7 @@ def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:
     if len(variants) >= 2:
         live = sorted(set(live).union(*[variant[2] for variant in variants]))
     program, positions = slice_trace(trace, live)
-    fingerprint = (program.keys, program.parameters, program.outputs)
-    program = execution.programs.find(fingerprint) or execution.programs.keep(fingerprint, program)
+    program = execution.first_made(program)
     keys = variants[0][3] if variants else structure[0]
     variants.append((program, positions, tuple(live), keys))
     return variants[-1]

@@ -198,5 +198,11 @@ def intern(program: Program) -> Program:
     """The Program that computes the same at the same lines and was made first, so that it is compiled once."""
     constants = tuple([(c.shape, c.dtype, c.tobytes()) for c in program.constants])
     lines = tuple([(id(code), offset) for code, offset in program.lines])  # what is kept holds its code, so no id comes twice
-    fingerprint = (program.keys, program.parameters, program.outputs, constants, lines)
-    return programs.find(fingerprint) or programs.keep(fingerprint, program)
+    return first_made(program, constants, lines)
+
+
+def first_made(program: Program, *more: Any) -> Program:
+    """The Program of this structure, and of the same `more`, that was made first."""
+    fingerprint = (program.keys, program.parameters, program.outputs, *more)
+    found: Program = programs.find(fingerprint) or programs.keep(fingerprint, program)
+    return found
