@@ -9,7 +9,7 @@ from gradtape._src.autodiff.order import visiting_order
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
-from gradtape._src.core.op import Op, Rule
+from gradtape._src.core.op import Op, Rule, no_gradient
 from gradtape._src.core.program import CALL, ELEMENT, Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import READ
@@ -37,8 +37,7 @@ class Entry:
     @property
     def lacks_gradient(self) -> bool:
         """Whether neither the entry nor the registry says anything of its gradient, not even that there is none."""
-        op = self.node.op
-        return self.rule is None and op.gradient is None and (op.reason is None or op.unregistered)
+        return self.rule is None and not self.node.op.in_registry
 
 
 class Operation:
@@ -175,7 +174,7 @@ def apply_rule(entry: Entry, needed: tuple[bool, ...], cotangent: Any, elements:
     node = entry.node
     rule = entry.rule or node.op.gradient
     if rule is None:
-        raise no_gradient(node.op)
+        raise no_gradient(node.op.type)
     operation = Operation(entry, needed, elements.get(node))
     if isinstance(cotangent, Parts):
         grads = [summed(cotangent[i]) if i in cotangent else None for i in range(len(node.aval))]
@@ -198,11 +197,6 @@ def apply_rule(entry: Entry, needed: tuple[bool, ...], cotangent: Any, elements:
             _checked(node.op, source, result, i) for i, (source, result) in enumerate(zip(entry.inputs, results, strict=True))
         ]
     return results
-
-
-def no_gradient(op: Op) -> LookupError:
-    """The error for an op type without an entry in the registry."""
-    return LookupError(f"gradient registry has no entry for: {op.type}")
 
 
 def _checked(op: Op, source: Node, result: Any, index: int) -> Any:

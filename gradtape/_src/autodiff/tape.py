@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, no_gradient, reverse, summed, takes_none
+from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, reverse, summed, takes_none
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.observers import observers
 from gradtape._src.autodiff.plan import Places, Plan, stand_ins
@@ -20,6 +20,7 @@ from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import NUMBERS, is_tensor, tensor
 from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
+from gradtape._src.core.op import no_gradient
 from gradtape._src.core.program import ELEMENT, FUNCTION, NUMBER, Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import ResourceVariable, Variable
@@ -176,7 +177,7 @@ class GradientTape(Recording):
                     if several in active and (several.op is FUNCTION or several.op not in takes_none):
                         cotangents[several] = Parts()  # nothing flows, but what it was computed from gets zeros
                 elif entry is not None and entry.lacks_gradient and any(source in on_tape for source in entry.inputs):
-                    raise no_gradient(node.op)
+                    raise no_gradient(node.op.type)
         if not cotangents:
             return [None] * len(sources)
         total = reverse(entries, active, cotangents)

@@ -108,6 +108,11 @@ class Op:
     def __repr__(self) -> str:
         return f"<Op {self.type}>"
 
+    @property
+    def in_registry(self) -> bool:
+        """Whether TensorFlow's registry has an entry for it: a gradient, or that there is none."""
+        return self.gradient is not None or (self.reason is not None and not self.unregistered)
+
     def run(self, inputs: Sequence[Any], attrs: Attributes) -> Any:
         """The kernel's result for JAX arrays `inputs` and the attribute values `attrs`."""
         return self.kernel(*inputs, **dict(zip(self.attributes, attrs, strict=True)))
@@ -179,10 +184,15 @@ def gradient_named(name: str) -> tuple[Rule | None, bool]:
     if name in registered:
         return registered[name][0], True
     if name in ops:
-        if ops[name].gradient is None and (ops[name].reason is None or ops[name].unregistered):
-            raise LookupError(f"gradient registry has no entry for: {name}")
+        if not ops[name].in_registry:
+            raise no_gradient(name)
         return ops[name].gradient, ops[name].impure
-    raise LookupError(f"gradient registry has no entry for: {name}")
+    raise no_gradient(name)
+
+
+def no_gradient(name: str) -> LookupError:
+    """The error for a name without an entry in the registry."""
+    return LookupError(f"gradient registry has no entry for: {name}")
 
 
 class RegisterGradient:
@@ -201,7 +211,7 @@ class RegisterGradient:
 
     def __call__(self, function: Rule) -> Rule:
         op = ops.get(self._name)
-        if self._name in registered or (op is not None and (op.gradient or (op.reason and not op.unregistered))):
+        if self._name in registered or (op is not None and op.in_registry):
             where = registered.get(self._name, (None, "gradtape itself"))[1]
             raise KeyError(
                 f"Registering two gradient with name '{self._name}'! (Previous registration was in {where}) "
