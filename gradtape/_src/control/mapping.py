@@ -13,7 +13,7 @@ from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import dtypes, engine, nest, tracing
 from gradtape._src.core.aval import aval, provisional
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import OperatorNotAllowedInGraphError, invalid, public
+from gradtape._src.core.errors import LOOKS_AT_VALUES, invalid, public
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.ops.array import zeros
@@ -88,7 +88,7 @@ def _flat(results: Any) -> tuple[list[Tensor], Any]:
 
 def _needs_values(error: BaseException) -> bool:
     """Whether a function could not be traced because it looks at values; it is run row by row then, in eager code."""
-    return isinstance(error, (NotImplementedError, OperatorNotAllowedInGraphError)) and engine.local.trace.scope is None
+    return isinstance(error, LOOKS_AT_VALUES) and engine.local.trace.scope is None
 
 
 @public

@@ -171,6 +171,9 @@ class SymbolicNumberError(OperatorNotAllowedInGraphError):
     """A Python number was asked of a tensor that has no value yet: a plain TypeError in TensorFlow."""
 
 
+# What tracing a function raises that looks at values.
+LOOKS_AT_VALUES = (NotImplementedError, OperatorNotAllowedInGraphError)
+
 # What a user reads, in a traceback or as `type(error).__name__`: the class that TensorFlow has there.
 READ_AS = {
     InvalidInFunctionError: ValueError,

@@ -13,7 +13,7 @@ from gradtape._src.control.scope import Body, Scope, trace
 from gradtape._src.core import engine, execution, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import OperatorNotAllowedInGraphError, invalid, public
+from gradtape._src.core.errors import LOOKS_AT_VALUES, invalid, public
 from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
@@ -68,7 +68,7 @@ class PerExample:
         parameters = [leaf(a, None) for a in avals]
         try:
             body = trace(lambda: self.of_one([EagerTensor(p) for p in parameters]), parameters, Scope(True, creates=False))
-        except (NotImplementedError, OperatorNotAllowedInGraphError):
+        except LOOKS_AT_VALUES:
             if engine.local.trace.scope is not None:
                 raise
             raise NotTraceable from None

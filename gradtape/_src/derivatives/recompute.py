@@ -12,7 +12,7 @@ from gradtape._src.control.function import Arguments
 from gradtape._src.control.programs import linearized
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine, tracing
-from gradtape._src.core.errors import OperatorNotAllowedInGraphError, public
+from gradtape._src.core.errors import LOOKS_AT_VALUES, public
 from gradtape._src.core.op import Op, define, ops
 from gradtape._src.core.program import Program, leaf
 from gradtape._src.core.tensor import EagerTensor
@@ -72,7 +72,7 @@ def recompute_grad(f: Callable[..., Any], policy: Policy = "nothing") -> Callabl
 
         try:
             body = trace(traced, parameters, Scope(True, creates=False))
-        except (NotImplementedError, OperatorNotAllowedInGraphError):
+        except LOOKS_AT_VALUES:
             if engine.local.trace.scope is not None:
                 raise
             return recompute_everything(f)(*args, **kwargs)  # it looks at values: run as it is, and run again

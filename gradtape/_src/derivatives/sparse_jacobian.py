@@ -15,7 +15,7 @@ from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine, execution
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import OperatorNotAllowedInGraphError, public
+from gradtape._src.core.errors import LOOKS_AT_VALUES, public
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
@@ -109,7 +109,7 @@ class _Traced:
 
         try:
             body = trace(run, parameters, Scope(True, creates=False))
-        except (NotImplementedError, OperatorNotAllowedInGraphError) as error:
+        except LOOKS_AT_VALUES as error:
             raise NotImplementedError(
                 f"A sparse Jacobian is read off the function's program, and f cannot be traced: {error} Take tf.autodiff.jacrev."
             ) from None
