@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.forward import ForwardAccumulator
+from gradtape._src.autodiff.recording import inexact
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import nest
 from gradtape._src.core.convert import constant
@@ -83,7 +84,7 @@ class _Check:
         return drawn + 1j * self.random.uniform(low, high, like.shape) if like.dtype.kind == "c" else drawn
 
     def _results(self, inputs: Sequence[Tensor]) -> list[Any]:
-        return [o for o in nest.flatten(self.f(*nest.unflatten(self.spec, inputs))) if _inexact(o)]
+        return [o for o in nest.flatten(self.f(*nest.unflatten(self.spec, inputs))) if inexact(o.dtype)]
 
     def _check_deterministic(self) -> None:
         once, again = [[_dense(o) for o in self._results([constant(a) for a in self.arrays])] for _ in range(2)]
@@ -178,10 +179,6 @@ class _Check:
 
 def _name(path: tuple[Any, ...]) -> str:
     return f"argument {path[0]}" + "".join([f"[{part!r}]" for part in path[1:]])
-
-
-def _inexact(x: Any) -> bool:
-    return bool(x.dtype.is_floating or x.dtype.is_complex)
 
 
 def _inner(weight: Tensor, output: Any) -> Tensor:

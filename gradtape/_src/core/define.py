@@ -108,8 +108,7 @@ def binary_operator(function: Any, made: Any = None, attrs: Any = None) -> tuple
 
     def forward(self: Any, other: Any) -> Any:
         try:
-            if self.__class__ is EagerTensor and self.node.aval.inexact:
-                x = self.node
+            if self.__class__ is EagerTensor and (x := self.node).aval.inexact:
                 kind = other.__class__
                 if kind is EagerTensor:
                     y = other.node
