@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,7 @@ class Scope:
 
 
 class Structure:
-    """How a traced function's results are nested: tensors, and what is no tensor and always the same."""
+    """How a traced function's arguments or results are nested: tensors, and what is no tensor and always the same."""
 
     __slots__ = ("fixed", "spec")
 
@@ -131,11 +131,15 @@ class Structure:
         self.spec, self.fixed = spec, fixed
 
     def pack(self, nodes: Sequence[Node]) -> Any:
-        """The results with these nodes as tensors."""
+        """The nest with these nodes as tensors."""
         if len(nodes) == len(self.fixed) == 1 and self.spec.is_leaf():
             return handle(nodes[0])
-        remaining = iter(nodes)
-        return nest.unflatten(self.spec, [handle(next(remaining)) if f is TENSOR else f for f in self.fixed])
+        return self.fill(map(handle, nodes))
+
+    def fill(self, values: Iterable[Any]) -> Any:
+        """The nest with these values where its tensors are."""
+        remaining = iter(values)
+        return nest.unflatten(self.spec, [next(remaining) if f is TENSOR else f for f in self.fixed])
 
 
 TENSOR = object()

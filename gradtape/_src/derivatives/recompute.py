@@ -8,7 +8,7 @@ from typing import Any
 
 from gradtape._src.autodiff.backward import Operation, takes_none, vjp_program
 from gradtape._src.autodiff.custom import BARRIER, recompute_grad as recompute_everything
-from gradtape._src.control.function import Arguments
+from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.programs import linearized
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine, tracing
@@ -67,7 +67,7 @@ def recompute_grad(f: Callable[..., Any], policy: Policy = "nothing") -> Callabl
         parameters = [leaf(n.aval, None) for n in arguments.nodes]
 
         def traced() -> Any:
-            given, named = arguments.packed(parameters)
+            given, named = arguments.pack(parameters)
             return f(*given, **named)
 
         try:

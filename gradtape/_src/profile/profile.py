@@ -14,7 +14,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Entry, vjp_program
 from gradtape._src.autodiff.tape import GradientTape, _sources
-from gradtape._src.control.function import ConcreteFunction
+from gradtape._src.control.concrete import ConcreteFunction
 from gradtape._src.core import engine, nest, scopes, tracing
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import internal, public

@@ -10,7 +10,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from gradtape._src.control.function import ConcreteFunction, EagerFunction, Function
+from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
+from gradtape._src.control.function import Function
 from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
@@ -67,9 +68,7 @@ def export_stablehlo(
         _check_two_rows(run, function, specs, structure)
 
     def of_arguments(*arguments: Any) -> Any:
-        results = concrete._body.structure
-        remaining = iter(run(*nest.flatten(arguments)))
-        return nest.unflatten(results.spec, [f if f is None else next(remaining) for f in results.fixed])
+        return concrete._body.structure.fill(run(*nest.flatten(arguments)))
 
     arguments = [jax.ShapeDtypeStruct(shape, s.dtype.numpy) for shape, s in zip(shapes, specs, strict=True)]
     exported = export.export(jax.jit(of_arguments), platforms=platforms)(*nest.unflatten(structure, arguments))

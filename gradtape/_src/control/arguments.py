@@ -1,0 +1,95 @@
+"""The arguments of a call of a function: which of them are tensors, and what identifies the call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.control.scope import TENSOR, Structure
+from gradtape._src.core import nest
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.program import Node, leaf
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
+from gradtape._src.core.variable import Variable
+
+
+class Arguments(Structure):
+    """The arguments of a call: `nodes` of the tensors, and `key`, which says everything else."""
+
+    __slots__ = ("key", "leaves", "nodes")
+
+    def __init__(self, values: Any) -> None:
+        self.leaves, spec = nest.flatten_with_spec(values, nest.EXPANDED)
+        super().__init__(spec, [])
+        self.nodes: list[Node] = []
+        key: list[Any] = []
+        for x in self.leaves:
+            if isinstance(x, Tensor):
+                node = x.node
+                self.nodes.append(node)
+                self.fixed.append(TENSOR)
+                key.append(node.aval)
+            elif isinstance(x, (np.ndarray, np.generic)) or (hasattr(x, "__array__") and not isinstance(x, Stored)):
+                node = tensor(x).node
+                self.nodes.append(node)
+                self.fixed.append(TENSOR)
+                key.append(node.aval)
+            else:
+                self.fixed.append(x)
+                key.append(_key_of(x))
+        self.key = (self.spec, tuple(key))
+
+
+def _key_of(value: Any) -> Any:
+    """What identifies an argument that is no tensor: numbers and strings by value, objects by identity."""
+    if isinstance(value, (bool, int, float, complex, str, bytes, type(None), type)):
+        return (type(value), value if value == value else "nan")
+    if isinstance(value, TensorSpec):
+        return (TensorSpec, value.shape, value.dtype)
+    if isinstance(value, Variable):
+        return (Variable, id(value), value.aval)
+    try:
+        hash(value)
+    except TypeError:
+        raise TypeError(
+            f"Could not generate a generic TraceType for {value!r}: an argument that is no tensor must be hashable, as it is "
+            "part of the signature. Give tensors, numbers, strings, nests of them, or an object that can be hashed."
+        ) from None
+    return (object, id(value))
+
+
+def tensors_in(args: tuple[Any, ...]) -> tuple[list[Node], tuple[Any, ...]] | None:
+    """`(nodes, key)` of arguments that are tensors, or lists and tuples of tensors; None for any others."""
+    nodes: list[Node] = []
+    key: list[Any] = []
+    for value in args:
+        kind = value.__class__
+        if kind is EagerTensor:
+            nodes.append(value.node)
+            key.append(value.node.aval)
+        elif kind is list or kind is tuple:
+            key.append((kind, len(value)))
+            for item in value:
+                if item.__class__ is not EagerTensor:
+                    return None
+                nodes.append(item.node)
+                key.append(item.node.aval)
+        else:
+            return None
+    return nodes, tuple(key)
+
+
+def symbol(spec: TensorSpec) -> Tensor:
+    """A tensor without a value for a spec; an extent that is open is traced as 1, and again when a call tells it."""
+    if spec.shape.rank is None:
+        shape: tuple[int, ...] = ()
+    else:
+        shape = tuple([1 if d is None else d for d in spec.shape])
+    return EagerTensor(leaf(aval(shape, spec.dtype.numpy), None))
+
+
+def spoken(key: Any) -> str:
+    return f"{key[1]!r}" if isinstance(key, tuple) and len(key) > 1 and key[0] is not object else repr(key)
