@@ -35,6 +35,11 @@ from gradtape._src.core.convert import (
     convert_to_tensor as convert_to_tensor,
     is_tensor as is_tensor,
 )
+from gradtape._src.core.creators import (
+    VariableAggregation as VariableAggregation,
+    VariableSynchronization as VariableSynchronization,
+    variable_creator_scope as variable_creator_scope,
+)
 from gradtape._src.core.dtypes import (
     DType as DType,
     as_dtype as as_dtype,

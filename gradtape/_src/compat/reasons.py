@@ -106,9 +106,9 @@ _TABLE = [
     (
         ENGINE,
         """
-        CriticalSection VariableAggregation VariableSynchronization experimental.* get_logger load_library load_op_library
+        CriticalSection experimental.* get_logger load_library load_op_library
         nondifferentiable_batch_function queue security sysconfig config.optimizer config.threading
-        config.experimental timestamp tools variable_creator_scope version xla
+        config.experimental timestamp tools version xla
         debugging.experimental
         """,
     ),

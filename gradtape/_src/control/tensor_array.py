@@ -6,18 +6,20 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 import optree
 from jax import lax
 
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.core import dtypes, engine, nest, tracing
-from gradtape._src.core.aval import Aval
+from gradtape._src.core.aval import LARGE, Aval
 from gradtape._src.core.convert import is_tensor, static, static_list, tensor
+from gradtape._src.core.define import gradient, op, ran
 from gradtape._src.core.errors import OutOfRangeError, invalid, public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Tensor
-from gradtape._src.ops.array import zeros
+from gradtape._src.ops.array import shape, zeros
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.gather import gather
 from gradtape._src.ops.joining import concat, split, stack, unstack
@@ -52,6 +54,18 @@ def _write_gradient(op: Operation, dy: Tensor) -> list[Any]:
 
 
 WRITE.gradient = _write_gradient
+
+
+@op("TensorListResize", saves="buffer")
+def _resized(buffer, index):
+    """NumPy: `buffer`, with rows of zeros after it so that there is one at `index`."""
+    missing = max(0, int(index) + 1 - len(buffer))
+    return np.concatenate([buffer, np.zeros((missing, *buffer.shape[1:]), buffer.dtype)])
+
+
+@gradient(_resized)
+def _(op, dy):
+    return [dy[: shape(op.inputs[0])[0]], None]
 
 
 class TensorArray:
@@ -93,6 +107,7 @@ class TensorArray:
         self._entries: dict[int, Tensor] = {}  # what was written; after the first write at an index that is not known: _buffer
         self._read: set[int] = set()
         self._buffer: Tensor | None = None
+        self._extents: tuple[int, ...] | None = None  # of the entries, in a graph in which they are not all known
 
     @property
     def dtype(self) -> dtypes.DType:
@@ -144,7 +159,13 @@ class TensorArray:
             if not self._shape.is_compatible_with(entry.shape):
                 raise ValueError(f"Incompatible shape for value ({entry.shape}), expected ({self._shape})")
             self._shape = self._shape.merge_with(entry.shape)
+        if entry.node.aval.large:
+            self._extents = entry.node.aval.shape
         return entry
+
+    def _element(self) -> tuple[int, ...] | None:
+        """The extents of an entry, or None."""
+        return tuple(self._shape) if self._shape.is_fully_defined() else self._extents
 
     def _index(self, index: Any) -> int | Tensor:
         """A Python int where the index is known."""
@@ -179,6 +200,8 @@ class TensorArray:
                 return new
             new._grow(at + 1)
             at = tensor(at)
+        elif self._dynamic and engine.graph_around() is not None and not tracing.trips_known():
+            new._buffer = ran(_resized, new._materialized(), at)
         elif self._dynamic:
             new._grow(tracing.growth())
         buffer = new._materialized()
@@ -204,14 +227,14 @@ class TensorArray:
         """All entries as one tensor; what was never written is zeros."""
         if self._buffer is not None:
             return self._buffer
-        if not self._size and not self._shape.is_fully_defined():
+        shape = self._element()
+        if not self._size and shape is None:
             return zeros((0,), self._dtype)
-        if not self._shape.is_fully_defined():
+        if shape is None:
             raise ValueError(
                 f"Tried to stack elements of an empty list with non-fully-defined element_shape: {self._shape}. Write an "
                 "entry first, or give element_shape=."
             )
-        shape = tuple(self._shape)
         if not self._entries:
             return zeros((self._size, *shape), self._dtype)
         return stack([self._entries[i] if i in self._entries else zeros(shape, self._dtype) for i in range(self._size)])
@@ -341,14 +364,16 @@ WRITE_CHECK.reason = "it gives an index"
 
 def _children(array: TensorArray) -> tuple[list[Any], Any]:
     """As a structure: one tensor, or nothing while the entries' shape is not known."""
-    known = array._buffer is not None or array._shape.is_fully_defined()
-    aux = (array._dtype, array._dynamic, array._clear, array._infer, array._shape.dims if known else None, array._count())
+    known = array._buffer is not None or array._element() is not None
+    dims = tuple(array._shape.as_list()) if known and array._shape.rank is not None else None
+    aux = (array._dtype, array._dynamic, array._clear, array._infer, dims, array._extents, array._count())
     return ([array._materialized()] if known else []), aux
 
 
 def _assembled(aux: Any, parts: Iterable[Any]) -> TensorArray:
-    dtype, dynamic, clear, infer, shape, count = aux
+    dtype, dynamic, clear, infer, shape, extents, count = aux
     new = TensorArray(dtype, count, dynamic, clear, infer_shape=infer, element_shape=shape)
+    new._extents = extents
     for part in parts:
         new._buffer = part
     return new
@@ -363,12 +388,14 @@ def settled(values: Sequence[Any], after: Sequence[Any]) -> list[Any]:
     result = []
     for before, later in zip(values, after, strict=True):
         if isinstance(before, TensorArray) and isinstance(later, TensorArray):
-            if later._shape.is_fully_defined() and not before._shape.is_fully_defined():
-                before = before._copy()
-                before._shape = later._shape
-            missing = later._count() - before._count()
-            if missing > 0:
-                before = before._copy()
+            before = before._copy()
+            if before._element() is None:
+                before._shape, before._extents = later._shape, later._extents
+            element = before._element()
+            if later._count() >= LARGE > before._count() and element is not None:  # it grows: a graph knows how far when it runs
+                known = TensorShape([None, *[None if e >= LARGE else e for e in element]])
+                before._buffer = EagerTensor(engine.graph_around().opened(before._materialized().node, known))
+            elif later._count() > before._count():
                 before._grow(later._count())
         result.append(before)
     return result

@@ -51,6 +51,12 @@ class IndexedSlices:
         return self._values.dtype
 
     @property
+    def device(self) -> str:
+        """The name of the device that holds the values."""
+        device: str = self._values.device
+        return device
+
+    @property
     def name(self) -> str:
         """IndexedSlices have no name in eager code."""
         raise AttributeError("IndexedSlices.name is meaningless when eager execution is enabled.")

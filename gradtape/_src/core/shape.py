@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from gradtape._src.core.dimension import Dimension, extent
 from gradtape._src.core.errors import public
 
 Dims = tuple[Any, ...]  # ints, and None for an extent that is not known
@@ -17,6 +18,12 @@ PROVISIONAL = 73_939_133
 def provisional(extent: int) -> bool:
     """Whether an extent, or a number of elements, stands for one that is not known."""
     return extent > 0 and extent % PROVISIONAL == 0
+
+
+class Style:
+    """Whether the items of a shape are ints and None, or, as in TensorFlow 1, `Dimension`s."""
+
+    dimensions = False
 
 
 class TensorShape:
@@ -35,9 +42,9 @@ class TensorShape:
         elif isinstance(dims, TensorShape):
             self._dims = dims._dims
         elif isinstance(dims, int):
-            self._dims = (_extent(dims),)
+            self._dims = (extent(dims),)
         else:
-            self._dims = tuple([_extent(dim) for dim in dims])
+            self._dims = tuple([extent(dim) for dim in dims])
 
     @property
     def rank(self) -> Any:
@@ -51,8 +58,8 @@ class TensorShape:
 
     @property
     def dims(self) -> Any:
-        """The extents as a list, or None."""
-        return None if self._dims is None else list(self._dims)
+        """The extents as a list of `Dimension`s, or None."""
+        return None if self._dims is None else [Dimension(dim) for dim in self._dims]
 
     @public
     def as_list(self) -> list[Any]:
@@ -140,6 +147,23 @@ class TensorShape:
             return TensorShape(None)
         return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims, strict=True)])
 
+    def is_subtype_of(self, other: TensorShape) -> bool:
+        """Whether every tensor that has this shape has `other`, too."""
+        if other._dims is None:
+            return True
+        if self._dims is None or len(self._dims) != len(other._dims):
+            return False
+        return all(b is None or a == b for a, b in zip(self._dims, other._dims, strict=True))
+
+    def most_specific_common_supertype(self, others: Sequence[TensorShape]) -> TensorShape | None:
+        """The shape that has everything that this one and all `others` have in common; None if one of them is no shape."""
+        common = self
+        for other in others:
+            if not isinstance(other, TensorShape):
+                return None
+            common = common.most_specific_compatible_shape(other)
+        return common
+
     @public
     def merge_with(self, other: Any) -> TensorShape:
         """The shape that has what either knows; ValueError if they contradict each other."""
@@ -166,9 +190,10 @@ class TensorShape:
 
     @public
     def __getitem__(self, index: Any) -> Any:
-        if self._dims is None:
-            return self._unknown_part(index) if isinstance(index, slice) else None
-        return TensorShape(self._dims[index]) if isinstance(index, slice) else self._dims[index]
+        if isinstance(index, slice):
+            return self._unknown_part(index) if self._dims is None else TensorShape(self._dims[index])
+        item = None if self._dims is None else self._dims[index]
+        return Dimension(item) if Style.dimensions else item
 
     def _unknown_part(self, index: slice) -> TensorShape:
         """A slice of a shape of unknown rank: as many unknown extents as its bounds tell, if they do."""
@@ -181,7 +206,7 @@ class TensorShape:
     def __iter__(self) -> Iterator[Any]:
         if self._dims is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return iter(self._dims)
+        return iter(self._dims) if not Style.dimensions else map(Dimension, self._dims)
 
     @public
     def __len__(self) -> int:
@@ -210,19 +235,4 @@ class TensorShape:
         return f"TensorShape({None if self._dims is None else list(self._dims)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TensorShape, (self.dims,)
-
-
-def _extent(value: Any) -> int | None:
-    if value is None:
-        return None
-    try:
-        extent = value.__index__()
-    except AttributeError:
-        raise TypeError(
-            f"Dimension value must be integer or None or have an __index__ method, got value '{value!r}' with type "
-            f"'{type(value)!r}'"
-        ) from None
-    if extent < 0:
-        raise ValueError(f"Dimension {extent} must be >= 0")
-    return extent
+        return TensorShape, (self._dims,)

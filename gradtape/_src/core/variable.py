@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from gradtape._src.core import dtypes, engine, execution, journal
+from gradtape._src.core import creators, dtypes, engine, execution, journal
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import node_of, tensor
 from gradtape._src.core.errors import cut, invalid, public
@@ -45,7 +45,7 @@ READ = define(Op("ReadVariableOp", lambda value: value, infer=lambda value: valu
 READ.gradient = lambda op, dy: dy
 
 
-class Variable(Stored):
+class Variable(Stored, metaclass=creators.Created):
     """A tensor that can change: `assign`, `assign_add`, `assign_sub`. Read anew each time it is used.
 
     `initial_value` is a tensor, array, number, or a function that makes one; it is evaluated at once. `trainable`
@@ -57,6 +57,8 @@ class Variable(Stored):
     _name: str
     _trainable: bool
     _constraint: Callable[..., Any] | None
+    _synchronization: creators.VariableSynchronization
+    _aggregation: creators.VariableAggregation
     _uid: int
     _assigned_in: int | None
     _made: journal.Line = (None, 0)  # at which line of the user's
@@ -127,8 +129,8 @@ class Variable(Stored):
             )
         # A shape with unknown extents takes values of any that fit it.
         self._declared = None if declared is None or declared.is_fully_defined() else declared
-        self._trainable = True if trainable is None else bool(trainable)
-        self._constraint, self._synchronization, self._aggregation = constraint, synchronization, aggregation
+        self._constraint = constraint
+        self._synchronization, self._aggregation, self._trainable = creators.checked(synchronization, aggregation, trainable)
         self._uid = next(_uid)
         journal.variables[self._uid] = self
         self._assigned_in = None
@@ -160,6 +162,16 @@ class Variable(Stored):
     def trainable(self) -> bool:
         """Whether a tape watches it by itself."""
         return self._trainable
+
+    @property
+    def synchronization(self) -> creators.VariableSynchronization:
+        """When copies on several devices are brought together, as it was said when the variable was made."""
+        return self._synchronization
+
+    @property
+    def aggregation(self) -> creators.VariableAggregation:
+        """How copies on several devices are brought together, as it was said when the variable was made."""
+        return self._aggregation
 
     @property
     def constraint(self) -> Callable[..., Any] | None:
@@ -418,7 +430,17 @@ class Variable(Stored):
 
     @public
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
-        copy = Variable(self._tensor, trainable=self._trainable, name=self._name[:-2], shape=self._declared)
+        if graph_of(self._tensor.node) is not None:
+            raise NotImplementedError("__deepcopy__() is only available when eager execution is enabled.")
+        copy = Variable(
+            self._tensor,
+            trainable=self._trainable,
+            name=self._name[:-2],
+            constraint=self._constraint,
+            synchronization=self._synchronization,
+            aggregation=self._aggregation,
+            shape=self._declared,
+        )
         memo[id(self)] = copy
         return copy
 

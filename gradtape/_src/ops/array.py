@@ -146,7 +146,7 @@ def broadcast_static_shape(shape_x, shape_y):
         return TensorShape(None)
     rank = max(first.rank, second.rank)
     result = []
-    for m, n in zip(*[(1,) * (rank - s.rank) + tuple(s.dims) for s in (first, second)], strict=True):
+    for m, n in zip(*[(1,) * (rank - s.rank) + tuple(s.as_list()) for s in (first, second)], strict=True):
         if m == 1 or n == 1:
             result.append(n if m == 1 else m)
         elif m is None or n is None:
@@ -296,7 +296,7 @@ def _ensured(x, shape):
     expected = TensorShape(shape)
     if not x.tensor_shape.is_compatible_with(expected):
         raise invalid(
-            f"Shape of tensor {plain(x.shape)} is not compatible with expected shape {plain(expected.dims)}. The "
+            f"Shape of tensor {plain(x.shape)} is not compatible with expected shape {plain(expected.as_list())}. The "
             f"extents must agree wherever the expected shape has one."
         )
     return x
@@ -315,8 +315,8 @@ def _(op, dy):
 @public
 def ensure_shape(x, shape, name=None):
     """`x`, whose shape must be compatible with `shape` (None for an extent that may be anything)."""
-    dims = TensorShape(shape).dims
-    return _ensure_shape(tensor(x), shape=None if dims is None else tuple(dims))
+    stated = TensorShape(shape)
+    return _ensure_shape(tensor(x), shape=None if stated.rank is None else tuple(stated.as_list()))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def _noise_shape(x, noise_shape):
     if noise_shape is None:
         return tuple(x.shape)
     if not is_tensor(noise_shape):
-        dims = TensorShape(noise_shape).dims
+        dims = TensorShape(noise_shape).as_list()
         if len(dims) == x.ndim:
             return tuple([n if extent is None else extent for n, extent in zip(x.shape, dims, strict=True)])
     return static_shape(noise_shape)

@@ -79,15 +79,26 @@ from gradtape._src.control.graph.collections import (
     variables_initializer as variables_initializer,
     variables_initializer as initialize_variables,
 )
+from gradtape._src.control.graph.get_variable import (
+    VariableV1 as Variable,
+    VariableV1 as VariableV1,
+    get_local_variable as get_local_variable,
+    get_variable as get_variable,
+)
 from gradtape._src.control.graph.variable_scope import (
     AUTO_REUSE as AUTO_REUSE,
     VariableScope as VariableScope,
-    VariableV1 as Variable,
-    VariableV1 as VariableV1,
-    get_variable as get_variable,
     get_variable_scope as get_variable_scope,
+    no_regularizer as no_regularizer,
+    variable_op_scope as variable_op_scope,
     variable_scope as variable_scope,
 )
+from gradtape._src.core.creators import (
+    VariableAggregation as VariableAggregation,
+    VariableSynchronization as VariableSynchronization,
+    variable_creator_scope as variable_creator_scope,
+)
+from gradtape._src.core.dimension import Dimension as Dimension
 
 # Initial values
 from gradtape._src.compat.v1.initial import (

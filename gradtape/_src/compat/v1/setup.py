@@ -14,6 +14,7 @@ from gradtape._src.control.host import numpy_function
 from gradtape._src.control.loop import while_loop as new_while_loop
 from gradtape._src.core import engine, nest
 from gradtape._src.core.errors import public
+from gradtape._src.core.shape import Style
 from gradtape._src.ops import seeds
 
 
@@ -61,14 +62,26 @@ class GraphOptions(Options):
     """Options of the graph: accepted, without effect."""
 
 
+def disable_v2_tensorshape() -> None:
+    """Give the items of a `TensorShape` as `Dimension`s from here on, as TensorFlow 1 did."""
+    Style.dimensions = True
+
+
+def enable_v2_tensorshape() -> None:
+    """Give the items of a `TensorShape` as ints and None again."""
+    Style.dimensions = False
+
+
 def disable_v2_behavior() -> None:
-    """Build graphs from here on, as TensorFlow 1 did."""
+    """Build graphs from here on, as TensorFlow 1 did, with `Dimension`s as the items of shapes."""
     disable_eager_execution()
+    disable_v2_tensorshape()
 
 
 def enable_v2_behavior() -> None:
     """Run operations at once again."""
     enable_eager_execution()
+    enable_v2_tensorshape()
 
 
 def _always() -> None:
@@ -76,7 +89,7 @@ def _always() -> None:
 
 
 enable_resource_variables = disable_resource_variables = enable_control_flow_v2 = disable_control_flow_v2 = _always
-enable_v2_tensorshape = disable_v2_tensorshape = enable_tensor_equality = disable_tensor_equality = _always
+enable_tensor_equality = disable_tensor_equality = _always
 
 
 def resource_variables_enabled() -> bool:

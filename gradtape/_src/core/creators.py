@@ -1,0 +1,103 @@
+"""How variables are made: `variable_creator_scope`, and what is said of a variable's copies on several devices."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import inspect
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+class VariableSynchronization(enum.Enum):
+    """When the copies of a variable on several devices are brought together. Kept, and without effect on one device."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(enum.Enum):
+    """How the copies of a variable on several devices are brought together. Kept, and without effect on one device."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+    ONLY_FIRST_TOWER = 3
+
+
+def checked(synchronization: Any, aggregation: Any, trainable: bool | None) -> tuple[Any, Any, bool]:
+    """What a variable keeps of the three; one that is brought together when it is read is not trainable by itself."""
+    synchronization = VariableSynchronization.AUTO if synchronization is None else synchronization
+    aggregation = VariableAggregation.NONE if aggregation is None else aggregation
+    for value, kind, name in [
+        (synchronization, VariableSynchronization, "synchronization"),
+        (aggregation, VariableAggregation, "aggregation"),
+    ]:
+        if not isinstance(value, kind):
+            raise ValueError(f"Invalid variable {name} mode: {value!r}. Give a member of tf.{kind.__name__}.")
+    if trainable is None:
+        trainable = synchronization is not VariableSynchronization.ON_READ
+    return synchronization, aggregation, bool(trainable)
+
+
+class _Open(threading.local):
+    """The creators that are open in this thread, the innermost last."""
+
+    def __init__(self) -> None:
+        self.creators: list[Callable[..., Any]] = []
+
+
+_open = _Open()
+
+
+@contextlib.contextmanager
+def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[None]:
+    """A context in which `variable_creator(next_creator, **kwargs)` makes the variables.
+
+    `kwargs` are the arguments of `tf.Variable`, by name. It may change them, and calls `next_creator(**kwargs)`; what it returns
+    is the variable.
+
+    >>> def frozen(next_creator, **kwargs):
+    ...     return next_creator(**(kwargs | {"trainable": False}))
+    >>> with tf.variable_creator_scope(frozen):
+    ...     v = tf.Variable(1.0)
+    >>> v.trainable
+    False
+    """
+    creators = _open.creators
+    _open.creators = [*creators, variable_creator]
+    try:
+        yield
+    finally:
+        if _open.creators[:-1] != creators:
+            raise RuntimeError("Exiting variable_creator_scope without proper nesting.")
+        _open.creators = creators
+
+
+def created(make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """`make(**arguments)`, by way of the creators that are open."""
+    for creator in _open.creators:
+        make = _next(creator, make)
+    return make(**arguments)
+
+
+def _next(creator: Callable[..., Any], make: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda **kwargs: creator(make, **kwargs)
+
+
+class Created(type):
+    """A class whose instances are made by way of the creators that are open."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        make = super().__call__
+        if not _open.creators:
+            return make(*args, **kwargs)
+        bound = inspect.signature(cls.__init__).bind(None, *args, **kwargs)
+        bound.apply_defaults()
+        arguments = dict(bound.arguments)
+        del arguments["self"]
+        return created(make, arguments)
