@@ -1,6 +1,7 @@
 """Checkpoints and exported programs: `tf.train`."""
 
 from gradtape._src.compat.names import missing as _missing
+from gradtape._src.optimizers.averages import ExponentialMovingAverage as ExponentialMovingAverage
 from gradtape._src.train.checkpoint import Checkpoint as Checkpoint
 from gradtape._src.train.manager import CheckpointManager as CheckpointManager
 from gradtape._src.train.reader import (

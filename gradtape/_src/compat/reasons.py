@@ -135,9 +135,9 @@ _TABLE = [
         "Out of scope: protocol buffers, clusters and coordinators. tf.train has checkpoints, in safetensors.",
         """
         train.BytesList train.CheckpointOptions train.CheckpointView train.ClusterDef train.ClusterSpec train.Coordinator
-        train.Example train.ExponentialMovingAverage train.Feature train.FeatureList train.FeatureLists train.Features
+        train.Example train.Feature train.FeatureList train.FeatureLists train.Features
         train.FloatList train.Int64List train.JobDef train.SequenceExample train.ServerDef train.TrackableView
-        train.checkpoints_iterator train.experimental train.get_checkpoint_state
+        train.checkpoints_iterator train.experimental
         """,
     ),
 ]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-OPERATORS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "ops", "operators.py")
+_SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+OPERATORS = {os.path.join(_SOURCE, "core", "define.py"), os.path.join(_SOURCE, "ops", "operators.py")}
 open_graphs = 0  # how many graphs are being built, in whichever thread; while it is 0, names cost nothing
 
 
@@ -19,6 +21,7 @@ class Graphs:
     refused: Callable[[Exception], Exception]  # the error for an op that cannot take its inputs
     adapted: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any]  # what it gives if unknown extents are known ones, or None
     put_off: Callable[..., Any]  # what a call gives that waits for a rank; NotImplemented for one that need not
+    waits: Callable[..., Any]  # what a call gives that waits for values
     other: Callable[[Any, Any], str | None]  # what is wrong with a node that belongs to another graph
 
 
@@ -55,15 +58,29 @@ def named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         if late is not NotImplemented:
             return late
     name = name or _name(function, args, kwargs, outermost=not stack)
-    operator = not stack and sys._getframe(2).f_code.co_filename == OPERATORS
+    operator = not stack and sys._getframe(2).f_code.co_filename in OPERATORS
     call = Call(name, function.__name__, operator)
     stack.append(call)
     try:
         result = function(*args, **kwargs)
+    except NotImplementedError as error:  # it needs values: `engine.NeedsValues`
+        if len(stack) > 1:
+            raise
+        result = Graphs.waits(function, args, kwargs, error)
     finally:
         stack.pop()
     call.result = result
     return result
+
+
+@contextlib.contextmanager
+def apart() -> Iterator[None]:
+    """A context for what a user's function calls: its calls have names of their own, as if nothing else were under way."""
+    stack, calls.stack = calls.stack, []
+    try:
+        yield
+    finally:
+        calls.stack = stack
 
 
 def _name(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outermost: bool) -> str | None:

@@ -26,7 +26,9 @@ class TensorSpec:
     def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
         """The spec of a tensor, in a graph with its name; ValueError for what is none."""
         if not isinstance(tensor, Tensor):
-            raise ValueError(f"`tensor` should be a tf.Tensor, but got type {type(tensor)}. TensorSpec(x.shape, x.dtype) takes any.")
+            raise ValueError(
+                f"`tensor` should be a tf.Tensor, but got type {type(tensor)}. TensorSpec(x.shape, x.dtype) takes any."
+            )
         if name is None and graph_of(tensor.node) is not None:
             name = tensor.op.name
         return cls(stated_shape(tensor.node), tensor.dtype, name)
@@ -75,9 +77,7 @@ class TensorSpec:
     @public
     def most_specific_common_supertype(self, others: Sequence[Any]) -> TensorSpec | None:
         """The narrowest spec that what fits this one or one of `others` fits; None where dtypes or names differ."""
-        if any(
-            not isinstance(other, TensorSpec) or other._dtype != self._dtype or other._name != self._name for other in others
-        ):
+        if any(not isinstance(other, TensorSpec) or other._dtype != self._dtype or other._name != self._name for other in others):
             return None
         shape = self._shape.most_specific_common_supertype([other._shape for other in others])
         return TensorSpec(shape, self._dtype, self._name)

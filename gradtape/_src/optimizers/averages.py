@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.control.graph.collections import GraphKeys, trainable_variables
+from gradtape._src.control.graph.collections import GraphKeys, global_variables, moving_average_variables, trainable_variables
 from gradtape._src.control.graph.graph import in_graph
 from gradtape._src.control.graph.names import NameScope
 from gradtape._src.core import scopes
@@ -15,6 +15,7 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.ops.arithmetic import minimum
 from gradtape._src.ops.array import zeros
 from gradtape._src.ops.cast import cast
+from gradtape._src.ops.elementary import pow as power
 from gradtape._src.optimizers.first import shadow
 
 
@@ -29,10 +30,9 @@ class ExponentialMovingAverage:
     def __init__(
         self, decay: Any, num_updates: Any = None, zero_debias: bool = False, name: str = "ExponentialMovingAverage"
     ) -> None:
-        if zero_debias:
-            raise NotImplementedError("zero_debias is not there: begin with the variable's value, as is the default.")
-        self._decay, self._num_updates, self._name = decay, num_updates, name
+        self._decay, self._num_updates, self._zero_debias, self._name = decay, num_updates, zero_debias, name
         self._shadows: dict[Any, Variable] = {}
+        self._biased: dict[Any, tuple[Variable, Variable]] = {}  # by tensor: the average that begins with 0, and the count
 
     @property
     def name(self) -> str:
@@ -44,6 +44,9 @@ class ExponentialMovingAverage:
         """Move the averages of `var_list` (all trainable variables); an Operation in a graph."""
         graph = in_graph()
         wanted = list(trainable_variables() if var_list is None else var_list)
+        for value in wanted:
+            if not value.dtype.is_floating:
+                raise TypeError(f"The variables must be half, float, or double: {value.name} is {value.dtype}.")
         with scopes.init_scope():  # of a graph a branch may begin to average
             for value in wanted:
                 if self._key(value) not in self._shadows:
@@ -61,7 +64,12 @@ class ExponentialMovingAverage:
         for value in wanted:
             average = self._shadows[self._key(value)]
             rate = 1.0 - (cast(decay, average.dtype) if isinstance(decay, (Tensor, Variable)) else decay)
-            moved.append(average.assign_sub((average - value) * rate))
+            if self._key(value) in self._biased:
+                biased, count = self._biased[self._key(value)]
+                corrected = biased.assign_sub((biased - value) * rate) / (1.0 - power(1.0 - rate, count.assign_add(1.0)))
+                moved.append(average.assign(corrected))
+            else:
+                moved.append(average.assign_sub((average - value) * rate))
         return moved
 
     def _made(self, value: Any) -> Variable:
@@ -72,6 +80,9 @@ class ExponentialMovingAverage:
         made = shadow(value.name, self._name, initial)
         if graph is not None and isinstance(value, Variable):
             graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, value)
+        if self._zero_debias and not isinstance(value, Variable):
+            parts = shadow(made.name, "biased", initial), shadow(made.name, "local_step", zeros((), value.dtype))
+            self._biased[self._key(value)] = parts
         return made
 
     @staticmethod
@@ -87,3 +98,18 @@ class ExponentialMovingAverage:
     def average_name(self, var: Any) -> str:
         """The name of the variable that holds the average of `var`."""
         return f"{var.name.rpartition(':')[0]}/{self._name}"
+
+    @public
+    def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Variable]:
+        """For a `Saver` that reads the averages into the variables: each variable under the name of what is to be read for it.
+
+        That is its average's, for `moving_avg_variables` (all trainable variables, and those that have one); else its own.
+        """
+        if moving_avg_variables is None:
+            moving_avg_variables = [*trainable_variables(), *moving_average_variables()]
+        named = {self.average_name(variable): variable for variable in moving_avg_variables}
+        averaged = {variable.name for variable in moving_avg_variables}
+        for variable in global_variables():
+            if variable.name not in averaged:
+                named.setdefault(variable.name.removesuffix(":0"), variable)
+        return named

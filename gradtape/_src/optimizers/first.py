@@ -13,22 +13,28 @@ from gradtape._src.control.graph.collections import GraphKeys, trainable_variabl
 from gradtape._src.control.graph.gradients import gradients
 from gradtape._src.control.graph.graph import in_graph
 from gradtape._src.control.graph.names import NameScope
-from gradtape._src.control.graph.variable_scope import get_variable_scope
+from gradtape._src.control.graph.variable_scope import get_variable_scope, store
 from gradtape._src.core import dtypes, engine, scopes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.scopes import control_dependencies
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.array import zeros
+from gradtape._src.ops.array import size, zeros
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.creation import fill
 from gradtape._src.ops.gather import scatter_rows
-from gradtape._src.ops.select import where
+from gradtape._src.ops.segment import unsorted_segment_sum
+from gradtape._src.ops.select import unique, where
 
 
 class Optimizer:
-    """Base of the optimizers. A subclass gives `_update(variable, gradient)`, and with `_create_slots` makes slots.
+    """Base of the optimizers. A subclass gives `_resource_apply_dense(gradient, variable)` (or `_apply_dense`).
+
+    With `_resource_apply_sparse(gradient, variable, indices)` (or `_apply_sparse(slices, variable)`) it takes IndexedSlices, too.
+    `_create_slots(variables)` makes slots by `_zeros_slot`, `_prepare()` tensors of the settings, `_finish(updates, name_scope)`
+    adds to the updates.
 
     `minimize(loss)` is `compute_gradients` followed by `apply_gradients`. In a graph both record operations; in eager
     code `loss` is a function, and the variables change at once.
@@ -122,6 +128,8 @@ class Optimizer:
                     tensor(d)
                 except (TypeError, ValueError):
                     raise TypeError(f"Gradient must be convertible to a Tensor or IndexedSlices, or None: {d!r}") from None
+            if isinstance(v, Tensor):
+                raise NotImplementedError(f"Trying to update a Tensor: {v}. What is trained must be a tf.Variable.")
             if not isinstance(v, Variable):
                 raise TypeError(f"Variable must be a tf.Variable: {v!r}")
         used = [(d, v) for d, v in pairs if d is not None]
@@ -133,8 +141,8 @@ class Optimizer:
         name = name or self._name
         with NameScope(f"{scopes.prefix()}{name}/"):
             self._prepare()
-            updates = [u for d, v in used for u in _listed(self._apply(d, v))]
-            updates += _listed(self._finish())
+            updates = [u for d, v in used for u in _listed(self._changed(d, v)) if u is not None]
+            updates = _listed(self._finish(updates, f"{name}/"))
             if graph is not None and global_step is not None:
                 with graph.control_dependencies(updates):
                     updates = [global_step.assign_add(1)]
@@ -148,8 +156,20 @@ class Optimizer:
             train.append(result)
         return result
 
+    def _changed(self, gradient: Any, variable: Variable) -> Any:
+        """The updates for one variable, and the projection that is its constraint."""
+        if variable.constraint is None:
+            return self._apply(gradient, variable)
+        if isinstance(gradient, IndexedSlices):
+            raise RuntimeError("Cannot use a constraint function on a sparse variable.")
+        with control_dependencies(_listed(self._apply(gradient, variable))):
+            return variable.assign(variable.constraint(variable.read_value()))
+
     def _apply(self, gradient: Any, variable: Variable) -> Any:
         """The updates for one variable. Sparse gradients are made dense; `kept` says what happens to other rows' slots."""
+        own = self._own(gradient, variable)
+        if own is not NotImplemented:
+            return own
         if isinstance(gradient, IndexedSlices):
             dense = scatter_rows(tensor(gradient.values), tensor(gradient.indices), tuple(variable.aval.shape))
             rows = tensor(gradient.indices)
@@ -157,6 +177,18 @@ class Optimizer:
             named = (count > 0)[(...,) + (None,) * (variable.aval.ndim - 1)]
             return self._update(variable, dense, lambda new, old: where(named, new, old))
         return self._update(variable, tensor(gradient), lambda new, old: new)
+
+    def _own(self, gradient: Any, variable: Variable) -> Any:
+        """The updates by the methods of a user's optimizer, where it has TensorFlow's; otherwise NotImplemented."""
+        if isinstance(gradient, IndexedSlices):
+            rows = _summed(gradient)
+            if hasattr(self, "_resource_apply_sparse"):
+                return self._resource_apply_sparse(rows.values, variable, rows.indices)
+            return self._apply_sparse(rows, variable) if hasattr(self, "_apply_sparse") else NotImplemented
+        for name in ("_resource_apply_dense", "_apply_dense"):
+            if hasattr(self, name):
+                return getattr(self, name)(tensor(gradient), variable)
+        return NotImplemented
 
     # -- what a rule gives
 
@@ -170,9 +202,9 @@ class Optimizer:
         """Change a variable and its slots; `kept(new, old)` is `old` in rows that a sparse gradient does not name."""
         raise NotImplementedError
 
-    def _finish(self) -> Any:
-        """What follows after all variables were changed."""
-        return []
+    def _finish(self, updates: list[Any], name_scope: str) -> Any:
+        """The updates, and what follows after all variables were changed."""
+        return updates
 
     # -- slots
 
@@ -191,13 +223,34 @@ class Optimizer:
         slots = [v for slots in self._slots.values() for v in slots.values()]
         return sorted([*more, *slots], key=lambda v: v.name)
 
+    def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
+        """The slot of a variable, made of zeros at first sight."""
+        return self._slot(var, slot_name, label=op_name)
+
+    def _get_or_make_slot(self, var: Variable, val: Any, slot_name: str, op_name: str) -> Variable:
+        """The slot of a variable, made of the value `val` at first sight."""
+        return self._slot(var, slot_name, val, op_name)
+
+    def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any) -> Variable:
+        """A variable that the optimizer keeps and that belongs to no other, made at first sight."""
+        return self._number(name, initial_value, colocate_with)
+
+    def _get_non_slot_variable(self, name: str, graph: Any = None) -> Variable | None:
+        """A variable that the optimizer keeps and that belongs to no other, or None."""
+        return self._more.get((name, in_graph() if graph is None else graph))
+
+    def _call_if_callable(self, param: Any) -> Any:
+        """A setting, or what it gives if it is a function."""
+        return param() if callable(param) else param
+
     def _slot(self, variable: Variable, slot: str, initial: Any = None, label: str | None = None) -> Variable:
         """The slot of a variable, made of zeros (or the number `initial`) at first sight."""
         known = self._slots.setdefault(slot, {})
         found = known.get(variable._uid)
         if found is None:
             shape = variable.aval.shape
-            value = zeros(shape, variable.dtype) if initial is None else fill(shape, tensor(initial, variable.dtype))
+            value = zeros(shape, variable.dtype) if initial is None else tensor(initial, variable.dtype)
+            value = value if value.node.aval.shape == shape else fill(shape, value)
             found = known[variable._uid] = shadow(variable.name, label or self._name, value)
         return found
 
@@ -212,9 +265,18 @@ class Optimizer:
 
 def shadow(name: str, label: str, initial: Any) -> Variable:
     """A variable that is kept beside the one of that name; under the variable scope, whatever the name scope."""
-    scope = get_variable_scope().name
+    scope, full = get_variable_scope().name, f"{name.rpartition(':')[0]}/{label}"
+    if in_graph() is None:  # a graph makes names unique by itself
+        full = store().unused(full)
+        store().opened(f"{scope}/{full}" if scope else full)
     with NameScope(f"{scope}/" if scope else ""):
-        return Variable(initial, trainable=False, name=f"{name.rpartition(':')[0]}/{label}")
+        return Variable(initial, trainable=False, name=full)
+
+
+def _summed(slices: IndexedSlices) -> IndexedSlices:
+    """IndexedSlices that name each row once."""
+    indices, places = unique(tensor(slices.indices))
+    return IndexedSlices(unsorted_segment_sum(tensor(slices.values), places, size(indices)), indices, slices.dense_shape)
 
 
 def _listed(value: Any) -> list[Any]:

@@ -12,10 +12,12 @@ from gradtape._src.control.graph.graph import Graph, get_default_graph, in_graph
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.convert import constant, tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.arithmetic import maximum, minimum
+from gradtape._src.ops.arithmetic import maximum, minimum, sqrt
 from gradtape._src.ops.cast import cast
-from gradtape._src.ops.elementary import cos, exp, pow as power
+from gradtape._src.ops.elementary import cos, exp, log, pow as power
+from gradtape._src.ops.random import normal
 from gradtape._src.ops.rounding import ceil, floor
 from gradtape._src.ops.select import where
 
@@ -100,12 +102,86 @@ def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: 
 
 
 @_scheduled
+def cosine_decay_restarts(
+    learning_rate: Any,
+    global_step: Any,
+    first_decay_steps: Any,
+    t_mul: float = 2.0,
+    m_mul: float = 1.0,
+    alpha: float = 0.0,
+    name: str | None = None,
+) -> Any:
+    """Cosine decays one after the other, each `t_mul` times as long and `m_mul` times as high as the one before.
+
+    Loshchilov and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts" (2017).
+    """
+    rate, step, steps = _parts(learning_rate, global_step, first_decay_steps)
+    part = step / steps
+    if t_mul == 1.0:
+        restarts = floor(part)
+        part = part - restarts
+    else:
+        restarts = floor(log(1.0 - part * (1.0 - t_mul)) / math.log(t_mul))
+        part = (part - (1.0 - t_mul**restarts) / (1.0 - t_mul)) / t_mul**restarts
+    decayed = 0.5 * m_mul**restarts * (1.0 + cos(part * math.pi))
+    return rate * ((1 - alpha) * decayed + alpha)
+
+
+def _linear_cosine(rate: Any, step: Any, steps: Any, noise: Any, num_periods: float, alpha: float, beta: float) -> Any:
+    step = minimum(step, steps)
+    linear, cosine = (steps - step) / steps, 0.5 * (1.0 + cos(2.0 * num_periods * step / steps * math.pi))
+    return rate * ((alpha + linear + noise) * cosine + beta)
+
+
+@_scheduled
+def linear_cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    num_periods: float = 0.5,
+    alpha: float = 0.0,
+    beta: float = 0.001,
+    name: str | None = None,
+) -> Any:
+    """learning_rate · ((alpha + linear) · (1 + cos(2π · num_periods · part)) / 2 + beta), where linear = 1 − part.
+
+    `part` is global_step / decay_steps. Bello et al., "Neural Optimizer Search with Reinforcement Learning" (2017).
+    """
+    rate, step, steps = _parts(learning_rate, global_step, decay_steps)
+    return _linear_cosine(rate, step, steps, 0.0, num_periods, alpha, beta)
+
+
+@_scheduled
+def noisy_linear_cosine_decay(
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    initial_variance: float = 1.0,
+    variance_decay: float = 0.55,
+    num_periods: float = 0.5,
+    alpha: float = 0.0,
+    beta: float = 0.001,
+    name: str | None = None,
+) -> Any:
+    """`linear_cosine_decay` with noise on its linear part, of variance initial_variance / (1 + global_step)^variance_decay."""
+    rate, step, steps = _parts(learning_rate, global_step, decay_steps)
+    deviation = sqrt(initial_variance / power(1.0 + minimum(step, steps), cast(variance_decay, rate.dtype)))
+    noise = normal((), stddev=deviation, dtype=rate.dtype)
+    return _linear_cosine(rate, step, steps, noise, num_periods, alpha, beta)
+
+
+@_scheduled
 def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = None) -> Any:
     """`values[i]` where `x` (a step) is above i of the `boundaries`."""
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")
     step = tensor(x)
-    result = tensor(values[0])
+    for boundary in boundaries:
+        _check_boundary(boundary, step)
+    first = tensor(values[0])
+    if any(tensor(value).dtype != first.dtype for value in values):
+        raise ValueError(f"`values` must have elements all with the same dtype: {list(values)}. Write them all as floats.")
+    result = first
     for boundary, value in zip(boundaries, values[1:], strict=True):
         result = where(step > cast(boundary, step.dtype), tensor(value, result.dtype), result)
     return result
@@ -113,15 +189,44 @@ def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = 
 
 piecewise_constant_decay = piecewise_constant
 
+
+def _check_boundary(boundary: Any, step: Any) -> None:
+    given = tensor(boundary).dtype
+    if given != step.dtype and not (given == dtypes.int32 and step.dtype == dtypes.int64):
+        raise ValueError(
+            f"`boundaries` ({given}) must have the same dtype as x ({step.dtype}): write them as numbers of that kind."
+        )
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # The step
 
 
 @public
 def get_global_step(graph: Graph | None = None) -> Any:
-    """The global step of the graph, or None."""
+    """The global step of the graph, or None. TypeError if it is no integer scalar."""
     found = graph.get_collection(GraphKeys.GLOBAL_STEP) if graph is not None else get_collection(GraphKeys.GLOBAL_STEP)
-    return found[0] if found else None
+    if not found:
+        return None
+    assert_global_step(found[0])
+    return found[0]
+
+
+@public
+def assert_global_step(global_step_tensor: Any) -> None:
+    """TypeError unless what is given is an integer scalar, as a global step is."""
+    if not isinstance(global_step_tensor, (Tensor, Variable)):
+        raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor!r}.')
+    if not global_step_tensor.dtype.is_integer:
+        raise TypeError(f'Existing "global_step" does not have integer type: {global_step_tensor.dtype}')
+    if global_step_tensor.get_shape().rank != 0:
+        raise TypeError(f'Existing "global_step" is not scalar: {global_step_tensor.get_shape()}')
+
+
+@public
+def global_step(sess: Any, global_step_tensor: Any) -> int:
+    """The value of the global step in a session; in eager code, where `sess` is None, the variable's."""
+    return int(global_step_tensor.numpy() if in_graph() is None else sess.run(global_step_tensor))
 
 
 @public

@@ -206,10 +206,10 @@ class AdamOptimizer(Optimizer):
         updates = [mean.assign(new_mean), squares.assign(new_squares)]
         return [*updates, variable.assign_sub(new_mean * rate / (sqrt(new_squares) + epsilon))]
 
-    def _finish(self) -> Any:
+    def _finish(self, updates: list[Any], name_scope: str) -> Any:
         power1, power2 = self._powers
         beta1, beta2 = setting(self._beta1, power1.dtype), setting(self._beta2, power2.dtype)
-        return [power1.assign(power1 * beta1), power2.assign(power2 * beta2)]
+        return [*updates, power1.assign(power1 * beta1), power2.assign(power2 * beta2)]
 
 
 class FtrlOptimizer(Optimizer):
@@ -232,6 +232,12 @@ class FtrlOptimizer(Optimizer):
     ) -> None:
         if initial_accumulator_value < 0.0 or learning_rate_power > 0.0:
             raise ValueError("FtrlOptimizer needs initial_accumulator_value >= 0 and learning_rate_power <= 0.")
+        if min(l1_regularization_strength, l2_regularization_strength, l2_shrinkage_regularization_strength) < 0.0:
+            raise ValueError(
+                "FtrlOptimizer needs strengths that are greater than or equal to 0: l1_regularization_strength "
+                f"{l1_regularization_strength}, l2_regularization_strength {l2_regularization_strength}, "
+                f"l2_shrinkage_regularization_strength {l2_shrinkage_regularization_strength}."
+            )
         super().__init__(use_locking, name)
         self._learning_rate, self._power, self._initial = learning_rate, learning_rate_power, float(initial_accumulator_value)
         self._l1, self._l2 = l1_regularization_strength, l2_regularization_strength

@@ -3,14 +3,24 @@
 from gradtape._src.compat.v1.names import falls_back as _falls_back
 from gradtape._src.optimizers.averages import ExponentialMovingAverage as ExponentialMovingAverage
 from gradtape._src.optimizers.first import Optimizer as Optimizer
+from gradtape._src.optimizers.proximal import (
+    AdagradDAOptimizer as AdagradDAOptimizer,
+    ProximalAdagradOptimizer as ProximalAdagradOptimizer,
+    ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer,
+)
 from gradtape._src.optimizers.rates import (
+    assert_global_step as assert_global_step,
     cosine_decay as cosine_decay,
+    cosine_decay_restarts as cosine_decay_restarts,
     create_global_step as create_global_step,
     exponential_decay as exponential_decay,
     get_global_step as get_global_step,
     get_or_create_global_step as get_or_create_global_step,
+    global_step as global_step,
     inverse_time_decay as inverse_time_decay,
+    linear_cosine_decay as linear_cosine_decay,
     natural_exp_decay as natural_exp_decay,
+    noisy_linear_cosine_decay as noisy_linear_cosine_decay,
     piecewise_constant as piecewise_constant,
     piecewise_constant_decay as piecewise_constant_decay,
     polynomial_decay as polynomial_decay,

@@ -9,8 +9,8 @@ from typing import Any
 
 from gradtape._src.control.graph.graph import Graph, in_graph
 from gradtape._src.control.graph.names import NameScope
-from gradtape._src.control.graph.variable_scope import VariableScope, get_variable_scope, store
-from gradtape._src.core import creators, dtypes
+from gradtape._src.control.graph.variable_scope import get_variable_scope, store
+from gradtape._src.core import creators, dtypes, naming
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
@@ -72,7 +72,8 @@ def get_variable(
         return _get(full, **arguments)
     if not _takes(getter, "constraint"):
         del arguments["constraint"]
-    return getter(getter=_get, name=full, **arguments)
+    with NameScope(""), naming.apart():
+        return getter(getter=_get, name=full, **arguments)
 
 
 @public
@@ -166,16 +167,14 @@ def _shared(name: str, found: Any, shape: Any, dtype: Any, reuse: Any) -> Any:
             f"Trying to share variable {name}, but specified shape {TensorShape(shape)} and found shape {found.shape}."
         )
     if dtype != found.dtype:
-        raise ValueError(
-            f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype {found.dtype.name}."
-        )
+        raise ValueError(f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype {found.dtype.name}.")
     return found
 
 
 def _penalize(graph: Graph, name: str, variable: Variable, regularizer: Any) -> None:
     if regularizer is None:
         return
-    with NameScope(f"{name}/Regularizer/"):
+    with NameScope(f"{name}/Regularizer/"), naming.apart():
         loss = regularizer(variable)
     if loss is not None:
         graph.add_to_collection("regularization_losses", loss)
