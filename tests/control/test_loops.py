@@ -10,6 +10,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.control import bounded_scan
+from gradtape._src.core.program import Program
 from tests.fuzz import unrolled
 
 FORMS = {}
@@ -314,3 +315,30 @@ def test_vectorized_map_over_a_loop_whose_number_of_trips_differs_by_row():
     x = np.array([1.1, 1.5, 3.0, 40.0])
     trips = np.ceil(np.log(30.0) / np.log(x))
     close(derivatives(lambda rows: tf.vectorized_map(f, rows), tf.constant(x), 2), powers(x, trips))
+
+
+def test_the_loop_of_an_lstm_keeps_its_gates_and_the_reverse_loop_writes_no_row_twice():
+    @tf.function
+    def gradients(inputs, weights):
+        def cell(state, z):
+            i, f, g, o = tf.split(z + tf.matmul(state[0], weights), 4, axis=1)
+            memory = tf.sigmoid(f) * state[1] + tf.sigmoid(i) * tf.tanh(g)
+            return tf.sigmoid(o) * tf.tanh(memory), memory
+
+        with tf.GradientTape() as tape:
+            tape.watch([inputs, weights])
+            hidden, _ = tf.scan(cell, inputs, (tf.zeros([2, 3]), tf.zeros([2, 3])))
+        return tape.gradient(hidden, [inputs, weights])
+
+    concrete = gradients.get_concrete_function(tf.TensorSpec([4, 2, 12]), tf.TensorSpec([3, 12]))
+    pending, scans = [concrete.program], []
+    while pending:
+        for op, attrs, *_ in pending.pop().keys:
+            if op is bounded_scan.SCAN:
+                scans.append(attrs)
+            pending += [a for a in attrs if isinstance(a, Program)]
+    (forward,) = [attrs for attrs in scans if not attrs[4]]
+    (backward,) = [attrs for attrs in scans if attrs[4]]
+    assert forward[6] == 7  # four gates, tanh of the memory, the state and the memory before; not the factors made of them
+    rows = backward[0].outputs[backward[2] : len(backward[0].outputs) - backward[6]]
+    assert len(rows) == len(set(rows)) == 1

@@ -237,8 +237,7 @@ def reverse_scan(
         factors = {f: None for terms in products.values() for a, b, _ in terms for f in (a, b) if f not in rows}
         for i, so_far in zip(summed, sums, strict=True):
             passed.append((EagerTensor(so_far) + EagerTensor(cotangents[place[i]])).node)
-        rows_out = [cotangents[place[i]] for i in taken]
-        rows_out += factors
+        rows_out = list(dict.fromkeys([*[cotangents[place[i]] for i in taken], *factors]))  # a loop writes each row once
         step = execution.intern(
             tracing.close(inner, [*passed, *rows_out], [*fixed_now, *flow, *sums, *rows, *seeds_of_ys.values()])
         )
@@ -252,9 +251,10 @@ def reverse_scan(
             results[consts + i] = EagerTensor(nodes[k])
     for k, i in enumerate(summed, len(flowing)):
         results[i] = EagerTensor(nodes[k])
-    for k, i in enumerate(taken, len(flowing) + len(summed)):
-        results[i] = EagerTensor(nodes[k])
-    of_rows.update(zip(factors, nodes[len(flowing) + len(summed) + len(taken) :], strict=False))
+    stacked_out = dict(zip(rows_out, nodes[len(flowing) + len(summed) :], strict=False))
+    for i in taken:
+        results[i] = EagerTensor(stacked_out[cotangents[place[i]]])
+    of_rows.update(stacked_out)
     for i, terms in products.items():
         if terms:
             results[i] = summed_products(terms, of_rows)
@@ -375,6 +375,8 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     entry = op.entry
     _, body, consts, carry, capacity, _ = entry.node.attrs
     fixed, start = entry.inputs[:consts], entry.inputs[consts:]
+    if [body.aval_of(r) for r in body.outputs] != [n.aval for n in start]:  # a graph is being built, and shapes are open
+        return [zeros(n.aval.shape, n.aval.type) if need else None for n, need in zip(entry.inputs, op.needed, strict=True)]
     outputs = [t.node for t in op.outputs]
     trips, stride, kept = outputs[carry], outputs[carry + 1], outputs[carry + 2 :]
     kept_grads = grads[carry + 2 :]

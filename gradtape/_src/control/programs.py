@@ -8,6 +8,9 @@ from gradtape._src.core import execution
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.program import ELEMENT, Key, Line, Program
 
+ARITHMETIC = frozenset(("AddV2", "Mul", "Neg", "Square", "Sub"))
+LONGEST_ARITHMETIC = 4  # so many of them are done while one value is read
+
 
 def rewired(program: Program, places: Sequence[int], parameters: Sequence[Aval], outputs: Sequence[int] = ()) -> Program:
     """`program` with other parameters: its k-th is now number `places[k]` of `parameters`.
@@ -66,8 +69,9 @@ def linearized(
 
     Returns `(forward, backward, carried)`: `forward` gives the outputs of `program`, then residuals; `backward` takes the
     parameters, the residuals and the cotangents. Parameters in `held` are at hand in the backward pass; of the others,
-    those that it needs are residuals, too: `carried` are their positions. What depends on held parameters only, or is
-    cheap, is computed again; `again` says so of each reference in place of that.
+    those that it needs are residuals, too: `carried` are their positions. What depends on held parameters only, is cheap, or
+    follows from other residuals by a few sums and products, is computed again; `again` says so of each reference in place
+    of that.
     """
     count = len(program.parameters) - len(program.constants)
     seeds = len(derived.parameters) - len(derived.constants) - count
@@ -83,21 +87,31 @@ def linearized(
     for _, _, *references in derived.keys:
         known.append(all(map(of_forward, references)))
         invariant.append(all(map(at_hand, references)))
-    saved: dict[int, None] = {}
-    kept: set[int] = set()
-    stack = list(derived.outputs)
-    while stack:
-        reference = stack.pop()
-        if reference < 0:
-            if of_forward(reference) and not at_hand(reference):
-                saved[reference] = None
-        elif reference not in kept and reference not in saved:
-            anew = again(reference) if again is not None else invariant[reference] or _again(derived, reference)
-            if known[reference] and not anew:
-                saved[reference] = None
-            else:
-                kept.add(reference)
-                stack.extend(derived.keys[reference][2:])
+
+    def frontier(anew: Callable[[int], bool]) -> tuple[set[int], set[int]]:
+        """The known values where the backward part ends, and what is computed between them and its outputs."""
+        saved: set[int] = set()
+        kept: set[int] = set()
+        stack = list(derived.outputs)
+        while stack:
+            reference = stack.pop()
+            if reference < 0:
+                if of_forward(reference) and not at_hand(reference):
+                    saved.add(reference)
+            elif reference not in kept and reference not in saved:
+                if known[reference] and not anew(reference):
+                    saved.add(reference)
+                else:
+                    kept.add(reference)
+                    stack.extend(derived.keys[reference][2:])
+        return saved, kept
+
+    if again is not None:
+        saved, kept = frontier(again)
+    else:
+        saved, _ = frontier(lambda r: invariant[r] or _again(derived, r))
+        derivable = _derivable(derived, saved, at_hand)
+        saved, kept = frontier(lambda r: r in derivable or invariant[r] or _again(derived, r))
     residuals = sorted(saved)
     shift = len(derived.parameters)
     replaced = {r: -1 - (shift + k) for k, r in enumerate(residuals)}
@@ -114,6 +128,28 @@ def _again(program: Program, reference: int) -> bool:
         return bool(op.cheap)
     source, of_loop, *_ = program.keys[inputs[0]]
     return source.kept is not None and attrs[0] >= source.kept(of_loop)
+
+
+def _derivable(program: Program, saved: set[int], at_hand: Callable[[int], bool]) -> set[int]:
+    """The values that follow from `saved` ones, other than themselves, by arithmetic: to read them costs more than to compute.
+
+    Of an LSTM that leaves the gates, and not the five factors of its gradient that are made of them.
+    """
+    derivable: set[int] = set()
+    for candidate in sorted((r for r in saved if r >= 0), reverse=True):
+        between: set[int] = set()
+        stack = [candidate]
+        while stack:
+            reference = stack.pop()
+            if at_hand(reference) or reference in between or (reference in saved and reference != candidate):
+                continue
+            if reference < 0 or program.keys[reference][0].type not in ARITHMETIC or len(between) == LONGEST_ARITHMETIC:
+                break
+            between.add(reference)
+            stack.extend(program.keys[reference][2:])
+        else:
+            derivable |= between
+    return derivable
 
 
 def _with_residuals(derived: Program, kept: list[int], residuals: list[Aval], replaced: dict[int, int], count: int) -> Program:
