@@ -10,6 +10,6 @@ from gradtape._src.train.reader import (
     load_variable as load_variable,
 )
 from gradtape._src.train.stablehlo import export_stablehlo as export_stablehlo
-from gradtape._src.train.state import latest_checkpoint as latest_checkpoint
+from gradtape._src.train.state import get_checkpoint_state as get_checkpoint_state, latest_checkpoint as latest_checkpoint
 
 __getattr__ = _missing(__name__)

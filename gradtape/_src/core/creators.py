@@ -26,7 +26,7 @@ class VariableAggregation(enum.Enum):
     SUM = 1
     MEAN = 2
     ONLY_FIRST_REPLICA = 3
-    ONLY_FIRST_TOWER = 3
+    ONLY_FIRST_TOWER = ONLY_FIRST_REPLICA
 
 
 def checked(synchronization: Any, aggregation: Any, trainable: bool | None) -> tuple[Any, Any, bool]:

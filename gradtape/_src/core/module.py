@@ -29,6 +29,10 @@ class Tracked:
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+        self.child_set(name, value)
+
+    def child_set(self, name: str, value: Any) -> None:
+        """Something hangs on this object now: give it what a restore had for it."""
         awaited = self.__dict__.get("_awaited")
         if awaited is not None:
             restore, number = awaited

@@ -77,8 +77,8 @@ class TensorShape:
         if self._dims is None or not self.is_fully_defined():
             return None
         count = 1
-        for extent in self._dims:
-            count *= extent
+        for item in self._dims:
+            count *= item
         return count
 
     def is_fully_defined(self) -> bool:

@@ -18,6 +18,7 @@ from gradtape._src.core import dtypes, engine, scopes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.module import Tracked
 from gradtape._src.core.scopes import control_dependencies
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
@@ -29,7 +30,7 @@ from gradtape._src.ops.segment import unsorted_segment_sum
 from gradtape._src.ops.select import unique, where
 
 
-class Optimizer:
+class Optimizer(Tracked):
     """Base of the optimizers. A subclass gives `_resource_apply_dense(gradient, variable)` (or `_apply_dense`).
 
     With `_resource_apply_sparse(gradient, variable, indices)` (or `_apply_sparse(slices, variable)`) it takes IndexedSlices, too.
@@ -223,6 +224,12 @@ class Optimizer:
         slots = [v for slots in self._slots.values() for v in slots.values()]
         return sorted([*more, *slots], key=lambda v: v.name)
 
+    def tracked_children(self) -> dict[str, Any]:
+        """What a checkpoint saves: the slots, numbered in the order of the variables, and what belongs to none."""
+        graph = in_graph()
+        slots = {f"{name}_{i}": v for name, slots in self._slots.items() for i, v in enumerate(slots.values())}
+        return slots | {name: v for (name, of), v in self._more.items() if of is graph}
+
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
         """The slot of a variable, made of zeros at first sight."""
         return self._slot(var, slot_name, label=op_name)
@@ -252,6 +259,7 @@ class Optimizer:
             value = zeros(shape, variable.dtype) if initial is None else tensor(initial, variable.dtype)
             value = value if value.node.aval.shape == shape else fill(shape, value)
             found = known[variable._uid] = shadow(variable.name, label or self._name, value)
+            self.child_set(f"{slot}_{len(known) - 1}", found)
         return found
 
     def _number(self, name: str, initial: float, variable: Variable) -> Variable:
@@ -260,6 +268,7 @@ class Optimizer:
         found = self._more.get(key)
         if found is None:
             found = self._more[key] = Variable(initial, trainable=False, name=name, dtype=variable.dtype)
+            self.child_set(name, found)
         return found
 
 

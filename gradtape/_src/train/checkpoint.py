@@ -9,11 +9,13 @@ from gradtape._src.core.convert import spoken_name
 from gradtape._src.core.dtypes import int64
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.module import Tracked
+from gradtape._src.core.tensor import graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.train import storage
 from gradtape._src.train.graph import Match, children, is_trackable, saved_graph
 from gradtape._src.train.reader import some
 from gradtape._src.train.state import update_state
+from gradtape._src.train.values import begin, held, hold
 
 
 class Checkpoint(Tracked):
@@ -78,22 +80,25 @@ class Checkpoint(Tracked):
         """Write a checkpoint called `file_prefix`, and return that. No number is added, and nothing is counted."""
         prefix = os.fspath(file_prefix)
         nodes, variables = saved_graph(self)
-        storage.save(prefix, nodes, {key: variable.__array__() for key, variable in variables.items()})
+        storage.save(prefix, nodes, {key: held(variable) for key, variable in variables.items()})
         return prefix
 
     @public
     def save(self, file_prefix: Any, options: Any = None) -> str:
         """Write a checkpoint called `file_prefix-<number>`, and return that. Notes it as the folder's latest."""
         counter = self._counter()
-        before = counter.numpy()
-        counter.assign_add(1)
+        before = held(counter, initial=0)
+        hold(counter, before + 1)
         try:
-            prefix = self.write(f"{os.fspath(file_prefix)}-{int(counter)}")
+            prefix = self.write(f"{os.fspath(file_prefix)}-{int(before) + 1}")
         except BaseException:
-            counter.assign(before)
+            hold(counter, before)
             raise
         update_state(os.path.dirname(prefix), [(prefix, None)])
         return prefix
+
+    def sync(self) -> None:
+        """Nothing: what was saved is on the disk."""
 
     # -- restoring
 
@@ -132,9 +137,15 @@ class Restore:
         self.used: set[int] = set()
         self.done: set[int] = set()  # the variables that have their values, so that they do not get them again
         self.kept: list[Variable] = []
+        self.later: list[tuple[Variable, Any]] = []  # of a graph: what `initialize_or_restore` gives them in a session
 
     def run(self, pairs: list[tuple[Any, int | None]]) -> None:
         """Restore what corresponds to `pairs` of an object and a node; all of it or nothing."""
+        if self.reader.by_name:
+            raise ValueError(
+                f"The checkpoint {self.reader.path} has variables by their names: tf.compat.v1.train.Saver wrote it, and can "
+                "restore it."
+            )
         match = Match(self.reader.nodes, pairs)
         wanted = [(variable, key) for variable, key in match.bound if id(variable) not in self.done]
         _check(wanted, self.reader)
@@ -142,6 +153,9 @@ class Restore:
         changed = []
         try:
             for variable, key in wanted:
+                if graph_of(variable._tensor.node) is not None:
+                    self.later.append((variable, arrays[key]))
+                    continue
                 before = variable._tensor
                 changed.append((variable, before))
                 variable.assign(arrays[key])
@@ -226,6 +240,19 @@ class LoadStatus:
         """Says that not everything need be restored."""
         return self
 
+    @public
+    def run_restore_ops(self, session: Any = None) -> None:
+        """Give the variables of a graph their values in `session`, or the default one; those of eager code have them."""
+        for variable, value in self._restore.later:
+            hold(variable, value, session)
+
+    @public
+    def initialize_or_restore(self, session: Any = None) -> None:
+        """As `run_restore_ops`; variables of a graph that the checkpoint does not have get their initial values."""
+        match = Match(self._restore.reader.nodes, [(self._restore.root, 0)])
+        begin([variable for _, variable in match.unbound], session)
+        self.run_restore_ops(session)
+
 
 class NothingRestored:
     """The status of `restore(None)`: there was no checkpoint."""
@@ -238,7 +265,12 @@ class NothingRestored:
         """AssertionError: there was nothing to restore."""
         raise AssertionError("No checkpoint specified (save_path=None); nothing is being restored.")
 
-    assert_existing_objects_matched = assert_nontrivial_match = assert_consumed
+    assert_existing_objects_matched = assert_nontrivial_match = run_restore_ops = assert_consumed
+
+    @public
+    def initialize_or_restore(self, session: Any = None) -> None:
+        """Give variables of a graph their initial values in `session`, or the default one."""
+        begin([variable for _, variable in Match([], [(self._root, None)]).unbound], session)
 
     def expect_partial(self) -> NothingRestored:
         """Says that not everything need be restored."""

@@ -41,7 +41,7 @@ def children(value: Any) -> dict[str, Any]:
     elif isinstance(value, Tracked):
         named = value.tracked_children()
     else:
-        named = {"variables": list(value.variables)}
+        named = {"variables": list(value.variables() if callable(value.variables) else value.variables)}
     return {name: item for name, item in named.items() if is_trackable(item)}
 
 

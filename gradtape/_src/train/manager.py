@@ -13,6 +13,7 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.train.checkpoint import Checkpoint
 from gradtape._src.train.state import Saved, read_state, update_state
 from gradtape._src.train.storage import file_of
+from gradtape._src.train.values import held, hold
 
 
 class CheckpointManager:
@@ -76,17 +77,17 @@ class CheckpointManager:
 
         `checkpoint_number` takes the place of the checkpoint's own counter.
         """
-        step = None if self._step_counter is None else int(self._step_counter)
+        step = None if self._step_counter is None else int(held(self._step_counter))
         if step is not None and check_interval and self._last_step is not None and step < self._last_step + (self._interval or 0):
             return None
         counter = self._checkpoint.save_counter
-        before = counter.numpy()
-        counter.assign_add(1)
-        number = int(counter) if checkpoint_number is None else int(checkpoint_number)
+        before = held(counter, initial=0)
+        hold(counter, before + 1)
+        number = int(before) + 1 if checkpoint_number is None else int(checkpoint_number)
         try:
             path = self._checkpoint.write(os.path.join(self._directory, f"{self._name}-{number}"))
         except BaseException:
-            counter.assign(before)
+            hold(counter, before)
             raise
         self._last_step = step
         self._saved = [entry for entry in self._saved if entry[0] != path] + [(path, time.time())]
@@ -115,7 +116,7 @@ class CheckpointManager:
         latest = self.latest_checkpoint
         if latest is not None:
             self._checkpoint.restore(latest)
-            self._last_step = None if self._step_counter is None else int(self._step_counter)
+            self._last_step = None if self._step_counter is None else int(held(self._step_counter))
         elif self._init_fn is not None:
             self._init_fn()
         return latest

@@ -21,16 +21,18 @@ def some(names: list[Any]) -> str:
 class CheckpointReader:
     """The variables of a checkpoint by their names, without objects to restore them into."""
 
-    def __init__(self, prefix: str) -> None:
-        self._reader = storage.Reader(prefix)
+    @public
+    def __init__(self, filename: Any) -> None:
+        self._reader = storage.Reader(os.fspath(filename))
+        self._suffix = "" if self._reader.by_name else VALUE
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """Name → shape."""
-        return {key + VALUE: list(entry.shape) for key, entry in self._reader.entries.items()}
+        return {key + self._suffix: list(entry.shape) for key, entry in self._reader.entries.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, Any]:
         """Name → dtype."""
-        return {key + VALUE: as_dtype(entry.dtype) for key, entry in self._reader.entries.items()}
+        return {key + self._suffix: as_dtype(entry.dtype) for key, entry in self._reader.entries.items()}
 
     def has_tensor(self, tensor_str: str) -> bool:
         """Whether there is a variable of that name."""

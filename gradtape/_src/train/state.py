@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradtape._src.core.errors import DataLossError, public
 from gradtape._src.train.storage import file_of, replace_file
@@ -58,6 +58,24 @@ def _name(name: Any) -> str:
 
 def _time(value: Any) -> float | None:
     return None if value is None else float(value)
+
+
+class CheckpointState(NamedTuple):
+    """What a folder's note says: the path of the latest checkpoint, those of all, and when they were saved."""
+
+    model_checkpoint_path: str
+    all_model_checkpoint_paths: list[str]
+    all_model_checkpoint_timestamps: list[float | None]
+    last_preserved_timestamp: float | None
+
+
+@public
+def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None) -> CheckpointState | None:
+    """What is noted of the checkpoints in a folder, or None if there is none."""
+    saved, kept_until = read_state(os.fspath(checkpoint_dir), latest_filename or FILE)
+    if not saved:
+        return None
+    return CheckpointState(saved[-1][0], [path for path, _ in saved], [time for _, time in saved], kept_until)
 
 
 @public

@@ -82,8 +82,8 @@ def _umask() -> int:
     return mask
 
 
-def save(prefix: str, nodes: list[Node], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write a checkpoint: the graph, and the array of each key in it."""
+def save(prefix: str, nodes: list[Node] | None, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write a checkpoint: the graph, and the array of each key in it. Without a graph the keys are names of variables."""
     import safetensors.numpy
 
     entries: dict[str, Any] = {}
@@ -96,7 +96,9 @@ def save(prefix: str, nodes: list[Node], arrays: Mapping[str, np.ndarray]) -> No
             tensors[key] = stored = _stored(array)
             entry["crc32"] = _checksum(stored)
         entries[key] = entry
-    graph = [{"children": node.children} | ({"key": node.key} if node.key is not None else {}) for node in nodes]
+    graph = None
+    if nodes is not None:
+        graph = [{"children": node.children} | ({"key": node.key} if node.key is not None else {}) for node in nodes]
     index = json.dumps({"format": FORMAT, "nodes": graph, "arrays": entries})
     metadata = {"gradtape": index, "crc32": str(zlib.crc32(index.encode()))}
     replace_file(file_of(prefix), lambda path: safetensors.numpy.save_file(tensors, path, metadata))
@@ -143,8 +145,10 @@ class Reader:
             if index["format"] != FORMAT:
                 raise ValueError(f"its format is {index['format']!r}, this version of gradtape reads {FORMAT!r}")
             self.entries = {key: _entry(key, given, keys) for key, given in index["arrays"].items()}
-            self.nodes = [_node(given, len(index["nodes"]), self.entries) for given in index["nodes"]]
-            if not self.nodes:
+            self.by_name = index["nodes"] is None
+            given = index["nodes"] or []
+            self.nodes = [_node(node, len(given), self.entries) for node in given]
+            if not self.nodes and not self.by_name:
                 raise ValueError("it has no objects")
 
     @contextlib.contextmanager

@@ -22,7 +22,7 @@ from gradtape._src.core.define import verify
 from gradtape._src.core.errors import FailedPreconditionError, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import Node, Trace, leaf
-from gradtape._src.core.tensor import Stored, Tensor, handle, name_of, stated_shape
+from gradtape._src.core.tensor import Stored, Tensor, handle, name_of, stated_shape, to_numpy
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops import seeds
 
@@ -128,6 +128,10 @@ class Session:
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        if not isinstance(target, (str, bytes)):
+            raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
+        if config is not None and isinstance(config, (int, float, str)):
+            raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"')
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
         self._graph = get_default_graph() if graph is None else graph
@@ -213,19 +217,21 @@ class Session:
 
     def load(self, variable: Variable, value: Any) -> None:
         """Give a variable a value in this session."""
-        wanted = variable.aval
-        array = to_array(value, wanted.dtype)
-        if array.shape != wanted.shape:
+        array = to_array(value, variable.aval.dtype)
+        if not variable.shape.is_compatible_with(array.shape):
             raise ValueError(
                 f"Cannot load a value of shape {array.shape} into variable '{variable.name}' of shape {variable.shape}."
             )
-        self._values[variable._uid] = jax.device_put(array)
+        self._values[variable._uid] = array if array.dtype == object else jax.device_put(array)
 
     def _feeds(self, feed_dict: Any) -> dict[Node, Any]:
         if not hasattr(feed_dict, "items"):
             raise TypeError(f"The feed_dict must be a mapping from tensors to values, received {type(feed_dict).__name__}.")
         feeds: dict[Node, Any] = {}
         for key, value in feed_dict.items():
+            if isinstance(key, IndexedSlices):
+                key = [part for part in (key.values, key.indices, key.dense_shape) if part is not None]
+                value = [part for part in value if part is not None]
             flat = [key] if isinstance(key, (Tensor, str, Variable)) else nest.flatten(key)
             values = [value] if len(flat) == 1 else nest.flatten(value)
             for tensor, given in zip(flat, values, strict=True):
@@ -250,9 +256,9 @@ class Session:
         wanted = tensor.node.aval.dtype
         if isinstance(value, (Tensor, Stored)):
             value = value.numpy()
-        if isinstance(value, float) and wanted.kind in "iu" and int(value) != value:
+        if type(value) is int and wanted.kind in "iu" and not np.iinfo(wanted).min <= value <= np.iinfo(wanted).max:
             raise TypeError(
-                f"Type of feed value {value} with type <class 'float'> is not compatible with Tensor type {tensor.dtype}. Try "
+                f"Type of feed value {value} with type <class 'int'> is not compatible with Tensor type {tensor.dtype}. Try "
                 "explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
             )
         array = value if isinstance(value, jax.Array) and value.dtype == wanted else _as_array(value, wanted)
@@ -326,7 +332,7 @@ class Session:
     def _run_eagerly(self, wanted: Sequence[Node], feeds: dict[Node, Any]) -> list[Any]:
         """Run what has shapes that depend on values: op by op as far as they do."""
         given = {node: leaf(aval(v.shape, v.dtype), v) for node, v in feeds.items()}
-        scope = ValueScope(self._aval_of, self._value_of)
+        scope = ValueScope(self._aval_of, self.value_of)
         fed = {node: np.asarray(node.value) for node in given.values()}
         replay = Replay(self._graph, given, fed, scope, self.has_value, stream=self._stream)
         replay.run(wanted)
@@ -350,7 +356,7 @@ class Session:
     def _execute(self, plan: Plan, feeds: list[Any]) -> list[Any]:
         body = plan.body
         arguments = feeds
-        arguments += [self._value_of(variable) for variable, _ in plan.variables]
+        arguments += [self.value_of(variable) for variable, _ in plan.variables]
         arguments += [engine.value(node) for node in plan.captures]
         arguments += [stream.draw() for stream in plan.streams]
         if body.checked is not None:
@@ -362,7 +368,8 @@ class Session:
         remaining = iter(values[:count])
         return [_numpy(next(remaining)) if gives else None for gives in plan.gives]
 
-    def _value_of(self, variable: Variable) -> Any:
+    def value_of(self, variable: Variable) -> Any:
+        """The value of a variable in this session; FailedPreconditionError if it has none yet."""
         value = self._values.get(variable._uid)
         if value is None:
             name = variable.name.removesuffix(":0")
@@ -415,7 +422,7 @@ def _as_array(value: Any, wanted: np.dtype) -> np.ndarray:
     if isinstance(value, np.ndarray) and value.dtype == wanted:
         return value
     if wanted.kind == "O":
-        return np.asarray(node_of(value).value)
+        return to_numpy(node_of(value))
     return np.asarray(value).astype(wanted)
 
 
