@@ -34,7 +34,7 @@ class Variable(KerasVariable, Stored):
         return self.value.numpy()
 
     def __array__(self, dtype=None, copy=None):
-        return self.value.__array__(dtype)
+        return self.value.__array__(dtype, copy)
 
     def __iter__(self):
         return iter(self.value)

@@ -164,6 +164,15 @@ class TestArrays:
         assert array.dtype == dtype
         np.testing.assert_array_equal(array, [0, 1])
 
+    @both
+    def test_asarray_is_the_memory_of_the_tensor_and_read_only(self, make):
+        array, copied, taken = np.asarray(make([1.0, 2.0])), np.array(make([1.0, 2.0])), make([1.0, 2.0]).numpy()
+        assert [a.flags.writeable for a in (array, copied, taken)] == [False, True, True]
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 5.0
+        constant = tf.constant([1.0, 2.0])
+        assert np.shares_memory(np.asarray(constant), np.asarray(constant))
+
     def test_bfloat16(self):
         array = np.asarray(tf.constant([1.5], tf.bfloat16))
         assert array.dtype == ml_dtypes.bfloat16

@@ -141,9 +141,13 @@ class Tensor(Operators):
             )
         array = to_numpy(self.node)
         journal.left("__array__", self.node, engine.local.trace)
-        if dtype is not None:
+        if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
-        return array.copy()
+        if copy:
+            return array.copy()
+        view = array.view()  # as in TensorFlow: of the tensor's own memory, which nobody may write to
+        view.flags.writeable = False
+        return view
 
     @public
     def __bool__(self) -> bool:

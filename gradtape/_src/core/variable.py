@@ -263,7 +263,7 @@ class Variable(Stored, metaclass=creators.Created):
 
     @public
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return handle(self.held()).__array__(dtype)
+        return handle(self.held()).__array__(dtype, copy)
 
     def __bool__(self) -> bool:
         return bool(handle(self.held()))
