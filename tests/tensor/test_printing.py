@@ -244,7 +244,7 @@ def test_inside_of_a_function_there_is_no_value_to_print():
     f(tf.ones([2])), f(tf.ones([2]))
     assert seen == [
         'Tensor("x:0", shape=(2,), dtype=float32)',
-        "<tf.Tensor 'Mul:0' shape=(2,) dtype=float32>",
-        'Tensor("Mul:0", shape=(2,), dtype=float32)',
+        "<tf.Tensor 'mul:0' shape=(2,) dtype=float32>",
+        'Tensor("mul:0", shape=(2,), dtype=float32)',
         "<tf.Variable 'v:0' shape=() dtype=float32>",
     ]

@@ -12,7 +12,7 @@ from typing import Any
 
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.tensor import Stored, Tensor, unvalued
 
 MOST = 1 << 15  # entered scopes that are remembered
 _local = threading.local()
@@ -135,5 +135,5 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     if not isinstance(tensor, (Tensor, Stored)):
         return tensor
     if engine.local.trace.scope is None:
-        return tensor.numpy()
+        return None if isinstance(tensor, Tensor) and unvalued(tensor.node) else tensor.numpy()
     return engine.folded(tensor.node) if isinstance(tensor, Tensor) else None

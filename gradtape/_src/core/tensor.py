@@ -11,6 +11,7 @@ import numpy as np
 
 from gradtape._src.core import engine, execution, journal, naming
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, internal, public
+from gradtape._src.core.function_names import in_function, name_in_function
 from gradtape._src.core.shape import TensorShape
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class Tensor(Operators):
     @public
     def numpy(self) -> Any:
         """The value as a NumPy array, or a NumPy scalar for rank 0. Runs what is pending."""
-        if engine.symbolic(self.node):
+        if unvalued(self.node):
             raise AttributeError(
                 "'SymbolicTensor' object has no attribute 'numpy': in a function or graph a tensor has no value yet. Return it "
                 "and take its value outside, or use tf.py_function."
@@ -133,7 +134,7 @@ class Tensor(Operators):
 
     @public
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if engine.symbolic(self.node):
+        if unvalued(self.node):
             raise NotImplementedError(
                 "Cannot convert a symbolic tf.Tensor to a numpy array: in a function or graph it has no value yet. This error "
                 "may indicate that you're trying to pass a Tensor to a NumPy call, which is not supported: use the tf.* "
@@ -155,12 +156,12 @@ class Tensor(Operators):
         return bool(array)
 
     def _scalar_or(self, kind: str) -> Any:
-        if kind == "bool" and (engine.symbolic(self.node) or graph_of(self.node) is not None):
+        if kind == "bool" and unvalued(self.node):
             raise OperatorNotAllowedInGraphError(
                 "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: in a function or graph it has no value yet. "
                 "Use tf.cond or tf.where, or let tf.function transform the `if` (its source must be at hand, and autograph on)."
             )
-        if engine.symbolic(self.node):
+        if unvalued(self.node):
             raise SymbolicNumberError(
                 f"A symbolic tf.Tensor cannot be a Python {kind}: in a function or graph it has no value yet. Use tf.cast, or "
                 "take the value outside of the function."
@@ -217,6 +218,8 @@ class Tensor(Operators):
     def __iter__(self) -> Iterator[Tensor]:
         self._check_known_length()
         if not self.node.aval.shape:
+            if unvalued(self.node):
+                raise OperatorNotAllowedInGraphError("Iterating over a symbolic `tf.Tensor` is not allowed; this is a scalar.")
             raise TypeError("Cannot iterate over a scalar tensor")
         return iter([self[i] for i in range(self.node.aval.shape[0])])
 
@@ -232,6 +235,8 @@ class Tensor(Operators):
         def __getattr__(self, name):
             if name in GRAPH_ATTRIBUTES and (graph := graph_of(self.node)) is not None:
                 return graph.attribute(self, name)
+            if name == "name" and (engine.symbolic(self.node) or in_function(self.node)):
+                return name_in_function(self.node)
             if name in ("name", "op", "graph"):
                 raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
             instead = f" Use {_numpy_names[name]}." if name in _numpy_names else ""
@@ -243,22 +248,32 @@ class Tensor(Operators):
         graph = graph_of(self.node)
         if graph is not None:
             return graph.evaluate(self, feed_dict, session)
+        if engine.symbolic(self.node):
+            raise ValueError(
+                "Cannot evaluate tensor using `eval()`: No default session is registered, and a tensor of a function has no "
+                "value yet. Return it, and take its value outside."
+            )
         raise NotImplementedError("eval is not supported when eager execution is enabled; use .numpy() for the value.")
 
     def __repr__(self) -> str:
-        if engine.symbolic(self.node) or graph_of(self.node) is not None:
+        if unvalued(self.node):
             return f"<tf.Tensor {name_of(self)!r} shape={stated_shape(self.node)} dtype={self.dtype.name}>"
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text(self.node, repr)}>"
 
     def __str__(self) -> str:
-        if engine.symbolic(self.node) or graph_of(self.node) is not None:
+        if unvalued(self.node):
             return f'Tensor("{name_of(self)}", shape={stated_shape(self.node)}, dtype={self.dtype.name})'
         return f"tf.Tensor({text(self.node, str)}, shape={self.shape}, dtype={self.dtype.name})"
 
     @public
     def __format__(self, spec: str) -> str:
-        if engine.symbolic(self.node) or graph_of(self.node) is not None:
-            return format(str(self), spec)
+        if unvalued(self.node):
+            if spec:
+                raise TypeError(
+                    f"unsupported format string passed to SymbolicTensor.__format__: {spec!r} is for a number, and in a function "
+                    "or graph a tensor has no value yet. Use tf.print."
+                )
+            return str(self)
         return format(to_numpy(self.node)[()], spec)
 
     def __copy__(self) -> Tensor:
@@ -291,7 +306,7 @@ class Tensor(Operators):
         return jax_value(self.node)
 
 
-GRAPH_ATTRIBUTES = frozenset(["name", "op", "graph", "consumers", "value_index", "_operation"])
+GRAPH_ATTRIBUTES = frozenset(["name", "op", "graph", "consumers", "value_index", "read_value", "_operation"])
 
 
 def graph_of(node: Node) -> Any:
@@ -307,10 +322,14 @@ def graph_of(node: Node) -> Any:
     return None
 
 
+def unvalued(node: Node) -> bool:
+    """Whether a tensor has no value that could be looked at: it is of a function that is traced, has left it, or is a graph's."""
+    return engine.symbolic(node) or graph_of(node) is not None
+
+
 def name_of(tensor: Tensor) -> str:
-    """The name of a graph's tensor; inside of a function, or of what a graph contains, that of its op's type."""
-    node = tensor.node
-    return str(getattr(tensor, "name", f"{node.op.type if node.trace is not None else 'x'}:0"))
+    """The name of a tensor of a graph or function; of what a graph contains, that of its op's type."""
+    return str(getattr(tensor, "name", None) or name_in_function(tensor.node))
 
 
 def stated_shape(node: Node) -> TensorShape:

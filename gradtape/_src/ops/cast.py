@@ -31,6 +31,8 @@ def _cast(x, *, DstT):
         return _truncated(x, DstT.numpy)
     if jnp.issubdtype(DstT.numpy, jnp.signedinteger) and x.dtype.itemsize > DstT.size and x.dtype.kind in "iu":
         return _narrowed(x, DstT.numpy)
+    if x.dtype == bool:  # not `astype`: XLA makes a choice of a product with that, and infinities and NaN times 0 are lost
+        return jnp.where(x, jnp.ones((), DstT.numpy), jnp.zeros((), DstT.numpy))
     return x.astype(DstT.numpy)
 
 

@@ -16,7 +16,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import emit
-from gradtape._src.ops.arithmetic import maximum, sqrt, square
+from gradtape._src.ops.arithmetic import sqrt, square
 from gradtape._src.ops.array import _broadcast_to, _reshape, _transpose, inverse, ones, stop_gradient, zeros
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import equal, is_finite, not_equal
@@ -172,13 +172,11 @@ def reduce_prod(input_tensor, axis=None, keepdims=False, name=None):
 
 
 def _extremum_gradient(op, dy):
-    """Each element that is equal to the extremum gets the same share of `dy`; a NaN makes all NaN."""
+    """Each element that is equal to the extremum gets the same share of `dy`, the others get it times 0; a NaN makes all NaN."""
     (x,), (y,) = op.inputs, op.outputs
     shape, axis = x.node.aval.shape, op.get_attr("axis")
-    y = restored(y, shape, axis)
-    chosen = equal(x, y)
-    share = restored(dy, shape, axis) / maximum(_sum(cast(chosen, x.dtype), axis=axis, keepdims=True), 1)
-    return where(chosen, share, where(equal(y, y), zeros((), x.dtype), nan(x.dtype)))
+    chosen = cast(equal(x, restored(y, shape, axis)), x.dtype)
+    return chosen * (restored(dy, shape, axis) / _sum(chosen, axis=axis, keepdims=True))
 
 
 @op("Max", infer=only(REAL, _like_input), saves="input y")

@@ -12,6 +12,7 @@ from gradtape._src.control.graph.kinds import CONST, Extent, Held
 from gradtape._src.control.graph.operation import Operation
 from gradtape._src.core import engine, naming, nest, scopes
 from gradtape._src.core.errors import internal, public
+from gradtape._src.core.function_names import DEFAULTS, OPERATORS
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op, ops
 from gradtape._src.core.program import ELEMENT, Node, Trace
@@ -21,20 +22,6 @@ from gradtape._src.core.variable import READ, Variable
 if TYPE_CHECKING:
     from gradtape._src.control.graph.graph import Graph
 
-# How TensorFlow names what operators record.
-OPERATORS = {
-    "AddV2": "add",
-    "BatchMatMulV2": "matmul",
-    "FloorDiv": "floordiv",
-    "FloorMod": "mod",
-    "MatMul": "matmul",
-    "Mul": "mul",
-    "Pow": "pow",
-    "RealDiv": "truediv",
-    "StridedSlice": "strided_slice",
-    "Sub": "sub",
-}
-DEFAULTS = {"AddV2": "Add"}  # and what functions record, where it is not the type's name
 OPERATOR_FRAMES = frozenset(["forward", "reflected", "call"])
 # Functions that name their result after themselves, and the type that TensorFlow gives to a number spread over a shape.
 OWN_NAMES = frozenset(["zeros", "ones", "zeros_like", "ones_like"])

@@ -1,0 +1,61 @@
+"""The names that tensors of functions have: of arguments, and of ops as TensorFlow counts them up. Found when asked for."""
+
+from __future__ import annotations
+
+import dis
+
+from gradtape._src.core.program import ELEMENT, INSIDE, Node
+
+# How TensorFlow names what operators record.
+OPERATORS = {
+    "AddV2": "add",
+    "BatchMatMulV2": "matmul",
+    "FloorDiv": "floordiv",
+    "FloorMod": "mod",
+    "MatMul": "matmul",
+    "Mul": "mul",
+    "Pow": "pow",
+    "RealDiv": "truediv",
+    "StridedSlice": "strided_slice",
+    "Sub": "sub",
+}
+DEFAULTS = {"AddV2": "Add"}  # and what functions record, where it is not the type's name
+
+
+class Numbered:
+    """Names, each made unique by a number: `mul`, `mul_1`, `mul_2`."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def __call__(self, name: str) -> str:
+        count = self._seen[name] = self._seen.get(name, -1) + 1
+        return f"{name}_{count}" if count else name
+
+
+def in_function(node: Node) -> bool:
+    """Whether a tensor was made while a function was traced."""
+    return node.index == INSIDE or (node.trace is not None and node.trace.parent is not None)
+
+
+def name_in_function(node: Node) -> str:
+    """The name of a tensor of a function that is being traced, or was."""
+    if node.trace is None:
+        return f"{node.attrs[0] if node.attrs else 'x' if node.value is None else 'Const'}:0"
+    output = 0
+    if node.op is ELEMENT:
+        output, (node,) = node.attrs[0], node.inputs
+    numbered, name = Numbered(), ""
+    for recorded in node.trace.nodes[: node.index + 1]:
+        if recorded.op is not ELEMENT:
+            name = numbered(_base(recorded))
+    return f"{name}:{output}"
+
+
+def _base(node: Node) -> str:
+    kind = node.op.type
+    if kind in OPERATORS and node.code is not None:
+        instruction = dis.opname[node.code.co_code[node.offset]]
+        if instruction.startswith(("BINARY", "UNARY", "COMPARE")):
+            return OPERATORS[kind]
+    return DEFAULTS.get(kind, kind)

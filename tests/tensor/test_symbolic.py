@@ -1,0 +1,105 @@
+"""What a tensor of a function, of a graph, or one that left its function, says to code that wants its value."""
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+
+USES = {
+    "numpy": (lambda x: x.numpy(), AttributeError, "'SymbolicTensor' object has no attribute 'numpy'"),
+    "bool": (bool, tf.errors.OperatorNotAllowedInGraphError, "as a Python `bool` is not allowed"),
+    "float": (float, TypeError, "Python float"),
+    "int": (int, TypeError, "Python int"),
+    "array": (np.asarray, NotImplementedError, "Cannot convert a symbolic tf.Tensor"),
+    "ufunc": (np.sin, NotImplementedError, "Cannot convert a symbolic tf.Tensor"),
+    "iter": (list, tf.errors.OperatorNotAllowedInGraphError, "Iterating over a symbolic"),
+    "eval": (lambda x: x.eval(), ValueError, "No default session"),
+    "format": ("{:.2f}".format, TypeError, "unsupported format string"),
+}
+
+
+def in_function(use):
+    @tf.function(autograph=False)
+    def f(x):
+        use(x * 2.0)
+        return x
+
+    f(tf.constant(1.0))
+
+
+def after_function(use):
+    kept = []
+
+    @tf.function
+    def f(x):
+        kept.append(x * 2.0)
+        return x
+
+    f(tf.constant(1.0))
+    use(kept[0])
+
+
+def in_graph(use):
+    with tf.Graph().as_default():
+        use(tf.constant(1.0) * 2.0)
+
+
+def after_graph(use):
+    with tf.Graph().as_default():
+        y = tf.constant(1.0) * 2.0
+    use(y)
+
+
+@pytest.mark.parametrize("where", [in_function, after_function, in_graph, after_graph], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("use, error, message", USES.values(), ids=USES)
+def test_there_is_no_value(use, error, message, where):
+    with pytest.raises(error, match=message):
+        where(use)
+
+
+def test_names_in_functions():
+    """TensorFlow's names: arguments are called as their parameters, operators in small letters, equal names are numbered."""
+    seen = []
+
+    @tf.function(input_signature=[tf.TensorSpec([2], tf.float32, name="features"), tf.TensorSpec([2], tf.float32)])
+    def f(x, y):
+        results = [x, y, x + y, x * y, x * 2.0, -x, x / y, tf.sin(x), tf.multiply(x, y), x**2, x > y, tf.constant(1.0)]
+        seen.extend([r.name for r in results] + [repr(x * y)])
+        return x
+
+    f(tf.ones([2]), tf.ones([2]))
+    assert seen == [
+        "features:0", "y:0", "add:0", "mul:0", "mul_1:0", "Neg:0", "truediv:0", "Sin:0", "Mul:0", "pow:0", "Greater:0", "Const:0",
+        "<tf.Tensor 'mul_2:0' shape=(2,) dtype=float32>",
+    ]  # fmt: skip
+
+    @tf.function
+    def g(d, *rest, other):
+        seen.extend([t.name for t in (d["a"], d["b"][0], *rest, other)])
+        return other
+
+    seen.clear()
+    g({"a": tf.ones([2]), "b": [tf.ones([2])]}, tf.ones([2]), tf.ones([2]), other=tf.ones([2]))
+    assert seen == ["d:0", "d_1:0", "rest_0:0", "rest_1:0", "other:0"]
+
+
+def test_a_mask_keeps_nan():
+    """XLA makes a choice of a product with booleans that became numbers; 0 · inf and 0 · NaN are NaN in TensorFlow."""
+    x = tf.constant([float("nan"), float("inf"), 1.0, 2.0])
+
+    @tf.function
+    def masked(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * tf.cast(x > 1.5, tf.float32)
+        return y, tape.gradient(y, x, output_gradients=tf.fill([4], float("inf")))
+
+    for run in (masked, masked, masked.python_function, masked.python_function):
+        y, dx = run(x)
+        np.testing.assert_array_equal(y, [np.nan, np.inf, 0.0, 2.0])
+        np.testing.assert_array_equal(dx, [np.nan, np.inf, np.nan, np.inf])
+
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reduce_max(x[2:])
+    np.testing.assert_array_equal(tape.gradient(y, x, output_gradients=float("inf")), [0.0, 0.0, np.nan, np.inf])
