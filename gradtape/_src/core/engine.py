@@ -388,10 +388,13 @@ def _realize_in_trace(trace: Trace, node: Node) -> None:
 
 
 def symbolic(node: Node) -> bool:
-    """Whether a node has no value because it belongs to a function or graph, and does not depend on constants only."""
-    if node.value is not None or local.trace.parent is None:
+    """Whether a node has no value because it belongs to a function or graph, and does not depend on constants only.
+
+    Outside of its function it has none at all.
+    """
+    if node.value is not None or (node.trace is not None and node.trace.parent is None):
         return False
-    return (node.trace is None or node.trace.parent is not None) and (local.trace.scope is None or folded(node) is None)
+    return local.trace.parent is None or local.trace.scope is None or folded(node) is None
 
 
 def folded(node: Node) -> np.ndarray | None:
