@@ -125,7 +125,7 @@ _TABLE = [
     (
         "Out of scope: tf.data is what feeding a training loop needs.",
         """
-        data.ThreadingOptions data.experimental.* data.Dataset.bucket_by_sequence_length data.Dataset.fingerprint
+        data.experimental.* data.Dataset.bucket_by_sequence_length data.Dataset.fingerprint
         data.Dataset.group_by_window data.Dataset.ignore_errors data.Dataset.list_files data.Dataset.load
         data.Dataset.ragged_batch data.Dataset.random data.Dataset.rebatch data.Dataset.rejection_resample data.Dataset.save
         data.Dataset.snapshot data.Dataset.sparse_batch

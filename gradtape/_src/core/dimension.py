@@ -130,4 +130,15 @@ class Unknown(Dimension):
         return "?"
 
 
+def dimension_value(dimension: Any) -> Any:
+    """An extent as an int or None, whether it is a Dimension or not."""
+    return dimension.value if isinstance(dimension, Dimension) else dimension
+
+
+def dimension_at_index(shape: Any, index: int) -> Dimension:
+    """One extent of a TensorShape as a Dimension."""
+    made: Dimension = Dimension(None) if shape.rank is None else shape.dims[index]
+    return made
+
+
 Known.__name__ = Known.__qualname__ = Unknown.__name__ = Unknown.__qualname__ = "Dimension"

@@ -98,7 +98,11 @@ from gradtape._src.core.creators import (
     VariableSynchronization as VariableSynchronization,
     variable_creator_scope as variable_creator_scope,
 )
-from gradtape._src.core.dimension import Dimension as Dimension
+from gradtape._src.core.dimension import (
+    Dimension as Dimension,
+    dimension_at_index as dimension_at_index,
+    dimension_value as dimension_value,
+)
 
 # Initial values
 from gradtape._src.compat.v1.initial import (
@@ -110,6 +114,7 @@ from gradtape._src.compat.v1.initial import (
     RandomNormal as random_normal_initializer,
     RandomUniform as random_uniform_initializer,
     TruncatedNormal as truncated_normal_initializer,
+    UniformUnitScaling as uniform_unit_scaling_initializer,
     VarianceScaling as variance_scaling_initializer,
     Zeros as zeros_initializer,
 )
@@ -170,6 +175,10 @@ from gradtape._src.compat.v1.maths import (
     truncated_normal as truncated_normal,
     where as where,
 )
+
+from gradtape._src.compat.v1.printing import Print as Print
+from gradtape._src.compat.v1.sparse import sparse_placeholder as sparse_placeholder, sparse_to_dense as sparse_to_dense
+from gradtape._src.ops.select import setdiff1d as setdiff1d
 
 # Setting up
 from gradtape._src.compat.v1.setup import (

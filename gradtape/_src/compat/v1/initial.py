@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.ops import random, weights
 from gradtape._src.ops.array import ones, zeros
+from gradtape._src.ops.creation import eye
 
 
 class Initial:
@@ -27,7 +30,18 @@ class Initial:
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that it was made with."""
-        return {name.lstrip("_"): value for name, value in vars(self).items()}
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")} | {"dtype": self.dtype.name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """The initializer that is made with these arguments."""
+        return cls(**config)
+
+
+def _floating(dtype: Any) -> Any:
+    if not dtypes.as_dtype(dtype).is_floating:
+        raise ValueError(f"Expected floating point type, got {dtypes.as_dtype(dtype)}.")
+    return dtype
 
 
 class Zeros(Initial):
@@ -48,10 +62,17 @@ class Constant(Initial):
     """Gives `value`: a number that fills the shape, or values that fit it."""
 
     def __init__(self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False) -> None:
+        if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
+            raise TypeError(
+                f"Invalid type for initial value: {type(value).__name__}. Expected Python scalar, list or tuple of values, or "
+                "numpy.ndarray."
+            )
         super().__init__(dtype)
-        self.value = value
+        self.value, self._verify_shape = value, verify_shape
 
     def _make(self, shape: list[int], dtype: Any) -> Any:
+        if self._verify_shape and list(np.shape(self.value)) != shape:
+            raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {np.shape(self.value)}.")
         return constant(self.value, dtype, shape)
 
 
@@ -70,7 +91,7 @@ class RandomNormal(Initial):
     """Gives normally distributed numbers."""
 
     def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: Any = None, dtype: Any = dtypes.float32) -> None:
-        super().__init__(dtype)
+        super().__init__(_floating(dtype))
         self.mean, self.stddev, self.seed = mean, stddev, seed
 
     def _make(self, shape: list[int], dtype: Any) -> Any:
@@ -95,7 +116,17 @@ class VarianceScaling(Initial):
         seed: Any = None,
         dtype: Any = dtypes.float32,
     ) -> None:
-        super().__init__(dtype)
+        if scale <= 0.0:
+            raise ValueError(f"Argument `scale` must be a positive float. Received: {scale}")
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"Argument `mode` should be one of ('fan_in', 'fan_out', 'fan_avg'). Received: {mode}")
+        distribution = distribution.lower()
+        if distribution not in ("normal", "uniform", "truncated_normal", "untruncated_normal"):
+            raise ValueError(
+                "Argument `distribution` should be one of ('normal', 'uniform', 'truncated_normal', 'untruncated_normal'). "
+                f"Received: {distribution}"
+            )
+        super().__init__(_floating(dtype))
         self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
 
     def _make(self, shape: list[int], dtype: Any) -> Any:
@@ -116,6 +147,10 @@ class GlorotUniform(VarianceScaling):
     def __init__(self, seed: Any = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that it was made with."""
+        return {"seed": self.seed, "dtype": self.dtype.name}
+
 
 class GlorotNormal(VarianceScaling):
     """Gives normally distributed numbers of variance 2 / (inputs + outputs), truncated."""
@@ -123,16 +158,43 @@ class GlorotNormal(VarianceScaling):
     def __init__(self, seed: Any = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
+    get_config = GlorotUniform.get_config
+
 
 class Orthogonal(Initial):
     """Gives an orthogonal matrix times `gain`."""
 
     def __init__(self, gain: float = 1.0, seed: Any = None, dtype: Any = dtypes.float32) -> None:
-        super().__init__(dtype)
+        super().__init__(_floating(dtype))
         self.gain, self.seed = gain, seed
 
     def _make(self, shape: list[int], dtype: Any) -> Any:
         return weights.Orthogonal(self.gain, self.seed)(shape, dtype=dtype)
+
+
+class Identity(Initial):
+    """Gives the identity matrix times `gain`, for shapes of rank 2."""
+
+    def __init__(self, gain: float = 1.0, dtype: Any = dtypes.float32) -> None:
+        super().__init__(_floating(dtype))
+        self.gain = gain
+
+    def _make(self, shape: list[int], dtype: Any) -> Any:
+        if len(shape) != 2:
+            raise ValueError(f"The tensor to initialize, specified by argument `shape` must be at least two-dimensional: {shape}")
+        return eye(*shape, dtype=dtype) * self.gain
+
+
+class UniformUnitScaling(Initial):
+    """Gives uniform numbers in ±factor·√(3 / inputs), which keep the inputs' variance: Sussillo and Abbott (2014)."""
+
+    def __init__(self, factor: float = 1.0, seed: Any = None, dtype: Any = dtypes.float32) -> None:
+        super().__init__(_floating(dtype))
+        self.factor, self.seed = factor, seed
+
+    def _make(self, shape: list[int], dtype: Any) -> Any:
+        limit = (3 / max(1.0, float(np.prod(shape[:-1])))) ** 0.5 * self.factor
+        return random.uniform(shape, -limit, limit, dtype, self.seed)
 
 
 def he_normal(seed: Any = None) -> VarianceScaling:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +13,7 @@ from gradtape._src.control.graph.graph import in_graph
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.scopes import name_scope
 from gradtape._src.ops import arithmetic, elementary, losses
 from gradtape._src.ops.activation import relu
 from gradtape._src.ops.arithmetic import add_n, divide_no_nan
@@ -31,11 +34,42 @@ class Reduction:
     SUM_OVER_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
     SUM_BY_NONZERO_WEIGHTS = SUM_OVER_NONZERO_WEIGHTS
 
+    @classmethod
+    def all(cls) -> tuple[str, ...]:
+        """Each way, in the order of TensorFlow."""
+        ways = cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS, cls.SUM_BY_NONZERO_WEIGHTS
+        return ways
+
+    @classmethod
+    def validate(cls, key: str) -> None:
+        """ValueError unless `key` is one of them."""
+        if key not in cls.all():
+            raise ValueError(f"Invalid Reduction Key {key}. Give one of tf.losses.Reduction.")
+
+
+def _scoped(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A function whose ops stand in the scope `name/`, or in its argument `scope`."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            bound = signature.bind(*args, **kwargs)
+            with name_scope(bound.arguments.get("scope") or name) as scope:
+                bound.arguments["scope"] = scope
+                return function(*bound.args, **bound.kwargs)
+
+        return call
+
+    return decorate
+
 
 DEFAULT = Reduction.SUM_BY_NONZERO_WEIGHTS
 
 
 @public
+@_scoped("weighted_loss")
 def compute_weighted_loss(
     losses: Any, weights: Any = 1.0, scope: Any = None, loss_collection: Any = GraphKeys.LOSSES, reduction: str = DEFAULT
 ) -> Any:
@@ -44,6 +78,7 @@ def compute_weighted_loss(
     `weights` is a scalar or has the axes of the losses, with their extents or 1. Computed in float32, given back in the
     dtype of the losses.
     """
+    Reduction.validate(reduction)
     given = tensor(losses)
     each, weight = cast(given, dtypes.float32), cast(tensor(weights), dtypes.float32)
     _check_weights(weight, each)
@@ -55,11 +90,9 @@ def compute_weighted_loss(
         Reduction.SUM_BY_NONZERO_WEIGHTS: lambda: reduce_sum(_present(every)),
     }
     if reduction in counts:
-        result = divide_no_nan(reduce_sum(weighted), counts[reduction]())
-    elif reduction in (Reduction.NONE, Reduction.SUM):
-        result = weighted if reduction == Reduction.NONE else reduce_sum(weighted)
+        result = divide_no_nan(reduce_sum(weighted), counts[reduction](), name="value")
     else:
-        raise ValueError(f"Invalid Reduction Key {reduction}. Give one of tf.losses.Reduction.")
+        result = weighted if reduction == Reduction.NONE else reduce_sum(weighted)
     return _entered(cast(result, given.dtype), loss_collection)
 
 
@@ -90,7 +123,8 @@ def _alike(labels: Any, predictions: Any) -> tuple[Any, Any]:
     return wanted, predicted
 
 
-def _loss(each: Callable[..., Any], doc: str) -> Callable[..., Any]:
+def _loss(name: str, each: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    @_scoped(name)
     def loss(
         labels: Any,
         predictions: Any,
@@ -105,11 +139,16 @@ def _loss(each: Callable[..., Any], doc: str) -> Callable[..., Any]:
     return public(loss)
 
 
-mean_squared_error = _loss(lambda labels, predictions: arithmetic.square(predictions - labels), "(predictions − labels)².")
-absolute_difference = _loss(lambda labels, predictions: arithmetic.abs(predictions - labels), "|predictions − labels|.")
+mean_squared_error = _loss(
+    "mean_squared_error", lambda labels, predictions: arithmetic.square(predictions - labels), "(predictions − labels)²."
+)
+absolute_difference = _loss(
+    "absolute_difference", lambda labels, predictions: arithmetic.abs(predictions - labels), "|predictions − labels|."
+)
 
 
 @public
+@_scoped("log_loss")
 def log_loss(
     labels: Any,
     predictions: Any,
@@ -126,6 +165,7 @@ def log_loss(
 
 
 @public
+@_scoped("huber_loss")
 def huber_loss(
     labels: Any,
     predictions: Any,
@@ -143,6 +183,7 @@ def huber_loss(
 
 
 @public
+@_scoped("hinge_loss")
 def hinge_loss(
     labels: Any,
     logits: Any,
@@ -157,6 +198,7 @@ def hinge_loss(
 
 
 @public
+@_scoped("cosine_distance_loss")
 def cosine_distance(
     labels: Any,
     predictions: Any,
@@ -177,6 +219,7 @@ def cosine_distance(
 
 
 @public
+@_scoped("mean_pairwise_squared_error")
 def mean_pairwise_squared_error(
     labels: Any, predictions: Any, weights: Any = 1.0, scope: Any = None, loss_collection: Any = GraphKeys.LOSSES
 ) -> Any:
@@ -192,11 +235,13 @@ def mean_pairwise_squared_error(
     count = reduce_sum(_present(weight + zeros_like(error)), axes, keepdims=True)
     squares, total = reduce_sum(error * error, axes, keepdims=True), reduce_sum(error, axes, keepdims=True)
     others = arithmetic.maximum(count - 1, 0.0)
-    each = 2 * (divide_no_nan(squares, others) - divide_no_nan(total * total, count * others))
-    return _entered(reduce_sum(each * weight), loss_collection)
+    parts = divide_no_nan(squares, others, name="value"), divide_no_nan(total * total, count * others, name="value")
+    each = 2 * (parts[0] - parts[1])
+    return _entered(reduce_sum(each * weight, name="value"), loss_collection)
 
 
 @public
+@_scoped("softmax_cross_entropy_loss")
 def softmax_cross_entropy(
     onehot_labels: Any,
     logits: Any,
@@ -217,6 +262,7 @@ def softmax_cross_entropy(
 
 
 @public
+@_scoped("sparse_softmax_cross_entropy_loss")
 def sparse_softmax_cross_entropy(
     labels: Any,
     logits: Any,
@@ -238,6 +284,7 @@ def sparse_softmax_cross_entropy(
 
 
 @public
+@_scoped("sigmoid_cross_entropy_loss")
 def sigmoid_cross_entropy(
     multi_class_labels: Any,
     logits: Any,

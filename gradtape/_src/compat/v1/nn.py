@@ -131,16 +131,10 @@ ctc_loss_v2 = ctc.ctc_loss
 
 
 def _whole(tables: Any, strategy: str) -> Any:
-    """The table of which `tables` are parts: row k is row k // n of part k % n ("mod"), or the parts are one behind the other."""
-    if is_tensor(tables) or not isinstance(tables, (list, tuple)) or len(tables) < 2 or strategy == "div":
+    """The table of which `tables` are the parts, if they are several."""
+    if is_tensor(tables) or not isinstance(tables, (list, tuple)) or len(tables) < 2:
         return tables
-    if strategy != "mod":
-        raise ValueError(f"Only 'div' and 'mod' are supported for `partition_strategy`. Received: {strategy!r}")
-    parts = [tensor(table) for table in tables]
-    rows = [int(part.shape[0]) for part in parts]
-    k = np.arange(sum(rows))
-    starts = np.cumsum([0, *rows[:-1]])
-    return gather(concat(parts, 0), starts[k % len(rows)] + k // len(rows))
+    return embedding.Parts(tables, strategy)
 
 
 @public

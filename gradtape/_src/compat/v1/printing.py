@@ -1,0 +1,41 @@
+"""`Print` of TensorFlow 1: a tensor that writes others when it is computed."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from typing import Any
+
+from gradtape._src.core import nest
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.scopes import control_dependencies
+from gradtape._src.ops.array import identity
+from gradtape._src.ops.printing import print as write
+
+
+@public
+def Print(
+    input_: Any,
+    data: Any,
+    message: str | None = None,
+    first_n: int | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """`input_`, which writes `message` and the tensors in the list `data` to stderr whenever it is computed.
+
+    With `first_n` only the first times; `summarize` (3) is how many entries of each end of an axis are shown. The gradient
+    passes through.
+    """
+    times = itertools.count()
+
+    def show(text: str) -> None:
+        if first_n is None or first_n < 0 or next(times) < first_n:
+            sys.stderr.write(f"{text}\n")
+
+    shown = [tensor(value) for value in nest.flatten(data)]
+    pieces = [piece for value in shown for piece in ("[", value, "]")]
+    done = write(message or "", *pieces, sep="", summarize=3 if summarize is None else summarize, output_stream=show)
+    with control_dependencies([] if done is None else [done]):
+        return identity(tensor(input_), name=name or "Print")
