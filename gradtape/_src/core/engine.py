@@ -337,7 +337,7 @@ def ready(node: Node) -> Any:
     """The value of `node` once it is there: an error of the run comes as an exception here, not later."""
     result = value(node)
     try:
-        return result if type(result) is np.ndarray else result.block_until_ready()
+        return result if isinstance(result, (np.ndarray, np.generic)) else result.block_until_ready()
     except jax.errors.JaxRuntimeError as error:
         raise memory.translated(error) from None
 
