@@ -92,9 +92,9 @@ from gradtape._src.control.mapping import (
     foldr as foldr,
     map_fn as map_fn,
     scan as scan,
-    vectorized_map as vectorized_map,
 )
 from gradtape._src.control.tensor_array import TensorArray as TensorArray
+from gradtape._src.control.vectorized_map import vectorized_map as vectorized_map
 
 # Arrays: making, shaping, joining, indexing
 from gradtape._src.ops.array import (

@@ -1,11 +1,10 @@
-"""`map_fn`, `vectorized_map`, `scan`, `foldl`, `foldr`: a function over the rows of tensors, as one op each."""
+"""`map_fn`, `scan`, `foldl`, `foldr`: a function over the rows of tensors, as one op each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.bounded_scan import record_scan
 from gradtape._src.control.loop import stopped
 from gradtape._src.control.loop_body import check_same, trace_body
@@ -18,7 +17,6 @@ from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.ops.array import zeros
 from gradtape._src.ops.joining import concat, stack
-from gradtape._src.ops.seeds import of_trip
 
 
 class Rows:
@@ -169,44 +167,6 @@ def _check_signature(results: Sequence[Tensor], signature: Any, rows: Rows) -> N
                 f"TensorArray dtype is {dtype.name} but Op is trying to write dtype {result.dtype.name}, which fn returned. Give "
                 f"fn_output_signature=tf.{result.dtype.name}."
             )
-
-
-@public
-def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
-    """As `map_fn`, but all rows at once: `fn` is traced once and vectorised. Rows of tensors of 1 row are shared.
-
-    >>> tf.vectorized_map(lambda x: x * x, tf.constant([1.0, 2.0]))
-    [1.0, 4.0]
-    """
-    leaves, spec = nest.flatten_with_spec(elems, nest.EXPANDED)
-    tensors = [tensor(x) for x in leaves]
-    for x in tensors:
-        if not x.shape.rank:
-            raise ValueError(f"elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
-    count = max(x.shape[0] for x in tensors)
-    if any(x.shape[0] not in (1, count) for x in tensors):
-        raise ValueError(f"elems have different numbers of rows: {sorted({x.shape[0] for x in tensors})}.")
-    shared = [x.shape[0] != count for x in tensors]
-    inputs = [(x[0] if s else x).node for x, s in zip(tensors, shared, strict=True)]
-    parameters = [leaf(n.aval if s else aval(n.aval.shape[1:], n.aval.dtype), None) for n, s in zip(inputs, shared, strict=True)]
-    body = trace(lambda: fn(nest.unflatten(spec, [handle(p) for p in parameters])), parameters, Scope(nested=True))
-    if body.written:
-        raise ValueError("vectorized_map: fn assigns variables, and its rows run at the same time. Use tf.map_fn.")
-    whole = body.inputs(inputs)
-    seeds = len(whole) - len(body.draws)
-    mapped = [*[not s for s in shared], *[False] * (len(whole) - len(shared))]
-    nodes = list(whole)
-    for k in range(seeds, len(whole)):  # each row draws numbers of its own
-        nodes[k] = _seed_rows(nodes[k], count)
-        mapped[k] = True
-    if not any(mapped):
-        nodes[0], mapped[0] = stack([handle(nodes[0])] * count).node, True
-    results = call_vectorized(body.program, nodes, mapped)
-    return body.structure.pack(results)
-
-
-def _seed_rows(seed: Node, count: int) -> Node:
-    return stack([of_trip(handle(seed), tensor(i, "int64")) for i in range(count)]).node
 
 
 def _accumulate(fn: Any, elems: Any, initializer: Any, what: str, reverse: bool, every: bool) -> Any:

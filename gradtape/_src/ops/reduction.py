@@ -8,13 +8,14 @@ import functools
 from math import prod
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from gradtape._src.core import convert, dtypes
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
-from gradtape._src.core.errors import public
+from gradtape._src.core.errors import invalid, public, tracing
 from gradtape._src.core.tensor import emit
 from gradtape._src.ops.arithmetic import sqrt, square
 from gradtape._src.ops.array import _broadcast_to, _reshape, _transpose, inverse, ones, stop_gradient, zeros
@@ -58,17 +59,16 @@ def reduction_axes(axis, rank):
         return _axes(axis, rank)
     if isinstance(axis, float):
         raise convert.not_an_integer(axis, "axis")
+    if isinstance(axis, (list, tuple)) and any(isinstance(a, (list, tuple)) for a in axis):
+        if tracing():
+            raise invalid(f"Shape must be at most rank 1 but is rank 2: the axes of a reduction are one list, received {axis}.")
+        axis = np.array(axis)  # called eagerly, all of them count
     return _axes(convert.static_list(axis, "axis"), rank)
 
 
 def _reduce(function, input_tensor, axis, keepdims):
     node = convert.node_of(input_tensor)
     return emit(function.op, (node,), (reduction_axes(axis, node.aval.ndim), bool(keepdims)))
-
-
-def nan(dtype):
-    """A scalar NaN."""
-    return tensor(float("nan"), dtype)
 
 
 def restored(x, shape, axis):

@@ -1,0 +1,175 @@
+"""`vectorized_map`: a function of all rows at once, or of one after the other where that cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.control.mapping import Rows, record_rows
+from gradtape._src.control.scope import Body, Scope, trace
+from gradtape._src.core import engine, nest
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.program import Node, leaf
+from gradtape._src.core.tensor import Tensor, handle
+from gradtape._src.core.variable import Variable
+from gradtape._src.ops.array import broadcast_to, reshape
+from gradtape._src.ops.creation import range_
+from gradtape._src.ops.joining import concat, stack
+from gradtape._src.ops.reduction import reduce_max
+from gradtape._src.ops.seeds import of_trip
+from gradtape._src.ops.sparse import SparseTensor
+
+
+@public
+def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
+    """As `map_fn`, but all rows at once: `fn` is traced once and vectorised. Rows of tensors of 1 row are shared.
+
+    What has effects (prints, asserts, Python functions) runs in a loop over the rows, and in eager code what needs values for
+    its shapes runs row by row; a ValueError without `fallback_to_while_loop`. IndexedSlices that `fn` returns become dense,
+    sparse tensors one with an axis more.
+
+    >>> tf.vectorized_map(lambda x: x * x, tf.constant([1.0, 2.0]))
+    [1.0, 4.0]
+    """
+    call = Call(fn, elems)
+    try:
+        body = call.traced()
+    except engine.NeedsValues as reason:
+        if not fallback_to_while_loop:
+            raise _no_vectorization(str(reason)) from None
+        if engine.local.trace.scope is not None:
+            raise
+        return call.row_by_row()
+    if body.program.effects:
+        if not fallback_to_while_loop:
+            raise _no_vectorization("fn has effects.")
+        return call.in_a_loop()
+    return call.at_once(body)
+
+
+def _no_vectorization(why: str) -> ValueError:
+    return ValueError(f"No pfor vectorization defined for what fn does: {why} Give fallback_to_while_loop=True.")
+
+
+class RowScope(Scope):
+    """The scope of a function of rows: it may make variables when it is traced first, as a `tf.function` may."""
+
+    def made(self, variable: Variable) -> None:
+        """A variable was made."""
+        self.nested = False
+        try:
+            super().made(variable)
+        finally:
+            self.nested = True
+
+
+class Returned:
+    """What `fn` gave for a row, as flat `tensors`: of a sparse tensor three, of slices the whole."""
+
+    def __init__(self, value: Any) -> None:
+        self._leaves, self._spec = nest.flatten_with_spec(value)
+        self.tensors: list[Tensor] = []
+        for x in self._leaves:
+            if isinstance(x, SparseTensor):
+                self.tensors += [x.indices, x.values, x.dense_shape]
+            elif x is not None:
+                self.tensors.append(x.to_dense() if isinstance(x, IndexedSlices) else tensor(x))
+
+    def stacked(self, tensors: Sequence[Tensor], count: int) -> Any:
+        """The result for all rows, of `tensors` that were stacked. Strings were not: they are the same in each row."""
+        given = iter(tensors)
+        found: list[Any] = []
+        for x in self._leaves:
+            if isinstance(x, SparseTensor):
+                found.append(_stacked_sparse(next(given), next(given), next(given), count))
+            elif x is not None:
+                one = next(given)
+                found.append(tensor(np.stack([one.numpy()] * count)) if one.dtype.name == "string" else one)
+            else:
+                found.append(None)
+        return nest.unflatten(self._spec, found)
+
+
+def _stacked_sparse(indices: Tensor, values: Tensor, shapes: Tensor, count: int) -> SparseTensor:
+    _, entries, rank = indices.node.aval.shape
+    numbers = broadcast_to(reshape(range_(count, dtype="int64"), (count, 1, 1)), (count, entries, 1))
+    places = reshape(concat([numbers, indices], 2), (count * entries, rank + 1))
+    extents = concat([tensor([count], "int64"), reduce_max(shapes, 0)], 0)
+    return SparseTensor(places, reshape(values, (count * entries,)), extents)
+
+
+class Call:
+    """One call: the function, the rows, and which of the tensors have one row only, which is for all."""
+
+    def __init__(self, fn: Any, elems: Any) -> None:
+        self._fn = fn
+        leaves, self._spec = nest.flatten_with_spec(elems, nest.EXPANDED)
+        self._tensors = [tensor(x) for x in leaves]
+        for x in self._tensors:
+            if not x.shape.rank:
+                raise ValueError(f"elems must be 1+ dimensional Tensors, not scalars; received {x!r}.")
+        self._count = count = max(x.shape[0] for x in self._tensors)
+        if any(x.shape[0] not in (1, count) for x in self._tensors):
+            raise ValueError(f"elems have different numbers of rows: {sorted({x.shape[0] for x in self._tensors})}.")
+        self._shared = [x.shape[0] != count for x in self._tensors]
+
+    def _apply(self, nodes: Sequence[Node]) -> Returned:
+        self._returned = Returned(self._fn(nest.unflatten(self._spec, [handle(n) for n in nodes])))
+        return self._returned
+
+    def _inputs(self) -> list[Node]:
+        return [(x[0] if s else x).node for x, s in zip(self._tensors, self._shared, strict=True)]
+
+    def traced(self) -> Body:
+        """The function, traced on one row."""
+        inputs = zip(self._inputs(), self._shared, strict=True)
+        of_row = [n.aval if s else aval(n.aval.shape[1:], n.aval.dtype) for n, s in inputs]
+        for creates in (True, False):
+            parameters = [leaf(a, None) for a in of_row]
+            scope = RowScope(nested=True, creates=creates)
+            body = trace(lambda given=parameters: self._apply(given).tensors, parameters, scope)  # type: ignore[misc]
+            if not body.created:
+                break
+        if body.written:
+            raise ValueError("vectorized_map: fn assigns variables, and its rows run at the same time. Use tf.map_fn.")
+        return body
+
+    def at_once(self, body: Body) -> Any:
+        """All rows in one vectorised call; each draws random numbers of its own."""
+        nodes = list(body.inputs(self._inputs()))
+        mapped = [not s for s in self._shared] + [False] * (len(nodes) - len(self._shared))
+        for k in range(len(nodes) - len(body.draws), len(nodes)):
+            nodes[k], mapped[k] = self._seeds(nodes[k]), True
+        if not any(mapped):
+            nodes[0], mapped[0] = stack([handle(nodes[0])] * self._count).node, True
+        results = body.structure.pack(call_vectorized(body.program, nodes, mapped))
+        return self._returned.stacked(results, self._count)
+
+    def _seeds(self, seed: Node) -> Node:
+        return stack([of_trip(handle(seed), tensor(i, "int64")) for i in range(self._count)]).node
+
+    def in_a_loop(self) -> Any:
+        """Row after row, in one loop."""
+        shared = self._inputs()
+        rows = Rows([x for x, s in zip(self._tensors, self._shared, strict=True) if not s], "vectorized_map")
+
+        def one(_: Any, row: list[Node]) -> list[Tensor]:
+            given = iter(row)
+            return self._apply([n if s else next(given) for n, s in zip(shared, self._shared, strict=True)]).tensors
+
+        _, ys = record_rows(one, (), rows)
+        return self._returned.stacked([handle(y) for y in ys], self._count)
+
+    def row_by_row(self) -> Any:
+        """Row after row, in eager code."""
+        rows = [
+            self._apply([x[0 if s else i].node for x, s in zip(self._tensors, self._shared, strict=True)]).tensors
+            for i in range(self._count)
+        ]
+        return self._returned.stacked([stack(list(column)) for column in zip(*rows, strict=True)], self._count)
