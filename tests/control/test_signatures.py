@@ -1,5 +1,6 @@
 """What a function takes, and what stands in it: signatures, arguments, the errors of what does not fit; as in TensorFlow."""
 
+import dataclasses
 import importlib.util
 
 import numpy as np
@@ -45,6 +46,107 @@ def test_a_lambda_of_a_file_that_was_run_and_not_imported(tmp_path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert [module.f(tf.constant(v)).numpy() for v in (3.0, -1.0)] == [6.0, 1.0]
+
+
+@pytest.mark.parametrize("specs", [[(2, 3)], [3], [None], [tf.float32], {"a": tf.TensorSpec([])}])
+def test_a_signature_of_something_else(specs):
+    with pytest.raises(TypeError, match="input_signature must be"):
+        tf.function(lambda a: a, input_signature=specs)
+
+
+SCALAR = tf.TensorSpec([], tf.int32)
+
+
+@pytest.mark.parametrize(
+    ("function", "specs", "args", "kwargs"),
+    [
+        (lambda a, b=5: a + b, [SCALAR], (1, 7), {}),  # a default is the only value where there is no spec for it
+        (lambda a, b=5: a + b, [SCALAR], (1,), {"b": 7}),
+        (lambda a, *, b=5: a + b, [SCALAR], (1,), {"b": 7}),
+        (lambda a, **kwargs: a, [SCALAR], (1,), {"b": 5}),
+        (lambda *a: a, [SCALAR] * 2, (1, 2, 3), {}),
+        (lambda *a: a, [SCALAR] * 2, (1,), {}),
+        (lambda a: a, [[SCALAR] * 2], ((1, 2),), {}),
+        (lambda a: a, [tf.TensorSpec([2])], ({"a": [1.0, 2.0]},), {}),
+        (lambda a: a, [tf.TensorSpec([2])], (tf.ones([3]),), {}),
+    ],
+)
+def test_what_does_not_fit_a_signature(function, specs, args, kwargs):
+    with pytest.raises(TypeError, match=r"Binding inputs to tf\.function failed"):
+        tf.function(function, input_signature=specs)(*args, **kwargs)
+
+
+def test_what_fits_a_signature():
+    assert tf.function(lambda a, b=5: a + b, input_signature=[SCALAR])(1, b=5).numpy() == 6
+    assert tf.function(lambda a, *, b=5: a + b, input_signature=[SCALAR] * 2)(1, b=7).numpy() == 8
+    assert tf.function(lambda *a: a[0] + a[1], input_signature=[SCALAR] * 2)(1, 2).numpy() == 3
+    single = tf.function(lambda a: a, input_signature=[tf.TensorSpec([None], tf.float32)])
+    for value in (np.ones(2), np.ones(2, np.int32), tf.Variable([1.0, 1.0]), [1, 1.0]):
+        assert (single(value).dtype, single(value).numpy().tolist()) == (tf.float32, [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("function", "specs", "why"),
+    [
+        (lambda a, *, b: a, [SCALAR], "keyword-only parameter `b` must have a default"),
+        (lambda a: a, [SCALAR] * 2, "1 extra type constraints"),
+    ],
+)
+def test_a_signature_that_a_function_cannot_have(function, specs, why):
+    with pytest.raises(TypeError, match=why):
+        tf.function(function, input_signature=specs)
+
+
+def test_keywords_that_are_the_same_name():
+    with pytest.raises(ValueError, match="Name collision after sanitization"):
+        tf.function(lambda **kwargs: kwargs["a_b"] + kwargs["a/b"])(**{"a_b": 1, "a/b": 2})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda nest: nest["list"].append(1.0),
+        lambda nest: nest["list"].reverse(),
+        lambda nest: nest["list"].__setitem__(0, nest["list"][0] + 1.0),
+        lambda nest: nest.pop("t"),
+        lambda nest: nest.update(t=tf.constant(3.0)),
+    ],
+)
+def test_a_function_must_not_change_the_lists_and_dicts_that_it_is_given(change):
+    @tf.function
+    def f(nest):
+        change(nest)
+        return nest["list"][0]
+
+    with pytest.raises(ValueError, match="should not modify its Python input arguments"):
+        f({"list": [tf.constant(1.0), tf.constant(2.0)], "t": tf.constant(0.0)})
+
+
+def test_a_class_of_numbers_is_an_argument():
+    f = tf.function(lambda x, dtype: tf.constant(dtype(x)))
+    assert [f(1, kind).dtype for kind in (np.float32, np.int32)] == [tf.float32, tf.int32]
+
+
+@dataclasses.dataclass
+class Masked:
+    mask: list
+    value: tf.Tensor
+
+    def __tf_flatten__(self):
+        return (self.mask,), (self.value,)
+
+    @classmethod
+    def __tf_unflatten__(cls, metadata, components):
+        return cls(*metadata, *components)
+
+
+def test_a_class_that_says_what_it_is_made_of():
+    f = tf.function(lambda m: Masked(m.mask + [False], m.value * 2.0))
+    result = f(Masked([True], tf.constant([1.0])))
+    assert (type(result), result.mask, result.value.numpy().tolist()) == (Masked, [True, False], [2.0])
+    assert len(tf.nest.flatten(result)) == 1
+    concrete = [f.get_concrete_function(Masked(mask, tf.constant([v]))) for mask, v in (([True], 1.0), ([True], 2.0), ([], 2.0))]
+    assert (concrete[0] is concrete[1], concrete[0] is concrete[2]) == (True, False)
 
 
 # -- branches

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class Arguments(Structure):
                 self.nodes.append(node)
                 self.fixed.append(TENSOR)
                 key.append(node.aval)
-            elif isinstance(x, (np.ndarray, np.generic)) or (hasattr(x, "__array__") and not isinstance(x, Stored)):
+            elif isinstance(x, (np.ndarray, np.generic)) or (hasattr(x, "__array__") and not isinstance(x, (Stored, type))):
                 node = tensor(x).node
                 self.nodes.append(node)
                 self.fixed.append(TENSOR)
@@ -41,6 +42,19 @@ class Arguments(Structure):
                 self.fixed.append(x)
                 key.append(_key_of(x))
         self.key = (self.spec, tuple(key))
+
+    def call(self, function: Callable[..., Any], nodes: Sequence[Node]) -> Any:
+        """`function` of these arguments with other tensors; ValueError if it changes a list or dict that it is given."""
+        args, kwargs = self.pack(nodes)
+        before, spec = nest.flatten_with_spec((args, kwargs))
+        results = function(*args, **kwargs)
+        after, changed = nest.flatten_with_spec((args, kwargs))
+        if changed != spec or any(x is not y for x, y in zip(before, after, strict=True)):
+            raise ValueError(
+                "A function should not modify its Python input arguments: a list or dict among them was changed. Modifying a "
+                "copy is allowed: `values = list(values)`."
+            )
+        return results
 
 
 def _key_of(value: Any) -> Any:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.control.arguments import Arguments
+from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
 from gradtape._src.control.scope import Body, Structure, call, flatten_results
-from gradtape._src.core import nest
+from gradtape._src.control.signature import misfit
+from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import spoken_name, tensor
 from gradtape._src.core.errors import OutOfRangeError, cut, invalid
 from gradtape._src.core.program import Node, Program, leaf
+from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import Variable
 
 if TYPE_CHECKING:
@@ -24,7 +29,9 @@ class ConcreteFunction:
 
     def __init__(self, function: Function, arguments: Arguments, body: Body) -> None:
         self._function, self._arguments, self._body = function, arguments, body
-        self._specs: list[Any] | None = None
+        self._specs: list[TensorSpec] | None = None  # with open extents, if those were asked for
+        self._named: list[str | None] = [None] * len(arguments.nodes)
+        self._type: FunctionType | None = None
         self.name = f"__inference_{function._name}_{id(self) % 10000}"
         arguments.nodes = [leaf(n.aval, None) for n in arguments.nodes]  # the signature, not the first call's values
         arguments.leaves = []
@@ -49,20 +56,51 @@ class ConcreteFunction:
         """The tensors from outside of the function that it uses."""
         return list(self._body.keep)
 
-    @property
-    def structured_input_signature(self) -> Any:
-        """`(args, kwargs)` with a TensorSpec for each tensor."""
-        return self._arguments.fill(self._input_specs())
+    def seen_through(self, specs: list[TensorSpec]) -> ConcreteFunction:
+        """The same traced function, taking all tensors of these specs: another extent is another trace."""
+        seen = copy.copy(self)
+        seen._specs, seen._named, seen._type = specs, [None] * len(specs), None
+        return seen
+
+    def name_inputs(self, names: list[str | None]) -> None:
+        """Give the tensors that it takes names of their own, where they are not None."""
+        self._named = [new or old for new, old in zip(names, self._named, strict=True)]
 
     def _input_specs(self) -> list[TensorSpec]:
-        if self._specs is not None:
-            return [s for s in self._specs if isinstance(s, TensorSpec)]
-        return [TensorSpec(n.aval.shape, n.aval.type) for n in self._arguments.nodes]
+        return self._specs or [TensorSpec(n.aval.shape, n.aval.type) for n in self._arguments.nodes]
+
+    def _places(self) -> list[tuple[str, str]]:
+        """Of each tensor it takes: the parameter, or the tensor's own name; and with the keys of the nest that it is in."""
+        found = []
+        args, kwargs = self._arguments.fill(self._input_specs())
+        for name, _, value in spread(self._function._signature.parameters, args, kwargs):
+            leaves, spec = nest.flatten_with_spec(value, nest.EXPANDED)
+            paths = zip(leaves, spec.paths(), strict=True)
+            found += [(name, "_".join([name, *map(str, path)])) for x, path in paths if isinstance(x, TensorSpec)]
+        return [(own, own) if own else place for own, place in zip(self._named, found, strict=True)]
+
+    @property
+    def structured_input_signature(self) -> Any:
+        """`(args, kwargs)` with a TensorSpec for each tensor, named after the parameter and the keys on the way to it."""
+        specs = zip(self._input_specs(), self._places(), strict=True)
+        return self._arguments.fill([TensorSpec(spec.shape, spec.dtype, path) for spec, (_, path) in specs])
 
     @property
     def inputs(self) -> list[TensorSpec]:
-        """The specs of the tensors that it takes."""
-        return self._input_specs()
+        """The specs of the tensors that it takes, with the names that they have in TensorFlow's graph of it."""
+        specs = zip(self._input_specs(), self._keywords(), strict=True)
+        return [TensorSpec(spec.shape, spec.dtype, f"{name}:0") for spec, name in specs]
+
+    def _keywords(self) -> list[str]:
+        """The names by which the tensors can be given one by one: the parameter's, `_1` and so on behind it for the next."""
+        found: list[str] = []
+        for name, _ in self._places():
+            again = itertools.count(1)
+            proposal = name
+            while proposal in found:
+                proposal = f"{name}_{next(again)}"
+            found.append(proposal)
+        return found
 
     @property
     def structured_outputs(self) -> Any:
@@ -78,74 +116,85 @@ class ConcreteFunction:
     @property
     def output_shapes(self) -> Any:
         """The shapes of the results, in their structure."""
-        return nest.map_structure(lambda s: s if s is None else s.shape, self.structured_outputs)
+        return nest.map_structure(lambda s: s.shape if hasattr(s, "shape") else TensorShape(None), self.structured_outputs)
 
     @property
     def output_dtypes(self) -> Any:
         """The dtypes of the results, in their structure."""
         return nest.map_structure(lambda s: s if s is None else s.dtype, self.structured_outputs)
 
+    @property
+    def function_type(self) -> FunctionType:
+        """What it takes and gives: a Signature whose annotations are TensorSpecs, and Literals for what is no tensor."""
+        if self._type is None:
+            args, kwargs = self._arguments.fill(self._input_specs())
+            found = spread(self._function._signature.parameters, args, kwargs)
+            captures = {id(t): TensorSpec(t.shape, t.dtype) for t in self._body.keep}
+            parameters = [Parameter(name, kind, annotation=type_of(value)) for name, kind, value in found]
+            self._type = FunctionType(parameters, captures, type_of(self.structured_outputs))
+        return self._type
+
     def pretty_printed_signature(self, verbose: bool = True) -> str:
-        """The signature as a text."""
-        args, kwargs = self.structured_input_signature
-        bound = self._function._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        parameters = self._function._signature.parameters
-        lines = ["Input Parameters:"]
-        lines += [f"  {n} ({parameters[n].kind.name}): {_type_text(v)}" for n, v in bound.arguments.items()] or ["  None"]
-        lines += ["Output Type:", f"  {_type_text(self.structured_outputs)}", "Captures:"]
-        lines += [f"  {id(t)}: {TensorSpec(t.shape, t.dtype)!r}" for t in self._body.keep] or ["  None"]
-        return "\n".join(lines)
+        """The signature as a text: a line for each parameter, or (not `verbose`) as Python writes it."""
+        return repr(self.function_type) if verbose else str(self.function_type)
 
     def __str__(self) -> str:
-        return f"ConcreteFunction {self.pretty_printed_signature()}"
+        return f"ConcreteFunction {self.function_type!r}"
 
     def __repr__(self) -> str:
-        args, kwargs = self.structured_input_signature
-        bound = self._function._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        inside = ", ".join([f"{n}: {_type_text(v)}" for n, v in bound.arguments.items()])
-        return f"<ConcreteFunction ({inside}) -> {_type_text(self.structured_outputs)} at {id(self):#x}>"
+        return f"<ConcreteFunction {self.function_type!s} at {id(self):#x}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            nodes = self._nodes(args, kwargs)
-            wanted = self._arguments.nodes
-            if [n.aval for n in nodes] == [n.aval for n in wanted]:
+            wanted = [n.aval for n in self._arguments.nodes]
+            if not kwargs and len(args) == len(wanted) and all(x.__class__ is EagerTensor for x in args):
+                nodes, arguments = [x.node for x in args], None  # one tensor for each, without detours
+                if [n.aval for n in nodes] == wanted:
+                    return self._run(nodes)
+            try:
+                arguments = self._bound(args, kwargs)
+                nodes = arguments.nodes
+            except (TypeError, ValueError) as error:
+                arguments, nodes = None, self._one_by_one(args, kwargs, error)
+            same = arguments is None or all(x is y for x, y in zip(arguments.fixed, self._arguments.fixed, strict=True))
+            if same and [n.aval for n in nodes] == wanted:
                 return self._run(nodes)
-            for position, (given, expected) in enumerate(zip(nodes, wanted, strict=True)):
-                if given.aval.dtype is not expected.aval.dtype:
-                    raise invalid(
-                        f"cannot compute {self.name} as input #{position}(zero-based) was expected to be a "
-                        f"{spoken_name(expected.aval.type)} tensor but is a {spoken_name(given.aval.type)} tensor "
-                        f"[Op:{self.name}]"
-                    )
-            packed_args, packed_kwargs = self._arguments.pack(nodes)  # another shape: a program of its own
-            return self._function._concrete(Arguments((packed_args, packed_kwargs)))._run(nodes)
+            if arguments is None:
+                arguments = Arguments(self._arguments.pack(nodes))
+            return self._function._concrete(arguments)._run(nodes)  # another shape or variable: a program of its own
         except BaseException as error:
             cut(error)
             raise
 
-    def _nodes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Node]:
-        count = len(self._arguments.nodes)
-        parameters = self._function._signature.parameters
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        """The arguments of the Python function, each of the type that was traced."""
         try:
-            bound = self._function._signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            arguments = Arguments((bound.args, bound.kwargs))
-            if arguments.spec == self._arguments.spec and arguments.fixed == self._arguments.fixed:
-                return arguments.nodes
-        except (TypeError, ValueError):
-            pass
-        values = list(args)
-        values += [kwargs[name] for name in parameters if name in kwargs]
-        wanted = [n.aval.type for n in self._arguments.nodes]
-        leaves = [x for x in nest.flatten(values, expand_composites=True) if not isinstance(x, (str, type(None)))]
-        if len(leaves) != count:
-            raise TypeError(
-                f"{self.name} takes {count} tensors, {self._input_specs()}, received {len(leaves)}: {args}, {kwargs}."
-            )
-        return [tensor(x, None if hasattr(x, "dtype") else d).node for x, d in zip(leaves, wanted, strict=True)]
+            bound = self.function_type.bind(*args, **kwargs)
+            for name, parameter in self.function_type.parameters.items():
+                bound.arguments[name] = fit(nested(parameter.annotation), bound.arguments[name])
+        except (TypeError, ValueError) as error:
+            raise misfit(error, args, kwargs, self.function_type) from None
+        return Arguments((bound.args, bound.kwargs))
+
+    def _one_by_one(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: Exception) -> list[Node]:
+        """The tensors that are given one by one, in order or by name; `why` the arguments are not those of the function."""
+        names = self._keywords()
+        given = dict(zip(names, args, strict=False))
+        if len(args) > len(names) or given.keys() & kwargs.keys() or given.keys() | kwargs.keys() != set(names):
+            raise TypeError(f"{why} One by one its tensors are {names}: received {len(args)} and {sorted(kwargs)}.")
+        given |= kwargs
+        for name, spec in zip(names, self._input_specs(), strict=True):
+            x = given[name]
+            if not isinstance(x, (Tensor, Stored)):
+                raise TypeError(f"{why} One by one, {name!r} is to be a Tensor; got {type(x).__name__} ({x!r}).")
+            if x.dtype != spec.dtype:
+                raise invalid(
+                    f"cannot compute {self.name} as input #{names.index(name)}(zero-based) was expected to be a "
+                    f"{spoken_name(spec.dtype)} tensor but is a {spoken_name(x.dtype)} tensor [Op:{self.name}]"
+                )
+            if engine.local.trace.parent is not None and not spec.shape.is_compatible_with(x.shape):
+                raise why
+        return [tensor(given[name]).node for name in names]
 
     def _run(self, nodes: Sequence[Node]) -> Any:
         return self._body.structure.pack(call(self._body, nodes))
@@ -166,9 +215,8 @@ class EagerFunction(ConcreteFunction):
         super().__init__(function, arguments, body)
 
     def _run(self, nodes: Sequence[Node]) -> Any:
-        args, kwargs = self._arguments.pack(nodes)
         try:
-            results = self._function.python_function(*args, **kwargs)
+            results = self._arguments.call(self._function.python_function, nodes)
         except StopIteration:  # a loop around the call would take it for its own end
             raise OutOfRangeError(None, None, "End of sequence: the iterator has no more elements.") from None
         found, structure = flatten_results(results, self._function._result)
@@ -185,15 +233,3 @@ class FirstCall(EagerFunction):
         function._traced = {key: found for key, found in function._traced.items() if found is not self}
         function._concrete(self._arguments)  # ValueError if it makes variables again
         return results
-
-
-def _type_text(value: Any) -> str:
-    if isinstance(value, TensorSpec):
-        return f"TensorSpec(shape={value.shape}, dtype=tf.{value.dtype.name}, name=None)"
-    if isinstance(value, tuple):
-        return f"Tuple[{', '.join(map(_type_text, value))}]"
-    if isinstance(value, list):
-        return f"List[{', '.join(map(_type_text, value))}]"
-    if isinstance(value, dict):
-        return f"Dict[{', '.join(f'[{k!r}, {_type_text(v)}]' for k, v in value.items())}]"
-    return f"Literal[{value!r}]"

@@ -14,11 +14,14 @@ import numpy as np
 
 from gradtape._src.control.arguments import Arguments, spoken, symbol, tensors_in
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall
+from gradtape._src.control.function_type import FunctionType
+from gradtape._src.control.graph.live import only_in_graphs
+from gradtape._src.control.parameter_names import named_parameters
 from gradtape._src.control.scope import MadeFromArguments, Scope, trace
+from gradtape._src.control.signature import Signature
 from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import cut, public
-from gradtape._src.core.program import leaf
+from gradtape._src.core.errors import InvalidArgumentError, cut, public
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
@@ -54,31 +57,19 @@ class Function:
         self._function, self._instance = python_function, None
         self._name = name or getattr(python_function, "__name__", type(python_function).__name__)
         self._autograph = autograph
-        try:
-            self._signature = inspect.signature(python_function)
-        except (TypeError, ValueError):
-            self._signature = inspect.Signature(
-                [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)], return_annotation=Any
-            )
-        self.input_signature = None if input_signature is None else tuple(input_signature)
-        self._check_signature()
+        self._signature = Signature(python_function, input_signature)
         self._traced: dict[Any, ConcreteFunction] = {}
         self._seen: dict[Any, ConcreteFunction] = {}  # the same for calls with nothing but tensors, found without detours
         self._created = False
         self._traces = self._calls_since = 0
         self._lock = threading.RLock()
         self._bound: dict[int, tuple[Any, Function]] = {}
-        kinds = [p.kind for p in self._signature.parameters.values()]
-        self._simple = all(k is inspect.Parameter.POSITIONAL_OR_KEYWORD for k in kinds) and input_signature is None
-        self._count = len(kinds)
+        self._opened: dict[Any, ConcreteFunction] = {}  # the traced functions as seen through specs with open extents
 
-    def _check_signature(self) -> None:
-        """TypeError unless the input signature has a spec for each argument without a default."""
-        parameters = [p for p in self._signature.parameters.values() if p.name != "self"]
-        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        for parameter in positional[len(self.input_signature) :] if self.input_signature is not None else ():
-            if parameter.default is parameter.empty:
-                raise TypeError(f"input_signature missing type constraint for {parameter.name}: give a TensorSpec, or a default.")
+    @property
+    def input_signature(self) -> tuple[Any, ...] | None:
+        """The nests of specs that it was given."""
+        return self._signature.specs
 
     def __get__(self, instance: Any, owner: type | None = None) -> Function:
         if instance is None:
@@ -105,14 +96,19 @@ class Function:
             return self._function
         instance = self._instance()
         if instance is None:
-            raise ReferenceError(f"The object whose method {self._name} was is gone: keep the object, not the method alone.")
+            instance = Gone(str(self._name))
         method: Callable[..., Any] = self._function.__get__(instance)
         return method
 
     @property
     def function_spec(self) -> inspect.Signature:
         """The signature of the Python function."""
-        return self._signature
+        return self._signature.parameters
+
+    @property
+    def function_type(self) -> FunctionType:
+        """The parameters of the Python function, with the types that an input signature gives them."""
+        return self._signature.type
 
     def __repr__(self) -> str:
         return f"<gradtape.function {self._name} at {id(self):#x}>"
@@ -126,7 +122,7 @@ class Function:
                 found = self._seen.get(seen[1])
                 if found is not None:
                     return found._run(seen[0])
-            arguments = self._bind(args, kwargs)
+            arguments = Arguments(self._signature.bind(args, kwargs))
             nodes = arguments.nodes
             found = self._concrete(arguments)
             if seen is not None and engine.local.trace.parent is None and self.input_signature is None:
@@ -135,63 +131,6 @@ class Function:
         except BaseException as error:
             cut(error)
             raise
-
-    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        if self._simple and not kwargs and len(args) == self._count:
-            return Arguments((args, {}))
-        try:
-            bound = self._signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise self._misfit(str(error), args, kwargs) from None
-        bound.apply_defaults()
-        if self.input_signature is not None:
-            return Arguments((self._fitted(bound.args, args, kwargs), bound.kwargs))
-        return Arguments((bound.args, bound.kwargs))
-
-    def _misfit(self, why: str, args: Any, kwargs: Any) -> TypeError:
-        names = list(self._signature.parameters)
-        specs = self.input_signature or ()
-        signature = ", ".join(
-            f"{n}: {specs[i]!r}" if i < len(specs) else str(self._signature.parameters[n]) for i, n in enumerate(names)
-        )
-        return TypeError(
-            f"Binding inputs to tf.function failed due to `{why}`. Received args: {args} and kwargs: {kwargs} for signature: "
-            f"({signature})."
-        )
-
-    def _fitted(self, values: tuple[Any, ...], args: Any, kwargs: Any) -> tuple[Any, ...]:
-        """The arguments as the input signature wants them."""
-        signature = self.input_signature
-        assert signature is not None
-        fitted = []
-        for position, value in enumerate(values):
-            if position >= len(signature):
-                fitted.append(value)
-                continue
-            spec = signature[position]
-            if isinstance(spec, TensorSpec):  # a list of numbers is one tensor there
-                fitted.append(self._fits(value, spec, args, kwargs))
-                continue
-            try:
-                fitted.append(nest.map_up_to(lambda s, v: self._fits(v, s, args, kwargs), spec, value))
-            except ValueError as error:
-                raise self._misfit(str(error), args, kwargs) from None
-        if len(signature) > len(values):
-            raise self._misfit(f"{len(signature)} specs for {len(values)} arguments", args, kwargs)
-        return tuple(fitted)
-
-    def _fits(self, value: Any, spec: Any, args: Any, kwargs: Any) -> Any:
-        if not isinstance(spec, TensorSpec):
-            return value
-        if isinstance(value, TensorSpec):
-            return value
-        try:
-            given = tensor(value, None if hasattr(value, "dtype") else spec.dtype)
-        except (TypeError, ValueError) as error:
-            raise self._misfit(str(error), args, kwargs) from None
-        if not spec.is_compatible_with(given):
-            raise self._misfit(f"Can not cast {TensorSpec(given.shape, given.dtype)!r} to {spec!r}", args, kwargs)
-        return given
 
     def _concrete(self, arguments: Arguments) -> ConcreteFunction:
         state = engine.local.trace
@@ -206,6 +145,7 @@ class Function:
             if found is None:
                 found = self._trace(arguments)
                 inner = any(n.trace is not None and n.trace.parent is not None for n in found._body.captures)
+                inner = inner or (engine.graph_around() is not None and only_in_graphs(found._body.program))
                 self._traced[(key, state.serial) if inner else key] = found
             return found
 
@@ -220,11 +160,10 @@ class Function:
             from gradtape._src.control.autograph import converted  # loads what transforms source, at the first function only
 
             python = converted(python)
-        parameters = [leaf(n.aval, None) for n in arguments.nodes]
+        parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
 
         def run() -> Any:
-            args, kwargs = arguments.pack(parameters)
-            return python(*args, **kwargs)
+            return arguments.call(python, parameters)
 
         try:
             if any(n.aval.dtype == object for n in arguments.nodes):
@@ -232,6 +171,7 @@ class Function:
             body = trace(run, parameters, Scope(creates=not self._created), convert=self._result)
             if body.created:  # what is made once must not be made again
                 self._created = True
+                self._traces += 1
                 body = trace(run, parameters, Scope(creates=False), convert=self._result)
         except engine.NeedsValues as reason:
             if engine.local.trace.parent is not None:
@@ -254,7 +194,7 @@ class Function:
 
     def _warn(self, arguments: Arguments) -> None:
         """Say which argument it is that is new in every call."""
-        names = list(self._signature.parameters)
+        names = list(self._signature.parameters.parameters)
         last = next(reversed(self._traced.values()))._arguments if self._traced else None
         changed = ""
         if last is not None and last.spec == arguments.spec:
@@ -277,14 +217,31 @@ class Function:
         """The traced function for these arguments, which may be `TensorSpec`s."""
         if self.input_signature is not None and not args and not kwargs:
             args = self.input_signature
-        bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        leaves, spec = nest.flatten_with_spec((bound.args, bound.kwargs), nest.EXPANDED)
-        specs = [TensorSpec(x.shape, x.dtype) if isinstance(x, (Tensor, np.ndarray)) else x for x in leaves]
-        symbols = [symbol(x) if isinstance(x, TensorSpec) else x for x in leaves]
-        found = self._concrete(Arguments(nest.unflatten(spec, symbols)))
-        found._specs = specs
+        values, spec = nest.flatten_with_spec(self._signature.bind(args, kwargs), nest.EXPANDED)
+        specs = [TensorSpec(x.shape, x.dtype) if isinstance(x, (Tensor, np.ndarray)) else x for x in values]
+        arguments = Arguments(nest.unflatten(spec, [symbol(x) if isinstance(x, TensorSpec) else x for x in specs]))
+        wanted = [x for x in specs if isinstance(x, TensorSpec)]
+        known = all(x.shape.is_fully_defined() for x in wanted)
+        try:
+            found = self._concrete(arguments)
+        except (ValueError, InvalidArgumentError):
+            if known:
+                raise
+            found = EagerFunction(self, arguments)  # it cannot be traced with 1 for every open extent: each call will tell them
+        if not known:
+            key = arguments.key, tuple([(str(x.shape), x.dtype) for x in wanted])
+            found = self._opened.setdefault(key, found.seen_through(wanted))
+        if not known or any(x.name for x in wanted):
+            found.name_inputs([x.name for x in wanted])
         return found
+
+    @public
+    def get_initialization_function(self, *args: Any, **kwargs: Any) -> Callable[..., None]:
+        """Trace for these arguments, which makes the variables; calling the result does nothing more, as they have values."""
+        if self._traced:
+            raise RuntimeError("get_initialization_function cannot be called after the function has been used")
+        self.get_concrete_function(*args, **kwargs)
+        return lambda *args, **kwargs: None
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """All signatures that were traced, as a text."""
@@ -303,6 +260,19 @@ class Function:
 
 def _itself(instance: Any) -> Any:
     return instance
+
+
+class Gone:
+    """Stands for the object of a method that was kept longer than the object."""
+
+    def __init__(self, method: str) -> None:
+        self._method = method
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"'NoneType' object has no attribute {name!r}: the object whose method {self._method} was is gone. Keep the object, "
+            "not the method alone."
+        )
 
 
 @public
@@ -336,7 +306,7 @@ def function(
         if isinstance(python_function, Function):
             python_function = python_function.python_function
         if not callable(python_function):
-            raise TypeError(f"tf.function takes a callable, received {python_function!r}.")
+            raise TypeError(f"tf.function takes a callable: {python_function!r} is not a callable object.")
         if input_signature is not None and not isinstance(input_signature, (list, tuple)):
             raise TypeError(
                 f"input_signature must be either a tuple or a list of TensorSpecs, got {type(input_signature).__name__}."

@@ -16,6 +16,33 @@ EXPANDED = "gradtape, composites expanded"  # here IndexedSlices are structures,
 _known: set[type] = {list, tuple, dict}  # types that were seen as leaves, or are registered
 
 
+class _Metadata:
+    """What `__tf_flatten__` says besides its components: compared, and never asked for a hash of its own."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Metadata) and bool(self.value == other.value)
+
+    def __hash__(self) -> int:
+        return hash(_Metadata)
+
+
+def _register_flattened(kind: Any) -> None:
+    """Teach optree a class that says by `__tf_flatten__` and `__tf_unflatten__` what it is made of."""
+
+    def flat(value: Any) -> tuple[list[Any], _Metadata]:
+        metadata, components = value.__tf_flatten__()
+        return list(components), _Metadata(metadata)
+
+    def make(metadata: _Metadata, children: Iterable[Any]) -> Any:
+        return kind.__tf_unflatten__(metadata.value, tuple(children))
+
+    for namespace in (NAMESPACE, EXPANDED):
+        optree.register_pytree_node(kind, flat, make, namespace=namespace)  # type: ignore[arg-type]
+
+
 def _register(kind: type) -> None:
     """Teach optree a dataclass the first time that one is seen."""
     names = [field.name for field in dataclasses.fields(kind)]
@@ -76,7 +103,9 @@ def flatten_with_spec(
         kind = type(item)
         if kind not in _known:
             _known.add(kind)
-            if dataclasses.is_dataclass(kind):
+            if hasattr(kind, "__tf_flatten__") and hasattr(kind, "__tf_unflatten__"):
+                _register_flattened(kind)
+            elif dataclasses.is_dataclass(kind):
                 _register(kind)
             elif issubclass(kind, (Mapping, Sequence, MappingView)) and not issubclass(kind, (str, bytes, memoryview)):
                 _register_container(kind)
@@ -153,7 +182,7 @@ def map_structure(func: Callable[..., Any], *structure: Any, check_types: bool =
 def map_up_to(func: Callable[[Any, Any], Any], shallow: Any, deep: Any) -> Any:
     """`func` of each leaf of `shallow` and what stands there in `deep`, a nest maybe, in the structure of `shallow`."""
     leaves, spec = flatten_with_spec(shallow, EXPANDED)
-    return unflatten(spec, map(func, leaves, _matching_leaves(shallow, deep, False, EXPANDED, up_to=True)))
+    return unflatten(spec, map(func, leaves, _matching_leaves(shallow, deep, True, EXPANDED, up_to=True)))
 
 
 def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, up_to: bool = False) -> list[Any]:

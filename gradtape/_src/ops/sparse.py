@@ -5,13 +5,14 @@ The places are constants: gradients go to the values of the elements and to the 
 
 import jax.numpy as jnp
 import numpy as np
+import optree
 
-from gradtape._src.core import dtypes
+from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.shape import TensorShape, provisional
 from gradtape._src.ops.arithmetic import multiply, truediv
 from gradtape._src.ops.array import broadcast_to, host_constant, plain, reshape, transpose
 from gradtape._src.ops.compare import not_equal
@@ -80,7 +81,7 @@ class SparseTensor:
     @property
     def shape(self):
         """The shape of the whole, a TensorShape."""
-        return TensorShape(self._extents)
+        return TensorShape([None if provisional(extent) else extent for extent in self._extents])
 
     @property
     def dtype(self):
@@ -116,6 +117,27 @@ class SparseTensor:
 
     def __repr__(self):
         return f"SparseTensor(indices={self._indices!s}, values={self._values!s}, dense_shape={self._dense_shape!s})"
+
+
+def _components(sparse):
+    return [sparse._indices, sparse._values, sparse._dense_shape], sparse._extents
+
+
+def _assembled(extents, parts):
+    """A SparseTensor of other components; in a function its extents are those that it had, a part of the signature."""
+    made = object.__new__(SparseTensor)
+    made._indices, made._values, made._dense_shape = parts
+    if is_tensor(made._dense_shape):
+        try:
+            extents = static_list(made._dense_shape, "dense_shape")
+        except (engine.NeedsValues, TypeError):  # a symbol, inside and outside of its function
+            made._dense_shape = host_constant(np.array(extents, np.int64))
+    made._extents = extents
+    return made
+
+
+# optree's signature asks for a Collection, its documentation for any class.
+optree.register_pytree_node(SparseTensor, _components, _assembled, namespace=nest.EXPANDED)  # type: ignore[arg-type]
 
 
 def _index_tensor(value, what, rank):
@@ -254,7 +276,7 @@ def _product_aval(a_indices, a_values, b, a_shape, adjoint_a, adjoint_b):
     if b.ndim != 2:
         raise invalid(f"Tensor 'b' is not a matrix: it has shape {plain(b.shape)}. Use tf.expand_dims for a vector.")
     rows, inner, other, columns = _sides(a_shape, b.shape, adjoint_a, adjoint_b)
-    if inner != other:
+    if inner != other and provisional(inner) == provisional(other):
         raise invalid(
             f"Cannot multiply A and B because inner dimension does not match: {inner} vs. {other}. Did you forget a transpose? "
             f"Dimensions of A: {plain(a_shape)}. Dimensions of B: {plain(b.shape)}"

@@ -1,0 +1,155 @@
+"""`FunctionType`: the parameters of a function, what each of them takes, and what the function gives; as TensorFlow prints it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core import nest
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.variable import Variable
+
+Kind = inspect.Parameter
+
+
+class Literal:
+    """The type of what is no tensor: one value, or a nest of specs and values."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and bool(self.value == other.value)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __repr__(self) -> str:
+        return _text(self.value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, TensorSpec):
+        return repr(TensorSpec(value.shape, value.dtype))
+    if isinstance(value, Variable):
+        return f"VariableSpec(shape={value.shape}, dtype={value.dtype!r}, trainable={value.trainable})"
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return f"{type(value).__name__}[{', '.join([f'[{n!r}, {_text(v)}]' for n, v in zip(value._fields, value, strict=True)])}]"
+    if isinstance(value, (tuple, list)):
+        return f"{type(value).__name__.capitalize()}[{', '.join(map(_text, value))}]"
+    if isinstance(value, Mapping):
+        return f"Dict[{', '.join([f'[{k!r}, {_text(v)}]' for k, v in value.items()])}]"
+    return f"Literal[{value!r}]"
+
+
+def type_of(value: Any) -> TensorSpec | Literal:
+    """The type of a value, a nest in which TensorSpecs stand for tensors."""
+    return TensorSpec(value.shape, value.dtype) if isinstance(value, TensorSpec) else Literal(value)
+
+
+def nested(constraint: TensorSpec | Literal) -> Any:
+    """The nest of specs and values of a type."""
+    return constraint if isinstance(constraint, TensorSpec) else constraint.value
+
+
+class Parameter(inspect.Parameter):
+    """A parameter: `name`, `kind`, whether it is `optional`, and `type_constraint`, what it takes."""
+
+    @property
+    def optional(self) -> bool:
+        """Whether a call may leave it out."""
+        return self.default is not self.empty
+
+    @property
+    def type_constraint(self) -> TensorSpec | Literal | None:
+        """What it takes: a TensorSpec, a Literal for what is no tensor; None if anything will do."""
+        return None if self.annotation is self.empty else self.annotation
+
+
+class FunctionType(inspect.Signature):
+    """A signature whose annotations are types; `captures` are the types of the tensors from outside, by their id."""
+
+    captures: dict[int, TensorSpec]
+
+    def __init__(
+        self, parameters: Sequence[Parameter], captures: dict[int, TensorSpec] | None = None, output: Any = None
+    ) -> None:
+        super().__init__(parameters, return_annotation=inspect.Signature.empty if output is None else output)
+        self.captures = captures or {}
+
+    @property
+    def output(self) -> TensorSpec | Literal | None:
+        """The type of what the function gives."""
+        return None if self.return_annotation is self.empty else self.return_annotation
+
+    def __repr__(self) -> str:
+        lines = ["Input Parameters:"]
+        lines += [f"  {p.name} ({p.kind.name}): {p.type_constraint}" for p in self.parameters.values()]  # type: ignore[attr-defined]
+        lines += ["Output Type:", f"  {self.output}", "Captures:"]
+        lines += [f"  {number}: {spec}" for number, spec in self.captures.items()] or ["  None"]
+        return "\n".join(lines)
+
+
+def spread(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """`(name, kind, value)` of each argument of a call, those of `*args` and `**kwargs` one by one."""
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    positional = any(p.kind is Kind.VAR_POSITIONAL for p in signature.parameters.values())
+    found: list[tuple[str, Any, Any]] = []
+    for name, value in bound.arguments.items():
+        kind = signature.parameters[name].kind
+        if kind is Kind.VAR_POSITIONAL:
+            found += [(f"{name}_{i}", Kind.POSITIONAL_ONLY, v) for i, v in enumerate(value)]
+        elif kind is Kind.VAR_KEYWORD:
+            found += [(n, Kind.KEYWORD_ONLY, value[n]) for n in sorted(value)]
+        else:
+            found.append((name, Kind.POSITIONAL_ONLY if positional and kind is Kind.POSITIONAL_OR_KEYWORD else kind, value))
+    last = [entry for entry in found if entry[1] is Kind.KEYWORD_ONLY]  # by name, as they are in a nest
+    return [*found[: len(found) - len(last)], *sorted(last, key=lambda entry: entry[0])]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Whether a value is of a type
+
+
+def fit(wanted: Any, value: Any) -> Any:
+    """`value` as `wanted`, a nest of TensorSpecs and of what must be equal; TypeError or ValueError if it does not fit."""
+    if isinstance(wanted, TensorSpec):
+        return _fit_tensor(wanted, value)
+    return nest.map_up_to(_fit_leaf, wanted, value)
+
+
+def _fit_leaf(wanted: Any, value: Any) -> Any:
+    if isinstance(wanted, TensorSpec):
+        return _fit_tensor(wanted, value)
+    if isinstance(wanted, Variable):
+        if isinstance(value, Variable) and value.aval is wanted.aval:
+            return value
+    elif value is wanted or (wanted != wanted and value != value) or _equal(wanted, value):
+        return value
+    raise ValueError(f"Can not cast {value!r} to {_text(wanted)}")
+
+
+def _equal(wanted: Any, value: Any) -> bool:
+    try:
+        return bool(value == wanted)
+    except (TypeError, ValueError):  # an array, a symbol
+        return False
+
+
+def _fit_tensor(wanted: TensorSpec, value: Any) -> Any:
+    if isinstance(value, TensorSpec):
+        given, value = value, wanted
+    else:
+        if isinstance(value, (np.ndarray, np.generic)):
+            value = np.asarray(value, wanted.dtype.numpy)
+        value = tensor(value, None if isinstance(value, (Tensor, Variable)) else wanted.dtype)
+        given = TensorSpec(value.shape, value.dtype)
+    if not wanted.is_compatible_with(given):
+        raise TypeError(f"Can not cast {given!r} to {TensorSpec(wanted.shape, wanted.dtype)!r}")
+    return value
