@@ -73,11 +73,6 @@ BAD = {
         tf.errors.InvalidArgumentError,
         "Expected .* to be true",
     ),
-    "a size that is computed": (
-        lambda s: tf.zeros(tf.cast(tf.exp(x_of([])), tf.int32)),
-        NotImplementedError,
-        "needed to build the graph",
-    ),
     "a session that was closed": (lambda s: closed().run(x_of([])), RuntimeError, "Attempted to use a closed Session"),
     "no graph for a session": (lambda s: tf.Session(graph=3), TypeError, "Argument `graph` must be a tf.Graph"),
 }

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation, takes_none, vjp_program
+from gradtape._src.autodiff.backward import Operation, takes_none, vjp_with_slices
 from gradtape._src.control.programs import rewired
-from gradtape._src.control.scope import TENSOR, Body, Scope, trace
-from gradtape._src.core import engine, execution, tracing
-from gradtape._src.core.aval import Aval
+from gradtape._src.control.scope import TENSOR, Body, Scope, tensor_or_none, trace
+from gradtape._src.core import dtypes, engine, execution, tracing
+from gradtape._src.core.aval import PROVISIONAL, Aval, aval
 from gradtape._src.core.convert import is_tensor, spoken_name, tensor
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node, Program, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.core.scopes import control_dependencies
+from gradtape._src.core.tensor import EagerTensor, Tensor, handle, to_numpy
 from gradtape._src.ops import debugging
-from gradtape._src.ops.array import zeros
-from gradtape._src.ops.joining import stack
+from gradtape._src.ops.array import host_constant, reshape, zeros
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.joining import concat, stack
 from gradtape._src.ops.reduction import count_nonzero, reduce_any
 
 NONE_HOLDS = "Input error: None of conditions evaluated as True"
@@ -60,46 +63,116 @@ CASE = define(Op("Case", _case, infer=_case_avals, host=_case_on_host, saves="br
 takes_none.update([IF, CASE])
 
 
-def _gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
-    """Each branch's gradient in a branch of its own; zeros where the branch does not use an input."""
+def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]:
+    """Each branch's gradient in a branch of its own; zeros where the branch does not use an input. Rows stay rows."""
     entry = op.entry
     attrs = entry.node.attrs
     branches = attrs[0] if entry.node.op is CASE else attrs
     given = tuple([i for i, d in enumerate(grads) if d is not None and d.dtype.is_floating | d.dtype.is_complex])
     needed = tuple([i - 1 for i, need in enumerate(op.needed) if need and i])
     choice, *inputs = entry.inputs
-    derived = [vjp_program(branch, given, needed) for branch in branches]
+    derived = [vjp_with_slices(branch, given, needed) for branch in branches]
     places = [k for k in range(len(needed)) if any(where[k] is not None for _, where in derived)]
-    results: list[Tensor | None] = [None] * len(op.needed)
+    results: list[Tensor | IndexedSlices | None] = [None] * len(op.needed)
     if not places or not given:
         return results
+    forms = [Form(inputs[needed[k]].aval, [(p, where[k]) for p, where in derived]) for k in places]
+    if not alike(branches):  # a graph is being built: what it will be is found when the graph runs
+        for k, form in zip(places, forms, strict=True):
+            results[needed[k] + 1] = form.packed(iter(form.given(None, ())))
+        return results
     parameters = [*[n.aval for n in inputs], *[grads[i].node.aval for i in given]]
-    programs = tuple([_padded(p, [where[k] for k in places], parameters, [inputs[needed[k]].aval for k in places])
-                      for p, where in derived])  # fmt: skip
-    nodes = _record(choice, programs, [*inputs, *[grads[i].node for i in given]], entry.node.op)
-    for k, node in zip(places, nodes, strict=True):
-        results[needed[k] + 1] = EagerTensor(node)
+    programs = tuple([_formed(p, [where[k] for k in places], parameters, forms) for p, where in derived])
+    nodes = iter(_record(choice, programs, [*inputs, *[grads[i].node for i in given]], entry.node.op))
+    for k, form in zip(places, forms, strict=True):
+        results[needed[k] + 1] = form.packed(nodes)
     return results
 
 
 IF.gradient = CASE.gradient = _gradient
 
 
-def _padded(program: Program, places: Sequence[int | None], parameters: Sequence[Aval], wanted: Sequence[Aval]) -> Program:
-    """A gradient Program that gives zeros where it has nothing to give."""
+class Form:
+    """What all branches give as the cotangent of one input: a tensor, or IndexedSlices if one of them gives those.
+
+    The branches give one number of rows, the largest: what others lack are zeros at row 0.
+    """
+
+    def __init__(self, of: Aval, cotangents: Sequence[tuple[Program, int | tuple[int, int] | None]]) -> None:
+        self.of = of
+        sliced = [(p, place[1]) for p, place in cotangents if isinstance(place, tuple)]
+        self.sliced = bool(sliced)
+        if sliced:
+            indices = [p.aval_of(p.outputs[at]) for p, at in sliced]
+            counts = [a.shape[0] for a in indices] + [of.shape[0] for _, place in cotangents if isinstance(place, int)]
+            self.count = max(counts)
+            self.type = indices[0].type if len({a.dtype for a in indices}) == 1 else dtypes.int64
+
+    def given(self, found: int | tuple[int, int] | None, nodes: Sequence[Node]) -> list[Node]:
+        """The nodes that a branch gives, whose Program has its cotangent at the places `found` of `nodes`."""
+        if not self.sliced:
+            return [zeros(self.of.shape, self.of.type).node if found is None else nodes[found]]  # type: ignore[index]
+        if found is None:
+            values, indices = zeros((0, *self.of.shape[1:]), self.of.type), zeros((0,), self.type)
+        elif isinstance(found, tuple):
+            values, indices = EagerTensor(nodes[found[0]]), cast(EagerTensor(nodes[found[1]]), self.type)
+        else:
+            values, indices = EagerTensor(nodes[found]), handle(engine.counting(self.of.shape[0], [nodes[found]]))
+            indices = cast(indices, self.type)
+        missing = self.count - values.shape[0]
+        if missing:
+            values = concat([values, zeros((missing, *self.of.shape[1:]), self.of.type)], 0)
+            indices = concat([indices, zeros((missing,), self.type)], 0)
+        return [values.node, indices.node]
+
+    def packed(self, nodes: Iterator[Node]) -> Tensor | IndexedSlices:
+        """The cotangent, of the nodes that come next."""
+        if not self.sliced:
+            return EagerTensor(next(nodes))
+        shape = host_constant(np.array(self.of.shape, np.int32))
+        return IndexedSlices(EagerTensor(next(nodes)), EagerTensor(next(nodes)), shape)
+
+
+def _formed(
+    program: Program, places: Sequence[int | tuple[int, int] | None], parameters: Sequence[Aval], forms: Sequence[Form]
+) -> Program:
+    """A branch's gradient Program, with its results as all branches give them."""
     with tracing.inner() as inner:
         leaves = [leaf(a, None) for a in parameters]
         nodes = tracing.inline(program, leaves) if program.outputs else []
-        outputs = [
-            zeros(a.shape, a.type).node if place is None else nodes[place] for place, a in zip(places, wanted, strict=True)
-        ]
+        outputs = [node for form, place in zip(forms, places, strict=True) for node in form.given(place, nodes)]
         return execution.intern(tracing.close(inner, outputs, leaves))
 
 
 def _record(choice: Node, programs: Sequence[Program], inputs: Sequence[Node], op: Op) -> list[Node]:
     attrs = tuple(programs) if op is IF else (tuple(programs),)
     node = engine.record(op, (choice, *inputs), attrs)
+    if not alike(programs):
+        return _open_elements(node, programs)
     return engine.elements(node)
+
+
+def alike(programs: Sequence[Program]) -> bool:
+    """Whether branches give the same shapes; in a graph they need not."""
+    results = [[p.aval_of(r) for r in p.outputs] for p in programs]
+    return all(r == results[0] for r in results)
+
+
+def _open_elements(node: Node, programs: Sequence[Program]) -> list[Node]:
+    """The results of branches that give different shapes: where these differ nothing is known until the graph runs."""
+    columns = list(zip(*[[p.aval_of(r) for r in p.outputs] for p in programs], strict=True))
+    ranks = [len({a.ndim for a in column}) == 1 for column in columns]
+    node.aval = tuple(
+        [_common(column) if same else aval((), column[0].dtype) for column, same in zip(columns, ranks, strict=True)]
+    )
+    nodes = engine.elements(node)
+    engine.graph_around().unknown_rank.update([n for n, same in zip(nodes, ranks, strict=True) if not same])
+    return nodes
+
+
+def _common(avals: Sequence[Aval]) -> Aval:
+    axes = zip(*[a.shape for a in avals], strict=True)
+    return aval(tuple([extents[0] if len(set(extents)) == 1 else PROVISIONAL for extents in axes]), avals[0].dtype)
 
 
 def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, names: Sequence[str]) -> Any:
@@ -107,8 +180,17 @@ def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, na
 
     What one branch assigns to a variable, the others leave as it is.
     """
-    bodies = [trace(function, (), Scope(nested=True), draws=False) for function in branches]
-    return join(choice, bodies, op, names)
+
+    def traced(number: int, function: Callable[[], Any]) -> Body:
+        def result(value: Any) -> Any:
+            """A result as a Tensor; an operation's is the choice that made it run, as TensorFlow's."""
+            if type(value).__name__ != "Operation":
+                return tensor_or_none(value)
+            return tensor(number == 0 if op is IF else number)
+
+        return trace(function, (), Scope(nested=True), draws=False, convert=result)
+
+    return join(choice, [traced(number, function) for number, function in enumerate(branches)], op, names)
 
 
 def join(choice: Node, bodies: Sequence[Body], op: Op, names: Sequence[str]) -> Any:
@@ -145,6 +227,9 @@ def check_alike(bodies: Sequence[Body], names: Sequence[str]) -> None:
     count = sum(f is TENSOR for f in first.structure.fixed)
     for body, name in zip(bodies[1:], names[1:], strict=True):
         mine, other = first.structure, body.structure
+        counts = [sum(f is TENSOR for f in structure.fixed) for structure in (mine, other)]
+        if counts[0] != counts[1]:
+            raise ValueError(f"Lengths of branch outputs must match: {names[0]} gives {counts[0]} tensors, {name} {counts[1]}.")
         if mine.spec != other.spec or [f is None for f in mine.fixed] != [f is None for f in other.fixed]:
             raise TypeError(
                 f"{names[0]} and {name} must have the same nested structure of results, but gave {_spoken(first)} and "
@@ -159,7 +244,7 @@ def check_alike(bodies: Sequence[Body], names: Sequence[str]) -> None:
                     f"return values. Result {position} is {left.type.name} in {names[0]} and {right.type.name} in {name}. "
                     "Use tf.cast in one of them."
                 )
-            if not left.tensor_shape.is_compatible_with(right.tensor_shape):
+            if left.shape != right.shape and engine.graph_around() is None:
                 raise engine.NeedsValues(
                     f"Result {position} has shape {list(left.shape)} in {names[0]} and {list(right.shape)} in {name}: a "
                     "branch that is compiled has one shape. Pad or reshape one of them to the other's shape."
@@ -178,6 +263,8 @@ def _scalar_bool(pred: Any, what: str) -> Tensor:
             f"{what} passed {spoken_name(condition.dtype)} expected bool: it must be a boolean scalar. Compare it with "
             "something, or use tf.cast."
         )
+    if condition.node.aval.size == 1 or condition.node.aval.large:
+        condition = reshape(condition, ())
     if condition.node.aval.shape:
         raise invalid(f"{what} must be a scalar, but it has shape {condition.shape}: use tf.reduce_any or tf.reduce_all.")
     return condition
@@ -259,15 +346,16 @@ def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stric
         if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
             raise TypeError(f"Each entry in pred_fn_pairs must be a (condition, function) tuple. Received: {pair!r}.")
     conditions = [pred for pred, _ in pairs]
+    checks: list[Any] = []
     if default is None:
         if engine.local.trace.scope is not None:
-            debugging.Assert(reduce_any(stack(conditions)), [f"{NONE_HOLDS}:", stack(conditions)])
+            checks.append(debugging.Assert(reduce_any(stack(conditions)), [f"{NONE_HOLDS}:", stack(conditions)]))
         elif not any(map(bool, conditions)):
             raise invalid(f"{NONE_HOLDS}, and there is no default. Give default=.")
         default = pairs[-1][1]
     if exclusive and engine.local.trace.scope is not None and pairs:
         many = "Input error: exclusive=True: more than 1 conditions evaluated as True:"
-        debugging.Assert(count_nonzero(stack(conditions)) < 2, [many, stack(conditions)])
+        checks.append(debugging.Assert(count_nonzero(stack(conditions)) < 2, [many, stack(conditions)]))
 
     def chain(position: int) -> Any:
         if position == len(pairs):
@@ -276,7 +364,9 @@ def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stric
         condition = tensor(pred) if is_tensor(pred) else pred
         return cond(condition, function, lambda: chain(position + 1))
 
-    return chain(0) if strict else unpacked(chain(0))
+    with control_dependencies([c for c in checks if c is not None]):
+        result = chain(0)
+    return result if strict else unpacked(result)
 
 
 def unpacked(result: Any) -> Any:

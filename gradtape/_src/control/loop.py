@@ -15,8 +15,9 @@ from gradtape._src.core import engine, nest, tracing
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.program import Node
-from gradtape._src.core.tensor import handle
+from gradtape._src.core.program import Node, leaf
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.ops.array import stop_gradient
 
 
@@ -58,10 +59,13 @@ def while_loop(
     if engine.local.trace.scope is None:
         return _in_python(spread(cond), spread(body), state, maximum_iterations)
     limit = None if maximum_iterations is None else static(maximum_iterations, "maximum_iterations")
+    if engine.graph_around() is not None:
+        state = _opened(state, shape_invariants)
     try:
         results = run_loop(spread(cond), spread(body), _settled(spread(body), state, limit), limit)
     except ShapeChanged as error:
-        if shape_invariants is not None or any(isinstance(x, TensorArray) for x in nest.flatten(loop_vars)):
+        grows = any(isinstance(x, TensorArray) or type(x).__name__ == "SparseTensor" for x in nest.flatten(loop_vars))
+        if shape_invariants is not None or grows:
             raise engine.NeedsValues(str(error)) from None  # shapes are allowed to change, and arrays to grow
         raise
     return results if back_prop else stopped(results)
@@ -76,7 +80,37 @@ def stopped(results: Any) -> Any:
 
 def as_tensor(value: Any) -> Any:
     """A loop variable as a Tensor; what holds tensors in a way of its own stays."""
-    return value if value is None or isinstance(value, (TensorArray, IndexedSlices)) else tensor(value)
+    return value if value is None or isinstance(value, TensorArray) or hasattr(value, "dense_shape") else tensor(value)
+
+
+def _opened(state: Any, invariants: Any) -> Any:
+    """The loop variables of a graph, with extents that may change where `shape_invariants` say so, or rows are sparse."""
+    leaves, spec = nest.flatten_with_spec(state)
+    shapes = [None] * len(leaves) if invariants is None else nest.flatten(invariants)
+    if len(shapes) != len(leaves):
+        raise ValueError(f"shape_invariants must have the structure of loop_vars: {len(leaves)} shapes, not {len(shapes)}.")
+    return nest.unflatten(spec, [_with_shape(x, s) for x, s in zip(leaves, shapes, strict=True)])
+
+
+def _with_shape(x: Any, stated: Any) -> Any:
+    graph = engine.graph_around()
+
+    def opened(part: Any, shape: TensorShape) -> Any:
+        if shape.rank is None:
+            shape = TensorShape([None] * part.shape.rank)
+        if not shape.is_compatible_with(part.node.aval.open_shape):
+            return part
+        return part if part.shape.is_fully_defined() and shape == part.shape else handle(graph.opened(part.node, shape))
+
+    if type(x).__name__ == "SparseTensor":
+        rank = None if stated is None else x.indices.shape[1]
+        return type(x)(opened(x.indices, TensorShape([None, rank])), opened(x.values, TensorShape([None])), x.dense_shape)
+    if stated is None or isinstance(x, TensorArray) or x is None:
+        return x
+    shape = TensorShape(getattr(stated, "shape", stated))
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(opened(x.values, shape), opened(x.indices, shape[:1]), x.dense_shape)
+    return opened(x, shape)
 
 
 def _settled(body: Callable[[Any], Any], state: Any, limit: int | None) -> Any:
@@ -84,15 +118,26 @@ def _settled(body: Callable[[Any], Any], state: Any, limit: int | None) -> Any:
     leaves, spec = nest.flatten_with_spec(state)
     if not any(isinstance(x, TensorArray) for x in leaves):
         return state
+    tensors = [x for x in leaves if isinstance(x, Tensor)]
+    parameters = [leaf(x.node.aval, None) for x in tensors]
     after: list[Any] = []
 
     def once() -> list[Any]:
-        after.extend(nest.flatten(body(state)))
-        return []
+        given = map(handle, parameters)
+        after.extend(nest.flatten(body(nest.unflatten(spec, [next(given) if isinstance(x, Tensor) else x for x in leaves]))))
+        return [entry for x in after if isinstance(x, TensorArray) and (entry := x.open_entry()) is not None]
 
     with tracing.making_trips(limit):
-        trace(once, (), Scope(nested=True), draws=False)
-    return nest.unflatten(spec, settled(leaves, after)) if len(after) == len(leaves) else state
+        first = trace(once, parameters, Scope(nested=True), draws=False)
+    if len(after) != len(leaves):
+        return state
+    graph = engine.current_graph()
+    if graph is not None and first.structure.fixed:  # what the first trip writes says how large the entries are, when it runs
+        entries = iter(tracing.inline(first.program, first.inputs([x.node for x in tensors])))
+        for x in after:
+            if isinstance(x, TensorArray) and x.open_entry() is not None:
+                x.has_entries_of(graph.extents(next(entries)))
+    return nest.unflatten(spec, settled(leaves, after))
 
 
 def _in_python(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: Any, limit: Any) -> Any:
@@ -118,7 +163,7 @@ def _as_before(results: Any, state: Any, expand: bool = True) -> Any:
 
 
 def _like(new: Any, old: Any) -> Any:
-    if new is None or old is None or isinstance(new, (TensorArray, IndexedSlices)):
+    if new is None or old is None or isinstance(new, TensorArray) or hasattr(new, "dense_shape"):
         return new
     return tensor(new) if is_tensor(new) else tensor(new, old.dtype)
 

@@ -120,7 +120,7 @@ def check_same(before: Sequence[Node], after: Sequence[Tensor], names: Sequence[
                 f"'{name}' has dtype {a.type.name} before the loop, but dtype {b.type.name} after one iteration. A loop "
                 f"variable keeps its dtype: use tf.cast in the loop, or start from tf.constant(…, tf.{b.type.name})."
             )
-        if not a.tensor_shape.is_compatible_with(b.tensor_shape):
+        if a is not b and not (a.large and a.open_shape.is_compatible_with(b.open_shape)):
             raise ShapeChanged(
                 f"'{name}' has shape {a.tensor_shape} before the loop, but shape {b.tensor_shape} after one iteration. A loop "
                 "variable that is compiled keeps its shape: use a tf.TensorArray for results that grow, or pad."

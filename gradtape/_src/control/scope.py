@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, takes_none, vjp_program, vjp_with_slices
-from gradtape._src.core import engine, execution, journal, nest, tracing
+from gradtape._src.core import engine, execution, journal, naming, nest, tracing
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import verify
@@ -112,14 +112,14 @@ class Scope:
         """
         if self.trace is not None and engine.local.trace is not self.trace:
             return
-        if all(engine.folded(node) is not None for node in nodes):
+        if self.nested and op.type in ASKED_FOR:
+            engine.record(CHECK, nodes, (op, attrs))
+        elif all(engine.folded(node) is not None for node in nodes):
             for node in nodes:
                 engine.value(node)
             verify(op, nodes, attrs)
         elif not self.nested:
             self.checks.append((op, nodes, attrs))
-        elif op.type in ASKED_FOR:
-            engine.record(CHECK, nodes, (op, attrs))
 
 
 class Structure:
@@ -217,6 +217,16 @@ def is_constant(node: Node) -> bool:
     return node.index == NUMBER or (node.index == engine.INSIDE and node.aval.size <= LARGE_CONSTANT)
 
 
+def _constants_around(trace: Trace) -> set[Node]:
+    """The constants that were made where a branch or loop stands, whose Program they are no part of."""
+    found: set[Node] = set()
+    outer = trace.parent
+    while outer is not None and outer.scope is not None:
+        found.update(outer.constants)
+        outer = outer.parent
+    return found
+
+
 def trace(
     function: Callable[[], Any],
     parameters: Sequence[Node],
@@ -231,7 +241,7 @@ def trace(
     """
     body, asked = Body(), journal.asked
     drawing: contextlib.AbstractContextManager[Any] = seeds.drawn_by_caller() if draws else contextlib.nullcontext([])
-    with tracing.inner(scope) as inner, drawing as drawn:
+    with tracing.inner(scope) as inner, drawing as drawn, naming.apart():
         scope.trace = inner
         results = function()
         nodes, body.structure = flatten_results(results, convert)
@@ -243,7 +253,8 @@ def trace(
         body.draws = [stream for _, stream in drawn]
         tracing.enter(inner, [*nodes, *[node for _, checked, _ in scope.checks for node in checked]])
         known = {*parameters, *read, *seeds_taken}
-        body.captures = [node for node in inner.leaves if node not in known and not is_constant(node)]
+        around = _constants_around(inner) if scope.nested else ()  # a gradient may be asked for with respect to them
+        body.captures = [n for n in inner.leaves if n not in known and (n in around or not is_constant(n))]
         inputs = [*parameters, *read, *body.captures, *seeds_taken]
         body.program = execution.intern(tracing.close(inner, nodes, inputs, effects=True))
         _close_checks(body, inner, scope, inputs)

@@ -108,6 +108,7 @@ class TensorArray:
         self._read: set[int] = set()
         self._buffer: Tensor | None = None
         self._extents: tuple[int, ...] | None = None  # of the entries, in a graph in which they are not all known
+        self._last: Tensor | None = None  # an entry of such
 
     @property
     def dtype(self) -> dtypes.DType:
@@ -160,12 +161,22 @@ class TensorArray:
                 raise ValueError(f"Incompatible shape for value ({entry.shape}), expected ({self._shape})")
             self._shape = self._shape.merge_with(entry.shape)
         if entry.node.aval.large:
-            self._extents = entry.node.aval.shape
+            self._extents, self._last = entry.node.aval.shape, entry
         return entry
+
+    def open_entry(self) -> Tensor | None:
+        """An entry of a shape that is not known before the graph runs, or None."""
+        return self._last
+
+    def has_entries_of(self, extents: tuple[int, ...]) -> None:
+        """Say what the extents of the entries are, in a graph in which they are not all known."""
+        self._extents = extents
 
     def _element(self) -> tuple[int, ...] | None:
         """The extents of an entry, or None."""
-        return tuple(self._shape) if self._shape.is_fully_defined() else self._extents
+        if self._extents is None and self._shape.is_fully_defined():
+            return tuple(self._shape)
+        return self._extents
 
     def _index(self, index: Any) -> int | Tensor:
         """A Python int where the index is known."""
@@ -389,7 +400,7 @@ def settled(values: Sequence[Any], after: Sequence[Any]) -> list[Any]:
     for before, later in zip(values, after, strict=True):
         if isinstance(before, TensorArray) and isinstance(later, TensorArray):
             before = before._copy()
-            if before._element() is None:
+            if before._element() is None or later._extents is not None:
                 before._shape, before._extents = later._shape, later._extents
             element = before._element()
             if later._count() >= LARGE > before._count() and element is not None:  # it grows: a graph knows how far when it runs

@@ -288,7 +288,7 @@ def dtype_of(value: Any) -> np.dtype:
 
 
 def operands(op: Op, values: Sequence[Any], position: int = 0) -> tuple[Node, ...]:
-    """The nodes of operands that must have one dtype: the first tensor's; numbers and arrays take it."""
+    """The nodes of operands that must have one dtype: the first tensor's, or what the op prefers; numbers and arrays take it."""
     if len(values) == 2:  # what most calls are, without detours
         x, y = values
         if type(x) is EagerTensor:
@@ -306,7 +306,7 @@ def operands(op: Op, values: Sequence[Any], position: int = 0) -> tuple[Node, ..
                     return first, second
     elif len(values) == 1 and type(values[0]) is EagerTensor:
         return (values[0].node,)
-    dtype = None
+    dtype = op.prefers
     for value in values:
         if isinstance(value, (Tensor, Stored)):
             dtype = dtype_of(value)
@@ -463,12 +463,14 @@ def not_an_integer(value: Any, what: str) -> Exception:
             "integer."
         )
     received = f"{what} must be an integer, received {value!r} of type {type(value).__name__}"
+    if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0):
+        return invalid(f"{received}: its rank must be 0.")
     return DtypeError(None, None, f"{received}: Cannot convert {value!r} to EagerTensor of dtype int32.")
 
 
 def _structural(node: Node) -> tuple[int, ...] | None:
     """In a graph the value of a tensor that is structure: ints that are computed anew, from true shapes, when the graph runs."""
-    graph = engine.current_graph()
+    graph = engine.graph_around()
     if graph is None or node.value is not None or node.aval.dtype.kind not in "iu":
         return None
     found: tuple[int, ...] | None = graph.structural(node)

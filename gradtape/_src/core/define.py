@@ -242,7 +242,7 @@ def ran(function: Any, *values: Any, attrs: Attributes = ()) -> Any:
     `function` is the public function of an op whose kernel takes and gives NumPy arrays.
     """
     made = function.op
-    graph = engine.current_graph()
+    graph = engine.graph_around()
     if graph is not None:
         return graph.deferred(made, tuple([convert.node_of(v) for v in values]), attrs)
     if engine.local.trace.scope is not None:

@@ -214,6 +214,11 @@ def _check_scope(trace: Trace, node: Node) -> None:
     foreign = node.trace is not None and node.trace.parent is not None and not trace.inside(node.trace)
     if foreign and (message := naming.other_graph(node, trace)) is not None:
         raise ValueError(message)
+    if foreign and node.trace.inside(trace):  # type: ignore[union-attr]
+        raise errors.InaccessibleTensorError(
+            "A tensor is out of scope and cannot be used here: it belongs to a branch, a loop's body or a function inside of this "
+            "one. Return it from there, or bind it to a name that exists before; a list that grows in a loop is a tf.TensorArray."
+        )
     if foreign or (node.inputs is None and node.value is None and trace.parent is None):
         raise TypeError(
             "A tensor of a function or gradient that was being traced is used outside of it, where it has no value. "
@@ -270,6 +275,17 @@ def current_graph() -> Any:
     return graph if graph is not None and graph.trace is trace else None
 
 
+def graph_around() -> Any:
+    """The graph that the thread records into, also from inside of a branch, loop or function in it; None in eager code."""
+    trace: Trace | None = local.trace
+    while trace is not None and trace.scope is not None:
+        graph = getattr(trace.scope, "graph", None)
+        if graph is not None:
+            return graph
+        trace = trace.parent
+    return None
+
+
 def counting(count: int, rows: Sequence[Node] = ()) -> Node:
     """A leaf that holds the numbers below `count`, int64; in a graph an op, as `count` may not be known there.
 
@@ -305,7 +321,12 @@ def constant(array: Any) -> Node:
     if graph is not None:
         made: Node = graph.constant(array)
         return made
-    return leaf(aval(array.shape, array.dtype), array, -1 if local.trace.scope is None else INSIDE)
+    if local.trace.scope is None:
+        return leaf(aval(array.shape, array.dtype), array)
+    made = leaf(aval(array.shape, array.dtype), array, INSIDE)
+    if made.aval.inexact:
+        local.trace.constants.append(made)
+    return made
 
 
 # ---------------------------------------------------------------------------------------------------------------------

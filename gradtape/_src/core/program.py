@@ -111,13 +111,14 @@ class Trace:
     single nodes (`custom_gradient`); `assigned` the variables assigned, with what they held; `recomputed` the nodes that
     stand here a second time; `early` those that have a value before the trace has run; `tapes` (weakly) the tapes that
     record here, for which `inputs` outlive the nodes' own; `overrides` maps an op to the one with the gradient that is in
-    force; `parent` is the trace that this one is inside of, whose nodes are leaves here; `scope` is what the function
-    that is being traced knows (None: eager code); at `limit` nodes the engine looks for a place to cut.
+    force; `parent` is the trace that this one is inside of, whose nodes are leaves here; `constants` are the leaves of
+    inexact dtype that were made in it; `scope` is what the function that is being traced knows (None: eager code); at
+    `limit` nodes the engine looks for a place to cut.
     """
 
     __slots__ = (
-        "__weakref__", "assigned", "early", "gradients", "inputs", "leaf_index", "leaves", "limit", "nodes", "overrides",
-        "parent", "reads", "recomputed", "scope", "serial", "tapes",
+        "__weakref__", "assigned", "constants", "early", "gradients", "inputs", "leaf_index", "leaves", "limit", "nodes",
+        "overrides", "parent", "reads", "recomputed", "scope", "serial", "tapes",
     )  # fmt: skip
     nodes: list[Node]
     leaves: list[Node]
@@ -127,6 +128,7 @@ class Trace:
     assigned: list[tuple[Variable, EagerTensor]]
     recomputed: list[tuple[Node, Node]]
     early: list[Node]
+    constants: list[Node]
     tapes: list[ref[Any]]
     inputs: list[Any] | None
     limit: int
@@ -144,7 +146,7 @@ class Trace:
     ) -> None:
         self.nodes, self.leaves, self.leaf_index = [], [], {}
         self.reads, self.gradients, self.assigned, self.recomputed, self.tapes = [], {}, [], [], []
-        self.early, self.inputs = [], None
+        self.early, self.constants, self.inputs = [], [], None
         self.limit, self.parent, self.overrides, self.scope, self.serial = limit, parent, overrides, scope, next(_serial)
 
     def reference(self, node: Node) -> int | None:

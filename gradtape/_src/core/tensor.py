@@ -233,7 +233,7 @@ class Tensor(Operators):
 
         @public
         def __getattr__(self, name):
-            if name in GRAPH_ATTRIBUTES and (graph := graph_of(self.node)) is not None:
+            if (name in GRAPH_ATTRIBUTES or name in UPDATES) and (graph := graph_of(self.node)) is not None:
                 return graph.attribute(self, name)
             if name == "name" and (engine.symbolic(self.node) or in_function(self.node)):
                 return name_in_function(self.node)
@@ -307,6 +307,11 @@ class Tensor(Operators):
 
 
 GRAPH_ATTRIBUTES = frozenset(["name", "op", "graph", "consumers", "value_index", "read_value", "_operation"])
+# What the Tensor that assigns a variable in a graph has of the variable: further assignments, which come after it.
+UPDATES = frozenset(
+    ["assign", "assign_add", "assign_sub", "scatter_add", "scatter_sub", "scatter_update", "scatter_mul", "scatter_div",
+     "scatter_max", "scatter_min", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update", "batch_scatter_update"]
+)  # fmt: skip
 
 
 def graph_of(node: Node) -> Any:

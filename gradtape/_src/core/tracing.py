@@ -51,6 +51,11 @@ def growth() -> int:
     return growing.trips[-1]
 
 
+def trips_known() -> bool:
+    """Whether `growth` has an answer."""
+    return bool(growing.trips) and growing.trips[-1] is not None
+
+
 @contextlib.contextmanager
 def making_trips(count: int | None) -> Iterator[None]:
     """For tracing the body of a loop that makes at most `count` trips."""

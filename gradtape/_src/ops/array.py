@@ -7,13 +7,13 @@ import numpy as np
 
 from gradtape._src.core import dtypes, engine, journal
 from gradtape._src.core.aval import PROVISIONAL, aval, provisional
-from gradtape._src.core.convert import static_list, static_vector, tensor
+from gradtape._src.core.convert import is_tensor, static_list, static_vector, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, emit, handle
-from gradtape._src.ops.shapes import broadcast_shapes, same
+from gradtape._src.ops.shapes import INDEX, broadcast_shapes, require, same
 
 
 def plain(shape):
@@ -161,10 +161,21 @@ def broadcast_static_shape(shape_x, shape_y):
     return TensorShape(result)
 
 
+def index_operands(*values):
+    """Operands that are all int32 or all int64, as Tensors: what is no tensor takes the dtype of those that are, or int32."""
+    dtype = next((x.dtype for x in values if is_tensor(x)), dtypes.int32)
+    made = [tensor(x) if is_tensor(x) else tensor(x, dtype) for x in values]
+    for x in made:
+        require(x.node.aval, INDEX)
+        if x.dtype != dtype:
+            raise invalid(f"shapes must have one dtype, received {dtypes.as_dtype(dtype).name} and {x.dtype.name}. Use tf.cast.")
+    return made
+
+
 @public
 def broadcast_dynamic_shape(shape_x, shape_y):
     """The shape, an integer Tensor, that two shapes (integer vectors) broadcast to."""
-    first, second = tensor(shape_x), tensor(shape_y, tensor(shape_x).dtype)
+    first, second = index_operands(shape_x, shape_y)
     shape = broadcast_shapes(static_list(first, "shape_x"), static_list(second, "shape_y"))
     return host_constant(np.array(shape, first.dtype.numpy))
 
@@ -400,7 +411,7 @@ not_differentiable(_shape, _size, because="a shape does not depend on the values
 
 def changing(x):
     """Whether a tensor's shape is another in each run: where it belongs to a graph and has extents, or a rank, not known."""
-    graph = engine.current_graph()
+    graph = engine.graph_around()
     return graph is not None and (x.node.aval.large or graph.open_rank(x.node))
 
 

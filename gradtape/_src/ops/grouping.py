@@ -31,6 +31,12 @@ def group(*inputs, **kwargs):
 @public
 def tuple_(tensors, control_inputs=None, name=None):
     """The list `tensors` (Tensors, IndexedSlices or None), as new Tensors of the same values."""
-    given = [x for x in [*tensors, *(control_inputs or ())] if x is not None]
+    graph = engine.current_graph()
+    if graph is None and engine.local.trace.scope is None:
+        return tensors
+    made = [x if x is None or isinstance(x, IndexedSlices) else tensor(x) for x in tensors]
+    given = [x for x in [*made, *(control_inputs or ())] if x is not None]
+    if graph is not None and not given:
+        raise ValueError(f"'tensors' must have at least one Tensor. Received: {tensors}.")
     with control_dependencies(given):
-        return [x if x is None or isinstance(x, IndexedSlices) else identity(tensor(x)) for x in tensors]
+        return [x if x is None else identity(x) for x in made]

@@ -20,7 +20,7 @@ from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
 from gradtape._src.ops.array import _reshape, host_constant, plain
 from gradtape._src.ops.gather import _gather, outside, require_indices, scatter_rows
 from gradtape._src.ops.joining import _concat, _split_v
-from gradtape._src.ops.shapes import BOOL, broadcast_shapes, spoken
+from gradtape._src.ops.shapes import BOOL, REAL, broadcast_shapes, require, spoken
 
 # ---------------------------------------------------------------------------------------------------------------------
 # where
@@ -107,7 +107,7 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
     shape = x.node.aval.shape
     count = mask.node.aval.size
     flat = _reshape(x, shape=(*shape[:axis], count, *shape[behind:]))
-    if engine.current_graph() is None:
+    if engine.graph_around() is None:
         chosen = host_constant(np.flatnonzero(to_numpy(mask.node)))
     else:
         chosen = _reshape(ran(_where, _reshape(mask, shape=(count,))), shape=(PROVISIONAL,))
@@ -168,21 +168,28 @@ def _list_diff(x, y, *, out_idx):
 
 def _vector(x, what):
     x = tensor(x)
+    require(x.node.aval, (*REAL, "bool"))
     if x.ndim != 1:
         raise invalid(f"{what} expects a 1D vector, received shape {plain(x.shape)}: flatten it with tf.reshape(x, [-1]).")
     return x
 
 
+def _index_type(out_idx):
+    """The dtype of places, NumPy's: int32 or int64."""
+    require(aval((), dtypes.as_dtype(out_idx).numpy), ("int32", "int64"), "out_idx")
+    return dtypes.as_dtype(out_idx).numpy
+
+
 @public
 def unique(x, out_idx=dtypes.int32, name=None):
     """The values of the vector `x`, each once, in the order in which they come first: `(y, idx)`, `x == y[idx]`."""
-    return Unique(*ran(_unique, _vector(x, "unique"), attrs=(dtypes.as_dtype(out_idx).numpy,)))
+    return Unique(*ran(_unique, _vector(x, "unique"), attrs=(_index_type(out_idx),)))
 
 
 @public
 def unique_with_counts(x, out_idx=dtypes.int32, name=None):
     """As `unique`, with the number of times that each value occurs: `(y, idx, count)`."""
-    return UniqueWithCounts(*ran(_unique_with_counts, _vector(x, "unique"), attrs=(dtypes.as_dtype(out_idx).numpy,)))
+    return UniqueWithCounts(*ran(_unique_with_counts, _vector(x, "unique"), attrs=(_index_type(out_idx),)))
 
 
 @public

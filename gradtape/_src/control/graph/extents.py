@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.graph.kinds import Extent
+from gradtape._src.core import engine
 from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval
 from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import invalid
 from gradtape._src.core.op import Attributes, Op
+from gradtape._src.core.program import NUMBER, Node
 
 Pairs = dict[int, int | None]  # provisional extent → true one; None: it stands for several
 COEFFICIENT = LARGE // 2
@@ -100,6 +102,34 @@ def _taken(type_: str, attrs: Attributes, before: Aval, after: Aval) -> Attribut
     strides, shape = rest
     counts = iter([-(-new // abs(s)) for old, new, s in zip(sizes, true, strides, strict=True) if -(-old // abs(s)) >= LARGE])
     return (axes, true, strides, tuple([next(counts, e) if e >= LARGE else e for e in shape]))
+
+
+def within(attrs: Attributes, inputs: list[Node]) -> tuple[Attributes, list[Node]]:
+    """A slice with numbers for bounds, cut down to the extents that there are: `x[:10]` of three rows is three rows."""
+    axes, sizes, strides, shape = attrs
+    extents = inputs[0].aval.shape
+    begins = dict(zip(axes, inputs[1:], strict=True))
+    if any(n.index != NUMBER for n in begins.values()):
+        return attrs, inputs
+    new, starts = list(sizes), dict(begins)
+    for a, (size, extent) in enumerate(zip(sizes, extents, strict=True)):
+        first = int(begins[a].value) if a in begins else 0
+        low, high = [min(max(bound, 0), extent) for bound in (first, first + size)]
+        new[a] = high - low
+        if a in begins:
+            starts[a] = engine.number(low, begins[a].aval.dtype)
+    if new == list(sizes):
+        return attrs, inputs
+    result, place = list(shape), 0
+    for before, after, stride in zip(sizes, new, strides, strict=True):
+        count = -(-before // abs(stride))
+        if count == 1:  # it may be an index, which has no axis in the result
+            continue
+        while result[place] != count:
+            place += 1
+        result[place] = -(-after // abs(stride))
+        place += 1
+    return (axes, tuple(new), strides, tuple(result)), [inputs[0], *[starts[a] for a in axes]]
 
 
 def resolved(value: int, pairs: Pairs, everywhere: Pairs) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from gradtape._src.control.graph.graph import Graph, in_graph
 from gradtape._src.control.graph.names import NameScope
 from gradtape._src.control.graph.variable_scope import get_variable_scope, store
-from gradtape._src.core import creators, dtypes, naming
+from gradtape._src.core import creators, dtypes, engine, naming, tracing
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
@@ -19,7 +20,20 @@ from gradtape._src.ops.array import zeros
 from gradtape._src.ops.weights import GlorotUniform
 
 
+def _in_the_graph(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, which makes what it makes in the graph around a branch, loop or function, where a variable belongs."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        inside = in_graph() is None and engine.graph_around() is not None
+        with tracing.outside(graph=True) if inside else contextlib.nullcontext():
+            return function(*args, **kwargs)
+
+    return call
+
+
 @public
+@_in_the_graph
 def get_variable(
     name: str,
     shape: Any = None,
@@ -214,6 +228,7 @@ def _without_arguments(function: Callable[..., Any]) -> bool:
 # Variables as TensorFlow 1 makes them
 
 
+@_in_the_graph
 def make_variable(
     initial_value: Any = None,
     trainable: bool | None = None,

@@ -18,7 +18,7 @@ from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
-from gradtape._src.core.variable import Variable
+from gradtape._src.core.variable import READ, Variable
 from gradtape._src.ops.array import ones, reshape, shape, zeros
 from gradtape._src.ops.joining import stack
 
@@ -164,18 +164,31 @@ def _named(graph: Graph, wanted: Sequence[Node], error: LookupError) -> LookupEr
 
 def _in_function(ys: list[Tensor], given: list[Tensor | None], xs: list[Node], stops: list[Node], zero: bool) -> list[Any]:
     """The reverse pass over what was traced so far, recorded where the function is."""
-    trace = engine.local.trace
+    traces = [engine.local.trace]
+    while traces[0].parent is not None and traces[0].parent.scope is not None:
+        traces.insert(0, traces[0].parent)  # what a branch or loop takes from around it was computed there
     held = set(stops)
-    entries = [Entry(n, n.inputs, trace.gradients.get(i)) for i, n in enumerate(trace.nodes) if n not in held]
+    entries = [Entry(n, n.inputs, t.gradients.get(i)) for t in traces for i, n in enumerate(t.nodes) if n not in held]
     position = {entry.node: at for at, entry in enumerate(entries)}
-    active = active_nodes(entries, {x: position.get(x, 0) for x in xs})
+    sources = [_everywhere(x) for x in xs]
+    active = active_nodes(entries, {x: position.get(x, 0) for each in sources for x in each})
     cotangents: dict[Node, Any] = {}
     for y, d in zip(ys, given, strict=True):
         if y.node in active:
             flow = ones(y.node.aval.shape, y.dtype) if d is None else d
             cotangents[y.node] = summed([cotangents[y.node], flow]) if y.node in cotangents else flow
     total = reverse(entries, active, cotangents) if cotangents else {}
-    return [zeros(x.aval.shape, x.aval.type) if zero and x not in total else total.get(x) for x in xs]
+    found = [summed(parts) if (parts := [total[x] for x in each if x in total]) else None for each in sources]
+    return [zeros(x.aval.shape, x.aval.type) if zero and d is None else d for x, d in zip(xs, found, strict=True)]
+
+
+def _everywhere(source: Node) -> list[Node]:
+    """A source of a gradient inside of a branch or loop; a variable's reads in the graph around it are that, too."""
+    graph, scope = engine.graph_around(), engine.local.trace.scope
+    if graph is None or scope is graph:
+        return [source]
+    held = [v for v, origin in getattr(scope, "variables", {}).values() if origin is source]
+    return [source, *[n for v in held for n in graph.trace.nodes if n.op is READ and n.inputs[0] is v._tensor.node]]
 
 
 @public

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtape._src.autodiff.custom import Overrides, gradient_override_map
 from gradtape._src.control.graph.extents import only_types
-from gradtape._src.control.graph.kinds import CONST, COUNT, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, Extent, Held
+from gradtape._src.control.graph.kinds import BY_VALUES, CONST, COUNT, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, Extent, Held
 from gradtape._src.control.graph.names import NameScope, Operations
 from gradtape._src.control.graph.operation import Operation
 from gradtape._src.control.graph.structure import structure_of
@@ -24,7 +24,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import ELEMENT, Node, Trace
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, Tensor, graph_of, handle
+from gradtape._src.core.tensor import UPDATES, EagerTensor, Tensor, graph_of, handle
 from gradtape._src.core.variable import ASSIGN, READ, Variable
 from gradtape._src.ops import seeds
 
@@ -81,7 +81,6 @@ class Graph(Operations):
         self.variables: dict[Node, Variable] = {}  # the handle of each variable
         self.unknown_rank: set[Node] = set()
         self.attached: dict[Node, list[Node]] = {}  # assignments that branches and loops make
-        self.uncompiled: set[Node] = set()  # what has shapes that depend on values
         self.control: dict[Node, frozenset[Node]] = {}
         self._initializers: dict[int, tuple[Node, Node]] = {}  # by variable: the initializer, the initial value
         self._collections: dict[Any, list[Any]] = {}
@@ -89,6 +88,9 @@ class Graph(Operations):
         self._shapes: dict[Node, Node] = {}
         self.variable_scopes: dict[str, Any] = {}
         self.next_collections: Any = None
+        # What a session does before a run that needs one of these nodes: something, or draw the value that it has in that run.
+        self.actions: dict[Node, Any] = {}
+        self.drawn: dict[Node, tuple[Any, int]] = {}  # who gives the values of several nodes, and which of them it is
 
     # -- being the default graph
 
@@ -199,7 +201,9 @@ class Graph(Operations):
             )
         array, changes = found
         values = [int(v) for v in array.ravel()]
-        return tuple([Extent(v, node, i) for i, v in enumerate(values)]) if changes else tuple(values)
+        if not changes or engine.local.trace is not self.trace:  # what is inside of a branch or loop is known by its extents
+            return tuple(values)
+        return tuple([Extent(v, node, i) for i, v in enumerate(values)])
 
     def extents(self, node: Node) -> tuple[int, ...]:
         """The shape of a node, for use as another's."""
@@ -221,7 +225,7 @@ class Graph(Operations):
         results = [aval_of_sample(r) for r in result] if isinstance(result, tuple) else aval_of_sample(result)
         op.avals[(attrs, *[n.aval for n in nodes])] = tuple(results) if isinstance(results, list) else results
         node = engine.record(op, nodes, attrs)
-        self.uncompiled.add(node)
+        BY_VALUES.add(node.op)
         if isinstance(results, list):
             return tuple([EagerTensor(n) for n in engine.elements(node)])
         return EagerTensor(node)
@@ -254,6 +258,14 @@ class Graph(Operations):
         """Let a node have other extents in each run, where `shape` has None."""
         node.aval = aval(extents_of(shape), node.aval.dtype)
 
+    def opened(self, node: Node, shape: TensorShape) -> Node:
+        """`node`, as something that has other extents when the graph runs, where `shape` has None."""
+        from gradtape._src.ops.array import identity
+
+        new: Node = identity(handle(node)).node
+        self.open_extents(new, shape)
+        return new
+
     def attribute(self, of: Tensor, name: str) -> Any:
         """What a Tensor of a graph has besides that of eager code."""
         node = of.node
@@ -265,10 +277,26 @@ class Graph(Operations):
             return node.attrs[0] if node.op is ELEMENT else 0
         if name == "consumers":
             return lambda: self._consumers(node)
+        if name == "read_value" and node in self.assignments:
+            return lambda: handle(node)
+        if name in UPDATES:
+            return self._following(of, name)
         operation = self.operation_of(node)
         if name == "name":
             return f"{operation.name}:{node.attrs[0] if node.op is ELEMENT else 0}"
         return operation
+
+    def _following(self, assignment: Tensor, name: str) -> Any:
+        """The method `name` of the variable that `assignment` assigns, to be run after it."""
+        variable = self.assignments.get(assignment.node)
+        if variable is None:
+            raise AttributeError(f"'Tensor' object has no attribute '{name}': only a variable, or what assigned one, is assigned.")
+
+        def follow(*args: Any, **kwargs: Any) -> Any:
+            with self.control_dependencies([assignment]):
+                return getattr(variable, name)(*args, **kwargs)
+
+        return follow
 
     def variable_attribute(self, variable: Variable, name: str) -> Any:
         """What a Variable of a graph has besides that of eager code."""
@@ -331,6 +359,13 @@ class Graph(Operations):
         for key in collections:
             self.add_to_collection(key, variable)
         return EagerTensor(held), f"{full}:0"
+
+    def begin_with(self, variable: Variable, value: Any) -> None:
+        """Let the variable's initializer give another value than it was made with."""
+        initial = self.constant(value)
+        assign = self._recorded(ASSIGN, (initial,), (), self.unique_name(f"{variable.name.removesuffix(':0')}/Assign"))
+        self.assignments[assign] = variable
+        self._initializers[variable._uid] = assign, initial
 
     def initial_scope(self, name: str | None) -> AbstractContextManager[Any]:
         """For making the initial value of a variable called `name`."""

@@ -69,6 +69,9 @@ LATE = _graph_op("Late", lambda *inputs, call, avals: avals)
 LATE.attributes = ("call", "avals")
 
 
+BY_VALUES: set[Op] = set()  # the ops, of those that a graph has, whose results have shapes that depend on values
+
+
 def _some_gradient(op: Any, *grads: Any) -> list[Any]:
     """Which gradients there are: what they are is found when the call is made."""
     return [x * 0 if x.dtype.is_floating or x.dtype.is_complex else None for x in op.inputs]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradtape._src.control.graph.extents import only_types
 from gradtape._src.control.graph.graph import Graph
-from gradtape._src.control.graph.kinds import LATE, Held
+from gradtape._src.control.graph.kinds import CONST, LATE, Held
 from gradtape._src.control.graph.replay import RunScope
 from gradtape._src.core import engine, nest, tracing
 from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
@@ -44,7 +45,7 @@ class Unmade:
         for position, node in zip(self.positions, nodes, strict=True):
             flat[position] = handle(node)
         args, kwargs = nest.pack_sequence_as(self.arguments, flat)
-        return self.function(*args, **kwargs)
+        return self.function(*[_with_slices(a) for a in args], **kwargs)
 
 
 def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -68,6 +69,111 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         return NotImplemented
     call.layout, avals = found
     return _recorded(graph, call, nodes, avals)
+
+
+class Bounds(NamedTuple):
+    """A slice, as a part of a structure."""
+
+    start: Any
+    stop: Any
+    step: Any
+
+
+def _with_slices(value: Any) -> Any:
+    if type(value) is Bounds:
+        return slice(*value)
+    return type(value)(map(_with_slices, value)) if type(value) in (tuple, list) else value
+
+
+def waits(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
+    """What a call gives that needs values while a graph is built: it is made when the graph runs. Else `error` is raised."""
+    graph = engine.graph_around()
+    args = tuple([nest.map_structure(lambda x: Bounds(x.start, x.stop, x.step) if type(x) is slice else x, a) for a in args])
+    flat = nest.flatten((args, kwargs))
+    if graph is None or not isinstance(error, engine.NeedsValues) or not function.__module__.startswith(FLOORS):
+        raise error
+    if any(map(_is_function, flat)):
+        raise error
+    positions = [i for i, item in enumerate(flat) if isinstance(item, (Tensor, Variable))]
+    nodes = [tensor(flat[i]).node for i in positions]
+    call = Unmade(function, (args, kwargs), positions)
+    if any(map(graph.open_rank, nodes)):
+        raise error
+    found = _reshaped(call) if function.__name__ == "reshape" else _sampled(call, nodes)
+    if found is None:
+        raise error
+    call.layout, avals = found
+    if any(not isinstance(a, Aval) for a in avals) and engine.local.trace is not graph.trace:
+        raise error
+    return _recorded(graph, call, nodes, avals)
+
+
+# What unknown extents and integers are in the trials of a call that needs values: extents and values must differ between
+# them, so that what is the same in all results does not depend on them.
+TRIALS: tuple[tuple[int, Callable[[int], int]], ...] = (
+    (7, lambda place: place + 1),
+    (5, lambda place: 1),
+    (12, lambda place: 0),
+    (6, lambda place: 2),
+    (2, lambda place: place + 1),
+    (3, lambda place: place + 1),
+    (1, lambda place: place + 1),
+)
+ENOUGH = 3  # results of trials
+
+
+def _sampled(call: Unmade, nodes: Sequence[Node]) -> tuple[Any, list[Aval | np.dtype]] | None:
+    """As `_tried`, of a call that is made on values."""
+    state = engine.local
+    outer, tapes = state.trace, state.tapes
+    found: list[tuple[Any, list[Aval]]] = []
+    known = {e for n in nodes for e in n.aval.shape if 3 < e < LARGE}  # an unknown extent may have to be another input's
+    for extent, value in (*TRIALS, *[(e, TRIALS[0][1]) for e in sorted(known)]):
+        if len(found) == ENOUGH:
+            break
+        state.trace, state.tapes = Trace(engine.UNBOUNDED), []
+        try:
+            with seeds.drawn_by_caller():
+                result = call([_with_value(n, extent, value(k)) for k, n in enumerate(nodes)])
+        except (NotImplementedError, InvalidArgumentError, NotFoundError, ValueError, TypeError, IndexError, OverflowError):
+            continue
+        finally:
+            state.trace, state.tapes = outer, tapes
+        made = nest.flatten(result)
+        if not made or not all(isinstance(item, Tensor) for item in made):
+            return None
+        found.append((nest.map_structure(lambda item: 0, result), [item.node.aval for item in made]))
+    if not found:
+        return None
+    layout = found[0][0]
+    results = [avals for _, avals in found if len(avals) == len(found[0][1])]
+    return layout, [_alike(each) for each in zip(*results, strict=True)]
+
+
+def _reshaped(call: Unmade) -> tuple[Any, list[Aval | np.dtype]]:
+    """What a reshape to a shape that depends on values gives."""
+    args, kwargs = call.arguments
+    x, shape = inspect.signature(call.function).bind(*args, **kwargs).args[:2]
+    known = shape if isinstance(shape, (list, tuple)) else [None] * tensor(shape).node.aval.size
+    extents = [e if isinstance(e, (int, np.integer)) and 0 <= e < LARGE else PROVISIONAL for e in known]
+    return 0, [aval(tuple(map(int, extents)), tensor(x).node.aval.dtype)]
+
+
+def _alike(avals: Sequence[Aval]) -> Aval | np.dtype:
+    if any(a.ndim != avals[0].ndim for a in avals):
+        return avals[0].dtype
+    axes = zip(*[a.shape for a in avals], strict=True)
+    return aval(tuple([e[0] if len(set(e)) == 1 < len(e) else PROVISIONAL for e in axes]), avals[0].dtype)
+
+
+def _with_value(node: Node, extent: int, value: int) -> Node:
+    """A leaf like `node`, for a trial; what is known is itself."""
+    if node.value is not None:
+        return node
+    if node.op is CONST:
+        return engine.constant(np.asarray(node.attrs[0].array))
+    shape = [extent if e >= LARGE else e for e in node.aval.shape]
+    return engine.constant(np.full(shape, value if node.aval.dtype.kind in "iu" else 1, node.aval.dtype))
 
 
 def _is_function(item: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradtape._src.control.graph.graph import get_default_graph
-from gradtape._src.control.graph.late import put_off
+from gradtape._src.control.graph.late import put_off, waits
 from gradtape._src.core import dtypes, engine, naming
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
@@ -37,7 +37,7 @@ WITH_DEFAULT = define(Op("PlaceholderWithDefault", lambda input: input, infer=la
 WITH_DEFAULT.gradient = lambda op, dy: dy
 
 
-naming.Graphs.put_off = put_off
+naming.Graphs.put_off, naming.Graphs.waits = put_off, waits
 
 
 @public

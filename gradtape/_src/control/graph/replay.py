@@ -8,15 +8,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
-from gradtape._src.control.graph.extents import Pairs, decoded, on_axis, only_types, open_ints, pairs_of, resolved
-from gradtape._src.control.graph.kinds import CONST, GRADIENT, HANDLE, INITIALIZED, LATE, NOOP, PLACEHOLDER, Extent, Request
+from gradtape._src.control.graph.extents import Pairs, decoded, on_axis, only_types, open_ints, pairs_of, resolved, within
+from gradtape._src.control.graph.kinds import (
+    BY_VALUES,
+    CONST,
+    GRADIENT,
+    HANDLE,
+    INITIALIZED,
+    LATE,
+    NOOP,
+    PLACEHOLDER,
+    Extent,
+    Request,
+)
+from gradtape._src.control.graph.live import NeedsEager, Several, gradient_of_call, in_python, is_open, of_one_shape
 from gradtape._src.control.graph.structure import structure_of
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, execution, nest, tracing
 from gradtape._src.core.aval import LARGE, Aval
 from gradtape._src.core.define import check
 from gradtape._src.core.errors import InvalidArgumentError, invalid
-from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import ELEMENT, NUMBER, Node, Program, leaf, programs_in
 from gradtape._src.core.tensor import handle, to_numpy
@@ -87,10 +99,6 @@ def _extent_nodes(value: Any) -> list[Node]:
     return [value.node] if type(value) is Extent else []
 
 
-class NeedsEager(Exception):
-    """What is to run has shapes that depend on values: it cannot be traced."""
-
-
 class Replay:
     """Records nodes of a graph again where the thread records now.
 
@@ -113,7 +121,6 @@ class Replay:
         self._entries: list[Entry] = []  # what ran, where no trace keeps it
         self.values: dict[Node, Any] = dict(feeds)
         self.reads: dict[Node, list[Node]] = {}
-        self._gradients: dict[Node, list[Node]] = {}
         self._streams = dict(graph.draws)
         self._everywhere: Pairs = pairs_of([n.aval for n in feeds], [n.aval for n in feeds.values()]) if true else {}
 
@@ -167,22 +174,9 @@ class Replay:
         if op is GRADIENT:
             self._differentiate(node)
             return
-        if op is LATE and self._true:
-            self._call(node)
-            return
-        if op is ELEMENT and node.inputs[0] in self._gradients:
-            self.values[node] = self._gradients[node.inputs[0]][node.attrs[0]]
-            return
-        if node in graph.uncompiled and self._true:
-            self._run_now(node, [self.value(source) for source in node.inputs])
-            return
         before = [source.aval for source in node.inputs]
         inputs = [self.value(source) for source in node.inputs]
         attrs = node.key[1]
-        if self._true and self.graph.unknown_rank:
-            whole = _of_the_whole(op, attrs, before, inputs)
-            if whole is not None:
-                attrs, before = whole, [source.aval for source in inputs]
         new = self.record(op, attrs, before, inputs, node)
         self.values[node] = new
         if op is READ:
@@ -215,18 +209,34 @@ class Replay:
                     f"counts as a scalar there ({names}). Give it shape=[None, …], with as many entries as it has axes."
                 )
 
-    def record(self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Node], like: Node | None = None) -> Node:
-        """Record one op on `inputs`, whose Avals were `before` when it was recorded first."""
+    def record(self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Any], like: Node | None = None) -> Any:
+        """Record one op on `inputs`, whose Avals were `before` when it was recorded first; several nodes are a `Several`."""
+        if op is ELEMENT and isinstance(inputs[0], Several):
+            return inputs[0][attrs[0]]
+        eager = engine.local.trace.scope is None
+        if op is LATE and self._true:
+            return self._call(op, attrs, inputs)
         if self._true:
             after = [source.aval for source in inputs]
-            if any(a is not b for a, b in zip(before, after, strict=True)) or any(map(open_ints, attrs)):
-                if self.graph.unknown_rank:
-                    self._check_rank(op, attrs, before, after)
-                recorded, attrs = attrs, self._attributes(op, attrs, before, after)
-                inputs = self._numbers(op, recorded, inputs, before, after)
+            if self.graph.unknown_rank and (whole := _of_the_whole(op, attrs, before, inputs)) is not None:
+                attrs, before = whole, after
+            recorded, holds = attrs, any(True for _ in programs_in(attrs))
+            try:
+                if holds or any(a is not b for a, b in zip(before, after, strict=True)) or any(map(open_ints, attrs)):
+                    if self.graph.unknown_rank:
+                        self._check_rank(op, attrs, before, after)
+                    attrs = self._attributes(op, attrs, before, after)
+                    inputs = self._numbers(op, recorded, inputs, before, after)
+                    if op.type == "StridedSlice" and before[0].large:
+                        attrs, inputs = within(attrs, inputs)
+                if op in BY_VALUES or (holds and not of_one_shape(op, attrs, after)):
+                    raise NeedsEager
+            except NeedsEager:
+                if not eager:
+                    raise
+                return self._run_now(op, attrs, inputs) if op in BY_VALUES else in_python(self, op, recorded, inputs)
             if op.status is not None:
                 check(op, tuple(inputs), attrs)
-        eager = engine.local.trace.scope is None
         if op.effect and eager:
             new = self._happened(op, tuple(inputs), attrs)
         else:
@@ -235,30 +245,42 @@ class Replay:
             self._entries.append(Entry(new, tuple(inputs)))
         if like is not None:
             new.code, new.offset = like.code, like.offset
+            if not self._true:
+                new.aval = like.aval  # which may be more open than what the op makes of its inputs
         return new
 
-    def _call(self, node: Node) -> None:
-        """Make a call that waited for the ranks of what it is given."""
-        inputs = [self.value(source) for source in node.inputs]
-        made = [item.node for item in nest.flatten(node.attrs[0].array(inputs))]
+    def _call(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Several:
+        """Make a call that waited for ranks or values."""
+        call = attrs[0].array
+        if engine.local.trace.scope is not None:
+            try:
+                return Several([item.node for item in nest.flatten(call(inputs))])
+            except engine.NeedsValues:
+                raise NeedsEager from None
+        values = tuple([engine.value(item.node) for item in nest.flatten(call(inputs))])
+        node = engine.record_ran(op, tuple(inputs), attrs, values)
+        elements = Several(engine.elements(node))
+        self._entries += [Entry(node, tuple(inputs), gradient_of_call(call)), *[Entry(n, (node,)) for n in elements]]
+        return elements
+
+    def noted(self, inputs: Sequence[Node], made: list[Node]) -> list[Node]:
+        """What public functions recorded for `made` out of `inputs` is part of the record, where no trace keeps it."""
         if engine.local.trace.scope is None:
             self._entries += [Entry(n, n.inputs) for n in _between(inputs, made)]
-        self._gradients[node] = made
+        return made
 
-    def _run_now(self, node: Node, inputs: list[Node]) -> None:
+    def _run_now(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Any:
         """Run an op whose result's shape depends on values."""
-        if engine.local.trace.scope is not None:
-            raise NeedsEager
-        op, attrs = node.op, node.key[1]
         result = op.run([to_numpy(n) for n in inputs], attrs)
         many = isinstance(result, tuple)
         value = tuple([np.asarray(r) for r in result]) if many else np.asarray(result)
         new = engine.record_ran(op, tuple(inputs), attrs, value)
         self._entries.append(Entry(new, tuple(inputs)))
-        self.values[node] = new
-        if many:
-            self._gradients[node] = engine.elements(new)
-            self._entries += [Entry(n, (new,)) for n in self._gradients[node]]
+        if not many:
+            return new
+        elements = Several(engine.elements(new))
+        self._entries += [Entry(n, (new,)) for n in elements]
+        return elements
 
     def _happened(self, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node:
         """Run an op that does something besides giving values."""
@@ -309,17 +331,25 @@ class Replay:
     def _program(self, program: Program, parameters: Sequence[Any]) -> Program:
         """`program` for parameters of other Avals."""
         count = len(program.parameters) - len(program.constants)
-        if all(a is b for a, b in zip(program.parameters[:count], parameters, strict=True)):
+        same = all(a is b for a, b in zip(program.parameters[:count], parameters, strict=True))
+        if same and not is_open(program):
             return program
         leaves = [leaf(a, None) for a in parameters]
-        with tracing.inner() as inner:
-            given = [*leaves, *[engine.constant(c) for c in program.constants]]
-            nodes: list[Node] = []
-            for op, attrs, *references in program.keys:
-                inputs = [nodes[r] if r >= 0 else given[-1 - r] for r in references]
-                nodes.append(self.record(op, attrs, [program.aval_of(r) for r in references], inputs))
-            outputs = [nodes[r] if r >= 0 else given[-1 - r] for r in program.outputs]
-            return execution.intern(tracing.close(inner, outputs, leaves, effects=True))
+        with tracing.inner(self.scope) as inner:
+            return execution.intern(tracing.close(inner, self.inlined(program, leaves), leaves, effects=True))
+
+    def inlined(self, program: Program, inputs: Sequence[Node]) -> list[Node]:
+        """Record the ops of `program` one by one, on nodes that may have other Avals than its parameters."""
+        constants = [
+            engine.constant(c) if c.ndim or c.dtype.kind not in "iu" else engine.number(int(c), c.dtype)
+            for c in program.constants
+        ]
+        given = [*inputs, *constants]
+        nodes: list[Any] = []
+        for op, attrs, *references in program.keys:
+            found = [nodes[r] if r >= 0 else given[-1 - r] for r in references]
+            nodes.append(self.record(op, attrs, [program.aval_of(r) for r in references], found))
+        return [nodes[r] if r >= 0 else given[-1 - r] for r in program.outputs]
 
     # -- gradients
 
@@ -327,13 +357,19 @@ class Replay:
         request: Request = node.attrs[0]
         results = self.gradients(request)
         flat: list[Node] = []
-        for result, layout in zip(results, request.layout, strict=True):
-            if isinstance(layout, tuple):
+        for x, result, layout in zip(request.xs, results, request.layout, strict=True):
+            if layout is None:
+                continue
+            if result is None:  # it was not in what ran
+                like = self._sources(x)[0].aval
+                result = zeros(like.shape, like.type)
+            if isinstance(layout, int):
+                flat.append(dense(result).node)
+            elif isinstance(result, IndexedSlices):
                 flat += [result.values.node, result.indices.node]
-            elif layout is not None:
-                dense = result.to_dense() if isinstance(result, IndexedSlices) else result
-                flat.append(dense.node)
-        self._gradients[node] = flat
+            else:
+                flat += [result.node, engine.constant(np.arange(result.shape[0], dtype=np.int32))]
+        self.values[node] = Several(flat)
 
     def gradients(self, request: Request) -> list[Any]:
         """The gradients of a request, one for each x: a Tensor, IndexedSlices, or None."""

@@ -1,0 +1,120 @@
+"""Branches and loops whose results have shapes that depend on values: a graph runs them op by op, as eager code would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradtape._src.autodiff.backward import Operation
+from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.control.bounded_scan import SCAN, WHILE
+from gradtape._src.control.branch import CASE, IF
+from gradtape._src.core import nest
+from gradtape._src.core.aval import LARGE
+from gradtape._src.core.op import Attributes, Op
+from gradtape._src.core.program import CALLS, Node, Program
+from gradtape._src.core.tensor import handle, to_numpy
+from gradtape._src.ops.array import zeros
+from gradtape._src.ops.joining import stack
+
+
+class NeedsEager(Exception):
+    """What is to run has shapes that depend on values: it cannot be traced."""
+
+
+class Several(list[Node]):
+    """What an op gave that has several outputs."""
+
+
+def is_open(program: Program) -> bool:
+    """Whether a Program was recorded with extents that are not known, also where its parameters have none."""
+    known: bool | None = program.derived.get("open")
+    if known is None:
+        avals = [a for of in program.avals for a in (of if type(of) is tuple else (of,))]
+        known = program.derived["open"] = any(a.large for a in (*avals, *program.parameters))
+    return known
+
+
+def only_in_graphs(program: Program) -> bool:
+    """Whether a Program has results that have shapes only when a graph runs it, though its parameters have shapes."""
+    return is_open(program) and not any(a.large for a in program.parameters)
+
+
+def _results(program: Program) -> list[Any]:
+    return [program.aval_of(r) for r in program.outputs]
+
+
+def of_one_shape(op: Op, attrs: Attributes, avals: Sequence[Any]) -> bool:
+    """Whether all branches of an op give the same shapes, and a loop those that it takes."""
+    if op is IF or op is CASE:
+        first, *rest = attrs if op is IF else attrs[0]
+        return all(_results(branch) == _results(first) for branch in rest)
+    if op is WHILE:
+        return _results(attrs[1]) == list(avals[attrs[2] :])
+    if op is SCAN:
+        _, consts, carry, *_ = attrs
+        return _results(attrs[0])[:carry] == list(avals[1 + consts : 1 + consts + carry])
+    return True
+
+
+def gradient_of_call(call: Callable[[Sequence[Node]], Any]) -> Callable[..., list[Any]]:
+    """The gradient of a call of a public function that was made when the graph ran: it is made again, under a tape."""
+
+    def rule(op: Operation, *grads: Any) -> list[Any]:
+        inputs = op.entry.inputs
+        floating = [i for i, n in enumerate(inputs) if n.aval.inexact and op.needed[i]]
+        given = [i for i, d in enumerate(grads) if d is not None]
+        with GradientTape() as tape:
+            tape.watch([handle(inputs[i]) for i in floating])
+            results = nest.flatten(call(inputs))
+        found = tape.gradient(
+            [results[i] for i in given], [handle(inputs[i]) for i in floating], output_gradients=[grads[i] for i in given]
+        )
+        return [dict(zip(floating, found, strict=True)).get(i) for i in range(len(inputs))]
+
+    return rule
+
+
+def in_python(replay: Any, op: Op, attrs: Attributes, inputs: Sequence[Node]) -> Several:
+    """What a branch, a loop or a call gives; `replay` records each op that it comes to."""
+    if op is IF:
+        return Several(replay.inlined(attrs[0] if to_numpy(inputs[0]) else attrs[1], inputs[1:]))
+    if op is CASE:
+        (branches,), index = attrs, int(to_numpy(inputs[0]))
+        return Several(replay.inlined(branches[index if 0 <= index < len(branches) else -1], inputs[1:]))
+    if op is WHILE:
+        return _while(replay, attrs, inputs)
+    if op is SCAN:
+        return _scan(replay, attrs, inputs)
+    if op in CALLS:
+        return Several(replay.inlined(attrs[0], inputs))
+    raise NotImplementedError(f"{op.type} has results whose shapes depend on values.")
+
+
+def _while(replay: Any, attrs: Attributes, inputs: Sequence[Node]) -> Several:
+    cond, body, consts, _, _, limit = attrs
+    fixed, carried, trip = inputs[:consts], list(inputs[consts:]), 0
+    while (limit is None or trip < limit) and to_numpy(replay.inlined(cond, [*fixed, *carried])[0]):
+        carried, trip = replay.inlined(body, [*fixed, *carried]), trip + 1
+    return Several(carried)
+
+
+def _scan(replay: Any, attrs: Attributes, inputs: Sequence[Node]) -> Several:
+    body, consts, carry, _, reverse, dynamic, saved = attrs
+    n, *rest = inputs
+    fixed, carried, xs = rest[:consts], rest[consts : consts + carry], rest[consts + carry :]
+    count = int(to_numpy(n)) if dynamic or not xs else int(xs[0].aval.shape[0])
+    rows: list[list[Node]] = []
+    taken = len(body.outputs) - saved
+    for at in reversed(range(count)) if reverse else range(count):
+        row = replay.noted(xs, [handle(x)[at].node for x in xs])
+        results = replay.inlined(body, [*fixed, *carried, *row])
+        carried = results[:carry]
+        rows.append(results[carry:taken])
+    if reverse:
+        rows.reverse()
+    if not rows:
+        avals = [body.aval_of(r) for r in body.outputs[carry:taken]]
+        return Several([*carried, *[zeros((0, *[0 if e >= LARGE else e for e in a.shape]), a.type).node for a in avals]])
+    columns = zip(*rows, strict=True)
+    return Several([*carried, *[replay.noted(column, [stack([handle(y) for y in column]).node])[0] for column in columns]])
