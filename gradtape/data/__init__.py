@@ -8,6 +8,7 @@ from gradtape._src.data.options import (
     INFINITE_CARDINALITY as INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY,
     Options as Options,
+    ThreadingOptions as ThreadingOptions,
 )
 from gradtape._src.data.structure import DatasetSpec as DatasetSpec
 from gradtape.data import experimental as experimental

@@ -370,5 +370,5 @@ class TestOptions:
     def test_an_unknown_name_is_an_error(self):
         with pytest.raises(AttributeError, match="Cannot set the property nonsense on Options; it has autotune"):
             tf.data.Options().nonsense = 3
-        with pytest.raises(AttributeError, match="threading has no option 'size'; it has max_intra_op_parallelism"):
+        with pytest.raises(AttributeError, match="ThreadingOptions has no option 'size'; it has max_intra_op_parallelism"):
             _ = tf.data.Options().threading.size

@@ -6,14 +6,24 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from gradtape._src.core import dtypes
 from gradtape._src.core.convert import static
 from gradtape._src.core.errors import invalid
+from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.data.options import AUTOTUNE
 from gradtape._src.ops.seeds import draw
 
 
 def count(value: Any, what: str) -> int:
-    """An integer, which may be a tensor; TypeError for anything else."""
+    """An integer, which may be a tensor of int64 (ValueError for one of another dtype); TypeError for anything else."""
+    if isinstance(value, (str, bytes)) or (isinstance(value, (float, np.floating)) and not isinstance(value, Tensor)):
+        raise TypeError(f"{what} must be an integer, received {value!r}.")
+    if isinstance(value, Tensor) and value.dtype != dtypes.int64:
+        raise ValueError(
+            f"{what}: Tensor conversion requested dtype int64 for Tensor with dtype {value.dtype.name}. Use tf.cast."
+        )
     return static(value, what)
 
 
@@ -42,6 +52,40 @@ def batches(elements: int, size: int, drop: bool) -> int:
     return elements // size if drop else -(-elements // size)
 
 
+def weights(value: Any, count: int) -> np.ndarray:
+    """The weights of `count` datasets: floats (TypeError) that are not negative, as many as there are datasets (ValueError)."""
+    if value is None:
+        return np.full(count, 1.0)
+    array = np.asarray(numbers(value))
+    if array.dtype not in (np.float32, np.float64):
+        raise TypeError(f"Invalid `weights`. `weights` type must be either `tf.float32` or `tf.float64` but is {array.dtype}.")
+    if array.shape != (count,):
+        raise ValueError(
+            "Invalid `weights`. `weights` should have the same length as `datasets` but got `len(weights)="
+            f"{array.size}` vs. `len(datasets)={count}`."
+        )
+    if (array < 0).any():
+        raise ValueError(f"Invalid `weights`. `weights` must be at least 0, received {array}.")
+    return array
+
+
+def numbers(value: Any) -> Any:
+    """Probabilities as NumPy has them, from what may be a tensor."""
+    return to_numpy(value.node) if isinstance(value, Tensor) else value
+
+
+def check_unique(specs: tuple[Any, ...]) -> None:
+    """InvalidArgumentError or TypeError for elements that `unique` does not take."""
+    if len(specs) != 1:
+        raise invalid("UniqueDataset only supports inputs with a single component. Use map() to choose one.")
+    dtype = getattr(specs[0], "dtype", None)
+    if dtype not in (dtypes.int32, dtypes.int64, dtypes.string):
+        raise TypeError(
+            f"`tf.data.Dataset.unique` does not support type {dtype} -- only `tf.int32`, `tf.int64`, "
+            "and `tf.string` are supported. Use tf.cast in map()."
+        )
+
+
 def check_not_empty(arrays: tuple[Any, ...]) -> None:
     """ValueError unless there is a tensor."""
     if all(array is None for array in arrays):
@@ -50,6 +94,6 @@ def check_not_empty(arrays: tuple[Any, ...]) -> None:
 
 def seeds(seed: Any, again: bool) -> Callable[[], Any]:
     """A function that gives the seed of each pass: another one each time if `again`."""
-    own = tuple(draw("ShuffleDatasetV3", None).numpy()) if seed is None else count(seed, "seed")
+    own = tuple(to_numpy(draw("ShuffleDatasetV3", None).node)) if seed is None else count(seed, "seed")
     passes = itertools.count()
     return lambda: f"{own} {next(passes) if again else 0}"

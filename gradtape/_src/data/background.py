@@ -34,7 +34,32 @@ def _end(close: Callable[[], None], dropped: bool) -> None:
         close()
 
 
-class _Source(Iterator[Any]):
+Outcome = Future[Any]  # an element that is there, or its error, to be raised where it is asked for
+
+
+def outcome(stream: Iterator[Any]) -> Outcome:
+    """What asking for the next element comes to; StopIteration at the end."""
+    result: Outcome = Future()
+    try:
+        result.set_result(next(stream))
+    except StopIteration:
+        raise
+    except Exception as error:
+        result.set_exception(error)
+    except BaseException as error:  # would end a thread without a word, and its reader would wait for ever
+        result.set_exception(RuntimeError(f"{type(error).__name__} in a function of a dataset that is being prefetched"))
+    return result
+
+
+def given(result: Outcome) -> Any:
+    """The element, or its error: where it was raised in a thread is of no use to anybody; its cause stays."""
+    error = result.exception()
+    if error is not None:
+        raise error.with_traceback(None)
+    return result.result()
+
+
+class _Source(Iterator[Outcome]):
     """A stream as grain's prefetching asks for it."""
 
     def __init__(self, stream: Iterator[Any]) -> None:
@@ -42,12 +67,7 @@ class _Source(Iterator[Any]):
 
     def __next__(self) -> Any:
         _works()
-        try:
-            return next(self.stream)
-        except Exception:
-            raise
-        except BaseException as error:  # would end grain's thread without a word, and its reader would wait for ever
-            raise RuntimeError(f"{type(error).__name__} in a function of a dataset that is being prefetched") from error
+        return outcome(self.stream)
 
     def get_state(self) -> dict[str, Any]:
         """Nothing: streams cannot be taken up in the middle."""
@@ -63,6 +83,10 @@ _running: set[Any] = set()
 
 def prefetched(stream: Iterator[Any], size: int) -> Iterator[Any]:
     """The stream, up to `size` elements of which are made ahead of time by a thread."""
+    return map(given, _prefetched(stream, size))
+
+
+def _prefetched(stream: Iterator[Any], size: int) -> Iterator[Outcome]:
     import grain  # not before it is needed: it takes a second, and configures logging
 
     engine.flush_if_outermost()  # the thread may use tensors that are pending here: they get their values first
@@ -85,15 +109,19 @@ def prefetched(stream: Iterator[Any], size: int) -> Iterator[Any]:
 
 def mapped(call: Callable[[int, Any], Any], source: Iterator[Any], threads: int, deterministic: bool) -> Iterator[Any]:
     """`call(index, element)` for each element, in `threads` threads; in the elements' order if `deterministic`."""
+    return map(given, _mapped(call, source, threads, deterministic))
+
+
+def _mapped(call: Callable[[int, Any], Any], source: Iterator[Any], threads: int, deterministic: bool) -> Iterator[Outcome]:
     engine.flush_if_outermost()
-    numbered = enumerate(source)
+    numbered = enumerate(map(outcome, itertools.repeat(source)))
     pool = ThreadPoolExecutor(threads, "gradtape-map", initializer=_works)
     running: deque[Future[Any]] = deque()
     dropped = False
     try:
         while True:
             for index, item in itertools.islice(numbered, threads - len(running)):
-                running.append(pool.submit(call, index, item))
+                running.append(item if item.exception() else pool.submit(call, index, item.result()))
             if not running:
                 return
             done = running[0]
@@ -101,10 +129,7 @@ def mapped(call: Callable[[int, Any], Any], source: Iterator[Any], threads: int,
                 finished, _ = wait(running, return_when=FIRST_COMPLETED)
                 done = next(future for future in running if future in finished)
             running.remove(done)
-            error = done.exception()
-            if error is not None:
-                raise error.with_traceback(None)  # where the pool called it is of no use to anybody; its cause stays
-            yield done.result()
+            yield done
     except GeneratorExit:
         dropped = True
         raise

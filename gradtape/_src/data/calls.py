@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import engine, runtime, tracing
+from gradtape._src.control.scope import Scope
+from gradtape._src.core import engine, naming, runtime, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import (
+    LOOKS_AT_VALUES,
     InvalidArgumentError,
     OpError,
+    OutOfRangeError,
     ResourceExhaustedError,
     UnimplementedError,
     UnknownError,
@@ -34,6 +38,7 @@ from gradtape._src.data.structure import (
     structure_of,
     with_shapes,
 )
+from gradtape._src.ops import seeds
 
 
 class apart:
@@ -62,13 +67,15 @@ def failed(error: Exception, what: str, index: int) -> OpError:
     """The error for a function of the user's that failed on element number `index`; to be raised `from error`."""
     kind: type[OpError]
     match error:
+        case OutOfRangeError():  # which would be taken for the end of the elements
+            kind = InvalidArgumentError
         case OpError():
             kind = type(error)
         case MemoryError():
             kind = ResourceExhaustedError
         case NotImplementedError():
             kind = UnimplementedError
-        case TypeError() | ValueError():
+        case TypeError() | ValueError() | StopIteration():
             kind = InvalidArgumentError
         case _:
             kind = UnknownError
@@ -82,6 +89,13 @@ class Call:
 
     def __init__(self, function: Callable[..., Any], what: str) -> None:
         self.function, self.what = function, what
+        self._place, self._seeds = seeds.place(), None
+
+    def begun(self) -> Call:
+        """The same for one pass, in which random ops give what they gave in the others, as far as they have seeds."""
+        call = copy.copy(self)
+        call._seeds = seeds.begun(self._place)
+        return call
 
     def __call__(self, index: int, given: Element) -> Element:
         """The function's result for element number `index`, as an element."""
@@ -90,7 +104,8 @@ class Call:
 
     def _result(self, index: int, value: Any) -> Element:
         try:
-            result = self.function(*arguments(value))
+            with seeds.drawn_from(self._seeds):
+                result = self.function(*arguments(value))
         except Exception as error:
             raise failed(error, f"Error in the function passed to {self.what}", index) from error
         try:
@@ -98,27 +113,45 @@ class Call:
         except OpError:
             raise
         except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"Unsupported return value from function passed to {self.what}: {result!r}. Return tensors, arrays, numbers, "
-                f"or tuples and dicts of them. ({error})"
-            ) from None
+            raise self._unsupported(result, error) from None
+
+    def _unsupported(self, result: Any, error: Exception) -> TypeError:
+        return TypeError(
+            f"Unsupported return value from function passed to {self.what}: {result!r}. Return tensors, arrays, numbers, "
+            f"or tuples and dicts of them. ({error})"
+        )
 
     def flag(self, index: int, given: Element) -> bool:
         """The function's result for an element as a predicate."""
         arrays, _ = answer = self(index, given)
         if len(arrays) != 1 or not isinstance(arrays[0], np.ndarray) or arrays[0].dtype != bool or arrays[0].ndim:
-            specs = structure_text(answer)
-            raise ValueError(
-                f"Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return type is {specs}."
-            )
+            raise no_flag(structure_text(answer))
         return bool(arrays[0])
 
     def dataset(self, index: int, given: Element) -> Any:
         """The function's result for an element, which must be a dataset."""
         (result, *others), _ = self(index, given)
         if others or not isinstance(result, Elements):
-            raise TypeError(f"The function passed to {self.what} must return a `tf.data.Dataset`; it returned {result!r}.")
+            raise self.no_dataset(repr(result))
         return result
+
+    def no_dataset(self, result: str) -> TypeError:
+        """The error for a result that is no dataset."""
+        return TypeError(f"The function passed to {self.what} must return a `tf.data.Dataset`; it returned {result}.")
+
+    def on_symbols(self, values: Sequence[Any]) -> Any:
+        """What the function returns for an element whose leaves are symbols, as a nest of specs."""
+        result = self.function(*arguments(values))
+        leaves, how = flatten(tuple(result) if type(result) is list else result)
+        try:
+            return how.unflatten([_spec_without_value(item) for item in leaves])
+        except (TypeError, ValueError) as error:
+            raise self._unsupported(result, error) from None
+
+
+def no_flag(found: str) -> ValueError:
+    """The error for a predicate that gives something else."""
+    return ValueError(f"Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return type is {found}.")
 
 
 def returned(result: Any) -> Element:
@@ -133,32 +166,69 @@ def structure_text(answer: Element) -> str:
     return repr(specs[0] if len(specs) == 1 else tuple(specs))
 
 
-def inferred(function: Callable[..., Any], given: Structure, make_empty: Callable[[Any], Any]) -> Any:
-    """What `function` returns for elements of a structure, found without values: a nest of specs, or None if it needs them.
+def inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
+    """What a function returns for elements of a structure, found without values: a nest of specs, or None if it needs them.
 
     It is called on tensors that have no values, twice if there are unknown extents, with other extents each time.
     """
-    complete = all(s.shape.is_fully_defined() for s in given.specs if isinstance(s, TensorSpec))
-    if any(s.shape.rank is None for s in given.specs if isinstance(s, TensorSpec)):
-        return None
     try:
-        first = _specs_for(function, given, 2, make_empty)
-        return first if complete else _common(first, _specs_for(function, given, 3, make_empty))
+        return _inferred(call, given, make_empty)
     except Exception:
         # Whatever went wrong without values may go well with them; if not, it is reported there.
         return None
 
 
-def _specs_for(function: Callable[..., Any], given: Structure, extent: int, make_empty: Callable[[Any], Any]) -> Any:
-    with apart(), tracing.inner() as trace:
-        try:
-            values = [_placeholder(spec, extent, make_empty) for spec in given.specs]
-            result = function(*arguments(given.nest.unflatten(values)))
-            leaves, how = flatten(tuple(result) if type(result) is list else result)
-            return how.unflatten([_spec_without_value(item) for item in leaves])
-        finally:
-            for variable, before in reversed(trace.assigned):
-                variable._restore(before)
+def asked_early(call: Call, given: Structure | None, make_empty: Callable[[Any], Any]) -> Any:
+    """As `inferred`, when a dataset is made: what is sure to be wrong is raised at once, as by TensorFlow, which traces there.
+
+    None also if the structure of the elements is not known yet.
+    """
+    if given is None:
+        return None
+    try:
+        return _inferred(call, given, make_empty)
+    except LOOKS_AT_VALUES:
+        return None
+    except Exception as error:
+        whole = complete(given) or isinstance(error, (TypeError, NameError))
+        if not whole or any(word in str(error) for word in SYMBOLS):
+            return None
+        raise
+
+
+def check_flag(call: Call, given: Structure | None, make_empty: Callable[[Any], Any]) -> None:
+    """ValueError if a predicate is sure to give something else than a scalar bool."""
+    specs = asked_early(call, given, make_empty)
+    if specs is not None and not (isinstance(specs, TensorSpec) and specs.dtype.name == "bool" and specs.shape.rank == 0):
+        raise no_flag(repr(specs))
+
+
+def check_dataset(call: Call, given: Structure | None, make_empty: Callable[[Any], Any]) -> None:
+    """TypeError if a function is sure to give something else than a dataset."""
+    specs = asked_early(call, given, make_empty)
+    if specs is not None and not isinstance(specs, DatasetSpec):
+        raise call.no_dataset(repr(specs))
+
+
+SYMBOLS = ("SymbolicTensor", "EagerTensor", 'Tensor("')  # an error that speaks of one may come of there being no values
+
+
+def complete(given: Structure) -> bool:
+    """Whether all extents are known."""
+    return all(spec.shape.is_fully_defined() for spec in given.specs if isinstance(spec, TensorSpec))
+
+
+def _inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
+    if any(spec.shape.rank is None for spec in given.specs if isinstance(spec, TensorSpec)):
+        return None
+    first = _specs_for(call, given, 2, make_empty)
+    return first if complete(given) else _common(first, _specs_for(call, given, 3, make_empty))
+
+
+def _specs_for(call: Call, given: Structure, extent: int, make_empty: Callable[[Any], Any]) -> Any:
+    scope = Scope()
+    with apart(), tracing.inner(scope) as scope.trace, seeds.drawn_by_caller(), naming.apart():
+        return call.on_symbols(given.nest.unflatten([_placeholder(spec, extent, make_empty) for spec in given.specs]))
 
 
 def _placeholder(spec: Any, extent: int, make_empty: Callable[[Any], Any]) -> Any:

@@ -6,6 +6,7 @@ import itertools
 import os
 from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,9 @@ from gradtape._src.core.tensor import Tensor
 from gradtape._src.data import arguments, background, calls, folding, stages
 from gradtape._src.data.calls import Call
 from gradtape._src.data.generator import generated, signature
-from gradtape._src.data.options import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from gradtape._src.data.grouping import Grouping
+from gradtape._src.data.options import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, merged_options
 from gradtape._src.data.padding import Padding
-from gradtape._src.data.pipeline import Pipeline
 from gradtape._src.data.rows import Numbers, Slices
 from gradtape._src.data.stages import Stream
 from gradtape._src.data.structure import (
@@ -44,7 +45,7 @@ from gradtape._src.data.structure import (
 AHEAD = 2  # how many elements AUTOTUNE prefetches: one in use, one being made
 
 
-class Dataset(Pipeline):
+class Dataset(Grouping):
     """A sequence of elements: nests (tuples, dicts, namedtuples) of tensors. Lists are values, not nests.
 
     Made by `range`, `from_tensors`, `from_tensor_slices`, `from_generator`; each method gives a new dataset. Iterating
@@ -75,7 +76,8 @@ class Dataset(Pipeline):
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """One element, `tensors`."""
         only = taken(tensors)
-        arguments.check_not_empty(only[0])
+        if all(array is None for array in only[0]):
+            raise invalid("Invalid `tensors`: there must be at least one tensor in an element.")
         return Dataset(lambda: iter([only]), structure_of(only), 1, "_TensorDataset")
 
     @staticmethod
@@ -133,7 +135,7 @@ class Dataset(Pipeline):
             raise TypeError("Both `*args` and `datasets` cannot be set.")
         if not args and datasets is None:
             raise TypeError("Must pass at least one dataset to `zip`.")
-        given = datasets if datasets is not None else args[0] if len(args) == 1 and not isinstance(args[0], Dataset) else args
+        given = datasets if datasets is not None else args[0] if len(args) == 1 else args
         members, outer = flatten(given)
         for member in members:
             if isinstance(member, list):
@@ -158,7 +160,7 @@ class Dataset(Pipeline):
 
         asks = any(member._asks for member in members)
         start = partial(_zipped, members, outer)
-        return Dataset(start, structure, count, "_ZipDataset", asks=asks)
+        return Dataset(start, structure, count, "_ZipDataset", options=merged_options(m._options for m in members), asks=asks)
 
     @staticmethod
     @public
@@ -171,34 +173,38 @@ class Dataset(Pipeline):
     ) -> Dataset:
         """Elements of `datasets` (a list), each from one drawn at random, with probabilities `weights`."""
         members = _members(datasets)
-        chances = [1.0] * len(members) if weights is None else [float(w) for w in np.asarray(weights).ravel()]
-        if len(chances) != len(members):
-            raise ValueError(
-                "Invalid `weights`. `weights` should have the same length as `datasets` but got `len(weights)="
-                f"{len(chances)}` vs. `len(datasets)={len(members)}`."
-            )
-        if min(chances) < 0 or not sum(chances) > 0:
-            raise ValueError(f"Invalid `weights`. `weights` must be at least 0 and one of them more, received {chances}.")
-        live = [(member, chance) for member, chance in zip(members, chances, strict=True) if chance]
         origin = arguments.seeds(seed, bool(rerandomize_each_iteration))
+        if not isinstance(weights, Dataset):
+            chances = arguments.weights(weights, len(members))
+            live = np.flatnonzero(chances) if chances.any() else np.arange(len(members))
+            members, weights = [members[i] for i in live], Dataset.from_tensors(chances[live]).repeat()
 
         def start() -> Stream:
-            draws = stages.draws([chance for _, chance in live], origin())
-            return stages.chosen([member.elements() for member, _ in live], draws, stop_on_empty_dataset)
+            draws = stages.draws((arrays[0] for arrays, _ in weights.elements()), origin())
+            return stages.chosen([member.elements() for member in members], draws, stop_on_empty_dataset)
 
-        return Dataset(start, partial(_merged, members), UNKNOWN_CARDINALITY, "_DirectedInterleaveDataset", asks=True)
+        return _directed(members, start)
 
     @staticmethod
     @public
     def choose_from_datasets(datasets: Any, choice_dataset: Dataset, stop_on_empty_dataset: bool = True) -> Dataset:
         """Elements of `datasets` (a list), each from the one whose number `choice_dataset` gives next."""
         members = _members(datasets)
+        if not isinstance(choice_dataset, Dataset):
+            raise TypeError(
+                f"Invalid `choice_dataset`. `choice_dataset` should be a `tf.data.Dataset` but is {choice_dataset!r}."
+            )
+        if choice_dataset.known is not None and choice_dataset.element_spec != TensorSpec((), dtypes.int64):
+            raise TypeError(
+                "Invalid `choice_dataset`. Elements of `choice_dataset` must be scalar `tf.int64` tensors but are "
+                f"{choice_dataset.element_spec}."
+            )
 
         def start() -> Stream:
-            choices = (int(arrays[0]) for arrays, _ in choice_dataset.elements())
+            choices = map(_number, choice_dataset.elements())
             return stages.chosen([member.elements() for member in members], choices, stop_on_empty_dataset)
 
-        return Dataset(start, partial(_merged, members), UNKNOWN_CARDINALITY, "_DirectedInterleaveDataset", asks=True)
+        return _directed(members, start)
 
     # -- which elements, and in what order
 
@@ -210,7 +216,7 @@ class Dataset(Pipeline):
             return self._selected("_TakeDataset", iter, self._count)
         known = self._count
         total = wanted if known == INFINITE_CARDINALITY else min(known, wanted) if known >= 0 else known
-        return self._selected("_TakeDataset", lambda source: itertools.islice(source, wanted), total)
+        return self._selected("_TakeDataset", lambda source: stages.first(source, wanted), total)
 
     @public
     def skip(self, count: Any, name: str | None = None) -> Dataset:
@@ -219,7 +225,7 @@ class Dataset(Pipeline):
         if unwanted < 0:
             return self._selected("_SkipDataset", lambda source: iter(()), min(self._count, 0))
         total = max(self._count - unwanted, 0) if self._count >= 0 else self._count
-        return self._selected("_SkipDataset", lambda source: itertools.islice(source, unwanted, None), total)
+        return self._selected("_SkipDataset", lambda source: stages.without_first(source, unwanted), total)
 
     @public
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
@@ -230,7 +236,7 @@ class Dataset(Pipeline):
         if not 0 <= first < shards:
             raise invalid(f"Index must be between 0 and {shards - 1} (currently index = {first}).")
         total = len(range(first, self._count, shards)) if self._count >= 0 else self._count
-        return self._selected("_ShardDataset", lambda source: itertools.islice(source, first, None, shards), total)
+        return self._selected("_ShardDataset", lambda source: stages.every(source, shards, first), total)
 
     @public
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
@@ -283,7 +289,7 @@ class Dataset(Pipeline):
                 None, None, "cache(filename) is not in gradtape: cache() keeps the elements in memory, and files are not written."
             )
         cached = stages.Cache(self._start)
-        return Dataset(cached, lambda: self.structure, self._count, "_CacheDataset", self._rows, self._options, self._asks)
+        return Dataset(cached, lambda: self.structure, self._count, "CacheDataset", self._rows, self._options, self._asks)
 
     @public
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
@@ -317,16 +323,21 @@ class Dataset(Pipeline):
         call = Call(map_func, "Dataset.map()")
         ordered = self._options.deterministic is not False if deterministic is None else deterministic
 
+        specs = calls.asked_early(call, self.known, Dataset.empty)
+
         def start() -> Stream:
             if threads == 1:
-                return map(call, itertools.count(), self.elements())
-            return background.mapped(call, self.elements(), threads, ordered)
+                return map(call.begun(), itertools.count(), self.elements())
+            return background.mapped(call.begun(), self.elements(), threads, ordered)
 
-        return self._then("_MapDataset", start, lambda: self._after(call), asks=True)
+        kind = "_MapDataset" if num_parallel_calls is None else "_ParallelMapDataset"
+        if specs is not None:
+            return self._then(kind, start, from_specs(specs))
+        return self._then(kind, start, lambda: self._after(call), asks=True)
 
     def _after(self, call: Call) -> Structure:
         """The structure of what a function returns."""
-        specs = calls.inferred(call.function, self.structure, _empty)
+        specs = calls.inferred(call, self.structure, Dataset.empty)
         if specs is not None:
             return from_specs(specs)
         return calls.from_one(call(0, self._first(call.what)))
@@ -343,9 +354,10 @@ class Dataset(Pipeline):
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements for which `predicate` gives True, a scalar bool tensor (ValueError for anything else)."""
         call = Call(predicate, "Dataset.filter()")
+        calls.check_flag(call, self.known, Dataset.empty)
 
         def start() -> Stream:
-            return (item for index, item in enumerate(self.elements()) if call.flag(index, item))
+            return stages.kept(enumerate(self.elements()), call.begun().flag)
 
         return self._then("_FilterDataset", start, count=UNKNOWN_CARDINALITY)
 
@@ -353,10 +365,11 @@ class Dataset(Pipeline):
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements before the first for which `predicate` gives False."""
         call = Call(predicate, "Dataset.take_while()")
+        calls.check_flag(call, self.known, Dataset.empty)
 
         def start() -> Stream:
-            kept = itertools.takewhile(lambda numbered: call.flag(*numbered), enumerate(self.elements()))
-            return (item for _, item in kept)
+            flag = call.begun().flag
+            return map(itemgetter(1), itertools.takewhile(lambda numbered: flag(*numbered), enumerate(self.elements())))
 
         return self._then("_TakeWhileDataset", start, count=UNKNOWN_CARDINALITY)
 
@@ -364,10 +377,11 @@ class Dataset(Pipeline):
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements of the datasets that `map_func` returns, one dataset after the other."""
         call = Call(map_func, "Dataset.flat_map()")
+        calls.check_dataset(call, self.known, Dataset.empty)
 
         def start() -> Stream:
-            datasets = map(call.dataset, itertools.count(), self.elements())
-            return itertools.chain.from_iterable(dataset.elements() for dataset in datasets)
+            datasets = map(call.begun().dataset, itertools.count(), self.elements())
+            return stages.chained(map(Dataset.elements, datasets))
 
         return self._then("_FlatMapDataset", start, lambda: self._inside(call), UNKNOWN_CARDINALITY, asks=True)
 
@@ -392,18 +406,22 @@ class Dataset(Pipeline):
         for value, what in ((cycle, "cycle_length"), (block, "block_length")):
             if value < 1:
                 raise invalid(f"{what} must be greater than zero, received {value}.")
-        arguments.parallel(num_parallel_calls)
+        threads = arguments.parallel(num_parallel_calls)
+        if threads > cycle:
+            raise invalid(f"num_parallel_calls must less than or equal to cycle_length, {cycle}, received {threads}.")
         call = Call(map_func, "Dataset.interleave()")
+        calls.check_dataset(call, self.known, Dataset.empty)
 
         def start() -> Stream:
-            numbers = itertools.count()
-            return stages.interleaved(self.elements(), lambda item: call.dataset(next(numbers), item).elements(), cycle, block)
+            numbers, made = itertools.count(), call.begun()
+            return stages.Interleaved(self.elements(), lambda item: made.dataset(next(numbers), item).elements(), cycle, block)
 
-        return self._then("_InterleaveDataset", start, lambda: self._inside(call), UNKNOWN_CARDINALITY, asks=True)
+        kind = "_InterleaveDataset" if num_parallel_calls is None else "_ParallelInterleaveDataset"
+        return self._then(kind, start, lambda: self._inside(call), UNKNOWN_CARDINALITY, asks=True)
 
     def _inside(self, call: Call) -> Structure:
         """The structure of the elements of the datasets that a function returns."""
-        specs = calls.inferred(call.function, self.structure, _empty)
+        specs = calls.inferred(call, self.structure, Dataset.empty)
         if isinstance(specs, DatasetSpec):
             return from_specs(specs.element_spec)
         return call.dataset(0, self._first(call.what)).structure
@@ -412,7 +430,9 @@ class Dataset(Pipeline):
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
         """`state = reduce_func(state, element)` over all elements; returns the last state, a nest of tensors."""
         state = element(initial_state)
-        call = Call(reduce_func, "Dataset.reduce()")
+        call = Call(reduce_func, "Dataset.reduce()").begun()
+        if self.known is not None:
+            calls.asked_early(call, self._with_state(state), Dataset.empty)
         for index, item in enumerate(self.elements()):
             state = folding.same_state(state, call(index, folding.together(state, item)), "reduce_func")
         return handed(state)
@@ -422,16 +442,20 @@ class Dataset(Pipeline):
         """`state, output = scan_func(state, element)`: the outputs."""
         first = element(initial_state)
         call = Call(scan_func, "Dataset.scan()")
+        if self.known is not None:
+            folding.check(calls.asked_early(call, self._with_state(first), Dataset.empty), first)
 
         def start() -> Stream:
-            return folding.scanned(call, first, self.elements())
+            return folding.scanned(call.begun(), first, self.elements())
 
         return self._then("_ScanDataset", start, lambda: self._scan_structure(call, first), asks=True)
 
-    def _scan_structure(self, call: Call, first: Any) -> Structure:
+    def _with_state(self, first: Any) -> Structure:
         state = structure_of(first)
-        given = Structure(joined(PAIR, (state.nest, self.structure.nest)), (*state.specs, *self.structure.specs))
-        specs = calls.inferred(call.function, given, _empty)
+        return Structure(joined(PAIR, (state.nest, self.structure.nest)), (*state.specs, *self.structure.specs))
+
+    def _scan_structure(self, call: Call, first: Any) -> Structure:
+        specs = calls.inferred(call, self._with_state(first), Dataset.empty)
         if specs is not None and type(specs) is tuple and len(specs) == 2:
             return from_specs(specs[1])
         return calls.from_one(next(folding.scanned(call, first, iter([self._first(call.what)]))))
@@ -463,9 +487,8 @@ class Dataset(Pipeline):
         def start() -> Stream:
             return stages.batched(self._start(), size, drop, stack)
 
-        return self._then(
-            "_BatchDataset", start, partial(self._batch_structure, size, drop), arguments.batches(self._count, size, drop)
-        )
+        kind = "_BatchDataset" if num_parallel_calls is None else "_ParallelBatchDataset"
+        return self._then(kind, start, partial(self._batch_structure, size, drop), arguments.batches(self._count, size, drop))
 
     def _batch_structure(self, size: int, drop: bool) -> Structure:
         return with_shapes(self.structure, lambda shape: TensorShape([size if drop else None]).concatenate(shape))
@@ -501,50 +524,6 @@ class Dataset(Pipeline):
         return self._then("_PaddedBatchDataset", start, structure, arguments.batches(self._count, size, drop))
 
     @public
-    def unbatch(self, name: str | None = None) -> Dataset:
-        """The rows of each element as elements."""
-
-        def structure() -> Structure:
-            if any(s.shape.rank == 0 for s in self.structure.specs if isinstance(s, TensorSpec)):
-                raise ValueError("Cannot unbatch an input with scalar components. Each component needs a first axis.")
-            return with_shapes(self.structure, lambda shape: shape[1:])
-
-        count = self._count
-        if count >= 0:
-            specs = [] if self._asks else [s for s in structure().specs if isinstance(s, TensorSpec)]
-            lengths = {spec.shape[0] for spec in self.structure.specs if isinstance(spec, TensorSpec)} if specs else {None}
-            length = lengths.pop()
-            count = UNKNOWN_CARDINALITY if lengths or length is None else count * length
-        return self._then("_UnbatchDataset", lambda: stages.unbatched(self.elements()), structure, count)
-
-    @public
-    def window(
-        self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False, name: str | None = None
-    ) -> Dataset:
-        """Datasets of `size` elements each, `stride` apart; each window begins `shift` (or `size`) after the one before.
-
-        Nested elements give a nest of datasets. The last windows may be smaller, unless they are dropped.
-        """
-        length = arguments.count(size, "size")
-        step = length if shift is None else arguments.count(shift, "shift")
-        apart, drop = arguments.count(stride, "stride"), bool(drop_remainder)
-        for value, what in ((length, "size"), (step, "shift"), (apart, "stride")):
-            if value < 1:
-                raise invalid(f"Window {what} must be greater than zero, received {value}.")
-
-        def start() -> Stream:
-            for items in stages.windows(self.elements(), length, step, apart, drop):
-                yield tuple([_listed(column) for column in zip(*[i[0] for i in items], strict=True)]), items[0][1]
-
-        def structure() -> Structure:
-            return Structure(self.structure.nest, tuple([DatasetSpec(spec) for spec in self.structure.specs]))
-
-        count = self._count
-        if count >= 0:
-            count = len(range(0, max(count - (length - 1) * apart, 0) if drop else count, step))
-        return self._then("_WindowDataset", start, structure, count)
-
-    @public
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Pairs of a number (int64, from `start` on) and an element."""
         first = arguments.count(start, "start")
@@ -554,33 +533,10 @@ class Dataset(Pipeline):
 
         return self._then("_ZipDataset", lambda: stages.enumerated(self.elements(), first), structure)
 
-    @public
-    def unique(self, name: str | None = None) -> Dataset:
-        """Each element the first time that it comes. Elements must be single tensors of int32, int64 or string."""
-        return self._then("_UniqueDataset", lambda: stages.unique(self.elements()), count=UNKNOWN_CARDINALITY)
-
-    @public
-    def get_single_element(self, name: str | None = None) -> Any:
-        """The only element; InvalidArgumentError if there is none, or more."""
-        found = list(itertools.islice(self.elements(), 2))
-        if len(found) != 1:
-            raise invalid("Dataset had more than one element." if found else "Dataset was empty.")
-        return handed(found[0])
-
 
 def cardinality(dataset: Dataset) -> Tensor:
     """How many elements `dataset` has, int64; -1 if they have no end, -2 if that is not known."""
     return dataset.cardinality()
-
-
-def _empty(element_spec: Any) -> Dataset:
-    return Dataset(lambda: iter(()), from_specs(element_spec), 0, "_TensorDataset")
-
-
-def _listed(column: tuple[Any, ...]) -> Dataset:
-    """A dataset of leaves that are at hand."""
-    items = [((array,), LEAF) for array in column]
-    return Dataset(lambda: iter(items), structure_of(items[0]), len(items), "_VariantDataset")
 
 
 def _zipped(members: list[Dataset], outer: Any) -> Stream:
@@ -591,6 +547,19 @@ def _members(datasets: Any) -> list[Dataset]:
     if not datasets:
         raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
     return list(datasets)
+
+
+def _number(choice: Any) -> int:
+    return int(choice[0][0])
+
+
+def _directed(members: list[Dataset], start: Callable[[], Stream]) -> Dataset:
+    """Elements of several datasets that are alike."""
+    count = INFINITE_CARDINALITY if any(m._count == INFINITE_CARDINALITY for m in members) else UNKNOWN_CARDINALITY
+    asks = any(member.known is None for member in members)
+    structure = partial(_merged, members) if asks else _merged(members)
+    options = merged_options(member._options for member in members)
+    return Dataset(start, structure, count, "_DirectedInterleaveDataset", options=options, asks=asks)
 
 
 def _merged(members: list[Dataset]) -> Structure:

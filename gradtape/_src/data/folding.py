@@ -3,27 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from gradtape._src.core.dtypes import as_dtype
+from gradtape._src.core.spec import TensorSpec
 from gradtape._src.data.calls import Call, structure_text
-from gradtape._src.data.structure import LEAF, PAIR, Element, joined
+from gradtape._src.data.stages import Resumed
+from gradtape._src.data.structure import LEAF, PAIR, Element, from_specs, joined, structure_of
 
 
 def scanned(call: Call, state: Element, source: Iterator[Element]) -> Iterator[Element]:
     """The outputs of `state, output = call(state, element)`."""
-    for index, item in enumerate(source):
-        arrays, how = call(index, together(state, item))
+    return Resumed(_scanned, call, [state], enumerate(source))
+
+
+def _scanned(call: Call, last: list[Element], numbered: Iterator[tuple[int, Element]]) -> Iterator[Element]:
+    for index, item in numbered:
+        arrays, how = call(index, together(last[0], item))
         parts = how.children() if how.type is tuple else []
         if len(parts) != 2:
-            raise TypeError(
-                "Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output value but its "
-                f"return type is {structure_text((arrays, how))}."
-            )
+            raise no_pair(structure_text((arrays, how)))
         size = parts[0].num_leaves
-        state = same_state(state, (arrays[:size], parts[0]), "scan_func")
+        last[0] = same_state(last[0], (arrays[:size], parts[0]), "scan_func")
         yield arrays[size:], parts[1]
+
+
+def check(specs: Any, state: Element) -> None:
+    """TypeError if what `scan_func` gives, as far as it is known (not None), is no pair of such a state and an output."""
+    if specs is None:
+        return
+    if type(specs) is not tuple or len(specs) != 2:
+        raise no_pair(repr(specs))
+    after = from_specs(specs[0])
+    for old, new in zip(structure_of(state).specs, after.specs, strict=False):
+        if isinstance(old, TensorSpec) and isinstance(new, TensorSpec) and old.dtype != new.dtype:
+            raise other_types("scan_func", old.dtype, new.dtype)
+
+
+def no_pair(found: str) -> TypeError:
+    """The error for a `scan_func` that gives something else."""
+    return TypeError(
+        "Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output value but its "
+        f"return type is {found}."
+    )
+
+
+def other_types(what: str, expected: Any, found: Any) -> TypeError:
+    """The error for a state of another dtype."""
+    return TypeError(
+        f"Invalid `{what}`. The element types for the new state must match the initial state. Expected "
+        f"{expected}, got {found}. Use tf.cast, or give the initial state that dtype."
+    )
 
 
 def together(state: Element, item: Element) -> Element:
@@ -40,9 +72,5 @@ def same_state(before: Element, after: Element, what: str) -> Element:
         )
     for old, new in zip(before[0], after[0], strict=True):
         if isinstance(old, np.ndarray) and getattr(new, "dtype", None) != old.dtype:
-            raise TypeError(
-                f"Invalid `{what}`. The element types for the new state must match the initial state. Expected "
-                f"{as_dtype(old.dtype)}, got {as_dtype(new.dtype) if isinstance(new, np.ndarray) else new}. Use tf.cast, or "
-                "give the initial state that dtype."
-            )
+            raise other_types(what, as_dtype(old.dtype), as_dtype(new.dtype) if isinstance(new, np.ndarray) else new)
     return after

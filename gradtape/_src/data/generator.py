@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -47,25 +48,22 @@ def signature(generator: Any, types: Any, shapes: Any, specs: Any) -> Structure:
 
 def generated(generator: Callable[..., Any], arguments: Sequence[Any], structure: Structure) -> Iterator[Element]:
     """The elements that `generator(*arguments)` yields. What it raises comes with the number of the element."""
-    index = 0
-    try:
-        with apart():
-            values = iter(generator(*arguments))
-    except Exception as error:
-        raise failed(error, "Error in the generator of Dataset.from_generator()", index) from error
-    while True:
+    running: list[Iterator[Any]] = []
+
+    def element(index: int) -> Element:
         try:
             with apart():
-                value = next(values)
-                arrays = _fitted(value, structure, index)
+                if not running:
+                    running.append(iter(generator(*arguments)))
+                return _fitted(next(running[0]), structure, index), structure.nest
         except StopIteration:
-            return
+            raise
         except _Unfit as misfit:
             raise invalid(str(misfit)) from misfit.__cause__
         except Exception as error:
             raise failed(error, "Error in the generator of Dataset.from_generator()", index) from error
-        yield arrays, structure.nest
-        index += 1
+
+    return map(element, itertools.count())
 
 
 class _Unfit(Exception):

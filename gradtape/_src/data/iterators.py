@@ -6,7 +6,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.core import engine
-from gradtape._src.core.errors import FailedPreconditionError, OutOfRangeError, public
+from gradtape._src.core.errors import OutOfRangeError, public
+from gradtape._src.data.optional import Optional
 from gradtape._src.data.structure import as_numpy, handed
 
 if TYPE_CHECKING:
@@ -16,15 +17,14 @@ if TYPE_CHECKING:
 class Iterator:
     """One pass over a dataset. Several threads may share it: each element goes to one of them.
 
-    After an error it is over: asking for more is a FailedPreconditionError that says what had happened.
+    After an error it goes on with the next element.
     """
 
     _convert = staticmethod(handed)
 
     def __init__(self, dataset: Pipeline) -> None:
         self._dataset, self._lock = dataset, threading.Lock()
-        self._stream: Any = dataset.elements()
-        self._error: BaseException | None = None
+        self._stream = dataset.elements()
 
     def __iter__(self) -> Iterator:
         return self
@@ -34,18 +34,7 @@ class Iterator:
         if engine.local.trace.scope is not None:
             raise engine.NeedsValues("a function that takes elements from an iterator runs as eager code")
         with self._lock:
-            if self._error is not None:
-                raise FailedPreconditionError(
-                    None, None, f"This iterator has stopped: {self._error} Make a new one with iter(dataset)."
-                ) from self._error
-            try:
-                element = next(self._stream)
-            except StopIteration:
-                self._stream = iter(())
-                raise
-            except BaseException as error:
-                self._error, self._stream = error, None
-                raise
+            element = next(self._stream)
         return self._convert(element)
 
     @property
@@ -66,6 +55,19 @@ class OwnedIterator(Iterator):
             raise OutOfRangeError(None, None, "End of sequence: the dataset has no more elements.") from None
 
     next = get_next
+
+    @public
+    def get_next_as_optional(self) -> Optional:
+        """The next element as a `tf.experimental.Optional`, which has no value at the end."""
+        try:
+            return Optional(self.element_spec, (next(self),))
+        except StopIteration:
+            return Optional.empty(self.element_spec)
+
+
+def get_next_as_optional(iterator: OwnedIterator) -> Optional:
+    """`iterator.get_next_as_optional()`."""
+    return iterator.get_next_as_optional()
 
 
 class NumpyIterator(Iterator):

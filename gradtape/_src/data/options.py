@@ -1,8 +1,10 @@
-"""Constants of `tf.data`, and `Options`: accepted as TensorFlow's are, though most have nothing to change here."""
+"""Constants of `tf.data`, and `Options`: checked and kept as TensorFlow's are, though most have nothing to change here."""
 
 from __future__ import annotations
 
-from typing import Any
+import enum
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Self
 
 from gradtape._src.core.errors import public
 
@@ -10,67 +12,169 @@ AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 
-_NAMES: dict[str, frozenset[str]] = {
-    "Options": frozenset(
-        "autotune dataset_name deterministic distribute experimental_deterministic experimental_distribute"
-        " experimental_external_state_policy experimental_optimization experimental_slack experimental_symbolic_checkpoint"
-        " experimental_threading experimental_warm_start framework_type threading".split()
-    ),
-    "threading": frozenset(("max_intra_op_parallelism", "private_threadpool_size")),
-    "autotune": frozenset("autotune_algorithm cpu_budget enabled initial_parallelism min_parallelism ram_budget".split()),
-    "optimization": frozenset(
-        "apply_default_optimizations filter_fusion filter_parallelization inject_prefetch map_and_batch_fusion"
-        " map_and_filter_fusion map_fusion map_parallelization noop_elimination parallel_batch seq_interleave_prefetch"
-        " shuffle_and_repeat_fusion".split()
-    ),
-    "distribute": frozenset(("auto_shard_policy", "num_devices")),
-}
-_GROUPS = {
-    "threading": "threading",
-    "experimental_threading": "threading",
-    "autotune": "autotune",
-    "experimental_optimization": "optimization",
-    "distribute": "distribute",
-    "experimental_distribute": "distribute",
-}
+
+class AutotuneAlgorithm(enum.Enum):
+    """How parallelism would be tuned."""
+
+    DEFAULT = 0
+    HILL_CLIMB = 1
+    GRADIENT_DESCENT = 2
+    MAX_PARALLELISM = 3
+    STAGE_BASED = 4
 
 
-class Options:
-    """Settings of a dataset: attributes, None until they are set. A name that TensorFlow does not have: AttributeError.
+class AutoShardPolicy(enum.IntEnum):
+    """How elements would be shared among workers."""
 
-    `deterministic = False` lets a parallel `map` give its results as they come. The rest is kept and has no effect.
+    OFF = -1
+    AUTO = 0
+    FILE = 1
+    DATA = 2
+    HINT = 3
+
+
+class ExternalStatePolicy(enum.Enum):
+    """What to do about state outside of a dataset that is written to a file."""
+
+    WARN = 0
+    IGNORE = 1
+    FAIL = 2
+
+
+class Settings:
+    """Attributes of declared types, None until they are set.
+
+    Another name is an AttributeError, another type a TypeError; those of a dataset cannot be set (ValueError).
     """
 
-    def __init__(self, group: str = "Options") -> None:
-        object.__setattr__(self, "_group", group)
+    _types: ClassVar[dict[str, type]] = {}
+    _defaults: ClassVar[dict[str, Callable[[], Any]]] = {}
+    _other_names: ClassVar[dict[str, str]] = {}
+
+    def __init__(self) -> None:
         object.__setattr__(self, "_set", {})
+        object.__setattr__(self, "_fixed", False)
 
     @public
     def __getattr__(self, name: str) -> Any:
-        if name not in _NAMES[self._group]:
-            raise AttributeError(f"{self._group} has no option {name!r}; it has {', '.join(sorted(_NAMES[self._group]))}.")
-        if name in _GROUPS and self._group == "Options":
-            return self._set.setdefault(name, Options(_GROUPS[name]))
+        name = self._other_names.get(name, name)
+        if name not in self._types:
+            raise AttributeError(f"{type(self).__name__} has no option {name!r}; it has {', '.join(sorted(self._types))}.")
+        if name not in self._set and name in self._defaults:
+            self._set[name] = value = self._defaults[name]()
+            if self._fixed and isinstance(value, Settings):
+                value._fix()
         return self._set.get(name)
 
     @public
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in _NAMES[self._group]:
-            known = ", ".join(sorted(_NAMES[self._group]))
-            raise AttributeError(f"Cannot set the property {name} on {self._group}; it has {known}.")
-        self._set["deterministic" if name == "experimental_deterministic" else name] = value
+        if self._fixed:
+            raise ValueError(
+                "Mutating `tf.data.Options()` returned by `tf.data.Dataset.options()` has no effect. Use "
+                "`tf.data.Dataset.with_options(options)` to set or update dataset options."
+            )
+        name = self._other_names.get(name, name)
+        if name not in self._types:
+            raise AttributeError(
+                f"Cannot set the property {name} on {type(self).__name__}; it has {', '.join(sorted(self._types))}."
+            )
+        if not isinstance(value, self._types[name]):
+            raise TypeError(f'Property "{name}" must be of type {self._types[name]}, got: {value} (type: {type(value)})')
+        self._set[name] = value
+
+    def _fix(self) -> None:
+        object.__setattr__(self, "_fixed", True)
+        for value in self._set.values():
+            if isinstance(value, Settings):
+                value._fix()
 
     @public
-    def merge(self, options: Options) -> Options:
+    def merge(self, options: Self) -> Self:
         """These options, and over them those that are set in `options`."""
-        result = Options(self._group)
+        if type(options) is not type(self):
+            raise TypeError(f"Only options of one type can be merged, received {type(self)} and {type(options)}.")
+        result = type(self)()
         for source in (self, options):
             for name, value in source._set.items():
-                nested = isinstance(value, Options) and name in result._set
-                result._set[name] = result._set[name].merge(value) if nested else value
+                nested = isinstance(value, Settings)
+                result._set[name] = result._set.get(name, type(value)()).merge(value) if nested else value
         return result
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Options) and (self._group, self._set) == (other._group, other._set)
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in {*self._set, *other._set})
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _of(kind: type, names: str) -> dict[str, type]:
+    return dict.fromkeys(names.split(), kind)
+
+
+class AutotuneOptions(Settings):
+    """`Options.autotune`."""
+
+    _types = {
+        **_of(bool, "enabled"),
+        **_of(int, "cpu_budget ram_budget initial_parallelism min_parallelism"),
+        "autotune_algorithm": AutotuneAlgorithm,
+    }
+
+
+class DistributeOptions(Settings):
+    """`Options.experimental_distribute`."""
+
+    _types = {"auto_shard_policy": AutoShardPolicy, "num_devices": int}
+    _defaults = {"auto_shard_policy": lambda: AutoShardPolicy.AUTO}
+
+
+class OptimizationOptions(Settings):
+    """`Options.experimental_optimization`."""
+
+    _types = _of(
+        bool,
+        "apply_default_optimizations filter_fusion filter_parallelization inject_prefetch map_and_batch_fusion"
+        " map_and_filter_fusion map_fusion map_parallelization noop_elimination parallel_batch seq_interleave_prefetch"
+        " shuffle_and_repeat_fusion",
+    )
+
+
+class ThreadingOptions(Settings):
+    """`Options.threading`."""
+
+    _types = _of(int, "max_intra_op_parallelism private_threadpool_size")
+
+
+class Options(Settings):
+    """Settings of a dataset: attributes, None until they are set.
+
+    A name that TensorFlow does not have is an AttributeError, a value of another type a TypeError. `deterministic = False`
+    lets a parallel `map` give its results as they come. The rest is kept and has no effect.
+    """
+
+    _types = {
+        **_of(bool, "deterministic experimental_slack experimental_symbolic_checkpoint experimental_warm_start"),
+        "autotune": AutotuneOptions,
+        "experimental_distribute": DistributeOptions,
+        "experimental_external_state_policy": ExternalStatePolicy,
+        "experimental_optimization": OptimizationOptions,
+        "dataset_name": str,
+        "framework_type": list,
+        "threading": ThreadingOptions,
+    }
+    _defaults = {
+        "autotune": AutotuneOptions,
+        "experimental_distribute": DistributeOptions,
+        "experimental_optimization": OptimizationOptions,
+        "threading": ThreadingOptions,
+    }
+    _other_names = {"experimental_deterministic": "deterministic", "experimental_threading": "threading"}
+
+
+def merged_options(options: Iterable[Options]) -> Options:
+    """The options of a dataset that is made of several."""
+    result = Options()
+    for each in options:
+        result = result.merge(each)
+    return result

@@ -42,7 +42,15 @@ class Padding:
 
     def check(self, structure: Structure) -> None:
         """Raise what is wrong with the arguments for elements of `structure`."""
-        self.shapes_of(structure)
+        for spec, shape in zip(structure.specs, self.shapes_of(structure), strict=True):
+            if not isinstance(spec, TensorSpec) or spec.shape.rank is None:
+                continue
+            smaller = [known is not None and to is not None and to < known for known, to in zip(spec.shape, shape, strict=False)]
+            if len(shape) != spec.shape.rank or any(smaller):
+                raise ValueError(
+                    f"The padded shape {tuple(shape)} is not compatible with the corresponding input component shape "
+                    f"{tuple(spec.shape)}."
+                )
         self._fill(structure.nest, [spec.dtype.numpy for spec in structure.specs])
 
     def _extents(self, how: Nest) -> list[list[int | None]] | None:
@@ -53,11 +61,25 @@ class Padding:
 
     def _fill(self, how: Nest, kinds: Sequence[np.dtype]) -> list[Any]:
         values = self.values
-        given = how.flatten_up_to(values) if nest.is_nested(values) else [values] * len(kinds)
+        given = _up_to(how, values) if nest.is_nested(values) else [values] * len(kinds)
         return [_filling(value, dtype) for value, dtype in zip(given, kinds, strict=True)]
 
 
+def _up_to(how: Nest, values: Any) -> list[Any]:
+    """The values for the leaves of a nest, in which None stands for a part of it."""
+    if values is None or how.is_leaf():
+        return [values] * how.num_leaves
+    parts = how.one_level().flatten_up_to(values)
+    return [value for part, child in zip(parts, how.children(), strict=True) for value in _up_to(child, part)]
+
+
 def _sequence(shape: Any) -> list[Any]:
+    if isinstance(shape, Tensor) and not shape.dtype.is_integer:
+        raise TypeError(
+            f"Padded shape {shape} must be a 1-D tensor of tf.int64 values, but its element type was {shape.dtype.name}."
+        )
+    if np.ndim(np.asarray(shape, object)) > 1:
+        raise ValueError(f"Padded shape {shape} must be a 1-D tensor of tf.int64 values, but its shape was {np.shape(shape)}.")
     if isinstance(shape, (int, np.integer)):
         return [shape]
     return shape.numpy().tolist() if isinstance(shape, Tensor) else list(shape)

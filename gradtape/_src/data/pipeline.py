@@ -13,7 +13,7 @@ from gradtape._src.data.iterators import NumpyIterator, OwnedIterator
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Options
 from gradtape._src.data.rows import Rows
 from gradtape._src.data.stages import Start, Stream
-from gradtape._src.data.structure import Elements, Structure
+from gradtape._src.data.structure import Element, Elements, Structure, from_specs, structure_of
 
 
 class Pipeline(Elements):
@@ -46,6 +46,11 @@ class Pipeline(Elements):
         if not isinstance(self._known, Structure):
             self._known = self._known()
         return self._known
+
+    @property
+    def known(self) -> Structure | None:
+        """The structure, or None if a function of the user's has to be asked for it."""
+        return None if self._asks and not isinstance(self._known, Structure) else self.structure
 
     @property
     @public
@@ -84,14 +89,26 @@ class Pipeline(Elements):
         return f"<{self._kind} element_spec={self.element_spec!r}>"
 
     def options(self) -> Options:
-        """The options that are set."""
-        return self._options
+        """The options that are set. They cannot be changed (ValueError): see `with_options`."""
+        options = Options().merge(self._options)
+        options._fix()
+        return options
 
     @public
     def with_options(self, options: Options, name: str | None = None) -> Self:
         """The same elements under other options."""
         merged_options = self._options.merge(options)
         return type(self)(self._start, self._known, self._count, "_OptionsDataset", self._rows, merged_options, self._asks)
+
+    @classmethod
+    def holding(cls, items: list[Element], structure: Structure | None = None) -> Self:
+        """A dataset of elements that are at hand; without a structure, of at least one."""
+        return cls(lambda: iter(items), structure or structure_of(items[0]), len(items), "_VariantDataset")
+
+    @classmethod
+    def empty(cls, element_spec: Any) -> Self:
+        """A dataset without elements."""
+        return cls.holding([], from_specs(element_spec))
 
     def _then(self, kind: str, start: Start, structure: Any = None, count: int | None = None, asks: bool = False) -> Self:
         """A dataset of another stream of elements, which has what it does not say in common with this one."""

@@ -1,33 +1,131 @@
-"""What is done to a stream: generators over iterators. Where it does not matter what an element is, they do not ask."""
+"""What is done to a stream: generators over iterators. Where it does not matter what an element is, they do not ask.
+
+An element that fails ends no stream: asked again, each goes on with what comes next, as in TensorFlow.
+"""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradtape._src.core.convert import spoken_name
 from gradtape._src.core.errors import invalid
+from gradtape._src.data.arguments import check_unique
 from gradtape._src.data.structure import LEAF, PAIR, Element, Elements, Nest, joined, merged, printed, structure_of
 
 Stream = Iterator[Any]
 Start = Callable[[], Stream]  # begins a stream anew
 
 
+class Resumed(Iterator[Any]):
+    """What a generator function gives, and goes on giving after an error, which ends a generator.
+
+    It is then called again with the same arguments, which must hold all that counts: streams, which are further on by then,
+    and lists and sets of what it keeps. What it had taken from a stream and not given is lost.
+    """
+
+    def __init__(self, make: Callable[..., Stream], *arguments: Any) -> None:
+        self._make, self._arguments = make, arguments
+        self._stream = make(*arguments)
+
+    def __next__(self) -> Any:
+        try:
+            return next(self._stream)
+        except StopIteration:
+            raise
+        except BaseException:
+            self._stream = self._make(*self._arguments)
+            raise
+
+
+def resumable(function: Callable[..., Stream]) -> Callable[..., Stream]:
+    """Make a stream `Resumed` that is begun by a generator function whose arguments hold all that counts."""
+    return functools.wraps(function)(functools.partial(Resumed, function))
+
+
 def repeated(start: Start, count: int) -> Stream:
     """One pass after the other: `count` of them, for ever if it is negative. A pass without elements ends it."""
-    passes = itertools.count() if count < 0 else range(count)
-    for _ in passes:
-        empty = True
-        for item in start():
+    return Resumed(_repeated, start, itertools.count() if count < 0 else iter(range(count)), [])
+
+
+def _repeated(start: Start, passes: Iterator[int], running: list[Stream]) -> Stream:
+    while True:
+        empty = not running  # one that goes on after an error is not
+        if not running:
+            if next(passes, None) is None:
+                return
+            running.append(start())
+        for item in running[0]:
             empty = False
             yield item
+        running.clear()
         if empty:
             return
+
+
+def chained(streams: Stream) -> Stream:
+    """Streams, one after the other."""
+    return Resumed(_chained, streams, [])
+
+
+def _chained(streams: Stream, running: list[Stream]) -> Stream:
+    while True:
+        running.extend([] if running else itertools.islice(streams, 1))
+        if not running:
+            return
+        yield from running[0]
+        running.clear()
+
+
+def first(source: Stream, count: int) -> Stream:
+    """The first `count` elements; those that fail do not count."""
+    return Resumed(_first, source, [count])
+
+
+def _first(source: Stream, left: list[int]) -> Stream:
+    while left[0] > 0:
+        for item in itertools.islice(source, 1):
+            left[0] -= 1
+            yield item
+            break
+        else:
+            return
+
+
+def without_first(source: Stream, count: int) -> Stream:
+    """All but the first `count` elements."""
+    return Resumed(_without_first, source, [count])
+
+
+def _without_first(source: Stream, left: list[int]) -> Stream:
+    while left[0] > 0 and any(True for _ in itertools.islice(source, 1)):
+        left[0] -= 1
+    yield from source
+
+
+def every(source: Stream, apart: int, place: int) -> Stream:
+    """Of each `apart` elements the one at `place`."""
+    return Resumed(_every, zip(itertools.cycle(range(apart)), source, strict=False), place)
+
+
+def _every(placed: Iterator[tuple[int, Any]], place: int) -> Stream:
+    for here, item in placed:
+        if here == place:
+            yield item
+
+
+@resumable
+def kept(source: Iterator[tuple[int, Any]], flag: Callable[[int, Any], bool]) -> Stream:
+    """The elements for which `flag` is true; they come with their numbers."""
+    for index, item in source:
+        if flag(index, item):
+            yield item
 
 
 def shuffled(source: Stream, size: int | None, seed: Any) -> Stream:
@@ -35,8 +133,11 @@ def shuffled(source: Stream, size: int | None, seed: Any) -> Stream:
 
     Only `random()` is drawn: what it gives for a seed is the same in every version of Python.
     """
-    draw = random.Random(seed).random
-    buffer = list(itertools.islice(source, size))
+    return Resumed(_shuffled, source, size, random.Random(seed).random, [])
+
+
+def _shuffled(source: Stream, size: int | None, draw: Callable[[], float], buffer: list[Any]) -> Stream:
+    buffer.extend(itertools.islice(source, None if size is None else size - len(buffer)))
     for item in source:
         chosen = int(draw() * len(buffer))
         buffer[chosen], item = item, buffer[chosen]
@@ -55,17 +156,17 @@ class Cache:
         self.elements: list[Any] | None = None
 
     def __call__(self) -> Stream:
-        if self.elements is not None:
-            yield from self.elements
-            return
-        seen = []
-        for item in self.start():
+        return iter(self.elements) if self.elements is not None else Resumed(self._filled, self.start(), [])
+
+    def _filled(self, source: Stream, seen: list[Any]) -> Stream:
+        for item in source:
             seen.append(item)
             yield item
         if self.elements is None:
             self.elements = seen
 
 
+@resumable
 def batched(source: Stream, size: int, drop_remainder: bool, stack: Callable[[Sequence[Any]], Element]) -> Stream:
     """`size` elements at a time, stacked; the last batch may be smaller unless it is dropped."""
     while items := list(itertools.islice(source, size)):
@@ -113,16 +214,23 @@ def _stacked(column: Sequence[Any], component: int) -> Any:
 
 def concatenated(first: Stream, start: Start) -> Stream:
     """One stream, then another. TypeError if the elements of the other are of another structure."""
+    return Resumed(_concatenated, first, start, [])
+
+
+def _concatenated(first: Stream, start: Start, second: list[Stream]) -> Stream:
     last = None
-    for last in first:
-        yield last
-    for item in start():
+    if not second:
+        for last in first:
+            yield last
+        second.append(start())
+    for item in second[0]:
         if last is not None:
             merged(structure_of(last), structure_of(item))
             last = None
         yield item
 
 
+@resumable
 def unbatched(source: Stream) -> Stream:
     """The rows of each element, one after the other."""
     for arrays, how in source:
@@ -135,65 +243,113 @@ def unbatched(source: Stream) -> Stream:
             yield tuple([None if array is None else array[row, ...] for array in arrays]), how
 
 
+def _abreast(streams: Sequence[Stream]) -> list[Element]:
+    """The next element of each stream; none at the end of one. If one fails, those beside it are lost."""
+    outcomes = [list(_outcomes(stream, 1)) for stream in streams]
+    for outcome in outcomes:
+        if outcome and isinstance(outcome[0], Exception):
+            raise outcome[0]
+    return [outcome[0] for outcome in outcomes] if all(outcomes) else []
+
+
+@resumable
 def zipped(streams: Sequence[Stream], outer: Nest) -> Stream:
     """One element of each stream, nested as `outer`; ends with the shortest."""
-    for elements in zip(*streams, strict=False):
+    while elements := _abreast(streams):
         arrays = tuple(itertools.chain.from_iterable([element[0] for element in elements]))
         yield arrays, joined(outer, tuple([element[1] for element in elements]))
 
 
 def enumerated(source: Stream, start: int) -> Stream:
     """Each element with its number, int64."""
-    for number, (arrays, how) in enumerate(source, start):
+    return Resumed(_enumerated, zip(itertools.count(start), source, strict=False))
+
+
+def _enumerated(numbered: Iterator[tuple[int, Element]]) -> Stream:
+    for number, (arrays, how) in numbered:
         yield (np.array(number, np.int64), *arrays), joined(PAIR, (LEAF, how))
 
 
-def interleaved(source: Stream, opened: Callable[[Any], Stream], cycle: int, block: int) -> Stream:
+class Interleaved(Iterator[Any]):
     """TensorFlow's order: `block` elements of each of `cycle` open streams in turn; one that ends makes room for the next.
 
     An exhausted slot is filled when its turn comes again.
     """
-    slots: list[Stream | None] = [None] * cycle
-    position, more, current = 0, True, 0
-    while more or any(slot is not None for slot in slots):
-        slot = slots[position]
-        if slot is None and more:
-            try:
-                slots[position] = opened(next(source))
-            except StopIteration:
-                more = False
-            continue
-        if slot is not None:
-            try:
-                item = next(slot)
-            except StopIteration:
-                slots[position] = None
-            else:
-                yield item
-                current += 1
-                if current < block:
-                    continue
-        position, current = (position + 1) % cycle, 0
+
+    def __init__(self, source: Stream, opened: Callable[[Any], Stream], cycle: int, block: int) -> None:
+        self.source, self.opened, self.block = source, opened, block
+        self.slots: list[Stream | None] = [None] * cycle
+        self.position, self.more, self.given = 0, True, 0
+
+    def __next__(self) -> Any:
+        while self.more or any(slot is not None for slot in self.slots):
+            slot = self.slots[self.position]
+            if slot is None and self.more:
+                try:
+                    self.slots[self.position] = self.opened(next(self.source))
+                except StopIteration:
+                    self.more = False
+                continue
+            if slot is not None:
+                try:
+                    item = next(slot)
+                except StopIteration:
+                    self.slots[self.position] = None
+                else:
+                    self.given += 1
+                    if self.given == self.block:
+                        self._turn()
+                    return item
+            self._turn()
+        raise StopIteration
+
+    def _turn(self) -> None:
+        self.position, self.given = (self.position + 1) % len(self.slots), 0
 
 
 def windows(source: Stream, size: int, shift: int, stride: int, drop_remainder: bool) -> Iterator[list[Any]]:
-    """Lists of `size` elements, `stride` apart, each beginning `shift` after the one before."""
+    """Lists of `size` elements, `stride` apart, each beginning `shift` after the one before.
+
+    An element that failed is an error of the windows that it is in.
+    """
+    return Resumed(_windows, source, size, shift, stride, drop_remainder, [])
+
+
+def _windows(source: Stream, size: int, shift: int, stride: int, drop_remainder: bool, buffer: list[Any]) -> Stream:
     span = (size - 1) * stride + 1
-    buffer: list[Any] = []
     while True:
-        buffer.extend(itertools.islice(source, span - len(buffer)))
+        buffer.extend(_outcomes(source, span - len(buffer)))
         if not buffer or (drop_remainder and len(buffer) < span):
             return
-        yield buffer[:span:stride]
+        window = buffer[:span:stride]
         beyond = shift - len(buffer)
         del buffer[:shift]
         if beyond > 0:
-            deque(itertools.islice(source, beyond), maxlen=0)
+            deque(_outcomes(source, beyond), maxlen=0)
+        for item in window:
+            if isinstance(item, Exception):
+                raise item
+        yield window
 
 
-def chosen(streams: Sequence[Stream], choices: Iterable[int], stop_on_empty: bool) -> Stream:
+def _outcomes(source: Stream, count: int) -> Stream:
+    """The next `count` elements; errors stand for those that fail."""
+    for _ in range(count):
+        try:
+            item = next(source)
+        except StopIteration:
+            return
+        except Exception as error:
+            item = error
+        yield item
+
+
+def chosen(streams: Sequence[Stream], choices: Iterator[int], stop_on_empty: bool) -> Stream:
     """The next element of the stream whose number comes next; an exhausted one is passed over, or ends it all."""
-    remaining = set(range(len(streams)))
+    return Resumed(_chosen, streams, choices, stop_on_empty, set(range(len(streams))))
+
+
+def _chosen(streams: Sequence[Stream], choices: Iterator[int], stop_on_empty: bool, remaining: set[int]) -> Stream:
     for choice in choices:
         if not 0 <= choice < len(streams):
             raise invalid(f"Selector index out of range: {choice} >= {len(streams)}. Give numbers from 0 to {len(streams) - 1}.")
@@ -207,27 +363,26 @@ def chosen(streams: Sequence[Stream], choices: Iterable[int], stop_on_empty: boo
                 return
 
 
-def draws(weights: Sequence[float], seed: Any) -> Iterator[int]:
-    """Numbers from 0 to `len(weights) - 1` drawn for ever, with probabilities in proportion to `weights`."""
+def draws(weights: Iterator[np.ndarray], seed: Any) -> Iterator[int]:
+    """Numbers drawn with probabilities in proportion to `weights`, which come anew for each; no more if all are 0."""
     draw = random.Random(seed).random
-    bounds = list(itertools.accumulate(weights))
-    while True:
+    for each in weights:
+        bounds = list(itertools.accumulate(each.tolist()))
+        if not bounds[-1] > 0:
+            return
         point = draw() * bounds[-1]
         yield next(number for number, bound in enumerate(bounds) if point < bound)
 
 
 def unique(source: Stream) -> Stream:
     """Each element the first time that it comes. Elements are single tensors of int32, int64 or string."""
-    seen = set()
+    return Resumed(_unique, source, set())
+
+
+def _unique(source: Stream, seen: set[Any]) -> Stream:
     for arrays, how in source:
-        if len(arrays) != 1:
-            raise invalid("UniqueDataset only supports inputs with a single component. Use map() to choose one.")
+        check_unique(structure_of((arrays, how)).specs)
         (array,) = arrays
-        if array.dtype not in (np.int32, np.int64, object):
-            raise TypeError(
-                f"`tf.data.Dataset.unique` does not support type {spoken_name(array.dtype)} -- only `tf.int32`, `tf.int64`, "
-                "and `tf.string` are supported. Use tf.cast in map()."
-            )
         key = (array.shape, tuple(array.ravel().tolist()))
         if key not in seen:
             seen.add(key)

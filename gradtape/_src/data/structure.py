@@ -78,7 +78,7 @@ class Structure:
 
 
 def _is_value(item: Any) -> bool:
-    return type(item) is list
+    return type(item) in (list, range)
 
 
 def flatten(value: Any) -> tuple[list[Any], Nest]:

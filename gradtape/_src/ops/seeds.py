@@ -9,6 +9,7 @@ numbers depend on their order. For numbers that do not, use a `Generator` or the
 
 import contextlib
 import hashlib
+import itertools
 import os
 import threading
 
@@ -59,10 +60,10 @@ class Stream:
 
 
 class Global:
-    """The global seed, and the streams that it has begun."""
+    """The global seed, and the streams that it has begun. `place` tells ops apart that draw from a source of their own."""
 
-    def __init__(self, seed=None):
-        self.seed, self.streams = seed, {}
+    def __init__(self, seed=None, place=None):
+        self.seed, self.place, self.streams, self.places = seed, place, {}, itertools.count()
 
     def stream(self, kind, seed):
         """The stream of ops of type `kind` with a `seed` of their own; for None the one that all ops without share."""
@@ -70,7 +71,7 @@ class Global:
         with _lock:
             found = self.streams.get(key)
             if found is None:
-                found = self.streams[key] = Stream(*self.origin(kind, seed))
+                found = self.streams[key] = Stream(*self.origin(kind, seed, self.place))
             return found
 
     def origin(self, kind, seed, position=None):
@@ -85,6 +86,7 @@ class Drawing(threading.local):
 
     draws: list | None = None
     source = None  # the Global of the graph that is being built
+    own = None  # the Global of the pass over a dataset whose function runs
 
     def __init__(self):
         self.trips = []  # the nodes that number the trips of the loops that are being traced
@@ -119,9 +121,30 @@ def draw(kind, seed):
     """The seed for one run of an op of type `kind` whose own seed is `seed` (or None), a Tensor."""
     draws = _drawing.draws
     if draws is None:
-        return _taken(_global.stream(kind, seed))
+        return _taken((_drawing.own or _global).stream(kind, seed))
     source = _drawing.source or _global
     return _taken(Stream(*source.origin(kind, seed, len(draws))))
+
+
+def place():
+    """A number for a function that draws from a source of its own, one after the other from where the global seed was set."""
+    return next(_global.places)
+
+
+def begun(place):
+    """A source that gives each time the same numbers to the ops that have a seed, or all ops if the global one is set."""
+    return Global(_global.seed, ("place", place))
+
+
+@contextlib.contextmanager
+def drawn_from(source):
+    """For calling a function in eager code: the seeds come from the Global `source`."""
+    outer = _drawing.own, _drawing.draws
+    _drawing.own, _drawing.draws = source, None
+    try:
+        yield
+    finally:
+        _drawing.own, _drawing.draws = outer
 
 
 def drawn():

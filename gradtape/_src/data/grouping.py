@@ -1,0 +1,334 @@
+"""`Grouping`: elements taken apart, chosen, and put together by what they are: windows, groups, buckets, classes."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.data import arguments, calls, stages
+from gradtape._src.data.calls import Call
+from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from gradtape._src.data.pipeline import Pipeline
+from gradtape._src.data.rows import Numbers
+from gradtape._src.data.stages import Resumed, Stream
+from gradtape._src.data.structure import (
+    LEAF,
+    PAIR,
+    DatasetSpec,
+    Element,
+    Structure,
+    flatten,
+    from_specs,
+    handed,
+    joined,
+    structure_of,
+    with_shapes,
+)
+
+
+class Grouping(Pipeline):
+    """The methods of a dataset that look at more than one element, or at what an element is."""
+
+    @public
+    def unbatch(self, name: str | None = None) -> Self:
+        """The rows of each element as elements."""
+
+        def structure() -> Structure:
+            lengths = {s.shape[0] for s in self.structure.specs if isinstance(s, TensorSpec) and s.shape.rank} - {None}
+            if len(lengths) > 1:
+                raise ValueError(f"Cannot unbatch an input with components of different batch sizes: {sorted(lengths)}.")
+            if any(s.shape.rank == 0 for s in self.structure.specs if isinstance(s, TensorSpec)):
+                raise ValueError("Cannot unbatch an input with scalar components. Each component needs a first axis.")
+            return with_shapes(self.structure, lambda shape: shape[1:])
+
+        count = self._count
+        if count >= 0:
+            specs = [] if self._asks else [s for s in structure().specs if isinstance(s, TensorSpec)]
+            lengths = {spec.shape[0] for spec in self.structure.specs if isinstance(spec, TensorSpec)} if specs else {None}
+            length = lengths.pop()
+            count = UNKNOWN_CARDINALITY if lengths or length is None else count * length
+        if self.known is not None:
+            structure()
+        return self._then("_UnbatchDataset", lambda: stages.unbatched(self.elements()), structure, count)
+
+    @public
+    def window(self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False, name: str | None = None) -> Self:
+        """Datasets of `size` elements each, `stride` apart; each window begins `shift` (or `size`) after the one before.
+
+        Nested elements give a nest of datasets. The last windows may be smaller, unless they are dropped.
+        """
+        length = arguments.count(size, "size")
+        step = length if shift is None else arguments.count(shift, "shift")
+        apart, drop = arguments.count(stride, "stride"), bool(drop_remainder)
+        for value, what in ((length, "size"), (step, "shift"), (apart, "stride")):
+            if value < 1:
+                raise invalid(f"Window {what} must be greater than zero, received {value}.")
+
+        def start() -> Stream:
+            return map(self._as_datasets, stages.windows(self.elements(), length, step, apart, drop))
+
+        def structure() -> Structure:
+            return Structure(self.structure.nest, tuple([DatasetSpec(spec) for spec in self.structure.specs]))
+
+        count = self._count
+        if count >= 0:
+            count = len(range(0, max(count - (length - 1) * apart, 0) if drop else count, step))
+        return self._then("_WindowDataset", start, structure, count)
+
+    @public
+    def unique(self, name: str | None = None) -> Self:
+        """Each element the first time that it comes. Elements must be single tensors of int32, int64 or string."""
+        if self.known is not None:
+            arguments.check_unique(self.known.specs)
+        return self._then("_UniqueDataset", lambda: stages.unique(self.elements()), count=UNKNOWN_CARDINALITY)
+
+    @public
+    def get_single_element(self, name: str | None = None) -> Any:
+        """The only element; InvalidArgumentError if there is none, or more."""
+        found = list(itertools.islice(self.elements(), 2))
+        if len(found) != 1:
+            raise invalid("Dataset had more than one element." if found else "Dataset was empty.")
+        return handed(found[0])
+
+    def _as_datasets(self, window: list[Element]) -> Element:
+        """The elements of a window as one element, of datasets."""
+        columns = zip(*[arrays for arrays, _ in window], strict=True)
+        return tuple([self.holding([((array,), LEAF) for array in column]) for column in columns]), window[0][1]
+
+    @public
+    def group_by_window(
+        self,
+        key_func: Callable[..., Any],
+        reduce_func: Callable[..., Any],
+        window_size: Any = None,
+        window_size_func: Callable[..., Any] | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """The elements of `reduce_func(key, group)`, a dataset, for each group of `window_size` elements that have one key.
+
+        `key_func(element)` gives the key, an int64; the groups that are left at the end may be smaller, and come in the order
+        of their keys. `window_size_func(key)` may give each key a size of its own.
+        """
+        if (window_size is None) == (window_size_func is None):
+            raise ValueError("Either `window_size` or `window_size_func` must be set, and not both.")
+        size = 0 if window_size is None else arguments.count(window_size, "window_size")
+        size_func = (lambda key: np.int64(size)) if window_size_func is None else window_size_func
+        key, wanted = Call(key_func, "Dataset.group_by_window()"), Call(size_func, "Dataset.group_by_window()")
+        reduce = Call(reduce_func, "Dataset.group_by_window()")
+
+        def of_key(specs: Any) -> Any:
+            return Structure(PAIR, (TensorSpec((), dtypes.int64), DatasetSpec(specs)))
+
+        def start() -> Stream:
+            numbers = itertools.count()
+
+            def reduced(number: int, items: list[Element]) -> Stream:
+                pair = (np.array(number, np.int64), self.holding(items, self.structure)), PAIR
+                return reduce.dataset(next(numbers), pair).elements()
+
+            def sized(number: int) -> int:
+                count = _whole(wanted(0, ((np.array(number, np.int64),), LEAF)), "window_size_func")
+                if count < 1:
+                    raise invalid(f"Window size must be greater than zero, but got {count}.")
+                return count
+
+            def key_of(index: int, item: Element) -> int:
+                return _whole(key(index, item), "key_func")
+
+            return Resumed(_grouped, enumerate(self.elements()), key_of, sized, reduced, {}, [])
+
+        def structure() -> Structure:
+            specs = calls.inferred(reduce, of_key(self.element_spec), self.empty)
+            if isinstance(specs, DatasetSpec):
+                return from_specs(specs.element_spec)
+            return calls.from_one(next(start()))
+
+        return self._then("_GroupByWindowDataset", start, structure, UNKNOWN_CARDINALITY, asks=True)
+
+    @public
+    def bucket_by_sequence_length(
+        self,
+        element_length_func: Callable[..., Any],
+        bucket_boundaries: Sequence[int],
+        bucket_batch_sizes: Sequence[int],
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        pad_to_bucket_boundary: bool = False,
+        no_padding: bool = False,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Self:
+        """Batches of elements of similar length: bucket i holds those below `bucket_boundaries[i]`, and not below the one before.
+
+        Each bucket has a batch size of its own, and there is one more than there are boundaries. Batches are padded as in
+        `padded_batch`, or to one less than their boundary, or not at all.
+        """
+        bounds, sizes = [int(b) for b in bucket_boundaries], [int(s) for s in bucket_batch_sizes]
+        if len(sizes) != len(bounds) + 1:
+            raise ValueError(
+                "Invalid `bucket_batch_sizes`. `len(bucket_batch_sizes)` must equal `len(bucket_boundaries) + 1` but "
+                f"`len(bucket_batch_sizes)={len(sizes)}` and `len(bucket_boundaries)={len(bounds)}`."
+            )
+        length = Call(element_length_func, "Dataset.bucket_by_sequence_length()")
+
+        def batched(number: int, group: Any) -> Any:
+            if no_padding:
+                return group.batch(sizes[number], drop_remainder)
+            filler = None
+            if pad_to_bucket_boundary:
+                if number == len(bounds):
+                    raise invalid("When pad_to_bucket_boundary=True, elements must have length < max(bucket_boundaries).")
+                filler = bounds[number] - 1
+            shapes = padded_shapes
+            if shapes is None:
+                specs, how = flatten(group.element_spec)
+                shapes = how.unflatten([spec.shape for spec in specs])
+            leaves, how = _shapes(shapes, group.structure)
+            filled = how.unflatten([_filled(shape, filler) for shape in leaves])
+            return group.padded_batch(sizes[number], filled, padding_values, drop_remainder)
+
+        def start() -> Stream:
+            def bucket(index: int, item: Element) -> int:
+                return bisect.bisect_right(bounds, _whole(length(index, item), "element_length_func"))
+
+            def reduced(number: int, items: list[Element]) -> Stream:
+                return batched(number, self.holding(items, self.structure)).elements()
+
+            return Resumed(_grouped, enumerate(self.elements()), bucket, sizes.__getitem__, reduced, {}, [])
+
+        def structure() -> Structure:
+            return batched(0, self.holding([], self.structure)).structure
+
+        return self._then("_GroupByWindowDataset", start, structure, UNKNOWN_CARDINALITY, asks=True)
+
+    @public
+    def rejection_resample(
+        self,
+        class_func: Callable[..., Any],
+        target_dist: Any,
+        initial_dist: Any = None,
+        seed: Any = None,
+        name: str | None = None,
+    ) -> Self:
+        """Pairs of a class and an element, some left out at random, so that classes come as often as `target_dist` says.
+
+        `class_func(element)` gives the class, a number; `initial_dist` says how often they come before that, which is
+        counted if it is not given.
+        """
+        target = np.asarray(arguments.numbers(target_dist), np.float64)
+        initial = None if initial_dist is None else np.asarray(arguments.numbers(initial_dist), np.float64)
+        label, origin = Call(class_func, "Dataset.rejection_resample()"), arguments.seeds(seed, False)
+
+        def start() -> Stream:
+            counts = np.ones_like(target) if initial is None else initial
+            state = enumerate(self.elements()), label.begun(), target, counts.copy(), initial is None
+            return Resumed(_resampled, *state, random.Random(origin()).random)
+
+        def structure() -> Structure:
+            specs = calls.inferred(label, self.structure, self.empty)
+            first = from_specs(specs) if isinstance(specs, TensorSpec) else structure_of(next(start())[:1])
+            return Structure(joined(PAIR, (LEAF, self.structure.nest)), (*first.specs[:1], *self.structure.specs))
+
+        return self._then("_MapDataset", start, structure, UNKNOWN_CARDINALITY, asks=True)
+
+    @public
+    def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Self:
+        """The elements that do not fail."""
+        return self._then("_IgnoreErrorsDataset", lambda: _without_errors(self.elements()), count=self._count)
+
+    @classmethod
+    @public
+    def random(cls, seed: Any = None, rerandomize_each_iteration: bool | None = None, name: str | None = None) -> Self:
+        """Random integers from 0 to 2³² − 1 (int64), without end; with a `seed` the same in each pass."""
+        origin = arguments.seeds(seed, bool(rerandomize_each_iteration))
+
+        def start() -> Stream:
+            draw = random.Random(origin()).random
+            return (int(draw() * 2**32) for _ in itertools.count())
+
+        structure = Structure(LEAF, (TensorSpec((), dtypes.int64),))
+        return cls(start, structure, INFINITE_CARDINALITY, "_RandomDataset", Numbers(dtypes.int64.numpy))
+
+
+def _whole(answer: Element, what: str) -> int:
+    """What a function gave as a number; ValueError unless it is one integer."""
+    arrays, _ = answer
+    if len(arrays) != 1 or not isinstance(arrays[0], np.ndarray) or arrays[0].ndim or arrays[0].dtype.kind not in "iu":
+        raise ValueError(f"Invalid `{what}`. `{what}` must return a single `tf.int64` scalar tensor, got {arrays}.")
+    return int(arrays[0])
+
+
+def _grouped(
+    numbered: Iterator[tuple[int, Element]],
+    key: Callable[[int, Element], int],
+    size: Callable[[int], int],
+    reduced: Callable[[int, list[Element]], Stream],
+    groups: dict[int, tuple[int, list[Element]]],
+    running: list[Stream],
+) -> Stream:
+    while True:
+        if running:
+            yield from running[0]
+            running.clear()
+        for index, item in numbered:
+            number = key(index, item)
+            if number not in groups:
+                groups[number] = size(number), []
+            wanted, items = groups[number]
+            items.append(item)
+            if len(items) == wanted:
+                del groups[number]
+                running.append(reduced(number, items))
+                break
+        else:
+            if not groups:
+                return
+            number = min(groups)
+            running.append(reduced(number, groups.pop(number)[1]))
+
+
+def _shapes(shapes: Any, structure: Structure) -> tuple[list[Any], Any]:
+    """The shapes for the leaves of an element, and how they are nested."""
+    how = structure.nest
+    return ([shapes] if how.is_leaf() else how.flatten_up_to(shapes)), how
+
+
+def _filled(shape: Any, filler: int | None) -> list[int | None]:
+    return [filler if extent is None else extent for extent in TensorShape(shape)]
+
+
+def _resampled(
+    numbered: Iterator[tuple[int, Element]],
+    label: Call,
+    target: np.ndarray,
+    counts: np.ndarray,
+    counting: bool,
+    draw: Callable[[], float],
+) -> Stream:
+    for index, item in numbered:
+        answer = label(index, item)
+        number = _whole(answer, "class_func")
+        counts[number] += counting
+        ratios = target / np.maximum(counts / counts.sum(), np.finfo(np.float32).tiny)
+        if draw() * ratios.max() < ratios[number]:
+            yield (answer[0][0], *item[0]), joined(PAIR, (LEAF, item[1]))
+
+
+def _without_errors(source: Stream) -> Stream:
+    while True:
+        try:
+            item = next(source)
+        except StopIteration:
+            return
+        except Exception:
+            continue
+        yield item

@@ -1,0 +1,65 @@
+"""`Optional`: an element that may not be there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtape._src.core import nest
+from gradtape._src.core.convert import constant, tensor
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.data.structure import Elements, NoneTensorSpec, flatten, spec_of
+
+
+class Optional:
+    """A nest of tensors, or none: what `Iterator.get_next_as_optional` gives.
+
+    >>> element = tf.experimental.Optional.from_value((1.0, [2, 3]))
+    >>> bool(element.has_value()), element.get_value()[1].numpy()
+    (True, array([2, 3], dtype=int32))
+    >>> bool(tf.experimental.Optional.empty(tf.TensorSpec([], tf.float32)).has_value())
+    False
+    """
+
+    def __init__(self, element_spec: Any, value: tuple[Any, ...]) -> None:
+        """`value` holds the value if there is one."""
+        self._element_spec, self._value = element_spec, value
+
+    @staticmethod
+    @public
+    def from_value(value: Any) -> Optional:
+        """One that has a value: a nest of tensors, of what can be made one, of None and datasets."""
+        leaves, how = flatten(value)
+        leaves = [item if item is None or isinstance(item, Elements) else tensor(item) for item in leaves]
+        return Optional(nest.unflatten(how, [_spec(item) for item in leaves]), (nest.unflatten(how, leaves),))
+
+    @staticmethod
+    @public
+    def empty(element_spec: Any) -> Optional:
+        """One that has no value; `element_spec` is what it would look like."""
+        return Optional(element_spec, ())
+
+    @public
+    def has_value(self, name: str | None = None) -> Tensor:
+        """Whether there is a value, a scalar bool tensor."""
+        return constant(bool(self._value))
+
+    @public
+    def get_value(self, name: str | None = None) -> Any:
+        """The value; InvalidArgumentError if there is none."""
+        if not self._value:
+            raise invalid("The given optional does not have a value. Ask has_value() first.")
+        return self._value[0]
+
+    @property
+    def element_spec(self) -> Any:
+        """What the value looks like, a nest of specs."""
+        return self._element_spec
+
+    def __repr__(self) -> str:
+        return f"<tf.experimental.Optional element_spec={self.element_spec!r}>"
+
+
+def _spec(item: Any) -> Any:
+    return TensorSpec(item.shape, item.dtype) if isinstance(item, Tensor) else NoneTensorSpec() if item is None else spec_of(item)
