@@ -178,3 +178,130 @@ def test_eager_code_gives_the_loss_as_a_function():
     v = tf.Variable(1.0)
     with pytest.raises(RuntimeError, match="should be a function when eager execution is enabled"):
         tf.train.GradientDescentOptimizer(0.1).minimize(v * v)
+
+
+DENSE, SPARSE = tf.constant([0.1, 0.1]), tf.IndexedSlices([0.1], [0], [2])
+PROXIMAL = {
+    "descent": (lambda: tf.train.ProximalGradientDescentOptimizer(3.0, 0.001, 0.002), DENSE, [0.08401369, 1.0662276]),
+    "descent, rows": (lambda: tf.train.ProximalGradientDescentOptimizer(3.0, 0.001, 0.002), SPARSE, [0.08401369, 2.0]),
+    "Adagrad": (lambda: tf.train.ProximalAdagradOptimizer(3.0, 0.1, 0.001, 2.0), DENSE, [-0.04933283, -0.04917075]),
+    "Adagrad, rows": (lambda: tf.train.ProximalAdagradOptimizer(3.0, 0.1, 0.001, 2.0), SPARSE, [-0.04933283, 2.0]),
+}
+
+
+@pytest.mark.parametrize("make, gradient, expected", PROXIMAL.values(), ids=PROXIMAL)
+def test_proximal(make, gradient, expected):
+    w, optimizer = tf.Variable([1.0, 2.0]), make()
+    for _ in range(3):
+        optimizer.apply_gradients([(gradient, w)])
+    same(w.numpy(), expected, 1e-5)
+
+
+def test_dual_averaging(session):
+    step, w = tf.train.get_or_create_global_step(), tf.Variable([0.0, 0.0])
+    train = tf.train.AdagradDAOptimizer(3.0, step).apply_gradients([(tf.constant([0.1, 0.2]), w)], step)
+    session.run(tf.global_variables_initializer())
+    for expected in ([-0.9045341, -1.6035675], [-1.7320509, -2.8284273]):
+        session.run(train)
+        same(session.run(w), expected, 1e-5)
+
+
+@pytest.mark.parametrize("eager", [False, True])
+def test_constraints_are_applied(eager):
+    def after(run):
+        w = tf.Variable([1.0, 2.0], constraint=lambda x: tf.clip_by_value(x, -0.1, 0.5))
+        optimizer = tf.train.AdamOptimizer(0.1)
+        run(optimizer.minimize(lambda: tf.reduce_sum(w**2), var_list=[w]))
+        with pytest.raises(RuntimeError, match="constraint"):
+            optimizer.apply_gradients([(SPARSE, w)])
+        return w
+
+    if eager:
+        same(after(lambda _: None).numpy(), [0.5, 0.5])
+        return
+    with tf.Graph().as_default(), tf.Session() as session:
+
+        def run(train):
+            session.run(tf.global_variables_initializer())
+            session.run(train)
+
+        same(session.run(after(run)), [0.5, 0.5])
+
+
+class Averaging(tf.train.Optimizer):
+    """An optimizer of a user's: descends along the sum of all gradients."""
+
+    def __init__(self, rate):
+        super().__init__(False, "Averaging")
+        self._rate = rate
+
+    def _create_slots(self, var_list):
+        for variable in var_list:
+            self._zeros_slot(variable, "sum", self._name)
+
+    def _prepare(self):
+        self._rate_tensor = tf.convert_to_tensor(self._rate)
+
+    def _resource_apply_dense(self, gradient, variable):
+        total = self.get_slot(variable, "sum").assign_add(gradient)
+        return tf.group(variable.assign_sub(self._rate_tensor * total), total)
+
+    def _resource_apply_sparse(self, gradient, variable, indices):
+        return variable.scatter_sub(tf.IndexedSlices(self._rate_tensor * gradient, indices))
+
+
+def test_an_optimizer_of_ones_own(session):
+    w = tf.Variable([1.0, 2.0], name="w")
+    optimizer = Averaging(0.1)
+    train = optimizer.minimize(tf.reduce_sum(w**2))
+    session.run(tf.global_variables_initializer())
+    session.run(train)
+    session.run(train)
+    same(session.run(w), [0.44, 0.88], 1e-5)
+    assert optimizer.get_slot(w, "sum").name == "w/Averaging:0"
+    rows = optimizer.apply_gradients([(tf.IndexedSlices(tf.ones([2]), tf.constant([1, 1])), w)])
+    session.run(rows)
+    same(session.run(w), [0.44, 0.68], 1e-5)
+
+
+# schedule → its values at steps 0, 5, 12 (TensorFlow 2.21)
+RATES = {
+    "polynomial, to its end": (lambda s: tf.train.polynomial_decay(0.05, s, 10, 0.001, power=0.5), [0.05, 0.0356482, 0.001]),
+    "polynomial, cycles": (lambda s: tf.train.polynomial_decay(0.05, s, 4, 0.001, cycle=True), [0.05, 0.019375, 0.001]),
+    "cosine, restarts": (lambda s: tf.train.cosine_decay_restarts(0.1, s, 4), [0.1, 0.096194, 0.1]),
+    "cosine, longer and lower": (
+        lambda s: tf.train.cosine_decay_restarts(0.1, s, 4, t_mul=1.5, m_mul=0.5, alpha=0.1),
+        [0.1, 0.0519856, 0.029868],
+    ),
+    "linear cosine": (lambda s: tf.train.linear_cosine_decay(0.1, s, 10), [0.1001, 0.0251, 0.0001]),
+    "linear cosine, periods": (
+        lambda s: tf.train.linear_cosine_decay(0.1, s, 10, num_periods=2.0, alpha=0.1, beta=0.01),
+        [0.111, 0.061, 0.011],
+    ),
+}
+
+
+@pytest.mark.parametrize("schedule, expected", RATES.values(), ids=RATES)
+def test_rates(schedule, expected):
+    step = tf.Variable(0)
+    rate = schedule(step)
+    values = []
+    for number in (0, 5, 12):
+        step.assign(number)
+        values.append(float(rate()))
+    np.testing.assert_allclose(values, expected, rtol=2e-5)
+
+
+def test_averages_of_tensors_begin_without_bias(session):
+    a, b = tf.Variable(10.0, name="a"), tf.Variable(30.0, name="b")
+    total = a + b
+    average = tf.train.ExponentialMovingAverage(0.25, zero_debias=True)
+    move = average.apply([a, total])
+    session.run(tf.global_variables_initializer())
+    assert session.run([average.average(a), average.average(total)]) == [10.0, 0.0]
+    session.run(move)
+    same(session.run(average.average(total)), 40.0, 1e-6)
+    assert sorted(average.variables_to_restore([a])) == [
+        "a/ExponentialMovingAverage", "add/ExponentialMovingAverage", "add/ExponentialMovingAverage/biased",
+        "add/ExponentialMovingAverage/local_step", "b",
+    ]  # fmt: skip

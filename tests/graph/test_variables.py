@@ -12,8 +12,10 @@ def test_a_value_only_after_the_initializer(session):
     with pytest.raises(tf.errors.FailedPreconditionError, match="Error while reading resource variable v from Container"):
         session.run(v * 2)
     assert not session.run(tf.is_variable_initialized(v))
-    assert tf.report_uninitialized_variables() == [b"v"]
+    missing = tf.report_uninitialized_variables()
+    assert session.run(missing).tolist() == [b"v"]
     session.run(tf.global_variables_initializer())
+    assert session.run(missing).size == 0
     assert session.run(tf.is_variable_initialized(v))
     assert session.run(v * 2) == 2.0
 

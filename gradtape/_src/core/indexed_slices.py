@@ -58,8 +58,24 @@ class IndexedSlices:
 
     @property
     def name(self) -> str:
-        """IndexedSlices have no name in eager code."""
-        raise AttributeError("IndexedSlices.name is meaningless when eager execution is enabled.")
+        """In a graph the name of the values; AttributeError in eager code."""
+        name: str = self._values.name
+        return name
+
+    @property
+    def op(self) -> Any:
+        """In a graph the Operation that gives the values; AttributeError in eager code."""
+        return self._values.op
+
+    @property
+    def graph(self) -> Any:
+        """In a graph that graph; AttributeError in eager code."""
+        return self._values.graph
+
+    def consumers(self) -> list[Any]:
+        """In a graph the Operations that take the values; AttributeError in eager code."""
+        consumers: list[Any] = self._values.consumers()
+        return consumers
 
     def to_dense(self) -> Any:
         """The whole tensor; set by the ops that scatter."""

@@ -134,6 +134,8 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     """The value of a tensor as a NumPy array; None in a function where it is not known yet. Anything else is given back."""
     if not isinstance(tensor, (Tensor, Stored)):
         return tensor
+    if not isinstance(tensor, Tensor):  # a variable's value may change
+        return None
     if engine.local.trace.scope is None:
-        return None if isinstance(tensor, Tensor) and unvalued(tensor.node) else tensor.numpy()
-    return engine.folded(tensor.node) if isinstance(tensor, Tensor) else None
+        return None if unvalued(tensor.node) else tensor.numpy()
+    return engine.folded(tensor.node)

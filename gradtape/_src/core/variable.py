@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from gradtape._src.core import creators, dtypes, engine, execution, journal
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import node_of, tensor
-from gradtape._src.core.errors import cut, invalid, public
+from gradtape._src.core.errors import OperatorNotAllowedInGraphError, cut, invalid, public
 from gradtape._src.core.op import Kernel, Op, define
 from gradtape._src.core.program import NUMBER, leaf
 from gradtape._src.core.scopes import scoped
@@ -78,6 +77,7 @@ class Variable(Stored, metaclass=creators.Created):
     scatter_nd_max: Callable[..., Any]
     scatter_nd_min: Callable[..., Any]
     sparse_read: Callable[..., Any]
+    count_up_to: Callable[..., Any]
     gather_nd: Callable[..., Any]
     __iadd__: Callable[..., NoReturn]
     __isub__: Callable[..., NoReturn]
@@ -136,7 +136,8 @@ class Variable(Stored, metaclass=creators.Created):
         self._assigned_in = None
         graph = engine.current_graph()
         if graph is not None:
-            self._tensor, self._name = graph.declare(self, node, name)
+            with graph.control_dependencies(None):  # a variable begins before all else
+                self._tensor, self._name = graph.declare(self, node, name)
             return
         scope = engine.local.trace.scope
         if scope is not None:
@@ -287,6 +288,10 @@ class Variable(Stored, metaclass=creators.Created):
 
     @public
     def __iter__(self) -> Iterator[Tensor]:
+        if graph_of(self._tensor.node) is not None:
+            raise OperatorNotAllowedInGraphError(
+                "Iterating over a symbolic `tf.Tensor` is not allowed: in a graph a variable has no value yet. Use tf.unstack."
+            )
         return iter(self.read_value())
 
     @public
@@ -312,9 +317,9 @@ class Variable(Stored, metaclass=creators.Created):
         @public
         def __getattr__(self, name):
             tensor = self.__dict__.get("_tensor")
-            graph = None if tensor is None else graph_of(tensor.node)
-            if graph is not None and name in VARIABLE_ATTRIBUTES:
-                return graph.variable_attribute(self, name)
+            if tensor is not None and name in VARIABLE_ATTRIBUTES:
+                graph = graph_of(tensor.node)
+                return _eager_attribute(self, name) if graph is None else graph.variable_attribute(self, name)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.")
 
     # -- assigning
@@ -445,14 +450,40 @@ class Variable(Stored, metaclass=creators.Created):
         return copy
 
 
-# What a variable has in a graph only.
+# What is of use in a graph only.
 VARIABLE_ATTRIBUTES = frozenset(["eval", "graph", "handle", "initial_value", "initialized_value", "initializer", "load", "op"])
 
 
-def initial_scope(name: str | None) -> AbstractContextManager[Any]:
-    """For making a variable's initial value: in a graph its ops stand under the variable's name."""
+def _eager_attribute(variable: Variable, name: str) -> Any:
+    """What TensorFlow has under one of VARIABLE_ATTRIBUTES in eager code: mostly an error that says why there is nothing."""
+    if name == "initializer":
+        return None
+    if name == "handle":
+        return variable._tensor
+    if name == "load":
+        return lambda value, session=None: variable.assign(value, read_value=False)
+    if name == "initialized_value":
+        return variable.read_value
+    if name == "eval":
+        return lambda session=None: _not_eager("eval()", "numpy()")
+    if name == "initial_value":
+        _not_eager("initial_value", "numpy() before the first assignment")
+    raise AttributeError(f"Variable.{name} is undefined when eager execution is enabled.")
+
+
+def _not_eager(what: str, instead: str) -> NoReturn:
+    raise RuntimeError(f"Variable.{what} is not supported when eager execution is enabled: use {instead}.")
+
+
+@contextlib.contextmanager
+def initial_scope(name: str | None) -> Iterator[None]:
+    """For making a variable's initial value: in a graph its ops stand under the variable's name, and come after no others."""
     graph = engine.current_graph()
-    return contextlib.nullcontext() if graph is None else graph.initial_scope(name)
+    if graph is None:
+        yield
+        return
+    with graph.control_dependencies(None), graph.initial_scope(name):
+        yield
 
 
 class ResourceVariable(Variable):

@@ -90,7 +90,8 @@ def polynomial_decay(
         steps = steps * maximum(ceil(step / steps), 1.0)
     else:
         step = minimum(step, steps)
-    return (rate - last) * (1.0 - step / steps) ** power + last
+    left = maximum(1.0 - step / steps, 0.0)  # a fused multiply and add may give a little less than 0
+    return (rate - last) * left**power + last
 
 
 @_scheduled

@@ -52,6 +52,8 @@ from gradtape._src.control.graph.collections import (
     assign as assign,
     assign_add as assign_add,
     assign_sub as assign_sub,
+    assert_variables_initialized as assert_variables_initialized,
+    count_up_to as count_up_to,
     get_collection as get_collection,
     get_collection_ref as get_collection_ref,
     global_variables as global_variables,
@@ -211,6 +213,7 @@ from gradtape._src.compat.v1.setup import (
     while_loop as while_loop,
 )
 from gradtape.compat.v1 import (
+    data as data,
     debugging as debugging,
     image as image,
     initializers as initializers,

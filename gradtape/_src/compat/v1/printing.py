@@ -35,7 +35,7 @@ def Print(
             sys.stderr.write(f"{text}\n")
 
     shown = [tensor(value) for value in nest.flatten(data)]
-    pieces = [piece for value in shown for piece in ("[", value, "]")]
+    pieces = [piece for value in shown for piece in ((value,) if value.ndim else ("[", value, "]"))]
     done = write(message or "", *pieces, sep="", summarize=3 if summarize is None else summarize, output_stream=show)
     with control_dependencies([] if done is None else [done]):
         return identity(tensor(input_), name=name or "Print")

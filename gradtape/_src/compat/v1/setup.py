@@ -12,7 +12,7 @@ from gradtape._src.control.graph.graph import disable_eager_execution, enable_ea
 from gradtape._src.control.graph.names import NameScope
 from gradtape._src.control.host import numpy_function
 from gradtape._src.control.loop import while_loop as new_while_loop
-from gradtape._src.core import engine, nest
+from gradtape._src.core import engine, nest, scopes
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import Style
 from gradtape._src.ops import seeds
@@ -133,7 +133,8 @@ class name_scope:
         if graph is not None:
             self._context = graph.name_scope(self._name or "")
         else:
-            self._context = NameScope(f"{self._name}/" if self._name else "")
+            whole = bool(self._name) and self._name.endswith("/")
+            self._context = NameScope(self._name if whole else f"{scopes.prefix()}{self._name}/" if self._name else "")
         entered: str = self._context.__enter__()
         return entered
 

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape._src.control.graph.graph import get_default_graph, get_default_session, in_graph
+import numpy as np
+
+from gradtape._src.control.graph.graph import get_default_graph, in_graph
 from gradtape._src.control.graph.kinds import INITIALIZED
+from gradtape._src.control.host import numpy_function
 from gradtape._src.core import engine
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
+from gradtape._src.core.convert import constant, tensor
+from gradtape._src.core.dtypes import string as strings
+from gradtape._src.core.errors import OutOfRangeError, public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.scopes import control_dependencies
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.variable import Variable
+from gradtape._src.ops.array import identity
 
 
 class GraphKeys:
@@ -143,10 +151,48 @@ def is_variable_initialized(variable: Variable) -> Any:
 
 @public
 def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Any:
-    """The names of the variables that have no value yet; here only those of the default session, as a list of bytes."""
-    session = get_default_session()
+    """A string Tensor: the names of the variables (all of the graph) that have no value yet when a run begins."""
+    graph = in_graph()
     wanted = [*global_variables(), *local_variables()] if var_list is None else list(var_list)
-    return [] if session is None else [v.name[:-2].encode() for v in wanted if not session.has_value(v)]
+    if graph is None:
+        return constant([], strings)
+
+    def missing(session: Any, feeds: Any) -> list[Any]:
+        return [np.array([v.name[:-2].encode() for v in wanted if not session.has_value(v)], object)]
+
+    report = graph.placeholder(strings.numpy, TensorShape([None]), name)
+    graph.drawn[report.node] = missing, 0
+    return report
+
+
+@public
+def assert_variables_initialized(var_list: Any = None) -> Any:
+    """A Tensor that can be computed once the variables (all of the graph) have values, before that a FailedPreconditionError."""
+    graph = in_graph()
+    wanted = [*global_variables(), *local_variables()] if var_list is None else list(var_list)
+    if graph is None or not wanted:
+        return None
+    with graph.control_dependencies([variable.read_value() for variable in wanted]):
+        return identity(constant([variable.shape.rank for variable in wanted]))
+
+
+@public
+def count_up_to(ref: Any, limit: Any, name: str | None = None) -> Any:
+    """The value of the integer variable `ref`, which is increased by 1; OutOfRangeError, and no change, if it is at `limit`."""
+
+    def checked(value: Any) -> Any:
+        if value >= limit:
+            raise OutOfRangeError(None, None, f"Reached limit of {limit}")
+        return value
+
+    value = numpy_function(checked, [ref.read_value()], TensorSpec([], ref.dtype))
+    with control_dependencies([value]):
+        counted = ref.assign(value + 1)
+    with control_dependencies([counted]):
+        return identity(value)
+
+
+Variable.count_up_to = count_up_to
 
 
 @public

@@ -12,7 +12,7 @@ import numpy as np
 from gradtape._src.control.graph.graph import Graph, defaults, get_default_graph
 from gradtape._src.control.graph.kinds import CONST
 from gradtape._src.control.graph.operation import Operation
-from gradtape._src.control.graph.replay import NeedsEager, Replay, RunScope, ValueScope
+from gradtape._src.control.graph.replay import NeedsEager, Replay, RunScope, ValueScope, needed_nodes
 from gradtape._src.control.graph.structure import NeedsFeed
 from gradtape._src.control.scope import Body, trace
 from gradtape._src.core import engine, execution, nest
@@ -190,10 +190,35 @@ class Session:
             raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
         asked = Fetches(self._graph, fetches)
         feeds = self._feeds(feed_dict or {})
+        if self._graph.actions or self._graph.drawn:
+            feeds = self._before(asked.nodes, feeds)
         values: list[Any] = [self._at_hand(node, feeds) for node in asked.nodes]
         rest = [node for node, value in zip(asked.nodes, values, strict=True) if value is None]
         computed = iter(self._run(rest, feeds)) if rest else iter(())
         return asked.pack([next(computed) if value is None else value for value in values])
+
+    def _before(self, nodes: list[Node], feeds: dict[Node, Any]) -> dict[Node, Any]:
+        """Do what stands before a run that needs these nodes. Gives the feeds, with the values that were drawn for it."""
+        graph, drawn = self._graph, dict(feeds)
+        needed = needed_nodes(graph, nodes, feeds)
+        for node in needed:
+            if node in graph.actions:
+                graph.actions[node](self, feeds)
+        elements: dict[Any, Any] = {}
+        for node in needed:
+            if node in graph.drawn:
+                draw, position = graph.drawn[node]
+                if draw not in elements:
+                    elements[draw] = draw(self, feeds)
+                drawn[node] = elements[draw][position]
+        return drawn
+
+    def values_of(self, tensors: Sequence[Tensor], feeds: dict[Node, Any]) -> list[Any]:
+        """The values of tensors, where nodes are fed as in another run."""
+        values = [self._at_hand(tensor.node, feeds) for tensor in tensors]
+        rest = [tensor.node for tensor, value in zip(tensors, values, strict=True) if value is None]
+        computed = iter(self._run(rest, feeds)) if rest else iter(())
+        return [next(computed) if value is None else value for value in values]
 
     def _at_hand(self, node: Node, feeds: dict[Node, Any]) -> Any:
         """The value of a constant, or of what is fed; None if it has to be computed."""

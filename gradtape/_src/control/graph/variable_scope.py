@@ -15,13 +15,13 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.variable import Variable
 
 
-class _Reuse(enum.Enum):
+class _ReuseMode(enum.Enum):
     """Whether `get_variable` makes a variable or takes the one that there is: what of both is possible."""
 
     AUTO_REUSE = 1
 
 
-AUTO_REUSE = _Reuse.AUTO_REUSE
+AUTO_REUSE = _ReuseMode.AUTO_REUSE
 
 
 class VariableScope:

@@ -1,0 +1,104 @@
+"""Iterators of TensorFlow 1: `get_next()` in a graph, with the numbers of TensorFlow 2.21."""
+
+import numpy as np
+import pytest
+
+import gradtape.compat.v1 as tf
+
+
+def test_one_shot(session):
+    x = tf.data.make_one_shot_iterator(tf.data.Dataset.range(2).map(lambda n: n * 2)).get_next()
+    assert (x.dtype, x.shape) == (tf.int64, ())
+    assert [session.run(x * 10 + x), session.run(x)] == [0, 2]
+    for _ in range(2):
+        with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
+            session.run(x)
+    with tf.Session() as other:
+        assert other.run(x) == 0
+
+
+def test_fed_datasets(session):
+    features, labels = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.int64, [None])
+    dataset = tf.data.Dataset.from_tensor_slices((features, labels)).map(lambda x, y: (x * 2, y + 1)).batch(2)
+    iterator = dataset.make_initializable_iterator()
+    x, y = iterator.get_next()
+    assert (x.shape.as_list(), y.shape.as_list()) == ([None, 2], [None])
+    with pytest.raises(tf.errors.FailedPreconditionError, match="has not been initialized"):
+        session.run(x)
+    for count in (3, 1):
+        rows = np.arange(2.0 * count).reshape(count, 2)
+        session.run(iterator.initializer, {features: rows, labels: range(count)})
+        got = [session.run([x, y]) for _ in range(0, count, 2)]
+        np.testing.assert_array_equal(np.concatenate([a for a, _ in got]), 2 * rows)
+        np.testing.assert_array_equal(np.concatenate([b for _, b in got]), np.arange(count) + 1)
+
+
+def test_a_batch_size_that_is_fed_and_shuffling(session):
+    size = tf.placeholder(tf.int64, [])
+    iterator = tf.data.make_initializable_iterator(tf.data.Dataset.range(4).shuffle(9).batch(size))
+    x = iterator.get_next()
+    session.run(iterator.initializer, {size: 4})
+    assert sorted(session.run(x)) == [0, 1, 2, 3]
+    session.run(iterator.initializer, {size: 3})
+    assert session.run(x).shape == (3,)
+
+
+def test_one_iterator_for_two_datasets(session):
+    train, test = tf.data.Dataset.range(2), tf.data.Dataset.range(10, 12)
+    iterator = tf.data.Iterator.from_structure(tf.data.get_output_types(train), tf.data.get_output_shapes(train))
+    x = iterator.get_next()
+    on_train, on_test = iterator.make_initializer(train), iterator.make_initializer(test)
+    session.run(on_train)
+    assert session.run(x) == 0
+    session.run(on_test)
+    assert [session.run(x), session.run(x)] == [10, 11]
+    with pytest.raises(TypeError, match="Incompatible"):
+        iterator.make_initializer(tf.data.Dataset.from_tensors(1.0))
+
+
+def test_training_until_the_data_ends(session):
+    points = np.linspace(0, 1, 8, dtype=np.float32).reshape(8, 1)
+    dataset = tf.data.Dataset.from_tensor_slices((points, 3 * points + 1)).repeat(3).batch(4)
+    x, y = tf.data.make_one_shot_iterator(dataset).get_next()
+    w = tf.get_variable("w", [1, 1], initializer=tf.zeros_initializer())
+    loss = tf.reduce_mean((tf.matmul(x, w) - y) ** 2)
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    session.run(tf.global_variables_initializer())
+    losses = []
+    with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
+        while True:
+            losses.append(session.run([loss, train])[0])
+    assert len(losses) == 6
+    np.testing.assert_allclose(losses[:2], [2.9285712, 11.039417], rtol=1e-5)
+
+
+def test_eager_code_iterates():
+    iterator = tf.data.make_one_shot_iterator(tf.data.Dataset.range(2))
+    assert [int(iterator.get_next()), int(next(iterator))] == [0, 1]
+    with pytest.raises(RuntimeError, match="eager execution"):
+        tf.data.make_initializable_iterator(tf.data.Dataset.range(2))
+
+
+def test_sparse_placeholders(session):
+    sparse = tf.sparse_placeholder(tf.float32)
+    w = tf.constant([[1.0], [2.0], [3.0]])
+    y = tf.sparse_tensor_dense_matmul(sparse, w)
+    (gradient,) = tf.gradients(y, w)
+    fed = tf.SparseTensorValue([[0, 0], [1, 2]], [1.0, 5.0], [2, 3])
+    product, backward = session.run([y, gradient], {sparse: fed})
+    np.testing.assert_array_equal(product, [[1.0], [15.0]])
+    np.testing.assert_array_equal(backward, [[1.0], [0.0], [5.0]])
+
+
+def test_sparse_to_dense_and_print(session, capsys):
+    values = tf.constant([1.0, 2.0])
+    dense = tf.sparse_to_dense([[0], [2]], [4], values, 7.0)
+    shown = tf.Print(dense, [values], "values: ", first_n=1)
+    (gradient,) = tf.gradients(shown * [1.0, 2.0, 3.0, 4.0], values)
+    for _ in range(2):
+        result, backward = session.run([shown, gradient])
+    np.testing.assert_array_equal(result, [1.0, 7.0, 2.0, 7.0])
+    np.testing.assert_array_equal(backward, [1.0, 3.0])
+    assert capsys.readouterr().err == "values: [1 2]\n"
+    with pytest.raises(tf.errors.InvalidArgumentError, match="out of order"):
+        session.run(tf.sparse_to_dense([3, 1], [5], [1.0, 2.0]))
