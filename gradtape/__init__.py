@@ -75,7 +75,7 @@ from gradtape._src.core.scopes import (
 )
 from gradtape._src.core.shape import TensorShape as TensorShape
 from gradtape._src.core.spec import TensorSpec as TensorSpec
-from gradtape._src.core.tensor import Tensor as Tensor
+from gradtape._src.core.tensor import Tensor as Tensor, is_symbolic_tensor as is_symbolic_tensor
 from gradtape._src.core.variable import Variable as Variable
 
 # Functions and control flow

@@ -65,3 +65,14 @@ def test_what_is_empty():
 def test_several_results():
     with pytest.raises(ValueError, match="f must return one tensor, and it returned 2"):
         tf.test.compute_gradient(lambda x: [x, x], [1.0])
+
+
+def test_empty_arguments():
+    """There is nothing to compare, but for the shape of what the gradient is."""
+    x = tf.zeros((0, 3))
+    assert [a[0].shape for a in tf.test.compute_gradient(tf.identity, [x])] == [(0, 0)] * 2
+    analytical, numerical = tf.test.compute_gradient(tf.matmul, [x, tf.ones((3, 4))])
+    assert [a.shape for a in (*analytical, *numerical)] == [(0, 0), (0, 12)] * 2
+    wrong = tf.custom_gradient(lambda x: (tf.identity(x), lambda dy: tf.transpose(dy)))
+    with pytest.raises(ValueError, match=r"returned shape \(3, 0\) for input 1, which has shape \(0, 3\)"):
+        tf.test.compute_gradient(wrong, [x])

@@ -474,3 +474,47 @@ def test_recompute_a_chain_of_blocks():
     expected = [0.0695761, [[-0.0230696, 0.0223090]], [[0.0397096, 0.3624201], [0.0367922, 0.5390615]]]
     agree(run(block), expected, rtol=5e-5)
     agree(run(tf.recompute_grad(block)), expected, rtol=5e-5)
+
+
+@pytest.mark.parametrize("where", ["eager", "function", "tape in a function", "graph"])
+def test_a_gradient_has_the_shape_of_its_input(where):
+    @tf.custom_gradient
+    def double(x):
+        return x * 2.0, lambda dy: tf.ones([2, 2])
+
+    def run(f, x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        return tape.gradient(y, x)
+
+    runs = {
+        "eager": lambda x: run(double, x),
+        "function": lambda x: run(tf.function(lambda x: double(x)), x),
+        "tape in a function": tf.function(lambda x: run(double, x)),
+    }
+    with pytest.raises(ValueError, match=r"returned shape \(2, 2\) for (an )?input"):
+        if where == "graph":
+            with tf.Graph().as_default():
+                x = tf.ones([3])
+                tf.gradients(double(x), x)
+        else:
+            runs[where](tf.ones([3]))
+
+
+def test_a_source_that_is_constant_by_design():
+    """What flows into such a source ends there, also where another source is among what it was computed from."""
+    x = tf.constant(2.0)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = tf.stop_gradient(x * 2.0)
+        tape.watch(y)
+        z = y * 3.0 + x
+    agree(tape.gradient(z, [x, y]), [1.0, 3.0])
+    assert tape.gradient(y, [x, y])[0] is None
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        b = tf.constant(2.0)
+        d = tf.stop_gradient(b * 3.0)
+        found = tf.gradients(d, [b, d])
+        assert found[0] is None
+        assert session.run(found[1]) == 1.0

@@ -300,3 +300,17 @@ def test_order_of_several_lookups(function, indices, wrap):
         return slices.values, slices.indices
 
     assert gradient()[1].numpy().tolist() == indices
+
+
+def test_watching_what_is_made_of_tensors():
+    """A sparse tensor, or slices, are watched by their values; the values are the source."""
+    sparse = tf.SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [3, 4])
+    slices = tf.IndexedSlices(tf.constant([1.0, 2.0]), tf.constant([0, 1]), tf.constant([3]))
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch({"a": sparse, "b": slices})
+        y = tf.reduce_sum(tf.sparse.to_dense(sparse) * 3.0) + tf.reduce_sum(tf.convert_to_tensor(slices) * 2.0)
+    assert [d.numpy().tolist() for d in tape.gradient(y, [sparse.values, slices.values])] == [[3.0, 3.0], [2.0, 2.0]]
+    with pytest.raises(ValueError, match="Type SparseTensor is not supported as a gradient source or gradient target"):
+        tape.gradient(y, sparse)
+    with pytest.raises(ValueError, match=r"Passed in object 1\.0"):
+        tf.GradientTape().watch(1.0)

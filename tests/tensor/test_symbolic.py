@@ -1,5 +1,8 @@
 """What a tensor of a function, of a graph, or one that left its function, says to code that wants its value."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -103,3 +106,36 @@ def test_a_mask_keeps_nan():
         tape.watch(x)
         y = tf.reduce_max(x[2:])
     np.testing.assert_array_equal(tape.gradient(y, x, output_gradients=float("inf")), [0.0, 0.0, np.nan, np.inf])
+
+
+def test_which_tensors_are_symbolic_and_where_they_are():
+    seen = []
+
+    @tf.function
+    def f(x):
+        seen.extend([tf.is_symbolic_tensor(x), tf.is_symbolic_tensor(tf.constant(1.0)), x.device])
+        for name in ("cpu", "gpu", "numpy"):
+            with pytest.raises(AttributeError, match="'SymbolicTensor' object has no attribute"):
+                getattr(x, name)()
+        return x
+
+    x = f(tf.constant(2.0))
+    assert seen == [True, True, ""]
+    assert [tf.is_symbolic_tensor(v) for v in (x, tf.Variable(1.0), 1.0)] == [False] * 3
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x.cpu() * 3.0
+    assert tape.gradient(y, x).numpy() == 3.0
+    assert x.backing_device == x.device != ""
+    with pytest.raises(RuntimeError, match="GPU:99 unknown device"):
+        x.gpu(99)
+
+
+def test_references_can_be_weak_keys():
+    x = tf.constant([1.0])
+    key = x.ref()
+    kept = weakref.WeakKeyDictionary({key: 1})
+    assert len(kept) == 1
+    del key
+    gc.collect()
+    assert len(kept) == 0

@@ -95,6 +95,12 @@ def differentiable(node: Node) -> bool:
     return node.aval.inexact
 
 
+def blocks(entry: Entry) -> bool:
+    """Whether no gradient passes through an entry by design, so that what it takes gets none."""
+    op = entry.node.op
+    return op.gradient is None and op.reason is not None and entry.rule is None
+
+
 def active_nodes(entries: Sequence[Entry], starts: Mapping[Node, int]) -> dict[Node, int]:
     """The nodes that depend on `starts`, each with the position from which its use counts.
 
@@ -103,8 +109,7 @@ def active_nodes(entries: Sequence[Entry], starts: Mapping[Node, int]) -> dict[N
     active = dict(starts)
     for position, entry in enumerate(entries):
         node = entry.node
-        op = node.op
-        if op.gradient is None and op.reason is not None and entry.rule is None:
+        if blocks(entry):
             continue
         for source in entry.inputs:
             if active.get(source, position + 1) <= position:
@@ -146,7 +151,7 @@ def reverse(entries: Sequence[Entry], active: Mapping[Node, int], cotangents: Ma
             parts.setdefault(node.attrs[0], []).append(cotangent)
             continue
         needed = tuple([active.get(source, position + 1) <= position for source in entry.inputs])
-        if True not in needed:
+        if True not in needed or blocks(entry):
             continue
         trace = engine.local.trace
         first = len(trace.nodes)

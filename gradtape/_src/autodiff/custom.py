@@ -121,6 +121,11 @@ def _record_closed(rule: Rule, results: list[Node], inputs: list[Node]) -> Node:
                 where.append(None)
             else:
                 d = d.to_dense() if isinstance(d, IndexedSlices) else convert.tensor(d, None if is_tensor(d) else i.aval.type)
+                if d.shape != i.aval.shape and raising is None:
+                    raising = ValueError(
+                        "Incompatible shapes between op input and calculated input gradient: custom_gradient's function "
+                        f"returned shape {d.shape} for an input of shape {i.aval.tensor_shape}."
+                    )
                 where.append(len(flat))
                 flat.append(d.node)
         tracing.enter(inner, flat)

@@ -8,10 +8,13 @@ products" (2017)). XLA removes the backward pass whose values nobody wants.
 from __future__ import annotations
 
 import contextlib
+import weakref
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from gradtape._src.autodiff.recording import Recording
 from gradtape._src.autodiff.tape import GradientTape, UnconnectedGradients
-from gradtape._src.core import nest
+from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -53,12 +56,14 @@ class ForwardAccumulator:
             self._primals.append(primal)
             self._tangents.append(along)
         self._tape = GradientTape(persistent=True, watch_accessed_variables=False)
+        self._around: list[weakref.ref[Recording]] = []
         self._recording = False
 
     def __enter__(self) -> ForwardAccumulator:
         if self._recording:
             raise ValueError("Accumulator is already recording.")
         self._recording = True
+        self._around = list(engine.local.tapes)
         self._tape.__enter__()
         self._tape.watch([p for p in self._primals if p.dtype.is_floating or p.dtype.is_complex])
         return self
@@ -79,7 +84,8 @@ class ForwardAccumulator:
         for leaf in leaves:
             if not is_tensor(leaf) or isinstance(leaf, IndexedSlices):
                 raise TypeError(f"jvp takes tensors and variables, received {leaf!r} of type {type(leaf).__name__}.")
-            result = self._of(leaf)
+            with _open_again(self._around):
+                result = self._of(leaf)
             results.append(zeros(leaf.shape, leaf.dtype) if result is None and zero else result)
         return nest.unflatten(spec, results)
 
@@ -101,6 +107,17 @@ class ForwardAccumulator:
         with self._tape.stop_recording() if self._recording else contextlib.nullcontext():
             result: Tensor | None = transposed.gradient([d for d, _ in pairs], cotangent, output_gradients=[t for _, t in pairs])
         return result
+
+
+@contextlib.contextmanager
+def _open_again(references: Sequence[weakref.ref[Recording]]) -> Iterator[None]:
+    """Open those of these tapes that were closed: what an accumulator gives counts as computed where it recorded."""
+    with contextlib.ExitStack() as stack:
+        for reference in references:
+            tape = reference()
+            if tape is not None and tape.go_on():
+                stack.push(tape)
+        yield
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -78,8 +78,13 @@ class Plan:
         self.program, self.places, self.layout = program, places, layout
 
     def inputs(self, traces: Sequence[Trace]) -> list[Node]:
-        """The nodes of the forward pass that the gradient Program takes."""
-        return [traces[n].nodes[r] if r >= 0 else traces[n].leaves[-1 - r] for n, r in self.places]
+        """The nodes of the forward pass that the gradient Program takes.
+
+        What stands a second time in a trace is known to outer tapes by the node that it stands for.
+        """
+        nodes = [traces[n].node(r) for n, r in self.places]
+        first = {again: original for trace in traces for original, again in trace.recomputed}
+        return [first.get(node, node) for node in nodes] if first else nodes
 
     def apply(
         self, traces: Sequence[Trace], given: Sequence[Any], vectorized: bool = False, chunk: int | None = None

@@ -107,6 +107,13 @@ class Recording:
             self._record = journal.Taped(ref(self), self._persistent, self._watch_accessed)
         journal.tapes.append(self._record)
 
+    def go_on(self) -> bool:
+        """Open a tape again that was closed and is not used up; says whether it was one."""
+        if self._recording or self._paused or self._used or not self._segments:
+            return False
+        self.open_quietly()
+        return True
+
     def __exit__(self, kind: object, value: Any, traceback: object) -> None:
         if self._recording:
             self._close()
@@ -142,16 +149,16 @@ class Recording:
 
     @public
     def watch(self, tensor: Any) -> None:
-        """Record what is done with `tensor` (a tensor, a variable, or a nest of them) from here on."""
-        if not self._entered:
-            raise AttributeError("watch() needs an open tape: call it inside of `with tf.GradientTape() as tape:`.")
-        for item in nest.flatten(tensor):
+        """Record what is done with `tensor` (a tensor, a variable, a sparse tensor, or a nest of them) from here on."""
+        for item in nest.flatten(tensor, expand_composites=True):
             if isinstance(item, Stored):
                 item = item.variable
             if not isinstance(item, (Tensor, Variable)):
                 raise ValueError(
                     f"Passed in object {item!r} of type {type(item)}, not tf.Tensor or tf.Variable or ExtensionType."
                 )
+            if not self._entered:
+                raise AttributeError("watch() needs an open tape: call it inside of `with tf.GradientTape() as tape:`.")
             if isinstance(item, HookedTensor):
                 self.watch(item.origin)
                 item.hook_again()

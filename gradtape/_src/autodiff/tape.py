@@ -531,6 +531,10 @@ _VALUES = (*_NUMBERS, str, bytes)
 
 def _no_tensor(role: str, value: Any) -> Exception:
     """The error for a target or source that no tape can know; TensorFlow has an AttributeError for numbers and arrays."""
+    if len(nest.flatten(value, expand_composites=True)) > 1:
+        return ValueError(
+            f"Type {type(value).__name__} is not supported as a gradient source or gradient target: give its `values`."
+        )
     kind = AttributeError if isinstance(value, _NUMBERS) else TypeError
     left = observers.left() if observers.left is not None and role == "target" else ""
     return kind(

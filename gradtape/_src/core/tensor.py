@@ -9,7 +9,7 @@ from weakref import ref
 
 import numpy as np
 
-from gradtape._src.core import engine, execution, journal, naming
+from gradtape._src.core import config, engine, execution, journal, naming
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, internal, public
 from gradtape._src.core.function_names import in_function, name_in_function
 from gradtape._src.core.shape import TensorShape
@@ -102,9 +102,32 @@ class Tensor(Operators):
 
     @property
     def device(self) -> str:
-        """The name of the device that holds the values, in TensorFlow's form."""
+        """The name of the device that holds the values, in TensorFlow's form; empty where there are none yet."""
+        if unvalued(self.node):
+            return ""
         platform = _platform(self.node.value)
         return f"/job:localhost/replica:0/task:0/device:{platform}:0"
+
+    @property
+    def backing_device(self) -> str:
+        """The name of the device that holds the values."""
+        return self.device
+
+    @public
+    def cpu(self) -> Tensor:
+        """This tensor: where its values are kept makes no difference to what is computed."""
+        if unvalued(self.node):
+            raise AttributeError("'SymbolicTensor' object has no attribute 'cpu': it has no value yet.")
+        return self
+
+    @public
+    def gpu(self, gpu_index: int = 0) -> Tensor:
+        """This tensor, if there is a GPU `gpu_index`; else a RuntimeError."""
+        if unvalued(self.node):
+            raise AttributeError("'SymbolicTensor' object has no attribute 'gpu': it has no value yet.")
+        if gpu_index >= len(config.list_physical_devices("GPU")):
+            raise RuntimeError(f"GPU:{gpu_index} unknown device: tf.config.list_physical_devices('GPU') says which there are.")
+        return self
 
     def get_shape(self) -> TensorShape:
         """The shape, a `TensorShape`."""
@@ -332,6 +355,12 @@ def unvalued(node: Node) -> bool:
     return engine.symbolic(node) or graph_of(node) is not None
 
 
+@public
+def is_symbolic_tensor(tensor: Any) -> bool:
+    """Whether a tensor has no value because it belongs to a function or graph. False of variables, and of what is no tensor."""
+    return isinstance(tensor, Tensor) and (unvalued(tensor.node) or in_function(tensor.node))
+
+
 def name_of(tensor: Tensor) -> str:
     """The name of a tensor of a graph or function; of what a graph contains, that of its op's type."""
     return str(getattr(tensor, "name", None) or name_in_function(tensor.node))
@@ -391,7 +420,7 @@ class Stored(Operators):
 class Reference:
     """A hashable reference to a tensor or variable, equal to references to the same object."""
 
-    __slots__ = ("_object",)
+    __slots__ = ("__weakref__", "_object")
 
     def __init__(self, target: Any) -> None:
         self._object = target

@@ -47,6 +47,8 @@ def _theoretical(f: Callable[..., Any], inputs: Sequence[Tensor]) -> list[np.nda
     if units.size:
         seeds = constant(units.view(y.dtype.numpy).reshape(-1, *y.shape))
         found = at.tape.stacked_gradients([y], at.active, [seeds], Rows("reverse"))
+    else:
+        at.tape.gradient(y, at.active)  # an error if what it gives has another shape
     results = []
     for a, rows in zip(inputs, found, strict=True):
         width = a.node.aval.size * _width(a)
