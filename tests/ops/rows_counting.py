@@ -111,13 +111,14 @@ ROWS = (
     ),
     Row(
         "histogram_fixed_width_bins",
-        lambda x: tf.histogram_fixed_width_bins(x, [0.0, 5.0], nbins=5),
+        lambda x: tf.histogram_fixed_width_bins(x, tf.constant([0.0, 5.0], x.dtype), nbins=5),
         (np.array([[-1.0, 0.0, 1.5], [2.0, 5.0, 15.0]]),),
         lambda x: np.array([[0, 0, 1], [2, 4, 4]], "int32"),
         order=0,
         special=(([1.0, 4.9], [1, 4]),),
         errors=(
             (lambda: tf.histogram_fixed_width_bins([1.0], [0.0, 1.0], nbins=0), Invalid, "nbins should be a positive number"),
+            (lambda: tf.histogram_fixed_width_bins(np.ones(2), [0.0, 1.0]), Invalid, "cannot compute Sub"),
         ),
     ),
     Row(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.dtypes import DType, as_dtype, is_inexact
+from gradtape._src.core.errors import invalid
 from gradtape._src.core.shape import PROVISIONAL as PROVISIONAL, TensorShape, provisional as provisional
 
 LARGE = 1 << 20  # what is computed from a provisional extent is larger
@@ -44,7 +45,7 @@ _interned: dict[tuple[Any, Any], Aval] = {}
 
 
 def aval(shape: Iterable[int], dtype: np.dtype) -> Aval:
-    """The Aval of `shape` (any sequence of ints) and `dtype` (a NumPy dtype)."""
+    """The Aval of `shape` (any sequence of ints) and `dtype` (a NumPy dtype); InvalidArgumentError if it is beyond counting."""
     key = (shape, dtype)
     try:
         return _interned[key]
@@ -53,6 +54,8 @@ def aval(shape: Iterable[int], dtype: np.dtype) -> Aval:
     shape = tuple([int(extent) for extent in shape])
     new = Aval()
     new.shape, new.ndim, new.size = shape, len(shape), math.prod(shape)
+    if new.size * np.dtype(dtype).itemsize >= 1 << 63 and not any(map(provisional, shape)):  # XLA would end the process
+        raise invalid(f"Shape [{','.join(map(str, shape))}] would have more than 2**63 - 1 elements or bytes")
     new.type = as_dtype(dtype)
     new.dtype = new.type.numpy
     new.inexact = is_inexact(new.dtype)

@@ -455,6 +455,15 @@ def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> in
     raise not_an_integer(value, what)
 
 
+def settled(value: Any, what: str) -> int:
+    """As `static`, for a number from which extents and places follow by a formula: a graph that does not know it yet makes the
+    call when it runs."""
+    number = static(value, what)
+    if type(number) is not builtins.int:
+        raise engine.NeedsValues(f"{what} is not known before the graph runs")
+    return number
+
+
 def not_an_integer(value: Any, what: str) -> Exception:
     """The error for an argument that is structure, and not an integer: ValueError for what is no tensor at all, such as None."""
     if value is None or not isinstance(value, (Tensor, Stored, np.ndarray, np.generic, list, tuple, str, bytes, *NUMBERS)):

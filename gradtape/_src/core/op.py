@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
+import numpy as np
 
 from gradtape._src.core import naming
 from gradtape._src.core.aval import aval
@@ -36,6 +37,7 @@ class Op:
     - `saves`: what the gradient reads: names of inputs, `y` for the output (`y0`, `y1`… if there are several;
       `z` where an input is called y).
     - `cheap`: recomputing it costs less than keeping its value for the backward pass.
+    - `prefers`: the dtype of operands of which none is a tensor; without it, that of the first one's value.
     - `defaults`: the values of the attributes when none is given, or None if one must be.
     - `status(*inputs, **attributes)`: None, or a message about values that the op cannot take; see `checked`.
     - `checked`: names of the inputs that `status` needs, as NumPy arrays.
@@ -51,7 +53,7 @@ class Op:
 
     __slots__ = (
         "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "effect", "endless", "function",
-        "gradient", "host", "impure", "infer", "kept", "kernel", "parameters", "reason", "saves", "status", "type",
+        "gradient", "host", "impure", "infer", "kept", "kernel", "parameters", "prefers", "reason", "saves", "status", "type",
         "unregistered", "variadic", "when",
     )  # fmt: skip
     type: str
@@ -63,6 +65,7 @@ class Op:
     variadic: bool
     saves: tuple[str, ...]
     cheap: bool
+    prefers: np.dtype | None
     status: Callable[..., str | None] | None
     checked: tuple[str, ...]
     when: Callable[..., bool] | None
@@ -88,6 +91,7 @@ class Op:
         broadcasting: bool = False,
         saves: str = "",
         cheap: bool = False,
+        prefers: str | None = None,
         status: Callable[..., str | None] | None = None,
         checked: str = "",
         when: Callable[..., bool] | None = None,
@@ -101,6 +105,7 @@ class Op:
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         self.saves, self.cheap, self.status, self.checked = tuple(saves.split()), cheap, status, tuple(checked.split())
         self.when, self.host, self.effect, self.kept = when, host, effect, None
+        self.prefers = None if prefers is None else np.dtype(prefers)
         self.endless = self.unregistered = False
         self.gradient = self.reason = self.function = self.defaults = None
         self.impure, self.avals, self.derived = False, {}, {}

@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from gradtape._src.core import convert
+from gradtape._src.core import convert, dtypes
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
@@ -117,13 +117,10 @@ def _(op, dy):
 @public
 def add_n(inputs, name=None):
     """The sum of a list of tensors of one shape and dtype. IndexedSlices count as dense tensors."""
-    try:
-        inputs = list(inputs)
-    except TypeError:
-        inputs = []
+    inputs = list(inputs)
     if not inputs:
         raise ValueError("Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.")
-    return _add_n(*inputs) if len(inputs) > 1 else tensor(inputs[0])
+    return _add_n(*[tensor(x) for x in inputs]) if len(inputs) > 1 else tensor(inputs[0])
 
 
 @public
@@ -136,8 +133,10 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
     for x in inputs:
         if not x.shape.is_compatible_with(first.shape if shape is None else shape):
             raise ValueError(f"Shapes {first.shape if shape is None else shape} and {x.shape} are not compatible")
-        if x.dtype != (first.dtype if tensor_dtype is None else tensor_dtype):
+        if x.dtype != first.dtype:
             raise ValueError(f"inputs must have one dtype, received {first.dtype.name} and {x.dtype.name}. Use tf.cast.")
+    if tensor_dtype is not None and first.dtype != tensor_dtype:
+        raise TypeError(f"tensor_dtype is {dtypes.as_dtype(tensor_dtype).name}, but the inputs are {first.dtype.name}.")
     return add_n(inputs)
 
 
@@ -210,31 +209,39 @@ def _(op, dy):  # d(x/y) = dx/y − x/y²·dy
 
 
 # Quotients of integers are floating; float32 is enough for the small ones.
-_QUOTIENT = dict.fromkeys(INTEGER, "float64") | dict.fromkeys(("int8", "uint8", "int16", "uint16"), "float32")
+QUOTIENT = dict.fromkeys(INTEGER, "float64") | dict.fromkeys(("int8", "uint8", "int16", "uint16"), "float32")
 
 
 def _quotient_operands(x, y, what):
     """`x` and `y` as Tensors of one floating or complex dtype; TypeError if they have not one numeric dtype."""
-    x = tensor(x, y.dtype if is_tensor(y) and not is_tensor(x) else None)
+    x = tensor(x)
     y = tensor(y, hint=x.dtype)
     if x.dtype != y.dtype:
         raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}. Bring both to one with tf.cast.")
     if x.dtype.name not in NUMERIC:
         raise TypeError(f"Invalid dtype {x.dtype!r} in {what}. Expected one of {', '.join(NUMERIC)}. Use tf.cast.")
-    quotient = _QUOTIENT.get(x.dtype.name)
+    quotient = QUOTIENT.get(x.dtype.name)
     return (x, y) if quotient is None else (cast(x, quotient), cast(y, quotient))
+
+
+def _beside(tensor_or_value, x):
+    """`x`; what is no tensor takes the dtype of one beside it."""
+    return tensor(x, tensor_or_value.dtype) if is_tensor(tensor_or_value) and not is_tensor(x) else x
 
 
 @public
 def truediv(x, y, name=None):
-    """`x / y`, element-wise, with broadcasting. Integers give float64, those of 8 and 16 bits float32."""
+    """`x / y`, element-wise, with broadcasting. Integers give float64, those of 8 and 16 bits float32.
+
+    `y` takes the dtype of `x` if it is no tensor and can; two dtypes are a TypeError.
+    """
     return realdiv(*_quotient_operands(x, y, "__truediv__"))
 
 
 @public
 def divide(x, y, name=None):
     """`x / y`, element-wise, with broadcasting, as Python has it. Integers give floats."""
-    return truediv(x, y)
+    return truediv(_beside(y, x), y)
 
 
 @op("DivNoNan", infer=only(INEXACT, broadcast), broadcasting=True, saves="x y")
@@ -257,7 +264,7 @@ def _(op, dy):
 @public
 def divide_no_nan(x, y, name=None):
     """`x / y`, element-wise, with broadcasting, and 0 where `y` is 0. Integers give floats."""
-    return _div_no_nan(*_quotient_operands(x, y, "divide_no_nan"))
+    return _div_no_nan(*_quotient_operands(_beside(y, x), y, "divide_no_nan"))
 
 
 @op("Reciprocal", infer=only(INEXACT, same), saves="y")
@@ -501,7 +508,7 @@ def _routed(op, dy, comparison):
     return masked(dy, first) if needs_x else None, masked(dy, logical_not(first)) if needs_y else None
 
 
-@op("NextAfter", infer=only(("float64", "float32"), broadcast), broadcasting=True)
+@op("NextAfter", infer=only(("float64", "float32"), broadcast), broadcasting=True, prefers="float32")
 def nextafter(x1, x2):
     """The number next to `x1` in the direction of `x2`, element-wise, with broadcasting. float32 or float64."""
     return jnp.nextafter(x1, x2)
@@ -520,7 +527,7 @@ def polyval(coeffs, x, name=None):
     x = tensor(x)
     if not coeffs:
         return zeros_of(x)
-    result = tensor(coeffs[0], None if is_tensor(coeffs[0]) else x.dtype)
+    result = tensor(coeffs[0])
     for coefficient in coeffs[1:]:
-        result = coefficient + result * x
+        result = tensor(coefficient) + result * x
     return result

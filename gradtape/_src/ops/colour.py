@@ -50,7 +50,7 @@ def purity(hue):
     return jnp.clip(jnp.stack(parts, -1), 0, 1)
 
 
-@op("RGBToHSV", infer=_pixels, saves="images")
+@op("RGBToHSV", infer=_pixels, saves="images", prefers="float32")
 def rgb_to_hsv(images):
     """Red, green and blue as hue, saturation and value, all in [0, 1]. A floating dtype; the last axis has extent 3."""
     hue, span, value = hue_range_value(wide(images))
@@ -86,7 +86,7 @@ def _(op, dy):
     return stack(parts, axis=-1)
 
 
-@op("HSVToRGB", infer=_pixels)
+@op("HSVToRGB", infer=_pixels, prefers="float32")
 def hsv_to_rgb(images):
     """Hue, saturation and value as red, green and blue, all in [0, 1]. As in TensorFlow no gradient flows."""
     x = wide(images)

@@ -7,7 +7,7 @@ from jax import lax
 
 from gradtape._src.core import dtypes
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import EagerTensor
@@ -43,8 +43,7 @@ def complex(real, imag, name=None):
 
     Both float32 (gives complex64) or both float64 (gives complex128); a TypeError for other dtypes.
     """
-    dtype = next((x.dtype for x in (real, imag) if is_tensor(x)), None)
-    real, imag = [tensor(x, None if is_tensor(x) else dtype) for x in (real, imag)]
+    real, imag = tensor(real), tensor(imag)
     if real.dtype != imag.dtype or real.dtype.name not in COMPLEX_OF:
         raise TypeError(
             f"The `real` and `imag` components have incorrect types: {real.dtype.name} {imag.dtype.name}. They must be "

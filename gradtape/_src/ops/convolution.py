@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static_list, tensor
+from gradtape._src.core.convert import is_tensor, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
 from gradtape._src.core.tensor import Stored, Tensor, shape_of
@@ -177,7 +177,7 @@ def image_and_filter(rank, image, filter_shape, **geometry):
 
 def _dense_aval(rank, input, filter, **geometry):
     """The Aval of a convolution; InvalidArgumentError where the two do not fit."""
-    require(input, (*FLOATING, "int32"))
+    require(input, (*FLOATING, "int32") if rank == 2 else FLOATING)
     image_and_filter(rank, input.shape, filter.shape, **geometry)
     _, channel = spatial_axes(geometry["data_format"])
     depth, (inputs, outputs) = input.shape[channel], filter.shape[-2:]
@@ -359,6 +359,11 @@ def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, n
     return squeeze(over_batches(image, 4, lambda x: DENSE[2].forward(x, kernel, **attributes)), axis - 4)
 
 
+def _like(input, filters):
+    """The images as a Tensor; an array takes the dtype of filters that are one."""
+    return tensor(input, filters.dtype if is_tensor(filters) and not is_tensor(input) else None)
+
+
 @public
 def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None, name=None):
     """Convolution over two axes: `input` [..., height, width, channels], `filters` [height, width, channels, outputs].
@@ -369,14 +374,14 @@ def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None,
     both are split into groups. The result has the input's dtype, which is floating or int32.
     """
     attributes = geometry(2, strides, padding, data_format, dilations)
-    return over_batches(tensor(input), 4, lambda x: DENSE[2].forward(x, filters, **attributes))
+    return over_batches(_like(input, filters), 4, lambda x: DENSE[2].forward(x, filters, **attributes))
 
 
 @public
 def conv3d(input, filters, strides, padding, data_format="NDHWC", dilations=None, name=None):
     """Convolution over three axes: `input` [..., depth, height, width, channels]; see `conv2d`."""
     attributes = geometry(3, strides, padding, data_format, dilations)
-    return over_batches(tensor(input), 5, lambda x: DENSE[3].forward(x, filters, **attributes))
+    return over_batches(_like(input, filters), 5, lambda x: DENSE[3].forward(x, filters, **attributes))
 
 
 @public
@@ -390,7 +395,7 @@ def convolution(input, filters, strides=None, padding="VALID", data_format=None,
             "have two axes beside the spatial ones."
         )
     not_both(sequence(strides, rank, "", "strides"), sequence(dilations, rank, "", "dilations"))
-    return (conv1d, conv2d, conv3d)[rank - 1](input, filters, strides, padding, data_format, dilations)
+    return (conv1d, conv2d, conv3d)[rank - 1](tensor(input), filters, strides, padding, data_format, dilations)
 
 
 @public
@@ -420,7 +425,7 @@ def _output_shape(output_shape, image, filters, rank, data_format):
 
 def _transposed(rank, input, filters, output_shape, strides, padding, data_format, dilations):
     attributes = geometry(rank, strides, padding, data_format, dilations)
-    input, filters = tensor(input), tensor(filters)
+    input, filters = _like(input, filters), tensor(filters)
     sizes = _output_shape(output_shape, input, filters, rank, attributes["data_format"])
     return DENSE[rank].to_input(filters, input, input_sizes=sizes, **attributes)
 

@@ -9,7 +9,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_dtype, public
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.arithmetic import truediv
 from gradtape._src.ops.array import ones, plain, reshape, squeeze
@@ -17,7 +17,7 @@ from gradtape._src.ops.cast import cast
 from gradtape._src.ops.clip import clip_by_value
 from gradtape._src.ops.rounding import floor
 from gradtape._src.ops.segment import unsorted_segment_sum
-from gradtape._src.ops.shapes import require
+from gradtape._src.ops.shapes import INDEX, require
 
 WEIGHTS = ("int32", "int64", "float32", "float64")
 
@@ -29,6 +29,8 @@ WEIGHTS = ("int32", "int64", "float32", "float64")
 def _bincount_rule(input, weights, size, binary_output):
     require(weights, WEIGHTS)
     require(input, ("int32", "int64"), "Tidx")
+    if size < 0:
+        raise invalid(f"size ({size}) must be non-negative: minlength and maxlength are counts.")
     if input.ndim > 2:
         raise invalid(f"Shape must be at most rank 2 but is rank {input.ndim}: bincount counts vectors, or the rows of a matrix.")
     if weights.shape not in (input.shape, (0,)):
@@ -79,7 +81,7 @@ def bincount(
     if axis not in (None, 0, -1):
         raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
     values = tensor(arr)
-    if values.dtype.is_floating:
+    if not values.dtype.is_integer:
         values = cast(values, dtypes.int32)
     weights = tensor(np.zeros(0, dtypes.as_dtype(dtype).numpy)) if weights is None else tensor(weights)
     if axis != -1 or not values.ndim:
@@ -92,7 +94,7 @@ def bincount(
     size = max(size, 0 if minlength is None else static(minlength, "minlength"))
     if maxlength is not None:
         size = min(size, static(maxlength, "maxlength"))
-    return _dense_bincount(values, weights, size=max(size, 0), binary_output=bool(binary_output))
+    return _dense_bincount(values, weights, size=size, binary_output=bool(binary_output))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -101,6 +103,8 @@ def bincount(
 
 def _histogram_rule(values, value_range, nbins, dtype):
     require(values, WEIGHTS)
+    if dtype.name not in INDEX:
+        raise invalid_dtype(f"Value for attr 'dtype' of {dtype.name} is not in the list of allowed values: int32, int64.")
     if value_range.shape != (2,):
         raise invalid(f"value_range should be a vector of 2 elements. Received shape {plain(value_range.shape)}.")
     if nbins <= 0:
@@ -138,24 +142,23 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype=dtypes.int32, na
     Values outside of the range count for the nearest part. int32, int64, float32 or float64; NaN is an
     InvalidArgumentError. The result is a vector of type `dtype`, int32 or int64.
     """
-    values = tensor(values)
     counts = dtypes.as_dtype(dtype).numpy
-    return _histogram(values, tensor(value_range, hint=values.dtype), nbins=static(nbins, "nbins"), dtype=counts)
+    return _histogram(values, value_range, nbins=static(nbins, "nbins"), dtype=counts)
 
 
 @public
 def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=dtypes.int32, name=None):
     """In which of `nbins` equal parts of `value_range`, [lower, upper], each of `values` lies; outside: the nearest.
 
-    Floating dtypes. The result has the shape of `values` and type `dtype`.
+    Floating, both of one dtype. The result has the shape of `values` and is int32, whatever `dtype` says, as TensorFlow's.
     """
     values = tensor(values)
     count = static(nbins, "nbins")
     if count <= 0:
         raise invalid(f"nbins should be a positive number, but got '{count}'")
-    bounds = tensor(value_range, hint=values.dtype)
+    bounds = tensor(value_range)
     offset = truediv(values - bounds[0], bounds[1] - bounds[0])
-    return cast(clip_by_value(floor(offset * float(count)), 0.0, float(count - 1)), dtype)
+    return cast(clip_by_value(floor(cast(count, values.dtype) * offset), 0.0, float(count - 1)), dtypes.int32)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

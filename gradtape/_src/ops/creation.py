@@ -8,11 +8,12 @@ from jax import lax
 
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import NUMBERS, known_shape, static, static_list, tensor
+from gradtape._src.core.convert import NUMBERS, known_shape, static, static_vector, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op, ran
 from gradtape._src.core.errors import invalid, invalid_dtype, public
 from gradtape._src.core.op import Op
 from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
+from gradtape._src.ops.arithmetic import QUOTIENT
 from gradtape._src.ops.array import (
     _broadcast_to,
     _reshape,
@@ -22,6 +23,7 @@ from gradtape._src.ops.array import (
     extents,
     filled,
     host_constant,
+    index_operands,
     plain,
 )
 from gradtape._src.ops.cast import cast
@@ -29,7 +31,7 @@ from gradtape._src.ops.compare import equal
 from gradtape._src.ops.joining import concat
 from gradtape._src.ops.reduction import reduce_sum
 from gradtape._src.ops.select import where
-from gradtape._src.ops.shapes import broadcast_shapes, spoken
+from gradtape._src.ops.shapes import broadcast_shapes, require, spoken
 
 
 def _like(input, value, dtype):
@@ -154,12 +156,13 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
 def linspace(start, stop, num, name=None, axis=0):
     """`num` evenly spaced numbers from `start` to `stop`, both included, along a new axis `axis`.
 
-    `start` and `stop` may be tensors, which are broadcast. Integers give float64. InvalidArgumentError if `num` < 0.
+    `start` and `stop` may be tensors, which are broadcast. Integers give float64, those of 8 and 16
+    bits float32. InvalidArgumentError if `num` < 0.
     """
     first = tensor(start)
-    last = tensor(stop, first.dtype) if not isinstance(stop, (Tensor, Stored)) else tensor(stop)
+    last = tensor(stop, first.dtype)
     if first.dtype.is_integer:
-        first, last = cast(first, dtypes.float64), cast(last, dtypes.float64)
+        first, last = [cast(x, QUOTIENT[x.dtype.name]) for x in (first, last)]
     count = static(num, "num")
     if count < 0:
         raise invalid(f"linspace needs num >= 0, received {count}.")
@@ -197,6 +200,9 @@ def _one_hot_aval(indices, on_value, off_value, depth, axis):
             f"Value for attr 'TI' of {spoken(indices.type.name)} is not in the list of allowed values: uint8, int8, "
             f"int32, int64. Cast the indices."
         )
+    for what, value in (("on_value", on_value), ("off_value", off_value)):
+        if value.ndim:
+            raise invalid(f"{what} must be a scalar, but got: {plain(value.shape)}: give one number for all classes.")
     if depth < 0:
         raise invalid(f"depth must be non-negative, got: {depth}")
     if not -1 <= axis <= indices.ndim:
@@ -261,6 +267,9 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
                 f"'{given.shape}' instead"
             )
         longest = static(given, "maxlen")
+        if longest < 0:
+            raise invalid(f"Requires start <= limit when delta > 0: 0/{longest}. maxlen must not be negative. [Op:Range]")
+        lengths = cast(lengths, given.dtype)
     return _sequence_mask(lengths, maxlen=longest, dtype=dtypes.as_dtype(dtype).numpy)
 
 
@@ -277,6 +286,12 @@ def meshgrid(*args, **kwargs):
     if indexing not in ("xy", "ij"):
         raise ValueError(f"Argument `indexing` parameter must be either 'xy' or 'ij', got '{indexing}'")
     vectors = [tensor(x) for x in args]
+    for i, x in enumerate(vectors):
+        if x.dtype is not vectors[0].dtype:
+            raise invalid(
+                f"cannot compute Mul as input #1(zero-based) was expected to be a {x.dtype.name} tensor but is a "
+                f"{vectors[0].dtype.name} tensor: meshgrid takes vectors of one dtype, vector {i} has another."
+            )
     places = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         places[:2] = 1, 0
@@ -292,13 +307,21 @@ def meshgrid(*args, **kwargs):
 
 def _outside_dims(indices, dims):
     size = math.prod(dims)
+    if size > np.iinfo(indices.dtype).max:
+        return f"Input dims product is causing integer overflow: {plain(dims)} have more elements than {indices.dtype} can count"
     if indices.size and indices.max() >= size:
         return f"index is out of bound as with dims: {indices.max()} is not below {size}, the size of {plain(dims)}"
     return None
 
 
-@op("UnravelIndex", infer=lambda indices, dims: aval((len(dims), *indices.shape), indices.dtype), status=_outside_dims,
-    checked="indices")  # fmt: skip
+def _coordinates(indices, dims):
+    require(indices, ("int32", "int64"), "Tidx")
+    if indices.ndim > 1:
+        raise invalid(f"The indices can only be scalar or vector, got {plain(indices.shape)}: flatten them.")
+    return aval((len(dims), *indices.shape), indices.dtype)
+
+
+@op("UnravelIndex", infer=_coordinates, status=_outside_dims, checked="indices")
 def _unravel_index(indices, *, dims):
     coordinates = []
     for extent in reversed(dims[1:]):
@@ -313,4 +336,5 @@ not_differentiable(_unravel_index, because="its inputs and results are integers:
 @public
 def unravel_index(indices, dims, name=None):
     """The coordinates, in an array of shape `dims`, of the elements with the numbers `indices`: shape [rank, …]."""
-    return _unravel_index(tensor(indices), dims=static_list(dims, "dims"))
+    indices, dims = index_operands(indices, dims)
+    return _unravel_index(indices, dims=static_vector(dims, "dims"))

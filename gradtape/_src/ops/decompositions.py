@@ -391,7 +391,7 @@ def _check_factors(lower_upper, perm, rhs=None):
 @public
 def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
     """The matrices whose `lu` is `(lower_upper, perm)`."""
-    factors, perm = tensor(lower_upper), tensor(perm)
+    factors, perm = tensor(lower_upper, hint=dtypes.float32), tensor(perm, hint=dtypes.int32)
     _check_factors(factors, perm)
     return _rows(matmul(_lower_unit(factors), band_part(factors, 0, -1)), _inverse_permutation(perm))
 
@@ -399,7 +399,7 @@ def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
 @public
 def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
     """X of `A X = rhs`, where `(lower_upper, perm)` is the `lu` of A, [..., m, m], and rhs is [..., m, k]."""
-    factors, perm = tensor(lower_upper), tensor(perm)
+    factors, perm = tensor(lower_upper, hint=dtypes.float32), tensor(perm, hint=dtypes.int32)
     rhs = tensor(rhs, hint=factors.dtype)
     _check_factors(factors, perm, rhs)
     return triangular_solve(factors, triangular_solve(_lower_unit(factors), _rows(rhs, perm)), lower=False)
@@ -408,6 +408,6 @@ def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
 @public
 def lu_matrix_inverse(lower_upper, perm, validate_args=False, name=None):
     """The inverses of the matrices whose `lu` is `(lower_upper, perm)`."""
-    factors = tensor(lower_upper)
+    factors = tensor(lower_upper, hint=dtypes.float32)
     shape = factors.shape
     return lu_solve(factors, perm, eye(shape[-1], batch_shape=shape[:-2], dtype=factors.dtype))

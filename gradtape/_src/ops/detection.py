@@ -232,7 +232,7 @@ def draw_bounding_boxes(images, boxes, colors, name=None):
     in coordinates in which the image reaches from 0 to 1. `colors`, [n, channels], are taken in turn; None: yellow, blue,
     red, lime… A later box is drawn over an earlier one.
     """
-    images, boxes = tensor(images), tensor(boxes, SINGLE)
+    images, boxes = tensor(images, hint=SINGLE), tensor(boxes, SINGLE)
     if colors is None:
         return _draw(images, boxes)
     colors = tensor(colors, SINGLE)

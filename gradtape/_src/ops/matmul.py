@@ -3,6 +3,7 @@
 from math import prod
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from gradtape._src.core import convert, dtypes
@@ -10,7 +11,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, node_of, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
-from gradtape._src.core.tensor import emit, to_numpy
+from gradtape._src.core.tensor import EagerTensor, emit, to_numpy
 from gradtape._src.ops.array import (
     _broadcast_to,
     _reshape,
@@ -225,7 +226,7 @@ def matmul(
     `a_is_sparse` and the like are hints that change nothing. InvalidArgumentError if the shapes do not fit.
     """
     if output_type is None:
-        x, y = convert.operands(_mat_mul.op, (a, b))
+        x, y = (convert.operands if type(a) is type(b) is EagerTensor else convert.hinted_operands)(_mat_mul.op, (a, b))
         if x.aval.ndim == 2 and y.aval.ndim == 2 and not (adjoint_a or adjoint_b):
             return emit(_mat_mul.op, (x, y), (bool(transpose_a), bool(transpose_b)))
     for which, transpose, adjoint in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
@@ -236,21 +237,13 @@ def matmul(
             )
     if output_type is not None:
         return _into_type(a, b, transpose_a or adjoint_a, transpose_b or adjoint_b, dtypes.as_dtype(output_type))
-    a, b = _operands(a, b)
+    a = tensor(a)
+    b = tensor(b, hint=a.dtype)
     if a.ndim <= 2 and b.ndim <= 2:
         a, b = conj(a) if adjoint_a else a, conj(b) if adjoint_b else b
         return _mat_mul(a, b, bool(transpose_a or adjoint_a), bool(transpose_b or adjoint_b))
     a, b = conj(a) if transpose_a else a, conj(b) if transpose_b else b
     return _batch_mat_mul(a, b, bool(transpose_a or adjoint_a), bool(transpose_b or adjoint_b))
-
-
-def _operands(a, b):
-    """Two operands as Tensors; what is none takes the other's dtype."""
-    if is_tensor(b):
-        b = tensor(b)
-        return tensor(a, hint=b.dtype), b
-    a = tensor(a)
-    return a, tensor(b, hint=a.dtype)
 
 
 def _into_type(a, b, flip_a, flip_b, output_type):
@@ -275,7 +268,7 @@ def tensordot(a, b, axes, name=None):
 
     `axes` is the number of last axes of `a` and first of `b`, or two lists of axes. ValueError if they cannot be paired.
     """
-    x, y = _operands(a, b)
+    x, y = tensor(a), tensor(b)
     first, second = _paired(axes, x, y)
     left, flip_x, kept_x = _as_matrix(x, first, last=True)
     right, flip_y, kept_y = _as_matrix(y, second, last=False)
@@ -297,7 +290,7 @@ def _paired(axes, a, b):
         return tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
     if is_tensor(axes):
         axes = to_numpy(node_of(axes))
-    if len(axes) != 2:
+    if not isinstance(axes, (list, tuple, np.ndarray)) or len(axes) != 2:
         raise ValueError(f"`axes` must be an integer or have length 2. Received {axes}.")
     first, second = [static_list(part, "axes") for part in axes]
     if len(first) != len(second):

@@ -386,7 +386,7 @@ def _(op, dy):  # who is near is mutual
     return _window_sum(dy, op.get_attr("radius"))
 
 
-@op("LRN", infer=_images, saves="input")
+@op("LRN", infer=_images, saves="input", prefers="float32")
 def _lrn(input, *, depth_radius, bias, alpha, beta):
     x = wide(input)
     window, sides = (1, 1, 1, 2 * depth_radius + 1), ((0, 0),) * 3 + ((depth_radius, depth_radius),)
@@ -409,4 +409,4 @@ def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.
 
     `input` is [batch, height, width, channels], floating.
     """
-    return _lrn(tensor(input), int(depth_radius), float(bias), float(alpha), float(beta))
+    return _lrn(input, int(depth_radius), float(bias), float(alpha), float(beta))

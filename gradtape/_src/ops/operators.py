@@ -31,6 +31,11 @@ def _pair(function):
     return function, reflected
 
 
+def _matrices(x, y):
+    """`@`, where an array before a tensor takes its dtype."""
+    return matmul(x if is_tensor(x) else tensor(x, y.dtype), y)
+
+
 def _product(x, y):
     """`*`: where one operand is a tensor of bools the result is one, too, and the other counts as an integer."""
     if any(is_tensor(operand) and operand.dtype.is_bool for operand in (x, y)):
@@ -53,12 +58,12 @@ OPERATORS = {
     "add": (binary_operator(arithmetic.add, arithmetic.sum_of_two.op)[0], binary_operator(arithmetic.sum_of_two)[1]),
     "sub": binary_operator(arithmetic.subtract),
     "mul": binary_operator(_product, arithmetic.multiply.op),
-    "truediv": binary_operator(arithmetic.truediv, arithmetic.realdiv.op),
+    "truediv": binary_operator(arithmetic.divide, arithmetic.realdiv.op),
     "floordiv": _pair(arithmetic.floordiv),
     "mod": _pair(arithmetic.floormod),
     "divmod": _pair(lambda x, y: (arithmetic.floordiv(x, y), arithmetic.floormod(x, y))),
     "pow": _pair(elementary.pow),
-    "matmul": _pair(matmul),
+    "matmul": (matmul, _pair(_matrices)[1]),
     "and": _logic(compare.logical_and, compare.bitwise_and),
     "or": _logic(compare.logical_or, compare.bitwise_or),
     "xor": _logic(compare.logical_xor, compare.bitwise_xor),

@@ -8,7 +8,7 @@ from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array import reshape, transpose
 from gradtape._src.ops.compare import greater, greater_equal
 from gradtape._src.ops.reduction import reduce_all
-from gradtape._src.ops.shapes import axis_of
+from gradtape._src.ops.shapes import FLOATING, axis_of, require
 from gradtape._src.ops.sort import top_k
 
 
@@ -49,7 +49,7 @@ def approx_max_k(
 
     They are found exactly, so any `recall_target` is met; the other arguments tune an approximation on accelerators.
     """
-    return _largest(tensor(operand), k, reduction_dimension, 1)
+    return _largest(operand, k, reduction_dimension, 1)
 
 
 @public
@@ -58,11 +58,13 @@ def approx_min_k(
     name=None,
 ):  # fmt: skip
     """The `k` smallest elements along an axis, in ascending order, and their indices (int32); see `approx_max_k`."""
-    return _largest(tensor(operand), k, reduction_dimension, -1)
+    return _largest(operand, k, reduction_dimension, -1)
 
 
 def _largest(x, k, axis, sign):
     """The `k` largest (sign 1) or smallest (sign -1) along an axis."""
+    x = tensor(x)
+    require(x.node.aval, FLOATING)
     axis = axis_of(static(axis, "reduction_dimension"), x.ndim)
     swapped = list(range(x.ndim))
     swapped[axis], swapped[-1] = swapped[-1], axis

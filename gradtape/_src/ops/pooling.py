@@ -131,6 +131,23 @@ def _to_winners(x, y, dy, ways):
     return dy
 
 
+def _to_all_equal(x, y, dy, ways):
+    """Each element of `dy`, which is like the maxima `y`, put on every element of its window that is the maximum."""
+    inputs = [x]
+    for way in reversed(ways[1:]):
+        inputs.append(_best(inputs[-1], [way]))
+    for way, before, after in zip(ways, reversed(inputs), [y, *reversed(inputs[1:])], strict=True):
+        dx = jnp.zeros_like(before)
+        for cell, view in enumerate(views(before, [way], lowest(x.dtype))):
+            padding = [(0, 0, 0)] * x.ndim
+            first = way.meets(cell, 0)
+            padding[way.axis] = first, way.size - first - way.span, way.stride - 1
+            equal = jnp.where(view == after, dy, jnp.zeros_like(dy))
+            dx = dx + lax.pad(equal, jnp.zeros((), dy.dtype), padding)
+        dy = dx
+    return dy
+
+
 def _of_winners(x, values, ways):
     """What stands in `values`, which is like `x`, where the maxima are."""
     for stage in _stages(ways):
@@ -192,17 +209,20 @@ def _winning_places(x, way):
 
 
 def _maxima(types, rank):
-    """Define a maximum pool of `rank` spatial axes, its gradient, and the transpose of that; returns the three."""
-    infer = functools.partial(_pool_aval, rank, ORDERED)
+    """Define a maximum pool of `rank` spatial axes, its gradient, and the gradient of that; returns the three.
 
-    @op(types[0], infer=infer, saves="input y")
+    Of equal elements the first takes the cotangent; with three spatial axes all do, as in TensorFlow.
+    """
+    infer = functools.partial(_pool_aval, rank, ORDERED if rank == 2 else FLOATING)
+
+    @op(types[0], infer=infer, saves="input y", prefers="float32" if rank == 2 else None)
     def pool(input, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
         return _maximum(input, _ways(input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations))
 
     @op(types[1], infer=lambda orig_input, orig_output, grad, **geometry: orig_input, saves="orig_input orig_output")
     def to_input(orig_input, orig_output, grad, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
         ways = _ways(orig_input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations)
-        return _to_winners(orig_input, orig_output, grad, ways)
+        return (_to_winners if rank == 2 else _to_all_equal)(orig_input, orig_output, grad, ways)
 
     @op(types[2], infer=lambda orig_input, orig_output, grad, **geometry: orig_output, saves="orig_input orig_output")
     def to_output(orig_input, orig_output, grad, *, ksize, strides, padding, explicit_paddings, data_format, dilations):

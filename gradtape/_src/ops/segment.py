@@ -22,11 +22,8 @@ from gradtape._src.ops.compare import equal
 from gradtape._src.ops.complex import conj
 from gradtape._src.ops.cumulative import linear_recurrence, shift
 from gradtape._src.ops.floats import wide
-from gradtape._src.ops.shapes import FLOATING, NUMERIC, REAL, require
+from gradtape._src.ops.shapes import FLOATING, INDEX, NUMERIC, REAL, require
 from gradtape._src.ops.sort import argsort, invert_permutation
-
-INDEX = ("int32", "int64")
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Rows by id, the transpose of a segment sum
@@ -193,10 +190,10 @@ def segment_min(data, segment_ids, name=None):
 # Ids in any order
 
 
-def _unsorted_rule(allowed):
+def _unsorted_rule(allowed, index):
     def infer(data, segment_ids, num_segments):
         require(data, allowed)
-        require(segment_ids, INDEX, "Tindices")
+        require(segment_ids, index, "Tindices")
         if data.shape[: segment_ids.ndim] != segment_ids.shape:
             raise invalid(
                 f"data.shape = {plain(data.shape)} does not start with segment_ids.shape = {plain(segment_ids.shape)}: give an "
@@ -219,11 +216,11 @@ def _id_fault(segment_ids, num_segments):
     )
 
 
-def _unsorted(type, allowed, saves="segment_ids"):
-    return op(type, infer=_unsorted_rule(allowed), saves=saves, mixed=True, status=_id_fault, checked="segment_ids")
+def _unsorted(type, allowed, saves="segment_ids", index=INDEX):
+    return op(type, infer=_unsorted_rule(allowed, index), saves=saves, mixed=True, status=_id_fault, checked="segment_ids")
 
 
-@_unsorted("UnsortedSegmentSum", NUMERIC)
+@_unsorted("UnsortedSegmentSum", NUMERIC, index=("int16", *INDEX))
 def _unsorted_sum(data, segment_ids, *, num_segments):
     return _sum(data, segment_ids, num_segments)
 

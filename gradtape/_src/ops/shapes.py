@@ -16,6 +16,7 @@ UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGER = SIGNED + UNSIGNED
 REAL = FLOATING + INTEGER
 NUMERIC = REAL + COMPLEX
+INDEX = ("int32", "int64")
 
 
 def spoken(name):

@@ -14,10 +14,9 @@ from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array import plain, reshape
-from gradtape._src.ops.shapes import BOOL, REAL, axis_of, require
+from gradtape._src.ops.shapes import BOOL, INDEX, REAL, axis_of, require
 
 INT32 = np.dtype(np.int32)
-INDEX = ("int32", "int64")
 
 
 def _index_type(dtype, what, allowed):
@@ -96,6 +95,8 @@ def _sorted(values, axis, direction):
     if direction not in ("ASCENDING", "DESCENDING"):
         raise ValueError(f"Argument `direction` should be one of ASCENDING, DESCENDING. Received: direction={direction}")
     x = tensor(values)
+    if isinstance(axis, (list, tuple, str)):
+        raise ValueError(f"Argument `axis` must be a constant scalar. Received: axis={axis!r}.")
     return _sort(x, axis=axis_of(static(axis, "axis"), x.ndim), descending=direction == "DESCENDING")
 
 
@@ -311,7 +312,7 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
     if side not in ("left", "right"):
         raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'.")
     rows = tensor(sorted_sequence)
-    wanted = values if isinstance(values, Tensor) else tensor(values, hint=rows.dtype)
+    wanted = tensor(values)
     for x, what in ((rows, "sorted_sequence"), (wanted, "values")):
         if not x.ndim:
             raise invalid(f"slice index -1 of dimension 0 out of bounds: {what} is a scalar; give it a last axis.")
@@ -339,7 +340,7 @@ def _permutation_rule(x):
     return x
 
 
-@op("InvertPermutation", infer=_permutation_rule, status=_permutation_fault, checked="x")
+@op("InvertPermutation", infer=_permutation_rule, status=_permutation_fault, checked="x", prefers="int32")
 def invert_permutation(x):
     """The permutation that undoes `x`, a vector (int32 or int64) of the indices 0 to n-1; else InvalidArgumentError."""
     return jnp.zeros_like(x).at[x].set(lax.iota(x.dtype, x.size), unique_indices=True, mode="promise_in_bounds")

@@ -13,8 +13,8 @@ from gradtape._src.ops.arithmetic import sqrt
 from gradtape._src.ops.array import host_constant, plain
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.gather import scatter_rows
-from gradtape._src.ops.segment import INDEX, _counts, _sum, take_rows
-from gradtape._src.ops.shapes import FLOATING, REAL, require
+from gradtape._src.ops.segment import _counts, _sum, take_rows
+from gradtape._src.ops.shapes import FLOATING, INDEX, REAL, require
 
 
 def _rule(allowed):

@@ -20,7 +20,9 @@ from gradtape._src.ops.joining import concat, stack
 from gradtape._src.ops.linalg import check_matrix
 from gradtape._src.ops.matmul import matmul
 from gradtape._src.ops.reduction import reduce_sum
-from gradtape._src.ops.shapes import broadcast_shapes
+from gradtape._src.ops.shapes import broadcast_shapes, require
+
+SOLVABLE = ("float64", "float32", "complex64", "complex128")
 
 
 def _next(x):
@@ -70,6 +72,7 @@ def _filled_up(x, count, reverse):
 
 
 def _product_rule(superdiag, maindiag, subdiag, rhs):
+    require(superdiag, SOLVABLE)
     check_matrix(rhs, 3)
     expected = (*rhs.shape[:-2], 1, rhs.shape[-2])
     for name, x in (("superdiagonal", superdiag), ("main diagonal", maindiag), ("subdiagonal", subdiag)):
@@ -112,6 +115,7 @@ def tridiagonal_matmul(diagonals, rhs, diagonals_format="compact", name=None):
 
 
 def _solve_rule(diagonals, rhs, partial_pivoting, perturb_singular):
+    require(diagonals, SOLVABLE)
     check_matrix(diagonals)
     check_matrix(rhs, 1)
     if diagonals.shape[-2] != 3:
@@ -128,11 +132,11 @@ def _tridiagonal_solve(diagonals, rhs, *, partial_pivoting, perturb_singular):
     if not rhs.size:
         return rhs
     m = rhs.shape[-2]
-    bands, b = wide(diagonals).reshape(-1, 3, m), wide(rhs).reshape(-1, *rhs.shape[-2:])
+    bands, b = diagonals.reshape(-1, 3, m), rhs.reshape(-1, *rhs.shape[-2:])
     below = bands[:, 2].at[:, 0].set(0)
     above = bands[:, 0].at[:, -1].set(0)
     solved = jax.vmap(_solve_one)(below, bands[:, 1], above, b)
-    return solved.reshape(rhs.shape).astype(rhs.dtype)
+    return solved.reshape(rhs.shape)
 
 
 def _solve_one(below, main, above, b):
