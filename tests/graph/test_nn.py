@@ -103,7 +103,7 @@ def test_the_parameters_of_tensorflow_1(name):
         (lambda: nn.conv2d(X, kernel=WINDOW), TypeError, "unexpected keyword argument 'kernel'"),
         (lambda: nn.conv1d(X), TypeError, "missing 3 required positional arguments"),
         (lambda: nn.dropout(X, keep_prob=0.5, rate=0.5), ValueError, "Cannot specify both 'keep_prob' and 'rate'"),
-        (lambda: nn.embedding_lookup([X, X], [0], "rows"), ValueError, "'div' and 'mod'"),
+        (lambda: nn.embedding_lookup([X, X], [0], "rows"), ValueError, "Unrecognized partition strategy: rows"),
         (lambda: nn.ctc_loss([[1]], X[0], [4]), TypeError, "to be a SparseTensor, received list"),
         (lambda: losses.absolute_difference(TABLE, TABLE, [1.0, 2.0]), ValueError, "weights can not be broadcast to values"),
         (lambda: losses.mean_squared_error(TABLE, TABLE[:, :1]), ValueError, "are incompatible"),
@@ -169,3 +169,24 @@ def test_losses_of_open_rows_are_entered():
         loss = losses.hinge_loss(labels, predictions, v1.placeholder_with_default(WEIGHTS, [None, 1]))
         assert losses.get_losses() == [loss]
         assert session.run(loss, {labels: LABELS, predictions: PREDICTIONS}) == pytest.approx(1.125)
+
+
+@pytest.mark.parametrize(
+    ("loss", "options", "name"),
+    [
+        (losses.absolute_difference, {}, "absolute_difference/value"),
+        (losses.absolute_difference, {"scope": "mine"}, "mine/value"),
+        (losses.mean_squared_error, {"reduction": losses.Reduction.SUM}, "mean_squared_error/Sum"),
+        (losses.absolute_difference, {"reduction": losses.Reduction.NONE}, "absolute_difference/Mul"),
+        (losses.cosine_distance, {"axis": 1}, "cosine_distance_loss/value"),
+        (losses.softmax_cross_entropy, {}, "softmax_cross_entropy_loss/value"),
+        (losses.sigmoid_cross_entropy, {}, "sigmoid_cross_entropy_loss/value"),
+        (losses.mean_pairwise_squared_error, {}, "mean_pairwise_squared_error/value_2"),
+    ],
+)
+def test_names_of_losses(loss, options, name):
+    with tf.Graph().as_default():
+        made = loss(tf.ones([2, 3]), tf.zeros([2, 3]), **options)
+        assert made.op.name == name
+        assert losses.get_losses(name.split("/")[0]) == [made]
+        assert losses.get_losses("other") == []

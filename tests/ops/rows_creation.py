@@ -189,6 +189,7 @@ ROWS = (
         errors=(
             (lambda: tf.meshgrid([1], indexing="x"), ValueError, "must be either 'xy' or 'ij', got 'x'"),
             (lambda: tf.meshgrid([1], index="ij"), TypeError, "'index' is an invalid keyword argument"),
+            (lambda: tf.meshgrid([1], [2.0]), Invalid, "meshgrid takes vectors of one dtype"),
         ),
     ),
     Row(
@@ -200,11 +201,16 @@ ROWS = (
     Row(
         "unravel_index",
         lambda x: tf.unravel_index(x, [2, 3, 4]),
-        (integers(0, 24, 2, 3),),
+        (integers(0, 24, 6),),
         lambda x: np.stack(np.unravel_index(x, (2, 3, 4))).astype(x.dtype),
         ops=("UnravelIndex",),
         dtypes=INTEGERS,
         special=((23, [1, 2, 3]),),
-        errors=((lambda: tf.unravel_index([6], [2, 3]), Invalid, "index is out of bound as with dims.*Op:UnravelIndex"),),
+        errors=(
+            (lambda: tf.unravel_index([6], [2, 3]), Invalid, "index is out of bound as with dims.*Op:UnravelIndex"),
+            (lambda: tf.unravel_index([[1]], [2, 3]), Invalid, "indices can only be scalar or vector"),
+            (lambda: tf.unravel_index([1], 5), Invalid, "dims must be 1-D"),
+            (lambda: tf.unravel_index([1], [2**16, 2**16]), Invalid, "dims product is causing integer overflow"),
+        ),
     ),
 )

@@ -33,6 +33,21 @@ def reference(logits, frames=(4, 4, 3), blank=0, labels=LABELS, label_length=LAB
     return jnp.stack([over_all_alignments(logits[:, i], row[:n], t, blank) for i, (row, n, t) in enumerate(rows)])
 
 
+def over_all_frames(logits, labels=LABELS, label_length=LABEL_LENGTH):
+    """The loss of TensorFlow 1, where equal neighbours are two labels; the last class is the blank."""
+    losses = []
+    for i, (row, n, t) in enumerate(zip(labels.tolist(), label_length, FRAMES, strict=True)):
+        log_p = jax.nn.log_softmax(logits[:t, i])
+        paths = [p for p in itertools.product(range(4), repeat=int(t)) if [k for k in p if k != 3] == row[:n]]
+        losses.append(-jax.nn.logsumexp(jnp.stack([sum(log_p[s, k] for s, k in enumerate(path)) for path in paths])))
+    return jnp.stack(losses)
+
+
+def loss_1(logits, labels=LABELS, frames=FRAMES, **options):
+    sparse = tf.sparse.from_dense(np.array(labels, "int32"))
+    return tf.compat.v1.nn.ctc_loss(sparse, logits, np.array(frames, "int32"), **options)
+
+
 def by_states(logits, labels, blank=0):
     """The recursion state by state, in which a label of the blank's class is a label like others, as in TensorFlow."""
     states = [blank, *itertools.chain.from_iterable([(label, blank) for label in labels])]
@@ -164,6 +179,38 @@ ROWS = (
             ),
             (lambda: of_sparse(tf.ones([4, 3, 3]), [4, 4, 3]), ValueError, "`blank_index` must be provided"),
         ),
+    ),
+    Row(
+        "loss-1",
+        loss_1,
+        (real(4, 3, 4),),
+        lambda x: reference(x, blank=3),
+        ops=("CTCTrimLabels",),
+        order=1,
+        errors=(
+            (lambda: loss_1(tf.ones([4, 1, 4]), [[1, 3, 2]], [4]), Invalid, "non-null label .* following a null label, batch: 0"),
+            (lambda: loss_1(tf.ones([4, 1, 4]), [[1, 1, 1]], [2], preprocess_collapse_repeated=True), Invalid, "Not enough time"),
+            (
+                lambda: tf.compat.v1.nn.ctc_loss(tf.sparse.from_dense([[1]]), tf.ones([4, 1, 4]), tf.constant([4], "int64")),
+                Invalid,
+                "int64 is not in the list",
+            ),
+        ),
+    ),
+    Row("loss-1-unmerged", lambda x: loss_1(x, ctc_merge_repeated=False), (real(4, 3, 4),), over_all_frames, order=1),
+    Row(
+        "loss-1-collapsed",
+        lambda x: loss_1(x, preprocess_collapse_repeated=True),
+        (real(4, 3, 4),),
+        lambda x: reference(x, blank=3, label_length=(2, 1, 1)),
+        order=1,
+    ),
+    Row(
+        "loss-1-longer-labels",
+        lambda x: loss_1(x, [[1, 3], [1, 2]], [3, 1], ignore_longer_outputs_than_inputs=True),
+        (real(3, 2, 4),),
+        lambda x: jnp.stack([over_all_alignments(x[:, 0], [1], 3, 3), 0.0]),  # a label of the last class ends a row
+        order=1,
     ),
     Row(
         "gradient",

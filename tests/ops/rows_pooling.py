@@ -183,7 +183,10 @@ MAXIMA = (
         (distinct(1, 2, 2, 3, 2),),
         reference("max", 2, 1),
         ops=("MaxPool3D",),
-        special=((steps(1, 2, 2, 3, 1), at((1, 1, 1, 2, 1), 3, 3), at((1, 2, 2, 3, 1), 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0)),),
+        special=(  # unlike in images, all that are the maximum get the gradient
+            (np.ones((1, 2, 2, 3, 1), "float32"), at((1, 1, 1, 2, 1), 1, 1), at((1, 2, 2, 3, 1), *(1, 2, 1) * 4)),
+            (steps(1, 2, 2, 3, 1), at((1, 1, 1, 2, 1), 3, 3), at((1, 2, 2, 3, 1), 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0)),
+        ),
         errors=(
             (
                 lambda: tf.nn.max_pool(tf.zeros([1, 5, 5, 5, 3]), 2, 2, [[0, 0], *[[1, 1]] * 3, [0, 0]]),

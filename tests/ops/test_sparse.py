@@ -89,6 +89,25 @@ def test_lookups_send_slices_to_a_table(weights):
     np.testing.assert_allclose(dx.values[:, 0], [1, 1, 1] if weights is None else [1, 2, 0.5])
 
 
+def test_tables_in_parts():
+    """The rows of each part are looked up there, and its gradient has them in the order of the ids."""
+    parts = [tf.Variable([[1.0], [2.0]]), tf.Variable([[3.0], [4.0]])]
+    lookup = tf.compat.v1.nn.embedding_lookup
+    for strategy, values, places in (
+        ("div", [[1], [4], [2], [1]], ([0, 1, 0], [1])),
+        ("mod", [[1], [4], [3], [1]], ([0, 0], [1, 0])),
+    ):
+        with tf.GradientTape() as tape:
+            y = lookup(parts, [[0, 3], [1, 0]], strategy)
+        np.testing.assert_array_equal(tf.reshape(y, [4, 1]), values)
+        for slices, rows in zip(tape.gradient(y, parts), places, strict=True):
+            np.testing.assert_array_equal(slices.indices, rows)
+            np.testing.assert_array_equal(slices.values, np.ones((len(rows), 1)))
+    assert tf.nn.embedding_lookup([tf.ones([2, 3]), tf.zeros([1, 3])], [2, 1])[:, 0].numpy().tolist() == [0, 1]
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"partitions\[1\] = 2 is not in \[0, 2\)"):
+        tf.nn.embedding_lookup(parts, [0, 4])
+
+
 def test_nothing_runs_but_what_sparse_ids_need():
     """Making and using sparse tensors leaves the step that is being recorded alone."""
     x = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]) * 2.0

@@ -9,14 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax, nn
 
+from gradtape._src.core import dtypes
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.ops.array import expand_dims, transpose
+from gradtape._src.ops.cast import cast
 from gradtape._src.ops.creation import ones_like
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.segment import unsorted_segment_sum
+from gradtape._src.ops.select import where
 from gradtape._src.ops.shapes import FLOATING, require
 from gradtape._src.ops.sparse import SparseTensor, to_dense
 
@@ -24,13 +27,16 @@ INTEGERS = ("int32", "int64")
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
-def _states(labels, blank):
-    """The class of each state [batch, states], and whether it may follow the state two before it."""
+def _states(labels, blank, merge):
+    """The class of each state [batch, states], whether it may follow the state two before it, and whether itself.
+
+    Unless repetitions `merge`, a label is said in one frame, and any other may be said in the next.
+    """
     batch, count = labels.shape
     classes = jnp.full((batch, 2 * count + 1), blank, jnp.int32).at[:, 1::2].set(labels.astype(jnp.int32))
     before = jnp.pad(classes, ((0, 0), (2, 0)), constant_values=blank)[:, :-2]
     is_label = lax.broadcasted_iota(jnp.int32, classes.shape, 1) % 2 == 1  # even one of the class that is the blank
-    return classes, is_label & (classes != before)
+    return classes, is_label & (classes != before) if merge else is_label, True if merge else ~is_label
 
 
 def _later(x, by):
@@ -38,9 +44,10 @@ def _later(x, by):
     return jnp.pad(x, ((0, 0), (by, 0)), constant_values=-jnp.inf)[:, : x.shape[1]]
 
 
-def _either(x, y, z, may):
-    """log(eˣ + eʸ + eᶻ), without z where it may not be."""
-    return jnp.logaddexp(jnp.logaddexp(x, y), jnp.where(may, z, -jnp.inf))
+def _moved(x, may_skip, may_stay):
+    """log Σ eˣ over the states from which each state is reached: itself, the one before it, and the one before that."""
+    stayed = x if may_stay is True else jnp.where(may_stay, x, -jnp.inf)
+    return jnp.logaddexp(jnp.logaddexp(stayed, _later(x, 1)), jnp.where(may_skip, _later(x, 2), -jnp.inf))
 
 
 def _final(label_length, states):
@@ -73,12 +80,12 @@ def _check(labels, logits, label_length, logit_length):
         )
 
 
-def _loss_avals(labels, logits, label_length, logit_length, blank, classes, frames, strict):
+def _loss_avals(labels, logits, label_length, logit_length, **attributes):
     alphas = aval((*logits.shape[:2], 2 * labels.shape[1] + 1), np.promote_types(logits.dtype, np.float32))
     return aval(logits.shape[1:2], logits.dtype), alphas
 
 
-def _possible(labels, label_length, logit_length, blank, classes, frames, strict):
+def _possible(labels, label_length, logit_length, blank, classes, frames, strict, merge):
     """What is wrong with labels and lengths, or None. `strict`: fewer frames than labels are wrong, too."""
     for name, lengths, extent in (
         ("label_length", label_length, labels.shape[1]),
@@ -107,9 +114,9 @@ def _possible(labels, label_length, logit_length, blank, classes, frames, strict
     status=_possible,
     checked="labels label_length logit_length",
 )
-def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, frames, strict=False):
+def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, frames, strict=False, merge=True):
     """The loss, and log P(the first frames, then in this state) for each frame and state."""
-    states, may_skip = _states(labels, blank)
+    states, may_skip, may_stay = _states(labels, blank, merge)
     emitted = _emitted(wide(logits), states)
     position = lax.broadcasted_iota(jnp.int32, states.shape, 1)
     start = jnp.where(position == 0, 0.0, -jnp.inf).astype(emitted.dtype)
@@ -117,7 +124,7 @@ def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, fra
     def step(alpha, frame):
         index, emission = frame
         # Before the first frame all stand at the first blank, which it may say, or go on from
-        moved = _either(alpha, _later(alpha, 1), _later(alpha, 2), may_skip & (index > 0))
+        moved = _moved(alpha, may_skip & (index > 0), may_stay)
         alpha = jnp.where(index < logit_length[:, None], moved + emission, alpha)
         return alpha, alpha
 
@@ -129,14 +136,14 @@ def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, fra
 
 @gradient(_ctc_loss)
 def _(op, dloss, dalphas):  # the alphas do not leave this file
-    dlogits = _ctc_loss_gradient(*op.inputs, op.outputs[1], blank=op.get_attr("blank"))
+    dlogits = _ctc_loss_gradient(*op.inputs, op.outputs[1], blank=op.get_attr("blank"), merge=op.get_attr("merge"))
     return None, expand_dims(expand_dims(dloss, 0), 2) * dlogits, None, None
 
 
-@op("CTCLossDenseGrad", infer=lambda labels, logits, *others, blank: logits, mixed=True)
-def _ctc_loss_gradient(labels, logits, label_length, logit_length, alphas, *, blank):
+@op("CTCLossDenseGrad", infer=lambda labels, logits, *others, **attributes: logits, mixed=True)
+def _ctc_loss_gradient(labels, logits, label_length, logit_length, alphas, *, blank, merge=True):
     """softmax(logits) less the probability that a frame says a class, given the labels; 0 where they are impossible."""
-    states, may_skip = _states(labels, blank)
+    states, may_skip, may_stay = _states(labels, blank, merge)
     z = wide(logits)
     emitted = _emitted(z, states)
     final = _final(label_length, states.shape[1]).astype(z.dtype)
@@ -147,7 +154,7 @@ def _ctc_loss_gradient(labels, logits, label_length, logit_length, alphas, *, bl
     def step(beta, frame):
         index, following = frame
         onward = (beta + following)[:, ::-1]
-        moved = _either(onward, _later(onward, 1), _later(onward, 2), may_skip_back)[:, ::-1]
+        moved = _moved(onward, may_skip_back, may_stay)[:, ::-1]  # each second state is a label, in reverse too
         beta = jnp.where(index == lengths - 1, final, jnp.where(index < lengths - 1, moved, -jnp.inf))
         return beta, beta
 
@@ -193,9 +200,63 @@ def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True,
     _check(*[x.node.aval for x in inputs])
     frames, _, classes = logits.node.aval.shape
     blank = 0 if blank_index is None else static(blank_index, "blank_index")
-    blank += classes if blank < 0 else 0
+    if not -classes <= blank < classes:
+        raise ValueError(f"`blank_index` must be in range [{-classes}, {classes}). Received: {blank}")
+    blank %= classes
     loss, _ = _ctc_loss(*inputs, blank=blank, classes=classes, frames=frames, strict=is_sparse)
     return loss
+
+
+def _null_fault(labels, label_length, logit_length, null, collapse, longer):
+    """What is wrong with the labels of TensorFlow 1's loss, or None: `null` and those behind it end a row."""
+    used = np.arange(labels.shape[1]) < label_length[:, None]
+    ended = np.cumsum(used & (labels >= null), axis=1) > 0
+    for row in np.flatnonzero((used & ended & (labels < null)).any(axis=1)):
+        return f"Saw a non-null label (index >= num_classes - 1) following a null label, batch: {row}"
+    for row in np.flatnonzero(label_length > logit_length) if not longer else ():
+        return (
+            f"Not enough time for target transition sequence (required: {label_length[row]}, available: {logit_length[row]}) "
+            f"in row {row}: each label needs a frame. ignore_longer_outputs_than_inputs=True leaves such rows out."
+        )
+    return None
+
+
+@op(
+    "CTCTrimLabels",
+    infer=lambda labels, label_length, logit_length, **attributes: (labels, label_length),
+    mixed=True,
+    status=_null_fault,
+    checked="labels label_length logit_length",
+)
+def _trimmed(labels, label_length, logit_length, *, null, collapse, longer):
+    """The labels below `null`, of equal neighbours one only if they `collapse`, and how many each row has."""
+    kept = (lax.broadcasted_iota(label_length.dtype, labels.shape, 1) < label_length[:, None]) & (labels < null)
+    if collapse:
+        kept = kept & jnp.pad(labels[:, 1:] != labels[:, :-1], ((0, 0), (1, 0)), constant_values=True)
+    order = jnp.argsort(~kept, axis=1, stable=True)
+    return jnp.take_along_axis(labels, order, 1), jnp.sum(kept, 1, dtype=label_length.dtype)
+
+
+not_differentiable(_trimmed, because="it moves labels, which are integers")
+
+
+@public
+def ctc_loss_v1(labels, logits, logit_length, collapse, merge, longer, time_major):
+    """The loss of TensorFlow 1, of a SparseTensor of labels: the last class says nothing, and ends a row of labels.
+
+    Equal neighbours among the labels `collapse` to one first; repetitions among the frames `merge`; rows with `longer`
+    labels than frames have the loss 0, else they are an InvalidArgumentError.
+    """
+    logits, lengths = tensor(logits), tensor(logit_length, None if is_tensor(logit_length) else dtypes.int32)
+    require(lengths.node.aval, ("int32",), "sequence_length")
+    if logits.ndim == 3 and not time_major:
+        logits = transpose(logits, (1, 0, 2))
+    labels, label_length = _dense(labels)
+    _check(*[x.node.aval for x in (labels, logits, label_length, lengths)])
+    frames, _, classes = logits.node.aval.shape
+    known, count = _trimmed(labels, label_length, lengths, null=classes - 1, collapse=bool(collapse), longer=bool(longer))
+    loss, _ = _ctc_loss(known, logits, count, lengths, blank=classes - 1, classes=classes, frames=frames, merge=bool(merge))
+    return where(label_length > cast(lengths, label_length.dtype), 0.0, loss) if longer else loss
 
 
 @op("CTCUniqueLabels", infer=lambda labels: (aval(labels.shape, INT64), aval(labels.shape, INT32)))

@@ -75,7 +75,7 @@ def _collapse(labels, seq_length):
     collapsed = np.zeros((len(rows), max(map(len, rows), default=0)), labels.dtype)
     for i, row in enumerate(rows):
         collapsed[i, : len(row)] = row
-    return collapsed, np.array([len(row) for row in rows], np.int32)
+    return collapsed, np.array([len(row) for row in rows], seq_length.dtype)
 
 
 not_differentiable(_collapse, because="it moves labels, and which ones depends on their values")
@@ -83,7 +83,7 @@ not_differentiable(_collapse, because="it moves labels, and which ones depends o
 
 @public
 def collapse_repeated(labels, seq_length, name=None):
-    """`labels` [batch, time] with one label for each run of equal ones, and the new lengths, int32 [batch].
+    """`labels` [batch, time] with one label for each run of equal ones, and the new lengths [batch], in the dtype of the old.
 
     Only the first `seq_length` labels of a row count; shorter rows are filled up with 0.
     """

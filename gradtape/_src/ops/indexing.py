@@ -13,7 +13,7 @@ from jax import lax
 
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import node_of, static_list, tensor
+from gradtape._src.core.convert import node_of, static_list, static_vector, tensor
 from gradtape._src.core.define import check, gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.op import Op
@@ -364,8 +364,8 @@ def strided_slice(
     Bit i of a mask says of entry i: `begin_mask`, `end_mask`: there is no such bound; `ellipsis_mask`: it is `...`;
     `new_axis_mask`: it is a new axis; `shrink_axis_mask`: it is the index `begin[i]`.
     """
-    begin, end = static_list(begin, "begin"), static_list(end, "end")
-    strides = (1,) * len(begin) if strides is None else static_list(strides, "strides")
+    begin, end = static_vector(begin, "begin"), static_vector(end, "end")
+    strides = (1,) * len(begin) if strides is None else static_vector(strides, "strides")
     if not len(begin) == len(end) == len(strides):
         raise invalid(
             f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes [{len(begin)}], "

@@ -6,7 +6,7 @@ from jax import lax
 
 from gradtape._src.core import convert
 from gradtape._src.core.aval import PROVISIONAL, aval, provisional
-from gradtape._src.core.convert import static_list, tensor
+from gradtape._src.core.convert import static, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
@@ -249,7 +249,7 @@ def unstack(value, num=None, axis=0, name="unstack"):
     x, axis = tensor(value), _one_axis(axis)
     _check_stack_axis(axis, x.ndim)
     axis %= x.ndim
-    count = x.node.aval.shape[axis] if num is None else num
+    count = x.node.aval.shape[axis] if num is None else static(num, "num")
     return list(_unpack(x, num=count, axis=axis)) if count or num else []
 
 

@@ -11,17 +11,19 @@ from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
 from gradtape._src.core.tensor import stated_shape
+from gradtape._src.ops.activation import relu
+from gradtape._src.ops.arithmetic import abs as abs_
 from gradtape._src.ops.array import broadcast_to, expand_dims, squeeze, stop_gradient
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import logical_and
 from gradtape._src.ops.creation import one_hot
-from gradtape._src.ops.elementary import exp, log
+from gradtape._src.ops.elementary import exp, log, log1p
 from gradtape._src.ops.floats import is_zeros, wide
 from gradtape._src.ops.reduction import reduce_sum
 from gradtape._src.ops.select import where
 from gradtape._src.ops.shapes import FLOATING, broadcast_shapes, only, require
 from gradtape._src.ops.softmax import _log_softmax, _softmax, class_axis, exponentials
-from gradtape._src.ops.special import sigmoid, softplus
+from gradtape._src.ops.special import sigmoid
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Softmax cross-entropies. Their second result, the gradient of the loss to the logits, is there because it is in
@@ -242,7 +244,8 @@ def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None):
     """
     labels, logits = _alike(labels, logits, "weighted_cross_entropy_with_logits")
     weight = 1 + (pos_weight - 1) * labels
-    return (1 - labels) * logits + weight * softplus(-logits)
+    # softplus(−z) in the terms of TensorFlow, which have no slope at 0
+    return (1 - labels) * logits + weight * (log1p(exp(-abs_(logits))) + relu(-logits))
 
 
 @public

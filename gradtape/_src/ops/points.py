@@ -19,6 +19,7 @@ from gradtape._src.ops.array import _reshape, extents, host_constant, plain, zer
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import equal
 from gradtape._src.ops.gather import require_indices, widened
+from gradtape._src.ops.shapes import NUMERIC, require
 
 
 def bad_point(indices, shape, batch_dims=0):
@@ -70,6 +71,8 @@ def _checked(made, nodes, attrs):
 
 
 def _points_of(params, indices, batch_dims, shape, ignore):
+    if not shape:
+        raise invalid("params must be at least a vector: a scalar has nothing to gather from.")
     _require_points(indices, shape, batch_dims)
     if indices.shape[:batch_dims] != shape[:batch_dims]:
         raise invalid(
@@ -110,6 +113,15 @@ def _(op, dy):
     return _scattered(indices, dy, shape, batch_dims, ignore), None
 
 
+def _require_batch(batch_dims, nodes):
+    """ValueError unless both inputs have the axes that they share, and others."""
+    for what, node in zip(("params", "indices"), nodes, strict=True):
+        if batch_dims and not 0 <= batch_dims < node.aval.ndim:
+            raise ValueError(
+                f"batch_dims = {batch_dims} must be in [0, rank({what})): {what} has shape {plain(node.aval.shape)}."
+            )
+
+
 def _gathered(params, indices, batch_dims=0, ignore=False):
     """`gather_nd` in a gradient: nothing is checked again."""
     attrs = (batch_dims, params.node.aval.shape, ignore)
@@ -123,7 +135,10 @@ def gather_nd(params, indices, batch_dims=0, name=None, bad_indices_policy=""):
     The shape is `indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:]`.
     """
     nodes = node_of(params), node_of(indices)
+    if np.ndim(batch_dims):
+        batch_dims = np.array(batch_dims).item()
     attrs = (static(batch_dims, "batch_dims"), nodes[0].aval.shape, _policy(bad_indices_policy))
+    _require_batch(attrs[0], nodes)
     return _checked(_gather_nd.op, nodes, attrs)
 
 
@@ -212,10 +227,22 @@ def outside_tensor(indices, shape, ignore):
     return _outside_shape(indices, shape, 0, ignore)
 
 
+def _combinable(tensor, indices, updates, shape, ignore):
+    require(tensor, NUMERIC)
+    return updated(tensor, indices, updates, shape, ignore)
+
+
 def _tensor_scatter(type, how, **declared):
     """The op that combines updates into a tensor by `how`."""
 
-    @op(type, infer=updated, mixed=True, status=outside_tensor, checked="indices", **declared)
+    @op(
+        type,
+        infer=updated if how is lax.scatter else _combinable,
+        mixed=True,
+        status=outside_tensor,
+        checked="indices",
+        **declared,
+    )
     def scatter(tensor, indices, updates, *, shape, ignore):
         return combined(how, tensor, indices, updates)
 

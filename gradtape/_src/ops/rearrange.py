@@ -88,7 +88,7 @@ def repeat(input, repeats, axis=None, name=None):
 # Pad
 
 
-def _padded(x, *constant_values, paddings):
+def _padded(x, paddings):
     if len(paddings) != x.ndim:
         raise invalid(
             f"The first dimension of paddings must be the rank of inputs{plain((len(paddings), 2))} {plain(x.shape)}: "
@@ -116,7 +116,13 @@ def _(op, dy):
     return _inside(op, dy)
 
 
-@op("PadV2", infer=_padded)
+def _padded_with(input, constant_values, paddings):
+    if constant_values.ndim:
+        raise invalid(f"constant_values must be a scalar. Found: {plain(constant_values.shape)}")
+    return _padded(input, paddings=paddings)
+
+
+@op("PadV2", infer=_padded_with)
 def _pad_v2(input, constant_values, *, paddings):
     return lax.pad(input, constant_values, tuple([(*pair, 0) for pair in paddings]))
 
@@ -240,6 +246,7 @@ def reverse(tensor, axis, name=None):
 
 
 def _sequences(input, seq_lengths, seq_axis, batch_axis, extent):
+    require(seq_lengths, ("int32", "int64"), "Tlen")
     if seq_axis == batch_axis:
         raise invalid(f"batch_dim == seq_dim == {seq_axis}: the axes of sequences and of batches must differ.")
     if seq_lengths.shape != (input.shape[batch_axis],):
@@ -279,9 +286,9 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
     x, lengths = node_of(input), node_of(seq_lengths)
     axes = [static(seq_axis, "seq_axis"), static(batch_axis or 0, "batch_axis")]
     for what, axis in zip(("seq_axis", "batch_axis"), axes, strict=True):
-        if not -x.aval.ndim <= axis < x.aval.ndim:
-            raise invalid(f"{what} {axis} is out of range for a tensor of rank {x.aval.ndim}. [Op:ReverseSequence]")
-    seq, batch = [axis % x.aval.ndim for axis in axes]
+        if not 0 <= axis < x.aval.ndim:
+            raise invalid(f"{what} must be in [0, {x.aval.ndim}), the axes of the input, received {axis}. [Op:ReverseSequence]")
+    seq, batch = axes
     attrs = (seq, batch, x.aval.shape[seq])
     _reverse_sequence.op.result((x.aval, lengths.aval), attrs)
     check(_reverse_sequence.op, (x, lengths), attrs)

@@ -107,7 +107,9 @@ def gather(
 @public
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
     """The entries `indices` of `params` along its last axis but those that the two share."""
-    indices = _tensor(indices)
+    params, indices = _tensor(params), _tensor(indices)
+    if not 0 < indices.ndim <= params.ndim:
+        raise ValueError(f"batch_dims = {indices.ndim - 1} must be less than rank(params) = {params.ndim}, and not negative.")
     return gathers.gather(params, indices, axis=indices.ndim - 1, batch_dims=indices.ndim - 1)
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtape._src.core import dtypes
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
+from gradtape._src.core.convert import operands, tensor
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import stated_shape
 from gradtape._src.ops import (
     arithmetic,
     array,
@@ -150,9 +151,16 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims:
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
     """`x` where `condition` holds, else `y`; a condition of one axis chooses rows. Without both, where it holds."""
     if x is not None and y is not None:
-        mask, first = tensor(condition), tensor(x)
-        if mask.ndim == 1 and first.ndim > 1:
-            mask = mask[(...,) + (None,) * (first.ndim - 1)]
+        mask, (first, second) = tensor(condition), operands(select._select.op, (x, y), position=1)
+        given, then, other = [stated_shape(node) for node in (mask.node, first, second)]
+        rows = mask.ndim == 1 and first.aval.ndim > 0 and given.is_compatible_with(then[:1])
+        if not then.is_compatible_with(other) or (mask.ndim and not rows and not given.is_compatible_with(then)):
+            raise invalid(
+                "'then' and 'else' must have the same size, and 'condition' be a scalar, a vector with an entry for each row, "
+                f"or of their shape: received {then}, {other} and {given}. tf.where_v2 broadcasts. [Op:Select]"
+            )
+        if rows and first.aval.ndim > 1:
+            mask = mask[(...,) + (None,) * (first.aval.ndim - 1)]
         return select.where(mask, x, y)
     return select.where(condition, x, y)
 

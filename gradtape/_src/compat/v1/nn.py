@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gradtape._src.compat.v1.respelled import respelled
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import public
@@ -22,8 +20,6 @@ from gradtape._src.ops import (
     softmax as softmaxes,
     sort,
 )
-from gradtape._src.ops.gather import gather
-from gradtape._src.ops.joining import concat
 from gradtape._src.ops.sparse import SparseTensor
 
 
@@ -112,16 +108,16 @@ def ctc_loss(
     time_major: bool = True,
     logits: Any = None,
 ) -> Any:
-    """`gradtape.nn.ctc_loss` of a SparseTensor of labels, where the last class says nothing."""
-    if preprocess_collapse_repeated or not ctc_merge_repeated or ignore_longer_outputs_than_inputs:
-        raise NotImplementedError(
-            "ctc_loss merges repetitions of a class, those of labels not, and takes no labels longer than the inputs. Give "
-            "the defaults for these three arguments."
-        )
+    """`gradtape.nn.ctc_loss` of a SparseTensor of labels, where the last class says nothing and ends a row.
+
+    `preprocess_collapse_repeated` makes equal neighbours among the labels one; without `ctc_merge_repeated` each frame that
+    says a class stands for a label; `ignore_longer_outputs_than_inputs` gives rows with more labels than frames the loss 0.
+    """
     if not isinstance(labels, SparseTensor):
         raise TypeError(f"Expected labels (first argument) to be a SparseTensor, received {type(labels).__name__}.")
     inputs = logits if inputs is None else inputs
-    return ctc.ctc_loss(labels, inputs, None, sequence_length, logits_time_major=time_major, blank_index=-1)
+    options = preprocess_collapse_repeated, ctc_merge_repeated, ignore_longer_outputs_than_inputs
+    return ctc.ctc_loss_v1(labels, inputs, sequence_length, *options, time_major)
 
 
 ctc_loss_v2 = ctc.ctc_loss
