@@ -64,6 +64,28 @@ def test_nested_and_with_tapes():
     assert accumulator.jvp(gradient).numpy() == 36.0
 
 
+def test_what_is_asked_for_outside_is_on_the_tapes_around():
+    x, one = tf.constant(1.1), tf.constant(1.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        with Accumulator(x, one) as first, Accumulator(x, one) as second, Accumulator(x, one) as third:
+            y = x**3.5
+    along = third.jvp(y)
+    twice = second.jvp(along)
+    thrice = first.jvp(twice)
+    derivatives = [3.5 * 1.1**2.5, 3.5 * 2.5 * 1.1**1.5, 3.5 * 2.5 * 1.5 * 1.1**0.5, 3.5 * 2.5 * 1.5 * 0.5 * 1.1**-0.5]
+    np.testing.assert_allclose([along, twice, thrice, tape.gradient(thrice, x)], derivatives, rtol=1e-5)
+    assert third.jvp(along) is None  # an inner one does not see what an outer one gives
+    assert second.jvp(first.jvp(y)) is None
+
+
+def test_two_directions_of_one_point():
+    x = tf.constant([1.0, 2.0])
+    with Accumulator(x, tf.constant([1.0, 0.0])) as first, Accumulator(x, tf.constant([0.0, 1.0])) as second:
+        y = tf.reduce_prod(x) ** 2
+    assert [float(first.jvp(y)), float(second.jvp(y)), float(first.jvp(second.jvp(y)))] == [8.0, 4.0, 8.0]
+
+
 def test_entered_again_and_asked_inside():
     x = tf.constant(3.0)
     accumulator = Accumulator(x, tf.constant(1.0))

@@ -159,3 +159,27 @@ def test_reset_between_rounds_inside_one_context():
             gradients.append(tape.gradient(y, v))
             v.assign_add(1.0)
     agree(gradients, [3.0, 12.0, 27.0])
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_what_is_computed_again_while_a_tape_pauses_is_on_it_nevertheless(read):
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        with tf.GradientTape(persistent=True) as inner:
+            inner.watch(x)
+            y = tf.reduce_prod(x) ** 2
+
+        def along(direction):
+            with tf.GradientTape() as transposed:
+                cotangent = tf.ones([])
+                transposed.watch(cotangent)
+                gradient = inner.gradient(y, x, output_gradients=cotangent)
+            return transposed.gradient(gradient, cotangent, output_gradients=tf.constant(direction))
+
+        with tape.stop_recording():
+            first = along([1.0, 0.0])  # opens a tape where none is open: the product is computed again here
+            if read:
+                assert first.numpy() == 8.0
+        second = along([0.0, 1.0])
+    assert tape.gradient(second, x).numpy().tolist() == [8.0, 2.0]
