@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from gradtape._src.core import errors, naming
 from gradtape._src.core.dimension import Dimension, extent
 from gradtape._src.core.errors import public
 
@@ -21,9 +23,22 @@ def provisional(extent: int) -> bool:
 
 
 class Style:
-    """Whether the items of a shape are ints and None, or, as in TensorFlow 1, `Dimension`s."""
+    """Whether the items of a shape are ints and None, or, as in TensorFlow 1, `Dimension`s; these are for users only."""
 
     dimensions = False
+
+
+_PASSED = {errors.__file__, naming.__file__}  # between a public function and who calls it
+
+
+def _dimensions() -> bool:
+    """Whether who asks for items of a shape gets Dimensions."""
+    if not Style.dimensions:
+        return False
+    frame: Any = sys._getframe(2)
+    while frame.f_code.co_filename in _PASSED:
+        frame = frame.f_back
+    return not errors.internal[frame.f_code.co_filename]
 
 
 class TensorShape:
@@ -193,7 +208,7 @@ class TensorShape:
         if isinstance(index, slice):
             return self._unknown_part(index) if self._dims is None else TensorShape(self._dims[index])
         item = None if self._dims is None else self._dims[index]
-        return Dimension(item) if Style.dimensions else item
+        return Dimension(item) if _dimensions() else item
 
     def _unknown_part(self, index: slice) -> TensorShape:
         """A slice of a shape of unknown rank: as many unknown extents as its bounds tell, if they do."""
@@ -206,7 +221,7 @@ class TensorShape:
     def __iter__(self) -> Iterator[Any]:
         if self._dims is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return iter(self._dims) if not Style.dimensions else map(Dimension, self._dims)
+        return map(Dimension, self._dims) if _dimensions() else iter(self._dims)
 
     @public
     def __len__(self) -> int:
@@ -229,10 +244,11 @@ class TensorShape:
     def __str__(self) -> str:
         if self._dims is None:
             return "<unknown>"
-        return f"({', '.join(map(str, self._dims))}{',' if len(self._dims) == 1 else ''})"
+        items = map(str, self.dims if Style.dimensions else self._dims)
+        return f"({', '.join(items)}{',' if len(self._dims) == 1 else ''})"
 
     def __repr__(self) -> str:
-        return f"TensorShape({None if self._dims is None else list(self._dims)})"
+        return f"TensorShape({self.dims if self._dims is None or Style.dimensions else list(self._dims)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TensorShape, (self._dims,)
