@@ -186,14 +186,14 @@ def table_of_errors():
         (dtypes, TypeError, "'y' has dtype float32 in the main branch, but dtype int32 in the else branch"),
         (loop_dtype, TypeError, "'x' has dtype float32 before the loop, but dtype int32 after one iteration"),
         (loop_shape, ValueError, r"'x' has shape \(\) before the loop, but shape \(2,\) after one iteration"),
-        (structure, TypeError, "true_fn and false_fn must have the same nested structure of results"),
+        (structure, ValueError, "Lengths of branch outputs must match"),
         (not_bool, Invalid, "Input 'pred' passed float expected bool"),
         (not_scalar, Invalid, r"must be a scalar, but it has shape \(2,\)"),
         (value, AttributeError, "object has no attribute 'numpy': in a function or graph"),
         (array, NotImplementedError, "Cannot convert a symbolic tf.Tensor to a numpy array"),
         (made_again, ValueError, "only supports singleton tf.Variables created on the first call"),
         (an_object, TypeError, "must return zero or more Tensors .* found return value of type object"),
-        (python_loop, tf.errors.OperatorNotAllowedInGraphError, "Loop over a tensor instead: `for i in tf.range"),
+        (python_loop, NotImplementedError, "Loop over a tensor instead: `for i in tf.range"),
         (endless, ValueError, "changes no tensor and no variable, so it would never end"),
     ]
 

@@ -194,6 +194,8 @@ def run_loop(
         loop = trace_body(lambda nodes, _: stepped(nodes), start)
     if not start and not loop.carried and not loop.body.program.effects:
         raise ValueError("A loop on a tensor condition changes no tensor and no variable, so it would never end.")
+    if condition.written:
+        return run_assigning_loop(cond, body, state, cond(state), limit, names)
     condition = trace_condition(lambda nodes: _condition(cond(packed(nodes))), loop)
     consts, (test, step) = loop.bind(condition)
     carry = [*start, *[v.read() for v in loop.carried], engine.constant(np.array(0, TRIPS))]
@@ -201,6 +203,24 @@ def run_loop(
     for variable, node in zip(loop.carried, nodes[len(start) :], strict=False):
         variable._hold(node)
     return packed(nodes[: len(start)])
+
+def run_assigning_loop(
+    cond: Callable[[Any], Any],
+    body: Callable[[Any], Any],
+    state: Any,
+    holds: Any,
+    limit: int | None,
+    names: Sequence[str] | None = None,
+) -> Any:
+    """A loop whose condition assigns variables: it `holds` before the first trip, and is asked again at the end of each."""
+
+    def trip(both: Any) -> Any:
+        after = _as_before(body(both[0]), state)
+        return after, cond(after)
+
+    marked = None if names is None else [*names, "the condition"]
+    return run_loop(lambda both: both[1], trip, (state, holds), limit, marked)[0]
+
 
 
 def _condition(value: Any) -> Any:

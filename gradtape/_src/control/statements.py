@@ -15,7 +15,6 @@ from gradtape._src.control.scope import TENSOR, Body, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.core import dtypes, engine, execution, nest, tracing
 from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import OperatorNotAllowedInGraphError
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import Stored, Tensor, handle
 from gradtape._src.ops import array, cast, compare, debugging, select
@@ -299,7 +298,7 @@ class _State:
             if new != spec:
                 if isinstance(value, TensorArray):
                     raise engine.NeedsValues(f"'{name}', a TensorArray, grows in a loop: its size depends on values")
-                raise ValueError(
+                raise TypeError(
                     f"'{name}' does not have the same nested structure after one iteration of the loop: a loop on tensors keeps "
                     f"the structure of what it binds. It was {nest.unflatten(spec, fixed)!r}."
                 )
@@ -326,12 +325,16 @@ def _defined(
     found: list[Any] = []
 
     def one() -> list[Any]:
+        set_state([nest.map_structure(lambda x: tensor(x) if isinstance(x, NUMBERS) else x, value) for value in values])
         run()
         found.extend(get_state())
         return []
 
-    with tracing.making_trips(trips):
-        trace(one, (), Scope(nested=True), draws=False)
+    try:
+        with tracing.making_trips(trips):
+            trace(one, (), Scope(nested=True), draws=False)
+    except UnboundLocalError as error:
+        raise ValueError(f"{error}: what a loop on tensors reads before it binds it must be defined before the loop.") from None
     set_state(values)
     filled, bound = [], []
     for name, before, after in zip(names, settled(values, found), found, strict=True):
@@ -368,8 +371,10 @@ def while_stmt(
     opts: Any,
 ) -> None:
     """A `while` statement: a loop in Python while its condition is no tensor."""
+    scope = engine.local.trace.scope
     while True:
         before = get_state()
+        assigned = dict(scope.after) if isinstance(scope, Scope) else {}
         holds = test()
         if symbolic(holds):
             break
@@ -377,10 +382,12 @@ def while_stmt(
             return
         body()
     set_state(before)
-    _staged_while(test, body, get_state, set_state, symbol_names, opts)
+    first = holds if isinstance(scope, Scope) and scope.after != assigned else None
+    _staged_while(test, body, get_state, set_state, symbol_names, opts, first)
 
 
-def _staged_while(test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str], opts: Any) -> None:
+def _staged_while(test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str], opts: Any, first: Any) -> None:
+    """A loop on tensors; `first` is what its condition was before it, if to ask it assigns variables."""
     limit = (opts or {}).get("maximum_iterations")
     state = _State(_defined(get_state, set_state, body, limit, names, test), names)
 
@@ -393,7 +400,10 @@ def _staged_while(test: Any, body: Any, get_state: Any, set_state: Any, names: S
         body()
         return state.flat(get_state())
 
-    after = loop.run_loop(condition, step, state.tensors, limit, state.names)
+    if first is None:
+        after = loop.run_loop(condition, step, state.tensors, limit, state.names)
+    else:
+        after = loop.run_assigning_loop(condition, step, state.tensors, first, limit, state.names)
     set_state(state.pack(after))
 
 
@@ -410,6 +420,7 @@ def for_stmt(
     if not is_tensor(iterated) and hasattr(iterated, "element_spec") and engine.local.trace.scope is not None:
         raise engine.NeedsValues("a function that goes through a Dataset runs as eager code")
     if isinstance(iterated, DynamicRange):
+        _starts_at(iterated.start, get_state, set_state, symbol_names, opts)
         _for_range(iterated, extra_test, body, get_state, set_state, symbol_names)
     elif symbolic(iterated):
         rows = tensor(iterated)
@@ -421,6 +432,15 @@ def for_stmt(
             _for_rows(rows, body, get_state, set_state, symbol_names)
     else:
         _for_in_python(iterated, extra_test, body)
+
+
+def _starts_at(start: Tensor, get_state: Any, set_state: Any, names: Sequence[str], opts: Any) -> None:
+    """What a loop over a range binds is the range's start before the loop, if it is nothing else."""
+    values = list(get_state())
+    name = (opts or {}).get("iterate_names")
+    if name in names and isinstance(values[names.index(name)], UNDEFINED):
+        values[names.index(name)] = start
+        set_state(values)
 
 
 def _for_in_python(iterated: Any, extra_test: Callable[[], Any] | None, body: Callable[[Any], None]) -> None:
@@ -438,9 +458,9 @@ def _for_in_python(iterated: Any, extra_test: Callable[[], Any] | None, body: Ca
 
 def _plain(holds: Any) -> bool:
     if symbolic(holds):
-        raise OperatorNotAllowedInGraphError(
-            "A loop over Python values is left by `break` or `return` under a condition that is a tensor. Loop over a tensor "
-            "instead: `for i in tf.range(n)`."
+        raise NotImplementedError(
+            "break and return statements which depend on a TF condition are not supported in Python for loops: this one goes over "
+            "Python values, and a tensor is to end it. Loop over a tensor instead: `for i in tf.range(n)`."
         )
     return bool(holds)
 

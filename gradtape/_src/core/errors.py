@@ -125,6 +125,10 @@ class OperatorNotAllowedInGraphError(TypeError):
     """A tensor that has no value yet was used as a Python value, in a function or graph."""
 
 
+class InaccessibleTensorError(ValueError):
+    """A tensor of a branch, a loop's body or a function in a function is used outside of it, in the function around it."""
+
+
 class UnimplementedError(OpError):
     """The operation does not exist for these arguments."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from gradtape._src.core import creators, dtypes, engine, execution, journal
+from gradtape._src.core import creators, dtypes, engine, execution, journal, tracing
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import node_of, tensor
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, cut, invalid, public
@@ -134,15 +134,16 @@ class Variable(Stored, metaclass=creators.Created):
         self._uid = next(_uid)
         journal.variables[self._uid] = self
         self._assigned_in = None
-        graph = engine.current_graph()
-        if graph is not None:
-            with graph.control_dependencies(None):  # a variable begins before all else
-                self._tensor, self._name = graph.declare(self, node, name)
+        if self._declared_in_graph(node, name):
             return
         scope = engine.local.trace.scope
         if scope is not None:
             scope.made(self)
         value = engine.value(node) if scope is None or node.value is not None else scope.initial(node)
+        if scope is not None:  # it is of the graph that the function is called in
+            with tracing.outside(graph=True):
+                if self._declared_in_graph(leaf(node.aval, value), name):
+                    return
         if node.aval.dtype != object:
             value = engine.to_device(value)
         held = leaf(node.aval, value)
@@ -151,6 +152,13 @@ class Variable(Stored, metaclass=creators.Created):
         self._made = held.code, held.offset
         journal.linked("variable", node, held, engine.local.trace)
         self._name = scoped(name or "Variable") + ":0"
+
+    def _declared_in_graph(self, node: Node, name: str | None) -> bool:
+        graph = engine.current_graph()
+        if graph is not None:
+            with graph.control_dependencies(None):  # a variable begins before all else
+                self._tensor, self._name = graph.declare(self, node, name)
+        return graph is not None
 
     # -- what it is
 

@@ -1,0 +1,149 @@
+"""What a loop or branch of a function may bind, assign and leave behind; TensorFlow's answers and exceptions."""
+
+import pytest
+
+import gradtape as tf
+
+
+def function_of(statements):
+    """The function that one of the programs below is, converted."""
+    return tf.function(statements)
+
+
+def test_a_condition_that_assigns_is_asked_once_for_each_trip_and_once_more():
+    v = tf.Variable(0)
+
+    def while_statement(n):
+        i = 0
+        while v.assign_add(1) < n:
+            i += 1
+        return i
+
+    def while_loop(n):
+        def goes_on(i):
+            v.assign(v.read_value() + 1)
+            return v.read_value() < n
+
+        return tf.while_loop(goes_on, lambda i: i + 1, [0])[0]
+
+    for program in (while_statement, while_loop):
+        for _ in range(2):
+            v.assign(0)
+            assert (function_of(program)(tf.constant(5)).numpy(), v.numpy()) == (4, 5)
+
+
+def test_gradients_through_a_loop_whose_condition_assigns():
+    count, x = tf.Variable(0.0), tf.Variable(3.0)
+
+    @tf.function
+    def f(n):
+        y = tf.constant(1.0)
+        while count.assign_add(1.0) < n:
+            y *= x
+        return y
+
+    with tf.GradientTape() as tape:
+        y = f(tf.constant(3.0))
+    assert (y.numpy(), tape.gradient(y, x).numpy()) == (9.0, 6.0)
+
+
+def returns(n):
+    i, s = 0, 0
+    while i < n:
+        i += 1
+        s += i
+        if s > 4:
+            return s
+    return -1
+
+
+def test_a_loop_that_starts_from_python_numbers_may_return():
+    assert [function_of(returns)(tf.constant(n)).numpy() for n in (0, 2, 4)] == [-1, -1, 6]
+
+
+def test_what_a_range_binds_is_its_start_where_there_are_no_trips():
+    def last(n):
+        s = 0
+        for i in tf.range(3, n, 2):
+            s += i
+        return i, s
+
+    assert [tuple(map(int, function_of(last)(tf.constant(n)))) for n in (3, 8)] == [(3, 0), (7, 15)]
+
+
+def appended(n):
+    rows = []
+    for i in tf.range(n):
+        rows.append(i * 2)
+    return rows
+
+
+def in_a_branch(n):
+    rows = []
+    tf.cond(n > 0, lambda: rows.append(n * 2) or n, lambda: n)
+    return rows[0] + 1
+
+
+def in_a_function(n):
+    rows = []
+
+    @tf.function
+    def inner(m):
+        rows.append(m * 2)
+        return m
+
+    inner(n)
+    return rows[0] + 1
+
+
+@pytest.mark.parametrize("statements", [appended, in_a_branch, in_a_function])
+def test_a_tensor_that_is_out_of_scope(statements):
+    with pytest.raises(ValueError, match="out of scope") as caught:
+        function_of(statements)(tf.constant(3))
+    assert type(caught.value).__name__ == "InaccessibleTensorError"
+
+
+def breaks_a_python_for(numbers):
+    s = 0
+    for c in numbers:
+        if tf.greater(c % 2, 0):
+            break
+        s += c
+    return s
+
+
+def another_structure(numbers):
+    s = {"a": tf.constant(0)}
+    while tf.constant(True):
+        s = tf.constant(7.0)
+    return s
+
+
+def grows(numbers):
+    s = [tf.constant(0)]
+    for _ in tf.constant(numbers):
+        s = s + [tf.constant(0)]
+    return s
+
+
+def reads_before_it_binds(numbers):
+    for i in tf.constant(numbers):
+        if i == 2:
+            a = 1
+        else:
+            a = a + 1
+    return a
+
+
+@pytest.mark.parametrize(
+    ("statements", "error", "words"),
+    [
+        (breaks_a_python_for, NotImplementedError, "not supported in Python for"),
+        (another_structure, TypeError, "'s' does not have the same nested structure"),
+        (grows, TypeError, "'s' does not have the same nested structure"),
+        (reads_before_it_binds, ValueError, "must be defined before the loop"),
+    ],
+)
+def test_what_a_loop_cannot_do(statements, error, words):
+    with pytest.raises(error, match=words):
+        function_of(statements)([2, 4])
