@@ -342,3 +342,77 @@ def test_the_loop_of_an_lstm_keeps_its_gates_and_the_reverse_loop_writes_no_row_
     assert forward[6] == 7  # four gates, tanh of the memory, the state and the memory before; not the factors made of them
     rows = backward[0].outputs[backward[2] : len(backward[0].outputs) - backward[6]]
     assert len(rows) == len(set(rows)) == 1
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a branch's gradient is, and what a loop takes from around it. The numbers are TensorFlow's 2.21.
+
+
+def rows(gradient):
+    """IndexedSlices as lists."""
+    assert isinstance(gradient, tf.IndexedSlices)
+    return gradient.values.numpy().tolist(), gradient.indices.numpy().tolist()
+
+
+def test_branches_that_look_rows_up_have_rows_for_gradients():
+    table = tf.Variable(np.arange(12, dtype=np.float32).reshape(4, 3))
+
+    @tf.function
+    def slope(ids, pred):
+        with tf.GradientTape() as tape:
+            found = tf.cond(pred, lambda: tf.gather(table, ids), lambda: tf.gather(table, ids + 1) * 2.0)
+        return tape.gradient(found, table)
+
+    ids = tf.constant([0, 2])
+    assert rows(slope(ids, tf.constant(True))) == ([[1.0] * 3, [1.0] * 3], [0, 2])
+    assert rows(slope(ids, tf.constant(False))) == ([[2.0] * 3, [2.0] * 3], [1, 3])
+
+
+def test_a_branch_without_rows_gives_all_of_them():
+    table = tf.Variable([[1.0], [2.0], [3.0]])
+
+    @tf.function
+    def slope(k):
+        with tf.GradientTape() as tape:
+            found = tf.switch_case(k, [lambda: tf.gather(table, [2]), lambda: tf.reduce_sum(table) * tf.ones([1, 1])])
+        return tape.gradient(found, table)
+
+    dense = [tf.convert_to_tensor(slope(tf.constant(k))).numpy().ravel().tolist() for k in (0, 1)]
+    assert dense == [[0.0, 0.0, 1.0], [1.0, 1.0, 1.0]]
+    assert rows(slope(tf.constant(1))) == ([[1.0], [1.0], [1.0]], [0, 1, 2])
+
+
+def test_constants_of_a_function_are_sources_inside_of_its_loops():
+    @tf.function(autograph=False)
+    def slopes():
+        x = tf.constant(2.0)
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            branch = tf.cond(tf.constant(True), lambda: x * x, lambda: x)
+            loop = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), (0, 1.0))[1]
+            mapped = tf.map_fn(lambda row: row * x, tf.constant([1.0, 2.0]))
+        return [tape.gradient(y, x) for y in (branch, loop, mapped)], tf.gradients(loop, x)[0]
+
+    found, symbolic = slopes()
+    assert [float(d) for d in found] == [4.0, 12.0, 3.0] and float(symbolic) == 12.0
+
+
+def test_a_condition_of_one_element_is_a_scalar():
+    @tf.function
+    def f():
+        (last,) = tf.while_loop(lambda v: v < 45.0, lambda v: [v * 3.0], [tf.constant([[5.0]])])
+        return last, tf.cond(tf.constant([True]), lambda: 1, lambda: 2)
+
+    last, chosen = f()
+    assert last.numpy().tolist() == [[45.0]] and int(chosen) == 1
+
+
+def test_sparse_loop_variables():
+    def doubled():
+        x = tf.SparseTensor([[0], [3]], [2.0, 4.0], [5])
+        return tf.sparse.to_dense(
+            tf.while_loop(lambda i, _: i < 2, lambda i, x: (i + 1, x.with_values(x.values * 2.0)), [0, x])[1]
+        )
+
+    for f in (doubled, tf.function(doubled)):
+        assert f().numpy().tolist() == [8.0, 0.0, 0.0, 16.0, 0.0]

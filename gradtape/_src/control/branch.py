@@ -11,7 +11,7 @@ import numpy as np
 from gradtape._src.autodiff.backward import Operation, takes_none, vjp_with_slices
 from gradtape._src.control.programs import rewired
 from gradtape._src.control.scope import TENSOR, Body, Scope, tensor_or_none, trace
-from gradtape._src.core import dtypes, engine, execution, tracing
+from gradtape._src.core import dtypes, engine, execution, nest, tracing
 from gradtape._src.core.aval import PROVISIONAL, Aval, aval
 from gradtape._src.core.convert import is_tensor, spoken_name, tensor
 from gradtape._src.core.errors import invalid, public
@@ -24,7 +24,7 @@ from gradtape._src.ops import debugging
 from gradtape._src.ops.array import host_constant, reshape, zeros
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.joining import concat, stack
-from gradtape._src.ops.reduction import count_nonzero, reduce_any
+from gradtape._src.ops.reduction import count_nonzero, reduce_all, reduce_any
 
 NONE_HOLDS = "Input error: None of conditions evaluated as True"
 
@@ -190,7 +190,22 @@ def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, na
 
         return trace(function, (), Scope(nested=True), draws=False, convert=result)
 
-    return join(choice, [traced(number, function) for number, function in enumerate(branches)], op, names)
+    bodies = [traced(number, function) for number, function in enumerate(branches)]
+    if engine.graph_around() is not None and all(body.structure.fixed == [None] for body in bodies):
+        for number, body in enumerate(bodies):  # operations, which give nothing: to be run, they have to give something
+            _give(body, number == 0 if op is IF else number)
+    return join(choice, bodies, op, names)
+
+
+def _give(body: Body, value: Any) -> None:
+    """Let a body that gives nothing give a constant."""
+    program = body.program
+    with tracing.inner() as inner:
+        inner.overrides = None
+        leaves = [leaf(a, None) for a in program.parameters[: len(program.parameters) - len(program.constants)]]
+        outputs = [tensor(value).node, *tracing.inline(program, leaves)]
+        body.program = execution.intern(tracing.close(inner, outputs, leaves, effects=True))
+    body.structure.fixed, body.structure.spec = [TENSOR], nest.flatten_with_spec(0)[1]
 
 
 def join(choice: Node, bodies: Sequence[Body], op: Op, names: Sequence[str]) -> Any:
@@ -263,7 +278,10 @@ def _scalar_bool(pred: Any, what: str) -> Tensor:
             f"{what} passed {spoken_name(condition.dtype)} expected bool: it must be a boolean scalar. Compare it with "
             "something, or use tf.cast."
         )
-    if condition.node.aval.size == 1 or condition.node.aval.large:
+    graph = engine.current_graph()
+    if graph is not None and graph.open_rank(condition.node):
+        return reduce_all(condition)
+    if condition.node.aval.shape and (condition.node.aval.size == 1 or condition.node.aval.large):
         condition = reshape(condition, ())
     if condition.node.aval.shape:
         raise invalid(f"{what} must be a scalar, but it has shape {condition.shape}: use tf.reduce_any or tf.reduce_all.")

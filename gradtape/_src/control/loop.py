@@ -18,7 +18,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import Tensor, handle
-from gradtape._src.ops.array import stop_gradient
+from gradtape._src.ops.array import reshape, stop_gradient
 
 
 @public
@@ -59,6 +59,8 @@ def while_loop(
     if engine.local.trace.scope is None:
         return _in_python(spread(cond), spread(body), state, maximum_iterations)
     limit = None if maximum_iterations is None else static(maximum_iterations, "maximum_iterations")
+    if any(isinstance(s, str) for s in nest.flatten(shape_invariants)):
+        raise TypeError(f"shape_invariants must hold TensorShapes or TensorSpecs, received {shape_invariants!r}.")
     if engine.graph_around() is not None:
         state = _opened(state, shape_invariants)
     try:
@@ -84,7 +86,7 @@ def as_tensor(value: Any) -> Any:
 
 
 def _opened(state: Any, invariants: Any) -> Any:
-    """The loop variables of a graph, with extents that may change where `shape_invariants` say so, or rows are sparse."""
+    """The loop variables of a graph, with extents that may change where `shape_invariants` say so."""
     leaves, spec = nest.flatten_with_spec(state)
     shapes = [None] * len(leaves) if invariants is None else nest.flatten(invariants)
     if len(shapes) != len(leaves):
@@ -102,10 +104,7 @@ def _with_shape(x: Any, stated: Any) -> Any:
             return part
         return part if part.shape.is_fully_defined() and shape == part.shape else handle(graph.opened(part.node, shape))
 
-    if type(x).__name__ == "SparseTensor":
-        rank = None if stated is None else x.indices.shape[1]
-        return type(x)(opened(x.indices, TensorShape([None, rank])), opened(x.values, TensorShape([None])), x.dense_shape)
-    if stated is None or isinstance(x, TensorArray) or x is None:
+    if stated is None or x is None or isinstance(x, TensorArray) or type(x).__name__ == "SparseTensor":
         return x
     shape = TensorShape(getattr(stated, "shape", stated))
     if isinstance(x, IndexedSlices):
@@ -194,15 +193,16 @@ def run_loop(
         loop = trace_body(lambda nodes, _: stepped(nodes), start)
     if not start and not loop.carried and not loop.body.program.effects:
         raise ValueError("A loop on a tensor condition changes no tensor and no variable, so it would never end.")
+    condition = trace_condition(lambda nodes: _condition(cond(packed(nodes))), loop)
     if condition.written:
         return run_assigning_loop(cond, body, state, cond(state), limit, names)
-    condition = trace_condition(lambda nodes: _condition(cond(packed(nodes))), loop)
     consts, (test, step) = loop.bind(condition)
     carry = [*start, *[v.read() for v in loop.carried], engine.constant(np.array(0, TRIPS))]
     nodes = record_while(test, step, consts, carry, limit)
     for variable, node in zip(loop.carried, nodes[len(start) :], strict=False):
         variable._hold(node)
     return packed(nodes[: len(start)])
+
 
 def run_assigning_loop(
     cond: Callable[[Any], Any],
@@ -222,9 +222,10 @@ def run_assigning_loop(
     return run_loop(lambda both: both[1], trip, (state, holds), limit, marked)[0]
 
 
-
 def _condition(value: Any) -> Any:
     result = tensor(value)
+    if result.node.aval.size == 1 and result.node.aval.shape:
+        result = reshape(result, ())
     if result.node.aval.dtype != np.bool_ or result.node.aval.shape:
         raise TypeError(
             f"The condition of a loop must be a boolean scalar, received dtype {result.dtype.name}, shape {result.shape}: "

@@ -113,6 +113,9 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     if graph is not None:
         ordering: AbstractContextManager[None] = graph.control_dependencies(control_inputs)
         return ordering
+    around = engine.graph_around()
+    if around is not None and control_inputs is not None:
+        around.await_inside(control_inputs)
     return contextlib.nullcontext()
 
 

@@ -159,6 +159,9 @@ def cond(
     fn2: Any = None,
 ) -> Any:
     """The result of `true_fn()` if `pred` holds, else of `false_fn()`; in eager code without a list of one, unless `strict`."""
+    for new, old, names in ((true_fn, fn1, ("true_fn", "fn1")), (false_fn, fn2, ("false_fn", "fn2"))):
+        if new is not None and old is not None:
+            raise TypeError(f"cond(): '{names[0]}' and '{names[1]}' may not be set simultaneously.")
     result = new_cond(pred, true_fn or fn1, false_fn or fn2)
     return result if strict else unpacked(result)
 

@@ -240,7 +240,9 @@ class Graph(Operations):
         if not stated.is_compatible_with(shape):
             raise ValueError(f"Tensor's shape {stated} is not compatible with supplied shape {shape}.")
         merged = stated.merge_with(shape)
-        node.aval = aval(tuple([e if m is None else m for e, m in zip(node.aval.shape, merged, strict=True)]), node.aval.dtype)
+        node.aval = aval(
+            tuple([e if m is None else m for e, m in zip(node.aval.shape, merged.as_list(), strict=True)]), node.aval.dtype
+        )
 
     def open_rank(self, node: Node) -> bool:
         """Whether a node counts as a scalar because a placeholder without a shape does: only element-wise ops lie between."""
@@ -290,7 +292,9 @@ class Graph(Operations):
         """The method `name` of the variable that `assignment` assigns, to be run after it."""
         variable = self.assignments.get(assignment.node)
         if variable is None:
-            raise AttributeError(f"'Tensor' object has no attribute '{name}': only a variable, or what assigned one, is assigned.")
+            raise AttributeError(
+                f"'Tensor' object has no attribute '{name}': only a variable, or what assigned one, is assigned."
+            )
 
         def follow(*args: Any, **kwargs: Any) -> Any:
             with self.control_dependencies([assignment]):
@@ -406,6 +410,11 @@ class Graph(Operations):
                 raise TypeError(f"Control input must be Operation, Tensor or Variable, received {item!r}.")
             nodes.add(self._own(item).node)
         return self._controlled(frozenset(nodes))
+
+    def await_inside(self, control_inputs: Any) -> None:
+        """A branch or loop that is being traced has control dependencies on ops outside of it: they run before it."""
+        nodes = [getattr(item, "node", None) for item in nest.flatten(control_inputs)]
+        self._awaited.update([n for n in nodes if n is not None and n.trace is self.trace])
 
     @contextlib.contextmanager
     def _controlled(self, nodes: frozenset[Node] | None) -> Iterator[None]:

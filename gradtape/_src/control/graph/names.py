@@ -56,6 +56,7 @@ class Operations:
         self._of_node: dict[Node, Operation] = {}
         self._names: dict[str, int] = {}
         self._controls: list[frozenset[Node]] = []
+        self._awaited: set[Node] = set()  # what a branch or loop that is being traced waits for
         self._finalized = False
 
     def note(self, op: Op) -> None:
@@ -75,7 +76,8 @@ class Operations:
             name = OPERATORS.get(op.type)
         elif call is None and outermost in OWN_NAMES:
             name = outermost
-        control = frozenset().union(*self._controls) if self._controls else frozenset()
+        control = frozenset(self._awaited).union(*self._controls)
+        self._awaited.clear()
         note = Note(scopes.prefix(), call, outermost, name, control)
         note.implicit = op is CONST or op is READ
         if note.implicit and outermost in EXPLICIT:

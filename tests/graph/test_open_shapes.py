@@ -1,0 +1,195 @@
+"""Branches, loops and calls of a graph whose shapes depend on values. The numbers are TensorFlow's 2.21."""
+
+import numpy as np
+import pytest
+
+import gradtape as tf2
+import gradtape.compat.v1 as tf
+from tests.graph.values import same
+
+
+def test_a_loop_whose_result_grows(session):
+    n, factor = tf.placeholder(tf.int32, []), tf.Variable(2.0)
+    start = [0, tf.constant([1.0])]
+    shapes = [tf.TensorShape([]), tf.TensorShape([None])]
+    _, row = tf.while_loop(lambda i, x: i < n, lambda i, x: (i + 1, tf.concat([x, x[-1:] * factor], 0)), start, shapes)
+    (d_factor,) = tf.gradients(row, factor)
+    session.run(factor.initializer)
+    assert row.shape.as_list() == [None]
+    same(session.run([row, d_factor], {n: 3}), [[1.0, 2.0, 4.0, 8.0], 17.0])
+    assert session.run(tf.reduce_sum(row), {n: 5}) == 63.0
+
+
+def test_an_array_that_grows_in_a_loop(session):
+    n, factor = tf.placeholder(tf.int32, []), tf.Variable(2.0)
+    array = tf.TensorArray(tf.float32, 0, dynamic_size=True)
+    _, array = tf.while_loop(lambda i, a: i < n, lambda i, a: (i + 1, a.write(i, tf.cast(i, tf.float32) * factor)), [0, array])
+    stacked = array.stack()
+    (d_factor,) = tf.gradients(stacked, factor)
+    session.run(factor.initializer)
+    same(session.run([stacked, d_factor], {n: 3}), [[0.0, 2.0, 4.0], 3.0])
+    same(session.run(stacked, {n: 1}), [0.0])
+
+
+def test_branches_of_other_shapes(session):
+    x, w = tf.placeholder(tf.float32, [None]), tf.Variable(3.0)
+    chosen = tf.cond(tf.size(x) > 2, lambda: x[:2], lambda: tf.concat([x, x], 0))
+    total = tf.reduce_sum(chosen * w)
+    gradients = tf.gradients(total, [w, x])
+    session.run(w.initializer)
+    same(session.run([chosen, total, *gradients], {x: [1.0, 2.0, 3.0]}), [[1.0, 2.0], 9.0, 3.0, [3.0, 3.0, 0.0]])
+    same(session.run([chosen, total, *gradients], {x: [1.0]}), [[1.0, 1.0], 6.0, 2.0, [6.0]])
+
+
+def test_branches_of_other_ranks_and_cases(session):
+    k = tf.placeholder(tf.int32, [])
+    either = tf.cond(k > 0, lambda: tf.constant([1.0, 2.0]), lambda: tf.constant(3.0))
+    case = tf.case([(k < 1, lambda: tf.constant([1.0])), (k < 2, lambda: tf.constant([1.0, 2.0]))], default=lambda: tf.zeros([0]))
+    assert either.shape.rank is None
+    same(session.run([either * 2.0, case], {k: 0}), [6.0, [1.0]])
+    same(session.run([either * 2.0, case], {k: 1}), [[2.0, 4.0], [1.0, 2.0]])
+    same(session.run([either, case], {k: 7}), [[1.0, 2.0], []])
+
+
+def test_a_mask_inside_of_a_branch_and_of_a_loop(session):
+    x = tf.placeholder(tf.float32, [None])
+    in_branch = tf.cond(tf.size(x) > 2, lambda: tf.reduce_sum(tf.boolean_mask(x, x > 1.0)), lambda: 0.0)
+    body = lambda i, a: (i + 1, a + tf.reduce_sum(tf.boolean_mask(x, x > tf.cast(i, tf.float32))))  # noqa: E731
+    in_loop = tf.while_loop(lambda i, a: i < 3, body, [0, 0.0])[1]
+    results = [in_branch, in_loop, *tf.gradients(in_branch, x), *tf.gradients(in_loop, x)]
+    same(session.run(results, {x: [1.0, 2.0, 3.0]}), [5.0, 14.0, [0.0, 1.0, 1.0], [1.0, 2.0, 3.0]])
+
+
+def test_a_function_in_a_graph(session):
+    @tf2.function
+    def squares(n):
+        array = tf2.TensorArray(tf2.int32, 0, dynamic_size=True)
+        for i in tf2.range(n):
+            array = array.write(i, i * i)
+        return array.stack()
+
+    n = tf.placeholder(tf.int32, [])
+    result = squares(n)
+    same(session.run(result, {n: 3}), [0, 1, 4])
+    same(session.run(result, {n: 2}), [0, 1])
+
+
+def recurrent(x, w, u):
+    """A recurrent network by hand over rows of unknown number and length, with its outputs in an array."""
+    time, rows = tf.shape(x)[1], tf.transpose(x, [1, 0, 2])
+    given = tf.TensorArray(tf.float32, time).unstack(rows)
+
+    def body(t, h, out):
+        h = tf.tanh(tf.matmul(given.read(t), w) + tf.matmul(h, u))
+        return t + 1, h, out.write(t, h)
+
+    start = [0, tf.zeros(tf.stack([tf.shape(x)[0], 2])), tf.TensorArray(tf.float32, time)]
+    _, last, out = tf.while_loop(lambda t, *_: t < time, body, start)
+    return tf.transpose(out.stack(), [1, 0, 2]), last
+
+
+def test_a_recurrent_network_of_unknown_extents(session):
+    x = tf.placeholder(tf.float32, [None, None, 3])
+    w, u = tf.fill([3, 2], 0.1), tf.fill([2, 2], 0.2)
+    outputs, last = recurrent(x, w, u)
+    for batch, length in ((2, 3), (3, 2)):
+        fed = np.arange(batch * length * 3, dtype=np.float32).reshape(batch, length, 3) / 10
+        found, h = session.run([outputs, last], {x: fed})
+        assert found.shape == (batch, length, 2)
+        expected = np.zeros((batch, 2))
+        for t in range(length):
+            expected = np.tanh(fed[:, t] @ np.full((3, 2), 0.1) + expected @ np.full((2, 2), 0.2))
+            np.testing.assert_allclose(found[:, t], expected, rtol=1e-5)
+        np.testing.assert_allclose(h, expected, rtol=1e-5)
+
+
+# Calls that need the value of m, the largest element of x: what they give for x = [1, 3].
+CALLS = {
+    "range": (lambda x, m: tf.range(m), [0, 1, 2]),
+    "zeros": (lambda x, m: tf.zeros([m]), [0.0, 0.0, 0.0]),
+    "one_hot": (lambda x, m: tf.one_hot([0, 1], m), [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
+    "tile": (lambda x, m: tf.tile(x, [m]), [1.0, 3.0, 1.0, 3.0, 1.0, 3.0]),
+    "sequence_mask": (lambda x, m: tf.sequence_mask([1, 2], m), [[True, False, False], [True, True, False]]),
+    "reshape": (lambda x, m: tf.reshape(tf.range(m * 2), [m, 2]), [[0, 1], [2, 3], [4, 5]]),
+    "segments": (lambda x, m: tf.unsorted_segment_sum(x, [0, 1], m), [1.0, 3.0, 0.0]),
+    "pad": (lambda x, m: tf.pad(x, [[m, 0]]), [0.0, 0.0, 0.0, 1.0, 3.0]),
+    "slice": (lambda x, m: x[m - 2 :], [3.0]),
+    "partition": (lambda x, m: tf.dynamic_partition(x, tf.cast(x > 2.0, tf.int32), 2)[1], [3.0]),
+}
+
+
+@pytest.mark.parametrize("call, expected", CALLS.values(), ids=CALLS)
+def test_calls_that_need_values(session, call, expected):
+    x = tf.placeholder(tf.float32, [None])
+    result = call(x, tf.cast(tf.reduce_max(x), tf.int32))
+    same(session.run(result, {x: [1.0, 3.0]}), expected)
+
+
+def test_the_gradient_of_a_slice_at_a_place_that_is_fed(session):
+    x, i = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.int32, [])
+    row = x[i : i + 2]
+    (dx,) = tf.gradients(tf.reduce_sum(row * row), x)
+    same(session.run([row, dx], {x: [1.0, 2.0, 3.0, 4.0], i: 1}), [[2.0, 3.0], [0.0, 4.0, 6.0, 0.0]])
+
+
+def test_slices_that_reach_beyond_what_is_fed(session):
+    x = tf.placeholder(tf.float32, [None])
+    slices = [x[:10], x[1:5], x[-3:], x[5:], x[:5:2], *tf.gradients(x[:10] * 2.0, x)]
+    same(session.run(slices, {x: [1.0, 2.0]}), [[1.0, 2.0], [2.0], [1.0, 2.0], [], [1.0], [2.0, 2.0]])
+
+
+def test_a_gradient_inside_of_a_loop_with_respect_to_what_is_around_it(session):
+    p, v = tf.constant(5.0), tf.get_variable("v", initializer=3.0)
+    p2, v2 = tf.square(p), v * v
+
+    def body(i, x):
+        data = tf.constant([1.0, 2.0, 3.0]) * p2 * v2
+        return i + 1, x + tf.gradients(data, p)[0] + tf.gradients(data, v)[0]
+
+    result = tf.while_loop(lambda i, _: i < 10, body, [tf.constant(0), tf.constant(0.0)])
+    session.run(v.initializer)
+    assert session.run(result[1]) == 14400.0
+
+
+def test_a_variable_that_a_body_makes_is_the_graphs(session):
+    def body(i, y):
+        return i + 1, y * tf.get_variable("x", shape=(), initializer=tf.ones_initializer()) * 2.0
+
+    result = tf.while_loop(lambda i, y: i < 3, body, [0, tf.ones([2])])[1]
+    gradients = tf.gradients(result, tf.global_variables())
+    session.run(tf.global_variables_initializer())
+    same(session.run([result, *gradients]), [[8.0, 8.0], 48.0])
+    assert [v.name for v in tf.global_variables()] == ["x:0"]
+
+
+def test_exclusive_cases_are_checked(session):
+    x = tf.placeholder(tf.int32, [])
+    branches = [(x < 3, lambda: tf.constant(1)), (x < 5, lambda: tf.constant(2))]
+    result = tf.case(branches, default=lambda: tf.constant(0), exclusive=True)
+    assert session.run(result, {x: 4}) == 2
+    with pytest.raises(tf.errors.InvalidArgumentError, match="more than 1 conditions"):
+        session.run(result, {x: 1})
+
+
+def test_operations_as_results_of_branches(session):
+    p, v = tf.placeholder(tf.bool, []), tf.Variable(1.0)
+    session.run(v.initializer)
+    chosen = tf.cond(p, lambda: tf.group(tf.assign(v, 5.0)), lambda: tf.no_op())
+    failing = tf.cond(p, lambda: tf.no_op(), lambda: tf.Assert(False, ["wrong"]))
+    session.run(chosen, {p: False})
+    assert session.run(v) == 1.0
+    session.run([chosen, failing], {p: True})
+    assert session.run(v) == 5.0
+
+
+def test_what_a_branch_or_loop_waits_for_runs_once_before_it(session):
+    v = tf.Variable(0.0)
+    session.run(v.initializer)
+    increment = v.assign_add(1.0)
+
+    def body(i):
+        with tf.control_dependencies([increment]):
+            return i + 1
+
+    assert session.run(tf.while_loop(lambda i: i < 3, body, [0])) == 3
+    assert session.run(v) == 1.0
