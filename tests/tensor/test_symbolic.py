@@ -86,28 +86,6 @@ def test_names_in_functions():
     assert seen == ["d:0", "d_1:0", "rest_0:0", "rest_1:0", "other:0"]
 
 
-def test_a_mask_keeps_nan():
-    """XLA makes a choice of a product with booleans that became numbers; 0 · inf and 0 · NaN are NaN in TensorFlow."""
-    x = tf.constant([float("nan"), float("inf"), 1.0, 2.0])
-
-    @tf.function
-    def masked(x):
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = x * tf.cast(x > 1.5, tf.float32)
-        return y, tape.gradient(y, x, output_gradients=tf.fill([4], float("inf")))
-
-    for run in (masked, masked, masked.python_function, masked.python_function):
-        y, dx = run(x)
-        np.testing.assert_array_equal(y, [np.nan, np.inf, 0.0, 2.0])
-        np.testing.assert_array_equal(dx, [np.nan, np.inf, np.nan, np.inf])
-
-    with tf.GradientTape() as tape:
-        tape.watch(x)
-        y = tf.reduce_max(x[2:])
-    np.testing.assert_array_equal(tape.gradient(y, x, output_gradients=float("inf")), [0.0, 0.0, np.nan, np.inf])
-
-
 def test_which_tensors_are_symbolic_and_where_they_are():
     seen = []
 

@@ -16,12 +16,13 @@ from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.arithmetic import divide, maximum, sqrt
-from gradtape._src.ops.array import _broadcast_to, _reshape, ones, plain
+from gradtape._src.ops.array import _broadcast_to, _reshape, ones, plain, zeros
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import equal
 from gradtape._src.ops.complex import conj
 from gradtape._src.ops.cumulative import linear_recurrence, shift
 from gradtape._src.ops.floats import wide
+from gradtape._src.ops.select import where
 from gradtape._src.ops.shapes import FLOATING, INDEX, NUMERIC, REAL, require
 from gradtape._src.ops.sort import argsort, invert_permutation
 
@@ -106,6 +107,7 @@ def _segment_prod(data, segment_ids, *, num_segments):
 
 
 def _extremum_or_zero(data, ids, count, how, start):
+    start = start if data.dtype.kind in "iu" else jnp.sign(start) * jnp.inf  # where there are rows, infinities count
     found = _combined(data, ids, count, how, start, ordered=True)
     present = _combined(jnp.ones_like(ids), ids, count, "add", 0, ordered=True) > 0
     return jnp.where(present.reshape(-1, *(1,) * (data.ndim - 1)), found, jnp.zeros_like(found))
@@ -328,9 +330,9 @@ def _extremum_gradient(op, dy):
     """Each element that is equal to its segment's extremum gets the same share of `dy`."""
     (data, ids), (y,) = op.inputs, op.outputs
     count = op.get_attr("num_segments")
-    chosen = cast(equal(data, take_rows(y, ids)), data.dtype)
-    share = dy / maximum(_unsorted_sum(chosen, ids, num_segments=count), 1)
-    return chosen * take_rows(share, ids), None
+    chosen = equal(data, take_rows(y, ids))
+    share = dy / maximum(_unsorted_sum(cast(chosen, data.dtype), ids, num_segments=count), 1)
+    return where(chosen, take_rows(share, ids), zeros((), data.dtype)), None
 
 
 def _segment_prod_gradient(op, dy):
