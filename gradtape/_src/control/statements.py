@@ -459,7 +459,7 @@ def _for_in_python(iterated: Any, extra_test: Callable[[], Any] | None, body: Ca
 def _plain(holds: Any) -> bool:
     if symbolic(holds):
         raise NotImplementedError(
-            "break and return statements which depend on a TF condition are not supported in Python for loops: this one goes over "
+            "break and return statements which depend on a TF condition are not supported in Python for loops: it goes over "
             "Python values, and a tensor is to end it. Loop over a tensor instead: `for i in tf.range(n)`."
         )
     return bool(holds)

@@ -216,7 +216,7 @@ def _check_scope(trace: Trace, node: Node) -> None:
         raise ValueError(message)
     if foreign and trace.scope is not None and node.trace.inside(trace):  # type: ignore[union-attr]
         raise errors.InaccessibleTensorError(
-            "A tensor is out of scope and cannot be used here: it is of a branch, of a loop's body or of a function inside of this "
+            "A tensor is out of scope and cannot be used here: it is of a branch, loop or function inside of this "
             "one. Return it from there, or bind it to a name that exists before; a list that grows in a loop is a tf.TensorArray."
         )
     if foreign or (node.inputs is None and node.value is None and trace.parent is None):
