@@ -92,12 +92,17 @@ def _next(creator: Callable[..., Any], make: Callable[..., Any]) -> Callable[...
 class Created(type):
     """A class whose instances are made by way of the creators that are open."""
 
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """That of the constructor, without `self`: what `inspect` tells of the class."""
+        parameters = list(inspect.signature(cls.__init__).parameters.values())  # type: ignore[misc]
+        return inspect.Signature(parameters[1:])
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         make = super().__call__
         if not _open.creators:
             return make(*args, **kwargs)
-        bound = inspect.signature(cls.__init__).bind(None, *args, **kwargs)
+        bound = cls.__signature__.bind(*args, **kwargs)
         bound.apply_defaults()
         arguments = dict(bound.arguments)
-        del arguments["self"]
         return created(make, arguments)

@@ -50,7 +50,7 @@ class Dimension:
     @public
     def __new__(cls, value: Any) -> Any:
         found = extent(value)
-        return object.__new__(Unknown) if found is None else int.__new__(Known, found)  # type: ignore[type-var]
+        return object.__new__(Unknown) if found is None else int.__new__(Known, found)
 
     @property
     def value(self) -> Any:

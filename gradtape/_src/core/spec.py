@@ -9,7 +9,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import Tensor, graph_of, stated_shape
+from gradtape._src.core.tensor import Tensor, graph_of, name_of, stated_shape
 
 
 class TensorSpec:
@@ -30,7 +30,7 @@ class TensorSpec:
                 f"`tensor` should be a tf.Tensor, but got type {type(tensor)}. TensorSpec(x.shape, x.dtype) takes any."
             )
         if name is None and graph_of(tensor.node) is not None:
-            name = tensor.op.name
+            name = name_of(tensor).removesuffix(":0")
         return cls(stated_shape(tensor.node), tensor.dtype, name)
 
     @classmethod

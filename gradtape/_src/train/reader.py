@@ -48,6 +48,9 @@ class CheckpointReader:
         return self._reader.arrays([key])[key][()]
 
 
+NewCheckpointReader = CheckpointReader  # TensorFlow 1's name
+
+
 @public
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     """A reader of a checkpoint, or of the latest one in a folder."""

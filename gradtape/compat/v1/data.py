@@ -1,7 +1,7 @@
 """Input pipelines as in TensorFlow 1: iterators that give tensors of a graph. The rest is `tf.data`."""
 
+from gradtape._src.compat.v1.data import Iterator as Iterator
 from gradtape._src.compat.v1.names import falls_back as _falls_back
-from gradtape._src.data import session_iterators as _session_iterators
 from gradtape._src.data.dataset import Dataset as Dataset
 from gradtape._src.data.session_iterators import (
     get_output_classes as get_output_classes,
@@ -10,12 +10,5 @@ from gradtape._src.data.session_iterators import (
     make_initializable_iterator as make_initializable_iterator,
     make_one_shot_iterator as make_one_shot_iterator,
 )
-
-
-class Iterator(_session_iterators.SessionIterator):
-    """An iterator over a dataset in a graph."""
-
-    from_structure = staticmethod(_session_iterators.from_structure)
-
 
 __getattr__ = _falls_back(__name__, "data")

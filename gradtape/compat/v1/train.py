@@ -34,13 +34,11 @@ from gradtape._src.optimizers.rules import (
     MomentumOptimizer as MomentumOptimizer,
     RMSPropOptimizer as RMSPropOptimizer,
 )
-from gradtape._src.train import reader as _reader
+from gradtape._src.train.reader import NewCheckpointReader as NewCheckpointReader
 from gradtape._src.train.saver import (
     Saver as Saver,
     checkpoint_exists as checkpoint_exists,
     init_from_checkpoint as init_from_checkpoint,
 )
-
-NewCheckpointReader = _reader.CheckpointReader
 
 __getattr__ = _falls_back(__name__, "train")

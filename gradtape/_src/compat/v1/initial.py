@@ -182,7 +182,8 @@ class Identity(Initial):
     def _make(self, shape: list[int], dtype: Any) -> Any:
         if len(shape) != 2:
             raise ValueError(f"The tensor to initialize, specified by argument `shape` must be at least two-dimensional: {shape}")
-        return eye(*shape, dtype=dtype) * self.gain
+        rows, columns = shape
+        return eye(rows, columns, dtype=dtype) * self.gain
 
 
 class UniformUnitScaling(Initial):
