@@ -292,8 +292,9 @@ def _scalar_bool(pred: Any, what: str) -> Tensor:
 def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
     """The result of `true_fn()` if `pred` (a scalar bool) holds, else of `false_fn()`.
 
-    In a function both branches are traced and must give the same structure, dtypes and shapes; one of them runs, and
-    what only the other one uses has gradient zero. In eager code the other branch does not exist.
+    In a function both branches are traced and must give the same structure and dtypes; one of them runs, and what only the
+    other one uses has gradient zero. A function whose branches give different shapes runs as eager code, where the other
+    branch does not exist; a graph's session then runs it op by op.
 
     >>> tf.cond(tf.constant(2.0) > 1.0, lambda: 1.0, lambda: 2.0)
     1.0

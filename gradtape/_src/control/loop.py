@@ -35,9 +35,9 @@ def while_loop(
 ) -> Any:
     """Run `loop_vars = body(*loop_vars)` while `cond(*loop_vars)` (a scalar bool) holds; returns the last `loop_vars`.
 
-    At most `maximum_iterations` times. In a function the loop variables keep their dtypes and shapes, and the gradient is
-    exact for any number of trips; with `back_prop=False` there is none. `parallel_iterations` and `swap_memory` are accepted
-    and not needed.
+    At most `maximum_iterations` times. In a function the loop variables keep their dtypes, and their shapes where
+    `shape_invariants` (a TensorShape for each) do not have None; the gradient is exact for any number of trips, and with
+    `back_prop=False` there is none. `parallel_iterations` and `swap_memory` are accepted and not needed.
 
     >>> tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2.0), (0, 1.0))[1]
     8.0

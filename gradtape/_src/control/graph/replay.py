@@ -214,27 +214,20 @@ class Replay:
         if op is ELEMENT and isinstance(inputs[0], Several):
             return inputs[0][attrs[0]]
         eager = engine.local.trace.scope is None
-        if op is LATE and self._true:
-            return self._call(op, attrs, inputs)
         if self._true:
-            after = [source.aval for source in inputs]
+            if op is LATE:
+                return self._call(op, attrs, inputs)
             if self.graph.unknown_rank and (whole := _of_the_whole(op, attrs, before, inputs)) is not None:
-                attrs, before = whole, after
-            recorded, holds = attrs, any(True for _ in programs_in(attrs))
+                attrs, before = whole, [source.aval for source in inputs]
+            recorded = attrs
             try:
-                if holds or any(a is not b for a, b in zip(before, after, strict=True)) or any(map(open_ints, attrs)):
-                    if self.graph.unknown_rank:
-                        self._check_rank(op, attrs, before, after)
-                    attrs = self._attributes(op, attrs, before, after)
-                    inputs = self._numbers(op, recorded, inputs, before, after)
-                    if op.type == "StridedSlice" and before[0].large:
-                        attrs, inputs = within(attrs, inputs)
-                if op in BY_VALUES or (holds and not of_one_shape(op, attrs, after)):
-                    raise NeedsEager
+                attrs, inputs = self._with_true_shapes(op, attrs, before, inputs)
             except NeedsEager:
                 if not eager:
                     raise
-                return self._run_now(op, attrs, inputs) if op in BY_VALUES else in_python(self, op, recorded, inputs)
+                return in_python(self, op, recorded, inputs)
+            if op in BY_VALUES:
+                return self._run_now(op, attrs, inputs)
             if op.status is not None:
                 check(op, tuple(inputs), attrs)
         if op.effect and eager:
@@ -248,6 +241,23 @@ class Replay:
             if not self._true:
                 new.aval = like.aval  # which may be more open than what the op makes of its inputs
         return new
+
+    def _with_true_shapes(
+        self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Node]
+    ) -> tuple[Attributes, list[Node]]:
+        """Attributes and inputs of an op whose inputs had the Avals `before`. NeedsEager if shapes change in what it holds."""
+        after = [source.aval for source in inputs]
+        holds = any(True for _ in programs_in(attrs))
+        if holds or any(a is not b for a, b in zip(before, after, strict=True)) or any(map(open_ints, attrs)):
+            if self.graph.unknown_rank:
+                self._check_rank(op, attrs, before, after)
+            recorded, attrs = attrs, self._attributes(op, attrs, before, after)
+            inputs = self._numbers(op, recorded, inputs, before, after)
+            if op.type == "StridedSlice" and before[0].large:
+                attrs, inputs = within(attrs, inputs)
+        if holds and not of_one_shape(op, attrs, after):
+            raise NeedsEager
+        return attrs, inputs
 
     def _call(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Several:
         """Make a call that waited for ranks or values."""
@@ -271,6 +281,8 @@ class Replay:
 
     def _run_now(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Any:
         """Run an op whose result's shape depends on values."""
+        if engine.local.trace.scope is not None:
+            raise NeedsEager
         result = op.run([to_numpy(n) for n in inputs], attrs)
         many = isinstance(result, tuple)
         value = tuple([np.asarray(r) for r in result]) if many else np.asarray(result)
