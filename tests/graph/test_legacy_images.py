@@ -61,6 +61,14 @@ def test_resize_images(session):
     assert tf.image.resize(np.zeros([4, 4, 3], np.uint8), [2, 4]).dtype == tf.float32
 
 
+def test_images_fitted_into_a_frame():
+    whole = np.arange(4.0, dtype=np.float32).reshape(1, 4, 1)
+    same(tf.image.resize_image_with_pad(whole, 3, 8)[:, :, 0].numpy(), [[0, 0.5, 1, 1.5, 2, 2.5, 3, 3]] * 2 + [[0] * 8])
+    same(tf.image.resize_image_with_pad(whole, 3, 7, 0, True)[:, :, 0].numpy(), [[0, 0.6, 1.2, 1.8, 2.4, 3, 0], [0] * 7, [0] * 7])
+    same(tf.image.resize_image_with_crop_or_pad(whole, 1, 2)[0, :, 0].numpy(), [1, 2])
+    assert tf.image.transpose_image(whole).shape == [4, 1, 1]
+
+
 def test_older_names_of_arguments(session):
     x = tf.placeholder(tf.float32, [None, 4, 1, 1])
     crops = tf.image.crop_and_resize(x, boxes=[[0.0, 0.0, 1.0, 0.0]], box_ind=[0], crop_size=[2, 1])

@@ -55,7 +55,7 @@ def invalid_pools(function):
         wrong(Invalid, "ksize must be positive. .* is: 1,0,0,1", function, *shape, ksize=0),
         wrong(Invalid, "Stride must be > 0, but got 0", function, *shape, strides=0),
         wrong(Invalid, r"must have 2 spatial dimensions: received \[5,5,3\]", function, 5, 5, 3),
-        wrong(Unimplemented, "Non-spatial pooling is not yet supported", function, *shape, ksize=[1, 1, 1, 2]),
+        wrong(Unimplemented, "(Non-spatial pooling|MaxPooling supports exactly one of)", function, *shape, ksize=[1, 1, 1, 2]),
         wrong(Unimplemented, "not yet supported on the batch dimension", function, *shape, ksize=[2, 1, 1, 1]),
         wrong(ValueError, "ksize should be of length 1, 2 or 4", function, *shape, ksize=[1, 2, 3]),
         wrong(Invalid, "'padding' of \"FOO\" is not in the list", function, *shape, padding="FOO"),
@@ -118,6 +118,13 @@ MAXIMA = (
             ),
             wrong(Invalid, "Value for attr 'T' of bool", tf.nn.max_pool2d, 1, 5, 5, 3, dtype="bool"),
         ),
+    ),
+    Row(
+        "max_pool2d, channels",
+        lambda x: tf.nn.max_pool2d(x, [1, 1, 1, 2], [1, 1, 1, 2], "VALID"),
+        (distinct(1, 2, 3, 4),),
+        lambda x: jnp.max(x.reshape(1, 2, 3, 2, 2), -1),
+        oracle=False,
     ),
     Row(
         "max_pool2d, overlapping, SAME",

@@ -20,7 +20,7 @@ from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
 from gradtape._src.core.tensor import shape_of
 from gradtape._src.ops.arithmetic import under_broadcast
-from gradtape._src.ops.array import _broadcast_to, broadcast_source, expand_dims, plain, squeeze, zeros
+from gradtape._src.ops.array import _broadcast_to, broadcast_source, expand_dims, plain, reshape, squeeze, zeros
 from gradtape._src.ops.floats import is_zeros, wide
 from gradtape._src.ops.shapes import FLOATING, require
 from gradtape._src.ops.window import (
@@ -438,9 +438,27 @@ def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
 
     `ksize` and `strides` are one int, two, or four. `padding` is "SAME", "VALID", or four pairs; it never wins. A NaN
     in the window makes the maximum NaN. The gradient goes to the first element, in row-major order, that is the
-    maximum. The dtype, floating or an integer one, stays.
+    maximum. The dtype, floating or an integer one, stays. A window over nothing but channels must divide them.
     """
-    return MAXIMA[2][0](input, **_geometry(2, ksize, strides, padding, data_format))
+    geometry = _geometry(2, ksize, strides, padding, data_format)
+    if data_format in (None, CHANNELS_LAST[2]) and geometry["ksize"][-1] != 1:
+        return _over_channels(tensor(input), geometry["ksize"], geometry["strides"])
+    return MAXIMA[2][0](input, **geometry)
+
+
+def _over_channels(input, ksize, strides):
+    """The maximum over groups of channels: that of a window over the height of images of one pixel each."""
+    window, channels = ksize[-1], input.node.aval.shape[-1]
+    if ksize[:-1] != (1, 1, 1) or strides != ksize or channels % window:
+        raise UnimplementedError(
+            None,
+            None,
+            "MaxPooling supports exactly one of pooling across depth or pooling across width/height, and depthwise max pooling "
+            f"a window that is the stride and divides the depth: ksize={list(ksize)}, strides={list(strides)}, depth {channels}.",
+        )
+    groups = {"ksize": (1, window, 1, 1), "strides": (1, window, 1, 1)}
+    pooled = MAXIMA[2][0](reshape(input, [-1, channels, 1, 1]), **_channels_last(padding="VALID", **groups))
+    return reshape(pooled, [*input.shape[:-1], channels // window])
 
 
 @public

@@ -218,12 +218,16 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
 @public
 def resize_with_pad(image, target_height, target_width, method=ResizeMethod.BILINEAR, antialias=False):
     """`image` resized in its own proportions to fit into the target, and padded with zeros to both sides of it."""
+    return fitted(image, target_height, target_width, lambda images, size: resize(images, size, method, antialias=antialias))
+
+
+def fitted(image, target_height, target_width, resized):
+    """`resize_with_pad`, for a function of images and their size that resizes."""
     image = tensor(image)
     batch = batched(image)
     target = positive_target(target_height, target_width)
     extents = [SINGLE(extent) for extent in batch.node.aval.shape[1:3]]
     ratio = max([extent / SINGLE(goal) for extent, goal in zip(extents, target, strict=True)])
-    fitted = [extent / ratio for extent in extents]
-    before = [max(0, int((SINGLE(goal) - extent) / 2)) for goal, extent in zip(target, fitted, strict=True)]
-    resized = resize(batch, [int(extent) for extent in fitted], method, antialias=antialias)
-    return unbatched(pad_to_bounding_box(resized, *before, *target), image)
+    inner = [extent / ratio for extent in extents]
+    before = [max(0, int((SINGLE(goal) - extent) / 2)) for goal, extent in zip(target, inner, strict=True)]
+    return unbatched(pad_to_bounding_box(resized(batch, [int(extent) for extent in inner]), *before, *target), image)

@@ -8,8 +8,11 @@ from gradtape._src.compat.v1.images import (
     resize_area as resize_area,
     resize_bicubic as resize_bicubic,
     resize_bilinear as resize_bilinear,
+    resize_image_with_crop_or_pad as resize_image_with_crop_or_pad,
+    resize_image_with_pad as resize_image_with_pad,
     resize_images as resize_images,
     resize_nearest_neighbor as resize_nearest_neighbor,
+    transpose_image as transpose_image,
 )
 from gradtape._src.compat.v1.names import falls_back as _falls_back
 

@@ -7,7 +7,7 @@ from typing import Any
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
-from gradtape._src.ops import boxes as boxes_of, detection, patches, resize
+from gradtape._src.ops import boxes as boxes_of, detection, image as image_ops, patches, resize
 from gradtape._src.ops.array import expand_dims
 
 
@@ -95,6 +95,20 @@ def resize_images(
 
 
 resize_v1 = resize_images  # as `resize` too
+
+
+@public
+def resize_image_with_pad(
+    image: Any, target_height: Any, target_width: Any, method: Any = ResizeMethod.BILINEAR, align_corners: bool = False
+) -> Tensor:
+    """`image` resized in its own proportions to fit into the target, and padded with zeros to both sides of it."""
+    return resize.fitted(
+        image, target_height, target_width, lambda images, size: resize_images(images, size, method, align_corners)
+    )
+
+
+resize_image_with_crop_or_pad = image_ops.resize_with_crop_or_pad
+transpose_image = image_ops.transpose
 
 
 @public
