@@ -87,6 +87,13 @@ ERRORS = {
         tf.function(lambda: tf.math.unsorted_segment_sum([1.0], [0], [1])),
         ValueError,
     ),
+    "num_segments that is a float, in a function": (
+        tf.function(lambda: tf.math.unsorted_segment_sum([1.0], [0], 2.0)),
+        TypeError,
+    ),
+    "segment ids of rank 0": (lambda: tf.sparse.segment_sum([1.0], [0], 0), tf.errors.InvalidArgumentError),
+    "a list of axes for one": (lambda: tf.argmax([1.0], [0]), TypeError),
+    "a number for a flag": (lambda: tf.cumsum([1.0], 0, 1), TypeError),
     "a list as an axis": (lambda: tf.sort([2, 1], [0]), ValueError),
     "axes that are no list": (lambda: tf.tensordot([1.0], [2.0], None), ValueError),
     "a size below 0": (lambda: tf.math.bincount([1, 2], maxlength=-1), tf.errors.InvalidArgumentError),
@@ -99,6 +106,12 @@ def test_an_error(name):
     call, error = ERRORS[name]
     with pytest.raises(error):
         call()
+
+
+def test_a_bool_counts_as_an_axis():
+    x = tf.reshape(tf.range(6.0), [2, 3])
+    for reduce in (tf.reduce_sum, tf.argmax, tf.cumsum, tf.sort):
+        assert (reduce(x, True).numpy() == reduce(x, 1).numpy()).all()
 
 
 def test_a_nest_of_axes_counts_when_it_is_not_in_a_function():

@@ -441,8 +441,10 @@ def is_tensor(x: object) -> bool:
 
 def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> int:
     """The Python value of an argument that is structure (an axis, a size): a number, or a tensor whose value is taken."""
-    if isinstance(value, kinds) and not isinstance(value, bool):
-        return value if isinstance(value, builtins.int) else int(value)  # in a graph an int may know where it comes from
+    if isinstance(value, kinds):
+        if isinstance(value, bool) or not isinstance(value, builtins.int):
+            return int(value)
+        return value  # in a graph an int may know where it comes from
     if isinstance(value, (Tensor, Stored, np.ndarray)):
         array: Any = value
         if not isinstance(value, np.ndarray):
@@ -472,7 +474,7 @@ def not_an_integer(value: Any, what: str) -> Exception:
             "integer."
         )
     received = f"{what} must be an integer, received {value!r} of type {type(value).__name__}"
-    if isinstance(value, (list, tuple)) or getattr(value, "ndim", 0):
+    if isinstance(value, (list, tuple)) or getattr(value, "ndim", None):
         return invalid(f"{received}: its rank must be 0.")
     return DtypeError(None, None, f"{received}: Cannot convert {value!r} to EagerTensor of dtype int32.")
 
@@ -504,7 +506,7 @@ def static_list(value: Any, what: str) -> tuple[int, ...]:
         if value.dtype.kind not in "iu" and value.size:
             raise DtypeError(None, None, f"{what} must be integers, received dtype {value.dtype}.")
         return tuple([int(v) for v in value.ravel()])
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+    if isinstance(value, (int, np.integer)):
         return (int(value),)
     try:
         items = list(value)

@@ -23,6 +23,9 @@ from gradtape._src.ops.shapes import FLOATING, NUMERIC, only, same
 def _scan(function, x, axis, exclusive, reverse):
     """Emit a scan along what a user gave as `axis`."""
     node = convert.node_of(x)
+    for flag, what in ((exclusive, "exclusive"), (reverse, "reverse")):
+        if type(flag) is not bool:
+            raise TypeError(f"Expected bool for argument '{what}' not {flag}.")
     if isinstance(axis, (list, tuple)):
         raise invalid(f"ScanOp: axis must be a scalar, not a list: received {axis}.")
     axis, rank = static(axis, "axis"), node.aval.ndim

@@ -13,7 +13,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_dtype, public
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.arithmetic import divide, maximum, sqrt
 from gradtape._src.ops.array import _broadcast_to, _reshape, ones, plain, zeros
@@ -244,7 +244,7 @@ def _unsorted_min(data, segment_ids, *, num_segments):
 
 def _by_ids(function, data, segment_ids, num_segments):
     if isinstance(num_segments, float):
-        raise invalid(
+        raise invalid_dtype(
             "Value for attr 'Tnumsegments' of float is not in the list of allowed values: int32, int64. num_segments is "
             f"{num_segments}; give an integer."
         )

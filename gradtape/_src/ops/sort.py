@@ -235,6 +235,8 @@ not_differentiable(_arg_max, _arg_min, because="an index is an integer; gather o
 
 def _arg(function, input, axis, output_type):
     x = tensor(input)
+    if isinstance(axis, (list, tuple)):
+        raise TypeError(f"axis must be int or Tensor with integer datatype, received {axis}.")
     axis = 0 if axis is None else static(axis, "axis")
     if not -x.ndim <= axis < x.ndim:
         raise invalid(

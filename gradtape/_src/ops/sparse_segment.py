@@ -6,7 +6,7 @@ from jax import lax, numpy as jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import invalid, invalid_dtype, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.arithmetic import sqrt
@@ -104,11 +104,11 @@ _SQRT_N = _pair("SparseSegmentSqrtN", FLOATING, jnp.sqrt, sqrt)
 
 def _by_rows(functions, data, indices, segment_ids, num_segments, sparse_gradient):
     data = tensor(data)
-    indices, ids = [x if hasattr(x, "dtype") or len(x) else np.zeros(0, np.int32) for x in (indices, segment_ids)]
+    indices, ids = [np.zeros(0, np.int32) if isinstance(x, (list, tuple)) and not x else x for x in (indices, segment_ids)]
     indices, ids = tensor(indices), tensor(ids)
     function = functions[0 if num_segments is None else 1]
     if isinstance(num_segments, float):
-        raise invalid(
+        raise invalid_dtype(
             "Value for attr 'Tnumsegments' of float is not in the list of allowed values: int32, int64. num_segments is "
             f"{num_segments}; give an integer."
         )
