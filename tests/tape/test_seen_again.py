@@ -272,3 +272,15 @@ def test_a_zero_keeps_its_sign():
         with tf.GradientTape() as tape:
             y = x * p
         assert np.signbit(tape.gradient(y, x)) == np.signbit(p)
+
+
+def test_watched_after_an_op_that_is_on_the_tape_for_anothers_sake():
+    x, v = tf.constant(3.0), tf.Variable(2.0)
+    with tf.GradientTape(persistent=True) as tape:
+        square = x * x
+        product = square * v * x
+        tape.watch(x)
+        total = product + x
+    agree(tape.gradient(square, x), None)
+    agree(tape.gradient(product, [x, v]), [18.0, 27.0])
+    agree(tape.gradient(total, [x, v, square]), [19.0, 27.0, None])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.order import visiting_order
@@ -98,11 +98,22 @@ def differentiable(node: Node) -> bool:
 def blocks(entry: Entry) -> bool:
     """Whether no gradient passes through an entry by design, so that what it takes gets none."""
     op = entry.node.op
-    return op.gradient is None and op.reason is not None and entry.rule is None
+    return op.gradient is None and op.reason is not None and entry.rule is None and not op.unregistered
 
 
-def active_nodes(entries: Sequence[Entry], starts: Mapping[Node, int]) -> dict[Node, int]:
-    """The nodes that depend on `starts`, each with the position from which its use counts.
+def leading_back(entries: Sequence[Entry], on_tape: Mapping[Node, int], wanted: Iterable[Sequence[Node]]) -> dict[Node, int]:
+    """Those of the nodes `on_tape` that depend on `wanted` ones, as `active_nodes` gives them.
+
+    What is on a tape for another's sake leads to a source that was watched after that, too, as in TensorFlow.
+    """
+    computed = {entry.node: position for position, entry in enumerate(entries)}
+    return active_nodes(entries, {n: computed.get(n, 0) for nodes in wanted for n in nodes}, on_tape)
+
+
+def active_nodes(
+    entries: Sequence[Entry], starts: Mapping[Node, int], among: Mapping[Node, int] | None = None
+) -> dict[Node, int]:
+    """The nodes that depend on `starts`, each with the position from which its use counts; of those in `among` only.
 
     `starts` is a dict from node to such a position; for a node that an entry computes it is the entry's position.
     """
@@ -113,7 +124,7 @@ def active_nodes(entries: Sequence[Entry], starts: Mapping[Node, int]) -> dict[N
             continue
         for source in entry.inputs:
             if active.get(source, position + 1) <= position:
-                if active.get(node, position + 1) > position and differentiable(node):
+                if active.get(node, position + 1) > position and differentiable(node) and (among is None or node in among):
                     active[node] = position
                 break
     return active

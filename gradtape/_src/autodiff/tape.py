@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, reverse, summed, takes_none
+from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed, takes_none
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.observers import observers
 from gradtape._src.autodiff.plan import Places, Plan, stand_ins
@@ -163,7 +163,7 @@ class GradientTape(Recording):
         reads = self._reads()
         on_tape = active_nodes(entries, self._starts(offsets, reads))
         wanted = [[n for n in nodes if n in on_tape] for nodes in self._sources(sources, reads)]
-        active = active_nodes(entries, {n: on_tape[n] for nodes in wanted for n in nodes})
+        active = leading_back(entries, on_tape, wanted)
         cotangents: dict[Node, Any] = {}
         for target, d in zip(targets, given, strict=True):
             node = self._target_node(target)

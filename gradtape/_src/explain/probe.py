@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, apply_rule, reverse
+from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, apply_rule, leading_back, reverse
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.bounded_scan import SCAN, WHILE
 from gradtape._src.control.branch import CASE, IF
@@ -66,7 +66,7 @@ class Probe:
         on_tape = active_nodes(self.entries, starts)
         found = tape._sources(sources, reads)
         self.sources = [[n for n in map(self._at, nodes) if n in on_tape] for nodes in found]
-        self.active = active_nodes(self.entries, {n: on_tape[n] for nodes in self.sources for n in nodes})
+        self.active = leading_back(self.entries, on_tape, self.sources)
         self.users: dict[Node, list[Entry]] = {}
         for entry in self.entries:
             for node in dict.fromkeys(entry.inputs):
