@@ -114,13 +114,6 @@ class Recording:
         self.open_quietly()
         return True
 
-    def go_on(self) -> bool:
-        """Open a tape again that was closed and is not used up; says whether it was one."""
-        if self._recording or self._paused or self._used or not self._segments:
-            return False
-        self.open_quietly()
-        return True
-
     def __exit__(self, kind: object, value: Any, traceback: object) -> None:
         if self._recording:
             self._close()
