@@ -148,3 +148,30 @@ def reads_before_it_binds(numbers):
 def test_what_a_loop_cannot_do(statements, error, words):
     with pytest.raises(error, match=words):
         function_of(statements)([2, 4])
+
+
+def test_a_loop_of_so_many_trips_at_the_most():
+    def over_rows(n):
+        x = tf.constant(1.0)
+        for _ in tf.range(5):
+            tf.autograph.experimental.set_loop_options(maximum_iterations=2, parallel_iterations=1)
+            x *= 2.0
+        return x
+
+    def over_a_range(n):
+        x = tf.constant(1.0)
+        for i in tf.range(n):
+            tf.autograph.experimental.set_loop_options(maximum_iterations=2)
+            if i > 4:
+                break
+            x *= 2.0
+        return x
+
+    def while_true(n):
+        x = tf.constant(1.0)
+        while x < 100.0:
+            tf.autograph.experimental.set_loop_options(maximum_iterations=3)
+            x *= 2.0
+        return x
+
+    assert [function_of(f)(tf.constant(5)).numpy() for f in (over_rows, over_a_range, while_true)] == [4.0, 4.0, 8.0]

@@ -7,6 +7,7 @@ function is traced.
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import inspect
 import sys
@@ -17,7 +18,8 @@ from typing import Any
 from malt import operators
 from malt.core import ag_ctx, converter
 from malt.impl import api, conversion
-from malt.pyct import errors as malt_errors, inspect_utils
+from malt.lang import directives as malt_directives
+from malt.pyct import anno, errors as malt_errors, inspect_utils
 
 from gradtape._src.control import branch, directives
 from gradtape._src.control.relocate import relocated
@@ -60,6 +62,22 @@ class _CaughtErrors(ast.NodeTransformer):
         return node
 
 
+class _LoopOptions(ast.NodeTransformer):
+    """`set_loop_options(maximum_iterations=…)` in a loop is told to malt, which hands it to the loop's operator."""
+
+    def _noted(self, node: Any) -> Any:
+        self.generic_visit(node)
+        for statement in node.body:
+            call = getattr(statement, "value", None)
+            if isinstance(call, ast.Call) and getattr(call.func, "attr", getattr(call.func, "id", "")) == "set_loop_options":
+                options = {k.arg: copy.deepcopy(k.value) for k in call.keywords if k.arg == "maximum_iterations"}
+                if options:
+                    anno.setanno(node, anno.Basic.DIRECTIVES, {malt_directives.set_loop_options: options})
+        return node
+
+    visit_For = visit_While = _noted
+
+
 def caught() -> BaseException | None:
     """The error that is handled where transformed code runs."""
     return sys.exc_info()[1]
@@ -95,7 +113,7 @@ class Transpiler(api.PyToPy):
 
     def transform_ast(self, node: Any, ctx: Any) -> Any:
         """The transformed tree of a function."""
-        return super().transform_ast(_CaughtErrors().visit(node), ctx)
+        return super().transform_ast(_LoopOptions().visit(_CaughtErrors().visit(node)), ctx)
 
 
 _transpiler = Transpiler()

@@ -38,7 +38,9 @@ def do_not_convert(func: Any = None) -> Any:
 def set_loop_options(
     parallel_iterations: Any = None, swap_memory: Any = None, maximum_iterations: Any = None, shape_invariants: Any = None
 ) -> None:
-    """Options for the loop in whose body it is called: accepted. Loops are compiled without them; where a shape changes,
-    the function runs as eager code."""
+    """Options for the loop in whose body it is called, where it is on tensors: it makes `maximum_iterations` trips at the most.
+
+    The other options are accepted. Loops are compiled without them; where a shape changes, the function runs as eager code.
+    """
     if shape_invariants is not None and engine.local.trace.scope is not None:
         raise engine.NeedsValues("a loop variable changes its shape")

@@ -18,6 +18,7 @@ from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import Stored, Tensor, handle
 from gradtape._src.ops import array, cast, compare, debugging, select
+from gradtape._src.ops.arithmetic import minimum
 from gradtape._src.ops.gather import gather
 from gradtape._src.ops.rounding import ceil
 
@@ -419,13 +420,16 @@ def for_stmt(
     """A `for` statement: over a tensor's rows, or a range of tensors, one op; over anything else a loop in Python."""
     if not is_tensor(iterated) and hasattr(iterated, "element_spec") and engine.local.trace.scope is not None:
         raise engine.NeedsValues("a function that goes through a Dataset runs as eager code")
+    limit = (opts or {}).get("maximum_iterations")
     if isinstance(iterated, DynamicRange):
         _starts_at(iterated.start, get_state, set_state, symbol_names, opts)
-        _for_range(iterated, extra_test, body, get_state, set_state, symbol_names)
+        _for_range(iterated, limit, extra_test, body, get_state, set_state, symbol_names)
     elif symbolic(iterated):
         rows = tensor(iterated)
         if not rows.shape.rank:
             raise TypeError("Cannot iterate over a scalar tensor: loop over tf.range(n).")
+        if limit is not None:
+            rows = rows[: int(limit)]
         if extra_test is not None:
             _for_rows_until(rows, extra_test, body, get_state, set_state, symbol_names)
         else:
@@ -492,13 +496,17 @@ def _for_rows_until(rows: Tensor, extra_test: Any, body: Any, get_state: Any, se
     _counted(lambda i: gather(rows, i), tensor(count, "int64"), extra_test, body, get_state, set_state, names)
 
 
-def _for_range(bounds: DynamicRange, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
-    start, limit, delta = bounds.start, bounds.limit, bounds.delta
+def _for_range(
+    bounds: DynamicRange, limit: Any, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]
+) -> None:
+    start, end, delta = bounds.start, bounds.limit, bounds.delta
     if start.dtype.is_floating:
-        count = cast.cast(ceil((limit - start) / delta), dtypes.int64)
+        count = cast.cast(ceil((end - start) / delta), dtypes.int64)
     else:
-        ahead = select.where(delta > 0, (limit - start + delta - 1) // delta, (start - limit - delta - 1) // -delta)
+        ahead = select.where(delta > 0, (end - start + delta - 1) // delta, (start - end - delta - 1) // -delta)
         count = cast.cast(ahead, dtypes.int64)
+    if limit is not None:
+        count = minimum(count, cast.cast(tensor(limit), dtypes.int64))
     _counted(lambda i: start + cast.cast(i, start.dtype) * delta, count, extra_test, body, get_state, set_state, names)
 
 
