@@ -213,8 +213,8 @@ def adopt(trace: Trace, node: Node) -> int:
 def _check_scope(trace: Trace, node: Node) -> None:
     foreign = node.trace is not None and node.trace.parent is not None and not trace.inside(node.trace)
     if foreign and (message := naming.other_graph(node, trace)) is not None:
-        raise ValueError(message)
-    if foreign and trace.scope is not None and node.trace.inside(trace):  # type: ignore[union-attr]
+        raise (TypeError if trace.parent is None else ValueError)(message)
+    if foreign and trace.scope is not None and node.trace.inside(trace):
         raise errors.InaccessibleTensorError(
             "A tensor is out of scope and cannot be used here: it is of a branch, loop or function inside of this "
             "one. Return it from there, or bind it to a name that exists before; a list that grows in a loop is a tf.TensorArray."
