@@ -210,7 +210,7 @@ def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True,
 def _null_fault(labels, label_length, logit_length, null, collapse, longer):
     """What is wrong with the labels of TensorFlow 1's loss, or None: `null` and those behind it end a row."""
     used = np.arange(labels.shape[1]) < label_length[:, None]
-    ended = np.cumsum(used & (labels >= null), axis=1) > 0
+    ended = np.cumsum(used & (labels >= null), axis=1) > 0  # host-side: checked values
     for row in np.flatnonzero((used & ended & (labels < null)).any(axis=1)):
         return f"Saw a non-null label (index >= num_classes - 1) following a null label, batch: {row}"
     for row in np.flatnonzero(label_length > logit_length) if not longer else ():

@@ -25,7 +25,7 @@ class Parts:
         if self.strategy == "mod":
             return ids % count, ids // count
         each, extra = divmod(sum(int(table.shape[0]) for table in self.tables), count)
-        part = np.maximum(ids // (each + 1), (ids - extra) // max(each, 1))
+        part = np.maximum(ids // (each + 1), (ids - extra) // max(each, 1))  # host-side: ids
         return part, np.where(part < extra, ids % (each + 1), (ids - extra) % max(each, 1))
 
     def rows(self, ids):
