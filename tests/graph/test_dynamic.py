@@ -1,6 +1,7 @@
 """What cannot be compiled as a whole: shapes that depend on values, effects."""
 
 import numpy as np
+import pytest
 
 import gradtape as tf2
 import gradtape.compat.v1 as tf
@@ -69,3 +70,25 @@ def test_an_array_of_as_many_entries_as_are_fed(session):
     )
     numbers = array.stack()
     assert [session.run(numbers, {count: n}).tolist() for n in (3, 1)] == [[0.0, 2.0, 4.0], [0.0]]
+
+
+FED_NUMBERS = {
+    "a frame step": (
+        lambda n: tf.signal.overlap_and_add(tf.ones([3, 4]), n),
+        {1: [1, 2, 3, 3, 2, 1], 2: [1, 1, 2, 2, 2, 2, 1, 1], 3: [1, 1, 1, 2, 1, 1, 2, 1, 1, 1], 4: [1] * 12},
+    ),
+    "a frame length": (
+        lambda n: tf.signal.frame(tf.range(5.0), n, 2),
+        {2: [[0, 1], [2, 3]], 3: [[0, 1, 2], [2, 3, 4]], 4: [[0, 1, 2, 3]]},
+    ),
+    "a band": (lambda n: tf.linalg.band_part(tf.ones([2, 2]), n, 0), {0: np.eye(2), 1: [[1, 0], [1, 1]]}),
+    "a diagonal": (lambda n: tf.linalg.diag(tf.ones([1]), k=n), {0: [[1]], 1: [[0, 1], [0, 0]], -1: [[0, 0], [1, 0]]}),
+}
+
+
+@pytest.mark.parametrize("use, expected", FED_NUMBERS.values(), ids=FED_NUMBERS)
+def test_a_number_that_is_fed_says_what_the_shape_is(session, use, expected):
+    n = tf.placeholder(tf.int32, [])
+    result = use(n)
+    for number, value in expected.items():
+        same(session.run(result, {n: number}), np.float32(value))

@@ -33,6 +33,21 @@ CASES = {
     "a bias": (lambda x: tf.reduce_sum(x + tf.ones([3]), axis=1), [3.75, 6.0], np.ones((2, 3))),
     "then a layer": (lambda x: tf.matmul(tf.nn.relu(tf.matmul(x, B) - 1), B.T)[0, 0], 0.0, np.zeros((2, 3))),
     "a branch": (lambda x: tf.cond(tf.reduce_sum(x) > 9, lambda: x * 2, lambda: x * 3), 3 * A, np.full((2, 3), 3.0)),
+    "cholesky": (
+        lambda x: tf.linalg.cholesky(tf.matmul(x, x, transpose_b=True)),
+        [[0.559017, 0], [1.565248, 0.821584]],
+        [[-1.214397, -0.038546, 1.137306], [0.912871, 0.812362, 0.711853]],
+    ),
+    "determinant": (
+        lambda x: tf.linalg.det(tf.matmul(x, x, transpose_b=True)),
+        0.2109375,
+        [[-1.3125, -0.1875, 0.9375], [0.46875, 0.1875, -0.09375]],
+    ),
+    "frames": (
+        lambda x: tf.signal.frame(x, 2, 1),
+        [[[0, 0.25], [0.25, 0.5]], [[0.75, 1.0], [1.0, 1.25]]],
+        [[1, 2, 1]] * 2,
+    ),
     "a vector of all": (lambda x: tf.reshape(x, [-1])[1:3], [0.25, 0.5], [[0, 1, 1], [0, 0, 0]]),
 }
 

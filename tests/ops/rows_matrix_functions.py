@@ -124,7 +124,7 @@ FUNCTIONS = (
     ),
     Row(
         "matrix_rank",
-        lambda x: (tf.linalg.matrix_rank(x), tf.linalg.matrix_rank(x, tol=[0.1, 9.0])),
+        lambda x: (tf.linalg.matrix_rank(x), tf.linalg.matrix_rank(x, tol=[[0.1], [9.0]])),
         (np.array([SINGULAR, REGULAR]),),
         lambda x: (np.array([1, 2], "int32"), np.array([1, 0], "int32")),
         order=0,

@@ -400,13 +400,33 @@ def test_the_gradient_of_gamma_numbers_keeps_their_quantile(alpha):
     np.testing.assert_allclose(slope * 2, -change / stats.gamma.pdf(samples, alpha), rtol=2e-4)
 
 
-@pytest.mark.parametrize("function", [random.gamma, random.poisson])
-def test_parameters_of_a_drawn_sample_have_a_gradient_or_none(function):
+@pytest.mark.parametrize(
+    "function, expected",
+    [
+        (lambda p: random.gamma([4], p), "a gradient"),
+        (lambda p: random.stateless_poisson([4], [1, 2], p), None),
+        (lambda p: random.poisson([4], p), "RandomPoissonV2"),
+        (lambda p: random.Generator.from_seed(1).binomial([4], 5.0, p / 9, tf.float32), "StatefulRandomBinomial"),
+    ],
+)
+def test_parameters_of_a_drawn_sample_have_a_gradient_or_none_or_are_not_in_the_registry(function, expected):
     parameter = tf.constant(3.0)
     with tf.GradientTape() as tape:
         tape.watch(parameter)
-        x = function([4], parameter)
-    assert (tape.gradient(x, parameter) is None) == (function is random.poisson)
+        x = function(parameter)
+    if expected is None or expected == "a gradient":
+        assert (tape.gradient(x, parameter) is None) == (expected is None)
+    else:
+        with pytest.raises(LookupError, match=f"gradient registry has no entry for: {expected}"):
+            tape.gradient(x, parameter)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64"])
+def test_fold_in_gives_a_seed_of_the_dtype_of_what_is_folded_in(dtype):
+    seed = random.fold_in([1, 2], tf.cast(3, dtype))
+    assert seed.dtype == dtype and seed.numpy()[1] == 3
+    with pytest.raises(ValueError, match="must be an integer"):
+        random.fold_in([1, 2], 1.5)
 
 
 def test_the_gradient_of_a_shuffle_goes_back_to_the_rows():

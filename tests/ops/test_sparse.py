@@ -116,3 +116,11 @@ def test_nothing_runs_but_what_sparse_ids_need():
     assert x.node.value is None
     np.testing.assert_allclose(y[0], [5.0, 7.0])
     np.testing.assert_allclose(z[1], [2.0, 4.0])
+
+
+def test_bools():
+    yes = tf.SparseTensor([[0, 1]], [True], [2, 2])
+    assert tf.sparse.to_dense(yes).numpy().tolist() == [[False, True], [False, False]]
+    assert tf.sparse.from_dense([[True, False]]).indices.numpy().tolist() == [[0, 0]]
+    with pytest.raises(TypeError, match="Neither a SparseTensor nor SparseTensorValue"):
+        tf.SparseTensor.from_value(3)

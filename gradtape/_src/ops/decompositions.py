@@ -17,7 +17,7 @@ from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.arithmetic import reciprocal, square
-from gradtape._src.ops.array import ones, plain, reshape, zeros
+from gradtape._src.ops.array import broadcast_to, ones, plain, reshape, zeros
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.complex import conj, real
 from gradtape._src.ops.creation import eye
@@ -35,7 +35,7 @@ from gradtape._src.ops.linalg import (
 )
 from gradtape._src.ops.matmul import matmul
 from gradtape._src.ops.segment import take_rows
-from gradtape._src.ops.shapes import require
+from gradtape._src.ops.shapes import broadcast_shapes, require
 from gradtape._src.ops.sort import invert_permutation
 
 
@@ -382,6 +382,8 @@ def _check_factors(lower_upper, perm, rhs=None):
         raise ValueError(f"`lower_upper` must be square, received shape {lower_upper.shape}.")
     if perm.ndim + 1 != lower_upper.ndim:
         raise ValueError(f"`rank(lower_upper)` must equal `rank(perm) + 1`: {lower_upper.ndim} and {perm.ndim}.")
+    if perm.shape[-1] != lower_upper.shape[-1]:
+        raise ValueError(f"`lower_upper.shape[-1]` must equal `perm.shape[-1]`: {lower_upper.shape[-1]} and {perm.shape[-1]}.")
     if rhs is not None and (rhs.ndim < 2 or rhs.shape[-2] != lower_upper.shape[-1]):
         raise ValueError(
             f"`lower_upper.shape[-1]` must equal `rhs.shape[-2]`: {plain(lower_upper.shape)} and {plain(rhs.shape)}."
@@ -402,6 +404,8 @@ def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
     factors, perm = tensor(lower_upper, hint=dtypes.float32), tensor(perm, hint=dtypes.int32)
     rhs = tensor(rhs, hint=factors.dtype)
     _check_factors(factors, perm, rhs)
+    outer = broadcast_shapes(tuple(rhs.shape)[:-2], tuple(perm.shape)[:-1])
+    rhs, perm = broadcast_to(rhs, (*outer, *rhs.shape[-2:])), broadcast_to(perm, (*outer, perm.shape[-1]))
     return triangular_solve(factors, triangular_solve(_lower_unit(factors), _rows(rhs, perm)), lower=False)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, static, static_list, tensor
+from gradtape._src.core.convert import is_tensor, settled, static, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import FailedPreconditionError, invalid, public
 from gradtape._src.ops.array import plain, transpose, zeros
@@ -28,7 +28,7 @@ ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 def _band(k):
     """`k` (an int, two ints, or a tensor of them) as (low, high)."""
-    band = static_list(k, "k")
+    band = [settled(each, "k") for each in static_list(k, "k")]
     if len(band) not in (1, 2):
         raise invalid(f"diag_index must have only one or two elements, received {len(band)} elements: k={k!r}.")
     low, high = band[0], band[-1]
@@ -344,7 +344,7 @@ def _(op, dy):
 @public
 def band_part(input, num_lower, num_upper, name=None):
     """Matrices that keep `num_lower` diagonals below the main one and `num_upper` above (all, if negative), 0 elsewhere."""
-    return _band_part(tensor(input), static(num_lower, "num_lower"), static(num_upper, "num_upper"))
+    return _band_part(tensor(input), settled(num_lower, "num_lower"), settled(num_upper, "num_upper"))
 
 
 def _transposed(a, conjugate):

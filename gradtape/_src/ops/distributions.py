@@ -150,18 +150,19 @@ def _floating(parameter):
     return cast(parameter, dtypes.float64) if parameter.dtype.is_integer else parameter
 
 
-@op("StatelessRandomBinomial", infer=drawn(COUNTS), mixed=True)
-def _binomial(key, counts, probs, *, shape, dtype):
+@sampler("StatelessRandomBinomial", "StatefulRandomBinomial", infer=drawn(COUNTS))
+def binomials(key, counts, probs, *, shape, dtype):
+    """How many trials succeed."""
     counts, probs = wide(counts), wide(probs)
     return jax.random.binomial(_random_key(key), counts, probs, shape, counts.dtype).astype(dtype)
 
 
-def draw_binomial(source, shape, counts, probs, dtype):
-    """Binomial numbers from a seed."""
+def draw_binomial(kernel, source, shape, counts, probs, dtype):
+    """Binomial numbers from a seed, drawn by an op of `binomials`."""
     probs = tensor(probs, hint=dtypes.float32)
     counts = cast(tensor(counts, hint=probs.dtype), probs.dtype)
     shape = sample_shape(shape, counts, probs)
-    return _binomial(seed_key(source), counts, probs, shape=shape, dtype=dtypes.as_dtype(dtype).numpy)
+    return kernel(seed_key(source), counts, probs, shape=shape, dtype=dtypes.as_dtype(dtype).numpy)
 
 
 @public
@@ -170,10 +171,11 @@ def stateless_binomial(shape, seed, counts, probs, output_dtype=dtypes.int32, na
 
     `shape` is the whole shape of the result, and ends with what the parameters broadcast to.
     """
-    return draw_binomial(stateless_seed(seed), shape, counts, probs, output_dtype)
+    return draw_binomial(binomials.stateless, stateless_seed(seed), shape, counts, probs, output_dtype)
 
 
-not_differentiable(*_poisson, _binomial, because=COUNTED)
+not_differentiable(_poisson.stateless, binomials.stateless, because=COUNTED)
+not_differentiable(_poisson.stateful, binomials.stateful, because=COUNTED, unregistered=True)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Normal between bounds

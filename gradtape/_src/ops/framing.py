@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.convert import settled, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Stored, Tensor, shape_of
@@ -17,7 +17,7 @@ def scalar(value, what):
     """The Python value of a size that is a scalar integer; ValueError for a list or vector, TypeError for no integer."""
     if isinstance(value, (list, tuple)) or (hasattr(value, "shape") and shape_of(value) != ()):
         raise ValueError(f"Shape {tuple(shape_of(value))} must have rank 0: {what} is a single integer.")
-    return static(value, what)
+    return settled(value, what)
 
 
 def step_of(frame_step):

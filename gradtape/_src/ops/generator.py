@@ -11,7 +11,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array import host_constant
 from gradtape._src.ops.cast import cast
-from gradtape._src.ops.distributions import draw_binomial
+from gradtape._src.ops.distributions import binomials, draw_binomial
 from gradtape._src.ops.joining import concat, unstack
 from gradtape._src.ops.random import (
     INDEX,
@@ -199,7 +199,7 @@ class Generator:
     @public
     def binomial(self, shape, counts, probs, dtype=dtypes.int32, name=None):
         """How many of `counts` trials succeed, each with probability `probs`. `shape` is the shape of the result."""
-        return draw_binomial(self._draw(shape), shape, counts, probs, dtype)
+        return draw_binomial(binomials.stateful, self._draw(shape), shape, counts, probs, dtype)
 
     @public
     def make_seeds(self, count=1):

@@ -132,6 +132,7 @@ def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None):
     return _triangular_solve(matrix, rhs, bool(lower), bool(adjoint))
 
 
+@public
 @op("Cholesky", infer=square, saves="y")
 def cholesky(input):
     """The lower triangular L with `L Lᴴ = input`, for Hermitian positive definite matrices; NaN for others.
@@ -240,6 +241,7 @@ def _det_rule(input):
     return aval(input.shape[:-2], input.dtype)
 
 
+@public
 @op("MatrixDeterminant", infer=_det_rule, saves="input")
 def det(input):
     """The determinants of square matrices: [...]. The gradient is exact for singular ones too."""

@@ -9,7 +9,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import public
-from gradtape._src.ops.array import expand_dims, reshape, zeros
+from gradtape._src.ops.array import reshape, zeros
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import greater
 from gradtape._src.ops.creation import eye
@@ -55,6 +55,7 @@ def _powers(x, coefficients):
     return total
 
 
+@public
 @op("MatrixExponential", infer=square, saves="input")
 def expm(input):
     """The exponential of square matrices: they are scaled down, approximated by a fraction of Padé and squared again."""
@@ -93,6 +94,7 @@ def _(op, dy):
 # The square root and the logarithm
 
 
+@public
 @op("MatrixSquareRoot", infer=square, saves="y")
 def sqrtm(input):
     """The principal square root of square matrices; NaN where it is not real, for real ones."""
@@ -164,7 +166,8 @@ def logm(input):
 def matrix_rank(a, tol=None, validate_args=False, name=None):
     """How many singular values of matrices [..., m, n] exceed `tol`: an int32 for each.
 
-    By default `tol` is max(m, n) times the dtype's resolution times the largest singular value.
+    `tol` broadcasts with the singular values, [..., min(m, n)]. By default it is max(m, n) times the dtype's resolution times
+    the largest singular value.
     """
     a = tensor(a)
     check_float_matrix(a)
@@ -173,5 +176,5 @@ def matrix_rank(a, tol=None, validate_args=False, name=None):
         resolution = float(np.finfo(s.dtype.as_numpy_dtype).eps)
         tol = reduce_max(s, -1, keepdims=True) * (resolution * max(a.shape[-2:]))
     else:
-        tol = expand_dims(tensor(tol, hint=s.dtype), -1)
+        tol = tensor(tol, hint=s.dtype)
     return reduce_sum(cast(greater(s, tol), dtypes.int32), -1)

@@ -17,7 +17,6 @@ from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.ops import seeds, threefry
 from gradtape._src.ops.array import extents
-from gradtape._src.ops.cast import cast
 from gradtape._src.ops.gather import gather
 from gradtape._src.ops.joining import stack
 from gradtape._src.ops.shapes import FLOATING, require
@@ -289,9 +288,11 @@ def split(seed, num=2, alg="auto_select"):
 
 @public
 def fold_in(seed, data, alg="auto_select"):
-    """A new seed made of a seed and an integer, in the seed's dtype."""
-    seed = stateless_seed(seed)
-    return stack([split(seed, 1)[0, 0], cast(data, seed.dtype)])
+    """A new seed made of a seed and an integer, in the integer's dtype (int32, int64, uint32 or uint64)."""
+    seed, data = stateless_seed(seed), tensor(data)
+    if data.dtype.name not in BITS:
+        raise ValueError(f"data must be an integer, received dtype {data.dtype.name}. Use tf.cast, or int().")
+    return stack([_any_integers(seed_key(seed), shape=(), dtype=data.dtype.numpy), data])
 
 
 stateless_fold_in, stateless_split = fold_in, split

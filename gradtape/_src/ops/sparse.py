@@ -61,6 +61,8 @@ class SparseTensor:
         """`sparse_tensor_value`, anything with `indices`, `values` and `dense_shape`, as a SparseTensor."""
         if isinstance(sparse_tensor_value, cls):
             return sparse_tensor_value
+        if not hasattr(sparse_tensor_value, "dense_shape"):
+            raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
         return cls(sparse_tensor_value.indices, sparse_tensor_value.values, sparse_tensor_value.dense_shape)
 
     @property
@@ -233,7 +235,8 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     InvalidArgumentError for places that are out of bounds and, if `validate_indices`, out of order or there twice.
     """
     x = required(sp_input)
-    default = tensor(0 if default_value is None else default_value, None if is_tensor(default_value) else x.dtype)
+    nothing = False if x.dtype.name == "bool" else 0
+    default = tensor(nothing if default_value is None else default_value, None if is_tensor(default_value) else x.dtype)
     if default.ndim:
         raise invalid(f"default_value should be a scalar, received shape {default.shape}. [Op:SparseToDense]")
     if default.dtype != x.dtype:
@@ -249,7 +252,8 @@ def from_dense(tensor, name=None):
     x = _as_tensor(tensor)
     if not x.ndim:
         raise invalid("from_dense takes a tensor with at least one axis, received a scalar. [Op:Where]")
-    places = where(not_equal(x, 0))  # a graph takes `!=` for `is not`
+    nothing = False if x.dtype.name == "bool" else 0
+    places = where(not_equal(x, nothing))  # a graph takes `!=` for `is not`
     return SparseTensor(places, gather_nd(x, places), list(x.node.aval.shape))
 
 

@@ -2,7 +2,6 @@
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from gradtape._src.core.aval import aval
@@ -11,7 +10,7 @@ from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.array import expand_dims, plain, reshape, squeeze, zeros
-from gradtape._src.ops.complex import conj
+from gradtape._src.ops.complex import conj, real
 from gradtape._src.ops.cumulative import shift
 from gradtape._src.ops.decompositions import eigh, eigvalsh
 from gradtape._src.ops.diagonals import diag, diag_part, matrix_transpose
@@ -285,7 +284,7 @@ def _chosen(e, select, select_range):
     low, high = [float(bound) for bound in select_range]
     if not low < high:
         raise ValueError(f"Got empty interval in select_range: {select_range}. Give (lower, upper).")
-    values = np.real(to_numpy(e.node))
+    values = to_numpy(e.node)
     return slice(int((values <= low).sum()), int((values <= high).sum()))
 
 
@@ -294,15 +293,16 @@ def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=No
     """The eigenvalues, smallest first, of the Hermitian matrix with diagonal `alpha`, [n], and subdiagonal `beta`, [n - 1].
 
     `select`: "a" all; "i" those with index in `select_range`, (first, last); "v" those in the interval (lower, upper].
-    Without `eigvals_only`: `(eigenvalues, eigenvectors as columns)`. `tol` is not needed.
+    Eigenvalues are real. Without `eigvals_only`: `(eigenvalues, eigenvectors as columns)`. `tol` is not needed.
     """
     alpha, beta = tensor(alpha), tensor(beta)
     if alpha.ndim != 1 or beta.ndim != 1 or beta.shape[0] != alpha.shape[0] - 1:
         raise ValueError(f"alpha must be [n] and beta [n - 1], received shapes {alpha.shape} and {beta.shape}.")
     matrix = diag(alpha) + diag(beta, k=-1)
     if eigvals_only:
-        e = eigvalsh(matrix)
+        e = real(eigvalsh(matrix))
         return e[_chosen(e, select, select_range)]
     e, v = eigh(matrix)
+    e = real(e)
     chosen = _chosen(e, select, select_range)
     return e[chosen], v[:, chosen]
