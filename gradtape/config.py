@@ -9,6 +9,7 @@ from gradtape._src.core.allocator import tune_allocator as tune_allocator
 from gradtape._src.core.config import (
     cache_info as cache_info,
     clear_cache as clear_cache,
+    list_logical_devices as list_logical_devices,
     list_physical_devices as list_physical_devices,
     run_eagerly as run_eagerly,
 )

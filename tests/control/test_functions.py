@@ -444,6 +444,25 @@ def test_an_error_of_a_python_function_is_the_op_s(raised, of_the_op):
         calls[1](tf.constant(1.0))
 
 
+def test_python_functions_as_decorators():
+    @tf.py_function(Tout=tf.float32)
+    def log_huber(x, m):
+        return x**2 if tf.abs(x) <= m else m**2 * (1 - 2 * tf.math.log(m) + tf.math.log(x**2))
+
+    @tf.numpy_function(Tout=tf.float32)
+    def hyperbolic(x):
+        return np.sinh(x)
+
+    x, m = tf.constant(1.0), tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        tape.watch([x, m])
+        y = log_huber(x, m)
+    assert [float(t) for t in (y, *tape.gradient(y, [x, m]))] == [1.0, 2.0, 0.0]
+    assert log_huber.__name__ == "log_huber"
+    for call in (hyperbolic, tf.function(hyperbolic, input_signature=[tf.TensorSpec(None, tf.float32)])):
+        np.testing.assert_allclose(call(x), np.sinh(np.float32(1.0)))
+
+
 def test_functions_of_an_object_do_not_keep_it():
     class Model:
         def __init__(self):

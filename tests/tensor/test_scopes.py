@@ -50,3 +50,4 @@ def test_devices_are_listed_by_type():
     assert cpus and {device.device_type for device in cpus} == {"CPU"}
     assert cpus[0].name == "/physical_device:CPU:0"
     assert [device for device in tf.config.list_physical_devices() if device.device_type == "CPU"] == cpus
+    assert [(d.name, d.device_type) for d in tf.config.list_logical_devices("CPU")] == [("/device:CPU:0", "CPU")]

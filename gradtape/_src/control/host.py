@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -137,13 +138,32 @@ def _call(op: Op, run: Callable[[list[np.ndarray]], list[Any]], inp: Any, Tout: 
     return results if many else results[0] if results else None
 
 
+def _decorator(kind: Callable[..., Any], dtypes_out: Any) -> Callable[[Any], Any]:
+    def decorate(function: Any) -> Any:
+        @functools.wraps(function)
+        def call(*inputs: Any) -> Any:
+            return kind(function, inputs, dtypes_out)
+
+        return call
+
+    return decorate
+
+
 @public
 def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
     """Run a Python function of eager tensors, in eager code as in a function; its results have the dtypes `Tout`.
 
     Its gradient is that of the ops that it runs. In a function the shapes are those of `TensorSpec`s in `Tout`, or the
-    first input's.
+    first input's. Without `func` it is a decorator, and what is decorated takes the inputs.
+
+    >>> @tf.py_function(Tout=tf.float32)
+    ... def halved(x):
+    ...     return x / 2 if x > 1 else x
+    >>> float(halved(tf.constant(3.0)))
+    1.5
     """
+    if func is None:
+        return _decorator(py_function, Tout)
     types, _ = _types(Tout)
 
     def run(arrays: list[np.ndarray]) -> list[Any]:
@@ -155,7 +175,12 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str |
 
 @public
 def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None) -> Any:
-    """Run a Python function of NumPy arrays; its results have the dtypes `Tout`. It has no gradient."""
+    """Run a Python function of NumPy arrays; its results have the dtypes `Tout`. It has no gradient.
+
+    Without `func` it is a decorator, and what is decorated takes the inputs.
+    """
+    if func is None:
+        return _decorator(numpy_function, Tout)
     types, _ = _types(Tout)
     traced = engine.local.trace.parent is not None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import jax
 
 from gradtape._src.core import engine, execution
@@ -38,20 +40,18 @@ def clear_cache() -> None:
     execution.counters.reset()
 
 
-class PhysicalDevice:
+class PhysicalDevice(NamedTuple):
     """A device that JAX found: `name` and `device_type`."""
 
-    def __init__(self, name: str, device_type: str) -> None:
-        self.name, self.device_type = name, device_type
+    name: str
+    device_type: str
 
-    def __repr__(self) -> str:
-        return f"PhysicalDevice(name={self.name!r}, device_type={self.device_type!r})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PhysicalDevice) and (self.name, self.device_type) == (other.name, other.device_type)
+class LogicalDevice(NamedTuple):
+    """A device as computations are placed on it, here the same as a physical one: `name` and `device_type`."""
 
-    def __hash__(self) -> int:
-        return hash((self.name, self.device_type))
+    name: str
+    device_type: str
 
 
 @public
@@ -65,3 +65,9 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
         kind = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}.get(device.platform, device.platform)
         found.append(PhysicalDevice(f"/physical_device:{kind}:{device.id}", kind))
     return [d for d in found if device_type is None or d.device_type == device_type]
+
+
+@public
+def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
+    """The devices by the names that `tf.device` takes, as a list of LogicalDevice; of one type ("CPU", "GPU") if given."""
+    return [LogicalDevice(d.name.replace("physical_", ""), d.device_type) for d in list_physical_devices(device_type)]
