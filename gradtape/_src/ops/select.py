@@ -195,7 +195,8 @@ def unique_with_counts(x, out_idx=dtypes.int32, name=None):
 @public
 def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
     """The elements of the vector `x` that are not in the vector `y`, and their places: `(out, idx)`."""
-    x, y = _vector(x, "ListDiff"), _vector(tensor(y, x.dtype), "ListDiff")
+    x = _vector(x, "ListDiff")
+    y = _vector(tensor(y, x.dtype), "ListDiff")
     return ListDiff(*ran(_list_diff, x, y, attrs=(dtypes.as_dtype(index_dtype).numpy,)))
 
 
