@@ -101,7 +101,7 @@ def test_settings_are_accepted(session):
 
 
 def test_behaviour_that_is_always_on():
-    for what in ("resource_variables", "control_flow_v2", "v2_tensorshape", "tensor_equality"):
+    for what in ("resource_variables", "control_flow_v2", "tensor_equality"):
         assert getattr(tf, f"enable_{what}")() is getattr(tf, f"disable_{what}")() is None
     assert tf.resource_variables_enabled()
 

@@ -15,7 +15,7 @@ def test_eager_code_goes_on_outside_of_the_graph():
         inside = tf.constant(1.0)
     assert tf.executing_eagerly()
     assert float(before + 1.0) == 7.0
-    with pytest.raises(ValueError, match="have values in a Session only"):
+    with pytest.raises(TypeError, match="have values in a Session only"):
         inside + 1.0
 
 
