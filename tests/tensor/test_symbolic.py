@@ -117,3 +117,24 @@ def test_references_can_be_weak_keys():
     del key
     gc.collect()
     assert len(kept) == 0
+
+
+def test_rows_of_a_graphs_tensor_are_not_python_s():
+    with tf.Graph().as_default():
+        x = tf.constant([1.0, 2.0])
+        with pytest.raises(TypeError, match="len is not well defined"):
+            len(x)
+        with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="Iterating over a symbolic"):
+            _, _ = x
+        assert len(tf.unstack(x)) == 2
+
+
+def test_a_variable_in_a_function_has_no_value():
+    v = tf.Variable(1.0)
+
+    @tf.function
+    def f():
+        return v.numpy()
+
+    with pytest.raises(NotImplementedError, match=r"numpy\(\) is only available when eager execution is enabled"):
+        f()

@@ -225,24 +225,21 @@ class Tensor(Operators):
 
     @public
     def __len__(self) -> int:
-        self._check_known_length()
+        if graph_of(self.node) is not None:
+            raise TypeError(
+                f"len is not well defined for a symbolic Tensor ({name_of(self)}): in a graph use x.shape[0] or tf.shape(x)[0]."
+            )
         if not self.node.aval.shape:
             raise TypeError("Scalar tensor has no `len()`")
         return self.node.aval.shape[0]
 
-    def _check_known_length(self) -> None:
-        if self.node.aval.large and graph_of(self.node) is not None and stated_shape(self.node)[:1] == [None]:
-            raise OperatorNotAllowedInGraphError(
-                "Iterating over a symbolic `tf.Tensor` is not allowed, nor is its `len`, where the first extent is not known: "
-                "use tf.map_fn, or tf.shape(x)[0]."
-            )
-
     @public
     def __iter__(self) -> Iterator[Tensor]:
-        self._check_known_length()
+        if graph_of(self.node) is not None or (not self.node.aval.shape and unvalued(self.node)):
+            raise OperatorNotAllowedInGraphError(
+                "Iterating over a symbolic `tf.Tensor` is not allowed, if it is a scalar or a graph's: use tf.unstack, tf.map_fn."
+            )
         if not self.node.aval.shape:
-            if unvalued(self.node):
-                raise OperatorNotAllowedInGraphError("Iterating over a symbolic `tf.Tensor` is not allowed; this is a scalar.")
             raise TypeError("Cannot iterate over a scalar tensor")
         return iter([self[i] for i in range(self.node.aval.shape[0])])
 

@@ -17,7 +17,7 @@ from gradtape._src.core.op import Kernel, Op, define
 from gradtape._src.core.program import NUMBER, leaf
 from gradtape._src.core.scopes import scoped
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, Reference, Stored, Tensor, graph_of, handle, text
+from gradtape._src.core.tensor import EagerTensor, Reference, Stored, Tensor, graph_of, handle, text, unvalued
 
 if TYPE_CHECKING:
     from gradtape._src.core.dtypes import DType
@@ -263,12 +263,13 @@ class Variable(Stored, metaclass=creators.Created):
     @public
     def numpy(self) -> Any:
         """The value as a NumPy array."""
-        if graph_of(self._tensor.node) is not None:
+        node = self.held()
+        if unvalued(node) or graph_of(self._tensor.node) is not None:
             raise NotImplementedError(
                 "numpy() is only available when eager execution is enabled. In a graph a variable has a value in each session: "
-                "use session.run(variable), or variable.eval()."
+                "use session.run(variable), or variable.eval(); in a function, use it as it is."
             )
-        return handle(self.held()).numpy()
+        return handle(node).numpy()
 
     @public
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
