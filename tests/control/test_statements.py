@@ -175,3 +175,13 @@ def test_a_loop_of_so_many_trips_at_the_most():
         return x
 
     assert [function_of(f)(tf.constant(5)).numpy() for f in (over_rows, over_a_range, while_true)] == [4.0, 4.0, 8.0]
+
+
+def test_numbers_are_no_conditions():
+    one, two = tf.constant(1), tf.constant(2)
+    with pytest.raises(TypeError, match="expected to be a bool tensor"):
+        tf.function(lambda a: not a)(one)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="take bool tensors"):
+        tf.function(lambda a, b: a and b)(one, two)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="expected to be a bool tensor"):
+        tf.logical_not(one)

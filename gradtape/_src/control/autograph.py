@@ -26,7 +26,7 @@ from gradtape._src.control.relocate import relocated
 from gradtape._src.control.statements import DynamicRange, for_stmt, if_stmt, symbolic, while_stmt
 from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.convert import is_tensor, tensor
-from gradtape._src.core.errors import internal
+from gradtape._src.core.errors import InvalidArgumentError, internal
 from gradtape._src.ops import arithmetic, cast, compare, creation, debugging, printing
 from gradtape._src.ops.reduction import reduce_max, reduce_min
 
@@ -279,7 +279,7 @@ def and_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
     """`a() and b()`; for a tensor `b` is evaluated, too."""
     first = a()
     if symbolic(first):
-        return compare.logical_and(first, b())
+        return compare.logical_and(_truth(first), b())
     return first and b()
 
 
@@ -287,8 +287,15 @@ def or_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
     """`a() or b()`; for a tensor `b` is evaluated, too."""
     first = a()
     if symbolic(first):
-        return compare.logical_or(first, b())
+        return compare.logical_or(_truth(first), b())
     return first or b()
+
+
+def _truth(value: Any) -> Any:
+    """`value`, which decides whether what follows counts: InvalidArgumentError unless it is a bool tensor."""
+    if value.dtype != dtypes.bool:
+        raise InvalidArgumentError(None, None, f"`and` and `or` take bool tensors, received {value.dtype.name}: compare it.")
+    return value
 
 
 def not_(a: Any) -> Any:

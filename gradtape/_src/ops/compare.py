@@ -4,7 +4,7 @@ import jax.numpy as jnp
 
 from gradtape._src.core.aval import aval
 from gradtape._src.core.define import not_differentiable, op
-from gradtape._src.core.errors import DtypeError, public
+from gradtape._src.core.errors import DtypeError, DtypeInFunctionError, public, tracing
 from gradtape._src.ops.shapes import BOOL, FLOATING, INTEGER, REAL, broadcast, compare, only, predicate, same, spoken
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def _truth(type, rule):
 
     def infer(x, *others):
         if x.dtype is not BOOL:
-            raise DtypeError(
+            raise (DtypeInFunctionError if tracing() else DtypeError)(
                 None,
                 None,
                 f"cannot compute {type} as input #0(zero-based) was expected to be a bool tensor but is a "
