@@ -89,6 +89,14 @@ SAMPLED = {
         [5, 6],
     ),
     "a tensor of weights": (lambda: D.sample_from_datasets([D.range(2), D.range(5, 7)], tf.constant([1.0, 0.0])), [0, 1]),
+    "the only element of windows": (
+        lambda: D.range(4).window(2).flat_map(lambda window: D.from_tensors(window.batch(2).get_single_element())),
+        [[0, 1], [2, 3]],
+    ),
+    "the sums of windows": (
+        lambda: D.range(4).window(2).map(lambda window: window.reduce(np.int64(0), lambda s, x: s + x)),
+        [1, 5],
+    ),
     "zip of one": (lambda: D.zip(D.range(2)), [0, 1]),
     "slices of a range": (lambda: D.from_tensor_slices(range(3)), [0, 1, 2]),
 }
@@ -123,6 +131,8 @@ WRONG = [
     (lambda: T([1, 2, 3]).padded_batch(5, [[1, 1], [1, 1]]), ValueError),
     (lambda: D.range(9).take(tf.constant(3)), ValueError),
     (lambda: D.range(9).skip(1.5), TypeError),
+    (lambda: D.range(9).window(2).as_numpy_iterator(), TypeError),
+    (lambda: tf.function(lambda: D.range(9).as_numpy_iterator())(), RuntimeError),
     (lambda: D.range(3).interleave(T, 2, num_parallel_calls=3), tf.errors.InvalidArgumentError),
 ]
 

@@ -294,7 +294,7 @@ class Dataset(Grouping):
     @public
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """The same elements, of which up to `buffer_size` are made ahead of time, in a thread. AUTOTUNE: two."""
-        size = arguments.count(buffer_size, "buffer_size")
+        size = AUTOTUNE if buffer_size is None else arguments.count(buffer_size, "buffer_size")
         if size < AUTOTUNE:
             raise invalid(f"buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning, received {size}.")
         if size == 0:
@@ -323,7 +323,7 @@ class Dataset(Grouping):
         call = Call(map_func, "Dataset.map()")
         ordered = self._options.deterministic is not False if deterministic is None else deterministic
 
-        specs = calls.asked_early(call, self.known, Dataset.empty)
+        specs = calls.asked_early(call, self.known, Dataset.unknown)
 
         def start() -> Stream:
             if threads == 1:
@@ -337,7 +337,7 @@ class Dataset(Grouping):
 
     def _after(self, call: Call) -> Structure:
         """The structure of what a function returns."""
-        specs = calls.inferred(call, self.structure, Dataset.empty)
+        specs = calls.inferred(call, self.structure, Dataset.unknown)
         if specs is not None:
             return from_specs(specs)
         return calls.from_one(call(0, self._first(call.what)))
@@ -354,7 +354,7 @@ class Dataset(Grouping):
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements for which `predicate` gives True, a scalar bool tensor (ValueError for anything else)."""
         call = Call(predicate, "Dataset.filter()")
-        calls.check_flag(call, self.known, Dataset.empty)
+        calls.check_flag(call, self.known, Dataset.unknown)
 
         def start() -> Stream:
             return stages.kept(enumerate(self.elements()), call.begun().flag)
@@ -365,7 +365,7 @@ class Dataset(Grouping):
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements before the first for which `predicate` gives False."""
         call = Call(predicate, "Dataset.take_while()")
-        calls.check_flag(call, self.known, Dataset.empty)
+        calls.check_flag(call, self.known, Dataset.unknown)
 
         def start() -> Stream:
             flag = call.begun().flag
@@ -377,7 +377,7 @@ class Dataset(Grouping):
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements of the datasets that `map_func` returns, one dataset after the other."""
         call = Call(map_func, "Dataset.flat_map()")
-        calls.check_dataset(call, self.known, Dataset.empty)
+        calls.check_dataset(call, self.known, Dataset.unknown)
 
         def start() -> Stream:
             datasets = map(call.begun().dataset, itertools.count(), self.elements())
@@ -410,7 +410,7 @@ class Dataset(Grouping):
         if threads > cycle:
             raise invalid(f"num_parallel_calls must less than or equal to cycle_length, {cycle}, received {threads}.")
         call = Call(map_func, "Dataset.interleave()")
-        calls.check_dataset(call, self.known, Dataset.empty)
+        calls.check_dataset(call, self.known, Dataset.unknown)
 
         def start() -> Stream:
             numbers, made = itertools.count(), call.begun()
@@ -421,7 +421,7 @@ class Dataset(Grouping):
 
     def _inside(self, call: Call) -> Structure:
         """The structure of the elements of the datasets that a function returns."""
-        specs = calls.inferred(call, self.structure, Dataset.empty)
+        specs = calls.inferred(call, self.structure, Dataset.unknown)
         if isinstance(specs, DatasetSpec):
             return from_specs(specs.element_spec)
         return call.dataset(0, self._first(call.what)).structure
@@ -432,7 +432,7 @@ class Dataset(Grouping):
         state = element(initial_state)
         call = Call(reduce_func, "Dataset.reduce()").begun()
         if self.known is not None:
-            calls.asked_early(call, self._with_state(state), Dataset.empty)
+            calls.asked_early(call, self._with_state(state), Dataset.unknown)
         for index, item in enumerate(self.elements()):
             state = folding.same_state(state, call(index, folding.together(state, item)), "reduce_func")
         return handed(state)
@@ -443,7 +443,7 @@ class Dataset(Grouping):
         first = element(initial_state)
         call = Call(scan_func, "Dataset.scan()")
         if self.known is not None:
-            folding.check(calls.asked_early(call, self._with_state(first), Dataset.empty), first)
+            folding.check(calls.asked_early(call, self._with_state(first), Dataset.unknown), first)
 
         def start() -> Stream:
             return folding.scanned(call.begun(), first, self.elements())
@@ -455,7 +455,7 @@ class Dataset(Grouping):
         return Structure(joined(PAIR, (state.nest, self.structure.nest)), (*state.specs, *self.structure.specs))
 
     def _scan_structure(self, call: Call, first: Any) -> Structure:
-        specs = calls.inferred(call, self._with_state(first), Dataset.empty)
+        specs = calls.inferred(call, self._with_state(first), Dataset.unknown)
         if specs is not None and type(specs) is tuple and len(specs) == 2:
             return from_specs(specs[1])
         return calls.from_one(next(folding.scanned(call, first, iter([self._first(call.what)]))))

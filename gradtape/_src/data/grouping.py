@@ -147,7 +147,7 @@ class Grouping(Pipeline):
             return Resumed(_grouped, enumerate(self.elements()), key_of, sized, reduced, {}, [])
 
         def structure() -> Structure:
-            specs = calls.inferred(reduce, of_key(self.element_spec), self.empty)
+            specs = calls.inferred(reduce, of_key(self.element_spec), self.unknown)
             if isinstance(specs, DatasetSpec):
                 return from_specs(specs.element_spec)
             return calls.from_one(next(start()))
@@ -234,7 +234,7 @@ class Grouping(Pipeline):
             return Resumed(_resampled, *state, random.Random(origin()).random)
 
         def structure() -> Structure:
-            specs = calls.inferred(label, self.structure, self.empty)
+            specs = calls.inferred(label, self.structure, self.unknown)
             first = from_specs(specs) if isinstance(specs, TensorSpec) else structure_of(next(start())[:1])
             return Structure(joined(PAIR, (LEAF, self.structure.nest)), (*first.specs[:1], *self.structure.specs))
 

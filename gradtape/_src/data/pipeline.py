@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from gradtape._src.core import dtypes
+from gradtape._src.core import dtypes, engine
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
@@ -13,7 +13,7 @@ from gradtape._src.data.iterators import NumpyIterator, OwnedIterator
 from gradtape._src.data.options import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Options
 from gradtape._src.data.rows import Rows
 from gradtape._src.data.stages import Start, Stream
-from gradtape._src.data.structure import Element, Elements, Structure, from_specs, structure_of
+from gradtape._src.data.structure import DatasetSpec, Element, Elements, Structure, from_specs, no_arrays, structure_of
 
 
 class Pipeline(Elements):
@@ -82,7 +82,12 @@ class Pipeline(Elements):
 
     @public
     def as_numpy_iterator(self) -> NumpyIterator:
-        """An iterator of NumPy arrays (scalars for rank 0), nested as the elements are."""
+        """An iterator of NumPy arrays (scalars for rank 0), nested as the elements are; not in a function (RuntimeError)."""
+        if engine.local.trace.scope is not None or engine.current_graph() is not None:
+            raise RuntimeError("`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode.")
+        for spec in self.known.specs if self.known is not None else ():
+            if isinstance(spec, DatasetSpec):
+                raise no_arrays(spec)
         return NumpyIterator(self)
 
     def __repr__(self) -> str:
@@ -106,9 +111,13 @@ class Pipeline(Elements):
         return cls(lambda: iter(items), structure or structure_of(items[0]), len(items), "_VariantDataset")
 
     @classmethod
-    def empty(cls, element_spec: Any) -> Self:
-        """A dataset without elements."""
-        return cls.holding([], from_specs(element_spec))
+    def unknown(cls, element_spec: Any) -> Self:
+        """A dataset that stands for any with such elements, which cannot be looked at."""
+
+        def start() -> Stream:
+            raise engine.NeedsValues("the elements of a dataset that is an element itself are not known before it is run")
+
+        return cls(start, from_specs(element_spec), UNKNOWN_CARDINALITY, "_VariantDataset")
 
     def _then(self, kind: str, start: Start, structure: Any = None, count: int | None = None, asks: bool = False) -> Self:
         """A dataset of another stream of elements, which has what it does not say in common with this one."""

@@ -122,15 +122,20 @@ def _handed(array: Any) -> Any:
     return EagerTensor(engine.constant(array)) if type(array) is np.ndarray else array
 
 
+def no_arrays(value: Any) -> TypeError:
+    """The error for a part of an element that is no tensor, and cannot be an array."""
+    return TypeError(
+        "`tf.data.Dataset.as_numpy_iterator()` is not supported for datasets that produce values of type "
+        f"{type(value)}. Iterate over the dataset, and over each of its datasets."
+    )
+
+
 def as_numpy(element: Element) -> Any:
     """An element as NumPy arrays of the user's own, and scalars for rank 0."""
     arrays, how = element
     for array in arrays:
         if isinstance(array, Elements):
-            raise TypeError(
-                "`tf.data.Dataset.as_numpy_iterator()` is not supported for datasets that produce values of type "
-                f"{type(array)}. Iterate over the dataset, and over each of its datasets."
-            )
+            raise no_arrays(array)
     return nest.unflatten(how, [array if array is None else array.copy() if array.ndim else array[()] for array in arrays])
 
 
