@@ -82,7 +82,7 @@ class Plan:
 
         What stands a second time in a trace is known to outer tapes by the node that it stands for.
         """
-        nodes = [traces[n].node(r) for n, r in self.places]
+        nodes = [traces[n].nodes[r] if r >= 0 else traces[n].leaves[-1 - r] for n, r in self.places]
         first = {again: original for trace in traces for original, again in trace.recomputed}
         return [first.get(node, node) for node in nodes] if first else nodes
 

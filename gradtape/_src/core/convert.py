@@ -306,11 +306,14 @@ def operands(op: Op, values: Sequence[Any], position: int = 0) -> tuple[Node, ..
                     return first, second
     elif len(values) == 1 and type(values[0]) is EagerTensor:
         return (values[0].node,)
-    dtype = op.prefers
+    dtype = None
     for value in values:
         if isinstance(value, (Tensor, Stored)):
             dtype = dtype_of(value)
             break
+    else:
+        if op.prefers is not None:
+            dtype = _preferred(op.prefers, values[0])
     nodes = []
     for index, value in enumerate(values):
         if isinstance(value, (Tensor, Stored)):
@@ -325,8 +328,19 @@ def operands(op: Op, values: Sequence[Any], position: int = 0) -> tuple[Node, ..
     return tuple(nodes)
 
 
+def _preferred(dtype: np.dtype, value: Any) -> np.dtype | None:
+    """`dtype`, if `value` can take it."""
+    try:
+        node_of(value, dtype)
+    except TypeError:
+        return None
+    return dtype
+
+
 def hinted_operands(op: Op, values: Sequence[Any]) -> tuple[Node, ...]:
     """The nodes of operands that must have one dtype: the first one's own; another takes it if it can."""
+    if len(values) == 2 and type(values[0]) is EagerTensor and isinstance(values[1], (EagerTensor, Stored)):
+        return operands(op, values)
     first = node_of(values[0])
     dtype = first.aval.dtype
     nodes = [first]

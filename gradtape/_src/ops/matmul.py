@@ -11,7 +11,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, node_of, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
-from gradtape._src.core.tensor import EagerTensor, emit, to_numpy
+from gradtape._src.core.tensor import emit, to_numpy
 from gradtape._src.ops.array import (
     _broadcast_to,
     _reshape,
@@ -226,7 +226,7 @@ def matmul(
     `a_is_sparse` and the like are hints that change nothing. InvalidArgumentError if the shapes do not fit.
     """
     if output_type is None:
-        x, y = (convert.operands if type(a) is type(b) is EagerTensor else convert.hinted_operands)(_mat_mul.op, (a, b))
+        x, y = convert.hinted_operands(_mat_mul.op, (a, b))
         if x.aval.ndim == 2 and y.aval.ndim == 2 and not (adjoint_a or adjoint_b):
             return emit(_mat_mul.op, (x, y), (bool(transpose_a), bool(transpose_b)))
     for which, transpose, adjoint in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
