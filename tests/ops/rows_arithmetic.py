@@ -476,7 +476,7 @@ ROWS = (
     ),
     Row(
         "polyval",
-        lambda a, b, x: tf.math.polyval([a, b, 1.5], x),
+        lambda a, b, x: tf.math.polyval([a, b, tf.constant(1.5, x.dtype)], x),
         (np.array(0.7), real(3), x),
         lambda a, b, x: (a * x + b) * x + 1.5,
         ops=("Mul", "AddV2"),

@@ -236,7 +236,7 @@ TENSORDOT = (
     tensordot_row("crossed", (2, 3, 2), (3, 2), [[1, 0], [0, 1]]),
     Row(
         "tensordot-tensor-axes",
-        lambda x: tf.tensordot(x, [[1.0], [2.0], [3.0]], tf.constant([[1], [0]])),
+        lambda x: tf.tensordot(x, tf.constant([[1.0], [2.0], [3.0]], x.dtype), tf.constant([[1], [0]])),
         (real(2, 3),),
         lambda x: x @ np.array([[1.0], [2.0], [3.0]]),
         errors=(
