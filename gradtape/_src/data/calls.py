@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -139,7 +139,7 @@ class Call:
         """The error for a result that is no dataset."""
         return TypeError(f"The function passed to {self.what} must return a `tf.data.Dataset`; it returned {result}.")
 
-    def on_symbols(self, values: Sequence[Any]) -> Any:
+    def on_symbols(self, values: Any) -> Any:
         """What the function returns for an element whose leaves are symbols, as a nest of specs."""
         result = self.function(*arguments(values))
         leaves, how = flatten(tuple(result) if type(result) is list else result)

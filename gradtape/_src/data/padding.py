@@ -69,7 +69,9 @@ def _up_to(how: Nest, values: Any) -> list[Any]:
     """The values for the leaves of a nest, in which None stands for a part of it."""
     if values is None or how.is_leaf():
         return [values] * how.num_leaves
-    parts = how.one_level().flatten_up_to(values)
+    level = how.one_level()
+    assert level is not None  # it is no leaf
+    parts = level.flatten_up_to(values)
     return [value for part, child in zip(parts, how.children(), strict=True) for value in _up_to(child, part)]
 
 
