@@ -193,3 +193,12 @@ def test_what_a_branch_or_loop_waits_for_runs_once_before_it(session):
 
     assert session.run(tf.while_loop(lambda i: i < 3, body, [0])) == 3
     assert session.run(v) == 1.0
+
+
+def test_the_size_of_an_array_of_unknown_size_and_its_entries_in_a_row(session):
+    x = tf.placeholder(tf.float32, [None, 2])
+    array = tf.TensorArray(tf.float32, tf.shape(x)[0])
+    filled = array.unstack(x)
+    fed = {x: [[1.0, 2.0], [3.0, 4.0]]}
+    same(session.run([array.size(), filled.size(), filled.concat()], fed), [2, 2, [1.0, 2.0, 3.0, 4.0]])
+    same(session.run(array.write(1, 5.0).stack(), fed), [0.0, 5.0])

@@ -19,7 +19,7 @@ from gradtape._src.core.errors import OutOfRangeError, invalid, public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Tensor
-from gradtape._src.ops.array import shape, zeros
+from gradtape._src.ops.array import reshape, shape, zeros
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.gather import gather
 from gradtape._src.ops.joining import concat, split, stack, unstack
@@ -103,7 +103,7 @@ class TensorArray:
         self._infer = bool(infer_shape)
         if size is None:
             raise ValueError("Size must be declared for TensorArrays: give size=, and dynamic_size=True if it grows.")
-        self._size = static(size, "size")
+        self._size, self._stated = static(size, "size"), size
         self._entries: dict[int, Tensor] = {}  # what was written; after the first write at an index that is not known: _buffer
         self._read: set[int] = set()
         self._buffer: Tensor | None = None
@@ -141,7 +141,12 @@ class TensorArray:
     @public
     def size(self, name: str | None = None) -> Tensor:
         """How many entries there are, an int32 scalar."""
-        return tensor(self._count())
+        count = self._count()
+        if count < LARGE:
+            return tensor(count)
+        if self._buffer is None:  # a graph that runs knows it
+            return cast(self._stated, dtypes.int32)
+        return shape(self._buffer)[0]
 
     def _copy(self) -> TensorArray:
         """Itself in eager code, as TensorFlow's; where a function is traced another one, so that branches differ."""
@@ -246,8 +251,11 @@ class TensorArray:
                 f"Tried to stack elements of an empty list with non-fully-defined element_shape: {self._shape}. Write an "
                 "entry first, or give element_shape=."
             )
-        if not self._entries:
-            return zeros((self._size, *shape), self._dtype)
+        if not self._entries or self._size >= LARGE:
+            buffer = zeros((self._size, *shape), self._dtype)
+            for at, entry in self._entries.items():
+                buffer = EagerTensor(engine.record(WRITE, (buffer.node, entry.node, tensor(at).node)))
+            return buffer
         return stack([self._entries[i] if i in self._entries else zeros(shape, self._dtype) for i in range(self._size)])
 
     @public
@@ -289,6 +297,8 @@ class TensorArray:
     @public
     def concat(self, name: str | None = None) -> Tensor:
         """All entries one after the other along their first axis."""
+        if self._buffer is not None and self._buffer.node.aval.large and self._buffer.node.aval.ndim > 1:
+            return reshape(self._buffer, [-1, *self._buffer.node.aval.shape[2:]])
         written = [e for _, e in sorted(self._entries.items())] if self._buffer is None else unstack(self._buffer)
         for number, entry in enumerate(written):
             if not entry.shape.rank:
