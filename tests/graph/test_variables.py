@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape.compat.v1 as tf
+from gradtape import Variable, function
 from tests.graph.values import same
 
 
@@ -204,3 +205,20 @@ def test_an_initial_value_that_depends_on_another(session):
     b = tf.Variable(a.initialized_value() * 3)
     session.run(tf.global_variables_initializer())
     assert session.run([a, b]) == [2.0, 6.0]
+
+
+def test_a_variable_that_a_function_makes_is_of_the_graph(session):
+    made = []
+
+    @function
+    def f(x):
+        if not made:
+            made.append(Variable(tf.sqrt(tf.constant(4.0)) + 4.0, name="q"))
+        return made[0] * x
+
+    x = tf.placeholder(tf.float32, [])
+    y = f(x)
+    gradients = tf.gradients(y, [x, made[0]])
+    session.run(tf.global_variables_initializer())
+    assert session.run([y, *gradients], {x: 3.0}) == [18.0, 6.0, 3.0]
+    assert (made[0].name, len(tf.global_variables())) == ("q:0", 1)
