@@ -34,7 +34,7 @@ def test_shapes_that_depend_on_values():
         tape.watch(x)
         y = tf.vectorized_map(lambda r: tf.reduce_sum(tf.boolean_mask(r, r > 3.5)) ** 2, x)
     np.testing.assert_array_equal(tape.gradient(y, x), [[0, 0, 0], [0, 18, 18], [42, 42, 42]])
-    with pytest.raises(tf.errors.InvalidArgumentError, match="[Ss]hapes"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"[Ss]hapes"):
         tf.vectorized_map(lambda i: tf.range(i), tf.range(3))
     with pytest.raises(ValueError, match="No pfor vectorization defined"):
         tf.vectorized_map(lambda i: tf.range(i), tf.range(3), fallback_to_while_loop=False)
