@@ -101,13 +101,21 @@ def blocks(entry: Entry) -> bool:
     return op.gradient is None and op.reason is not None and entry.rule is None and not op.unregistered
 
 
-def leading_back(entries: Sequence[Entry], on_tape: Mapping[Node, int], wanted: Iterable[Sequence[Node]]) -> dict[Node, int]:
+def leading_back(
+    entries: Sequence[Entry], on_tape: Mapping[Node, int], wanted: Iterable[Sequence[Node]], variables: Sequence[bool]
+) -> dict[Node, int]:
     """Those of the nodes `on_tape` that depend on `wanted` ones, as `active_nodes` gives them.
 
-    What is on a tape for another's sake leads to a source that was watched after that, too, as in TensorFlow.
+    What is on a tape for another's sake leads to a tensor that was watched after that, too, as in TensorFlow; not to one of
+    `variables`, whose earlier reads are not on the tape.
     """
     computed = {entry.node: position for position, entry in enumerate(entries)}
-    return active_nodes(entries, {n: computed.get(n, 0) for nodes in wanted for n in nodes}, on_tape)
+    starts: dict[Node, int] = {}
+    for nodes, variable in zip(wanted, variables, strict=True):
+        for node in nodes:
+            start = on_tape[node] if variable else computed.get(node, 0)
+            starts[node] = min(start, starts.get(node, start))
+    return active_nodes(entries, starts, on_tape)
 
 
 def active_nodes(

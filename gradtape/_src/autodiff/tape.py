@@ -163,7 +163,7 @@ class GradientTape(Recording):
         reads = self._reads()
         on_tape = active_nodes(entries, self._starts(offsets, reads))
         wanted = [[n for n in nodes if n in on_tape] for nodes in self._sources(sources, reads)]
-        active = leading_back(entries, on_tape, wanted)
+        active = leading_back(entries, on_tape, wanted, [isinstance(s, Variable) for s in sources])
         cotangents: dict[Node, Any] = {}
         for target, d in zip(targets, given, strict=True):
             node = self._target_node(target)

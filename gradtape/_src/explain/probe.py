@@ -66,7 +66,7 @@ class Probe:
         on_tape = active_nodes(self.entries, starts)
         found = tape._sources(sources, reads)
         self.sources = [[n for n in map(self._at, nodes) if n in on_tape] for nodes in found]
-        self.active = leading_back(self.entries, on_tape, self.sources)
+        self.active = leading_back(self.entries, on_tape, self.sources, [isinstance(s, Variable) for s in sources])
         self.users: dict[Node, list[Entry]] = {}
         for entry in self.entries:
             for node in dict.fromkeys(entry.inputs):
