@@ -16,6 +16,7 @@ normal_between = tf.random.stateless_parameterized_truncated_normal
 NOT_ALLOWED = "is not in the list of allowed values"
 SEED = np.array([1, 2])
 GLOBAL = 7
+FIRST_STATE = np.asarray(tf.random.create_rng_state(GLOBAL, "philox"))
 
 
 @functools.cache
@@ -364,6 +365,16 @@ DISTRIBUTIONS = (
             "int32"
         ),
         ops=("StatelessRandomBinomial",),
+        dtypes=("float64",),
+    ),
+    Row(
+        "generator-binomial",
+        lambda: tf.random.Generator.from_seed(GLOBAL).binomial([3, 2], [4, 30], [0.5, 0.1]),
+        (),
+        lambda: np.asarray(
+            jax.random.binomial(key(*FIRST_STATE), np.float32([4, 30]), np.float32([0.5, 0.1]), (3, 2), "float32")
+        ).astype("int32"),
+        ops=("StatefulRandomBinomial",),
         dtypes=("float64",),
     ),
     Row(

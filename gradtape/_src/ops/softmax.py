@@ -20,6 +20,8 @@ def exponentials(logits, axis):
 
 def class_axis(axis, rank):
     """The axis of the classes, ≥ 0: the last one for None. InvalidArgumentError if there is no such axis."""
+    if isinstance(axis, (list, tuple)):
+        raise TypeError(f"axis must be an integer, received {axis!r}: softmax goes along one axis.")
     axis = -1 if axis is None else static(axis, "axis")
     if not -rank <= axis < rank:
         raise invalid(
