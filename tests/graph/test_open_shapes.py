@@ -107,6 +107,7 @@ def test_a_recurrent_network_of_unknown_extents(session):
 CALLS = {
     "range": (lambda x, m: tf.range(m), [0, 1, 2]),
     "zeros": (lambda x, m: tf.zeros([m]), [0.0, 0.0, 0.0]),
+    "top_k": (lambda x, m: tf.nn.top_k([0, 4, 1, 3], m)[1], [1, 3, 2]),
     "one_hot": (lambda x, m: tf.one_hot([0, 1], m), [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
     "tile": (lambda x, m: tf.tile(x, [m]), [1.0, 3.0, 1.0, 3.0, 1.0, 3.0]),
     "sequence_mask": (lambda x, m: tf.sequence_mask([1, 2], m), [[True, False, False], [True, True, False]]),

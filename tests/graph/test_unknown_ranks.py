@@ -19,6 +19,8 @@ CASES = {
     "both sides": (lambda x: tf.matmul(x, x, transpose_b=True), [[0.3125, 0.875], [0.875, 3.125]], [[1.5, 2.5, 3.5]] * 2),
     "a sum over one axis": (lambda x: tf.reduce_sum(x, axis=1), [0.75, 3.0], np.ones((2, 3))),
     "a maximum that keeps its axis": (lambda x: tf.reduce_max(x, -1, keepdims=True), [[0.5], [1.25]], [[0, 0, 1]] * 2),
+    "a sum over no axis": (lambda x: tf.reduce_sum(x, axis=[]) * 2, 2 * A, np.full((2, 3), 2.0)),
+    "a mean over all": (tf.reduce_mean, 0.625, np.full((2, 3), 1 / 6)),
     "concat": (lambda x: tf.concat([x, x * 2], 1), np.concatenate([A, 2 * A], 1), np.full((2, 3), 3.0)),
     "a row": (lambda x: x[0], [0, 0.25, 0.5], [[1, 1, 1], [0, 0, 0]]),
     "a column": (lambda x: x[:, 1], [0.25, 1.0], [[0, 1, 0]] * 2),

@@ -9,7 +9,7 @@ from jax import lax
 
 from gradtape._src.core import convert, dtypes
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.convert import settled, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor
@@ -159,7 +159,7 @@ def top_k(input, k=1, sorted=True, index_type=dtypes.int32, name=None):
     the first comes first, and gets the gradient. InvalidArgumentError if there are fewer than k elements.
     """
     index_type = _index_type(index_type, "index_type", ("int16", "int32", "int64"))
-    return TopKV2(*_top_k(tensor(input), k=static(k, "k"), sorted=bool(sorted), index_type=index_type))
+    return TopKV2(*_top_k(tensor(input), k=settled(k, "k"), sorted=bool(sorted), index_type=index_type))
 
 
 def _in_top_k_rule(predictions, targets, k):

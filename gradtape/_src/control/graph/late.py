@@ -25,6 +25,7 @@ from gradtape._src.ops import seeds
 
 # What is tried for an unknown rank, to see how many results a call has, and of which dtypes and ranks.
 RANKS = (2, 1, 3, 4, 0)
+REDUCTION = ("axis", "keepdims")
 EXTENTS = (PROVISIONAL, 1, 12)  # of one extent, an axis can be squeezed; of twelve, it can be divided
 INDEX_RANKS = (1, 0, 2)
 FLOORS = ("gradtape._src.ops.", "gradtape._src.compat.")
@@ -62,7 +63,7 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     nodes = [tensor(flat[i]).node for i in positions]
     is_open = [graph.open_rank(node) for node in nodes]
     call = Unmade(function, (args, kwargs), positions)
-    if _same_for_every_rank(call, nodes):
+    if _same_for_every_rank(call, nodes, is_open):
         return NotImplemented
     found = _tried(call, nodes, is_open)
     if found is None:
@@ -206,21 +207,33 @@ def aside(scope: RunScope) -> Iterator[Trace]:
         state.trace, state.tapes = outer, tapes
 
 
-def _same_for_every_rank(call: Unmade, nodes: Sequence[Node]) -> bool:
+def _same_for_every_rank(call: Unmade, nodes: Sequence[Node], is_open: Sequence[bool]) -> bool:
     """Whether a call records the same whatever the rank is: element-wise ops, reductions over all axes."""
+    as_scalars = _recorded_aside(call, [n.aval for n in nodes])
+    if as_scalars is None or not all(map(_of_any_rank, as_scalars)):
+        return False
+    if not any(node.op.attributes == REDUCTION for node in as_scalars):
+        return True
+    # of a scalar, no axes and all of them are the same: a vector tells
+    as_vectors = _recorded_aside(call, [aval((1,), n.aval.dtype) if o else n.aval for n, o in zip(nodes, is_open, strict=True)])
+    return as_vectors is not None and all(n.attrs[0] == (0,) for n in as_vectors if n.op.attributes == REDUCTION)
+
+
+def _recorded_aside(call: Unmade, avals: Sequence[Aval]) -> list[Node] | None:
+    """What a call records of tensors like these; None if it cannot be made, or gives what it did not record."""
     with aside(provisional()) as trace:
         try:
-            result = call([leaf(node.aval, None) for node in nodes])
+            result = call([leaf(of, None) for of in avals])
         except Exception:
-            return False
+            return None
         made = [item.node for item in nest.flatten(result) if isinstance(item, Tensor)]
-        return all(node.trace is trace for node in made) and all(_of_any_rank(node) for node in trace.nodes)
+        return trace.nodes if all(node.trace is trace for node in made) else None
 
 
 def _of_any_rank(node: Node) -> bool:
     if only_types(node.attrs) or node.op.effect:
         return True
-    return node.op.attributes == ("axis", "keepdims") and node.attrs == ((), False) and not node.inputs[0].aval.ndim
+    return node.op.attributes == REDUCTION and node.attrs == ((), False) and not node.inputs[0].aval.ndim
 
 
 def _tried(call: Unmade, nodes: Sequence[Node], is_open: Sequence[bool]) -> tuple[Any, list[Aval | np.dtype]] | None:

@@ -70,7 +70,8 @@ def gradient_of_call(call: Callable[[Sequence[Node]], Any]) -> Callable[..., lis
         found = tape.gradient(
             [results[i] for i in given], [handle(inputs[i]) for i in floating], output_gradients=[grads[i] for i in given]
         )
-        return [dict(zip(floating, found, strict=True)).get(i) for i in range(len(inputs))]
+        given_to = dict(zip(floating, found, strict=True))
+        return [given_to.get(i) for i in range(len(inputs))]
 
     return rule
 
