@@ -98,7 +98,7 @@ def differentiable(node: Node) -> bool:
 def blocks(entry: Entry) -> bool:
     """Whether no gradient passes through an entry by design, so that what it takes gets none."""
     op = entry.node.op
-    return op.gradient is None and op.reason is not None and entry.rule is None and not op.unregistered
+    return entry.rule is None and op.gradient is None and op.in_registry
 
 
 def leading_back(

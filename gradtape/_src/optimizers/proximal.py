@@ -11,7 +11,7 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.ops.arithmetic import abs as absolute, maximum, rsqrt, sign, sqrt, square
 from gradtape._src.ops.cast import cast
 from gradtape._src.optimizers.first import Optimizer, setting
-from gradtape._src.optimizers.rules import Kept
+from gradtape._src.optimizers.rules import AdagradOptimizer, Kept
 
 
 def _shrunk(value: Any, rate: Any, l1: float, l2: float) -> Any:
@@ -41,7 +41,7 @@ class ProximalGradientDescentOptimizer(Optimizer):
         return variable.assign(kept(_shrunk(variable - gradient * rate, rate, self._l1, self._l2), variable))
 
 
-class ProximalAdagradOptimizer(Optimizer):
+class ProximalAdagradOptimizer(AdagradOptimizer):
     """A step of Adagrad, then the proximal operator of l1 and l2 penalties at each element's rate (Duchi and Singer, 2009)."""
 
     @public
@@ -54,15 +54,8 @@ class ProximalAdagradOptimizer(Optimizer):
         use_locking: bool = False,
         name: str = "ProximalAdagrad",
     ) -> None:
-        if initial_accumulator_value <= 0.0:
-            raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
-        super().__init__(use_locking, name)
-        self._learning_rate, self._initial = learning_rate, float(initial_accumulator_value)
+        super().__init__(learning_rate, initial_accumulator_value, use_locking, name)
         self._l1, self._l2 = l1_regularization_strength, l2_regularization_strength
-
-    def _create_slots(self, variables: Sequence[Variable]) -> None:
-        for variable in variables:
-            self._slot(variable, "accumulator", self._initial)
 
     def _update(self, variable: Variable, gradient: Tensor, kept: Kept) -> Any:
         slot = self._slot(variable, "accumulator", self._initial)
