@@ -1,5 +1,12 @@
-"""What a Keras layer has of its backend: nothing here, because the tape sees ops and variables, not layers."""
+"""What a Keras layer has of its backend: a name on the tape for what it gives."""
+
+from gradtape._src.core import noted, scopes
 
 
 class BackendLayer:
-    """A layer on gradtape."""
+    """A layer on gradtape: `tape.get_tensor_by_name("dense")` is what the layer of that name gave."""
+
+    def __call__(self, *args, **kwargs):
+        outputs = super().__call__(*args, **kwargs)  # type: ignore[misc]  # of Keras's Operation
+        noted.note(scopes.prefix()[:-1], outputs)
+        return outputs

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 from weakref import ref
 
+from gradtape._src.autodiff import named
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.plan import residual_set
 from gradtape._src.core import engine, execution, journal, nest
@@ -176,6 +177,26 @@ class Recording:
                 self._watches.append((len(self._segments) - 1, position, item.held(), item))
             else:
                 self._watches.append((len(self._segments) - 1, position, item.node, None))
+
+    @public
+    def get_tensor_by_name(self, name: str, index: int | None = None) -> Tensor:
+        """The tensor that was recorded under `name`: `name=` of an op, with the name scopes around it, or a Keras layer's.
+
+        The last parts of a name are enough ("conv" for "model/conv"), and `name:k` is output k of an op with several. In a
+        loop, or a function that is called again, one name is given several times: `index` says which, in the order of
+        recording, -1 the last. ValueError if there is no such tensor, or several and no `index`. `gradient` and `jacobian`
+        take a name for a source or target, too.
+
+        >>> w = tf.Variable([1.0, 2.0])
+        >>> with tf.GradientTape(persistent=True) as tape:
+        ...     hidden = tf.identity(w * w, name="hidden")
+        ...     loss = tf.reduce_sum(tf.exp(hidden))
+        >>> tape.get_tensor_by_name("hidden") is hidden
+        True
+        >>> tape.gradient(loss, "hidden").numpy().round(2).tolist()
+        [2.72, 54.6]
+        """
+        return named.find(self, name, index)
 
     @public
     def stop_recording(self) -> _Paused:

@@ -67,14 +67,15 @@ class GradientTape(Recording):
     ) -> Any:
         """The gradient of (the sum of) `target` with respect to each of `sources`, in the structure of `sources`.
 
-        `target`: a tensor, variable, or nest of them. `output_gradients`: what flows into each target (None: ones).
+        `target`: a tensor, variable, or nest of them; a string is the name of one (`get_tensor_by_name`), for a source too.
+        `output_gradients`: what flows into each target (None: ones).
         A source that the target does not depend on gives None, or with `unconnected_gradients="zero"` zeros.
         """
         try:
             zero = unconnected_gradients is not NONE and _unconnected(unconnected_gradients) is not NONE
             self._ask(target, sources)
             flat_targets, grads_given = self._targets(target, output_gradients)
-            flat_sources, pack = _sources(sources)
+            flat_sources, pack = _sources(sources, self)
             asked = self._asked(flat_targets, flat_sources)
             results = self._differentiate(flat_targets, flat_sources, grads_given)
             given = [r is not None for r in results]
@@ -109,6 +110,8 @@ class GradientTape(Recording):
         for t in nest.flatten(target):
             if isinstance(t, IndexedSlices):
                 t = t.to_dense()
+            elif isinstance(t, str):
+                t = self.get_tensor_by_name(t)
             if not isinstance(t, (Tensor, Variable)):
                 if t is None or isinstance(t, _VALUES):
                     raise _no_tensor("target", t)
@@ -354,7 +357,7 @@ class GradientTape(Recording):
         unconnected = _unconnected(unconnected_gradients)
         self._check_row_by_row("jacobian", experimental_use_pfor)
         rows = Rows(mode, chunk_size)
-        flat_sources, pack = _sources(sources)
+        flat_sources, pack = _sources(sources, self)
         targets, _ = self._targets(target, None)
         self._ask()
         asked = self._asked(targets, flat_sources)
@@ -407,7 +410,7 @@ class GradientTape(Recording):
         _unconnected(unconnected_gradients)
         self._check_row_by_row("batch_jacobian", experimental_use_pfor)
         rows = Rows("reverse", chunk_size)
-        source = _as_source(source)
+        source = _as_source(source, self)
         (target,), _ = self._targets(target, None)
         for name, ranked in (("target", target), ("source", source)):
             if ranked.ndim < 2:
@@ -471,7 +474,7 @@ def _sum_of(parts: Sequence[Any]) -> Any:
 _SIMPLE = {EagerTensor, ResourceVariable}
 
 
-def _sources(sources: Any) -> tuple[Sequence[Source], Callable[[Sequence[Any]], Any]]:
+def _sources(sources: Any, tape: GradientTape) -> tuple[Sequence[Source], Callable[[Sequence[Any]], Any]]:
     """The sources as a list of tensors and variables, and the function that packs results in their structure."""
     kind = type(sources)
     if kind in _SIMPLE:
@@ -480,7 +483,7 @@ def _sources(sources: Any) -> tuple[Sequence[Source], Callable[[Sequence[Any]], 
         flat, pack = sources, kind
     else:
         flat, spec = nest.flatten_with_spec(sources)
-        flat = [_as_source(s) for s in flat]
+        flat = [_as_source(s, tape) for s in flat]
         pack = functools.partial(nest.unflatten, spec)
     for s in flat:
         if not (s._tensor if isinstance(s, Variable) else s).node.aval.inexact:
@@ -513,7 +516,9 @@ def _first(results: Sequence[Any]) -> Any:
     return results[0]
 
 
-def _as_source(source: Any) -> Source:
+def _as_source(source: Any, tape: GradientTape) -> Source:
+    if isinstance(source, str):
+        source = tape.get_tensor_by_name(source)
     if isinstance(source, HookedTensor):
         return source.origin
     if isinstance(source, IndexedSlices):

@@ -65,8 +65,11 @@ def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel],
         @functools.wraps(kernel)
         def function(*inputs: Any, **named: Any) -> Any:
             try:
-                if named and naming.open_graphs and named.get("name") is not None:
-                    return naming.named(published, inputs, {**named, "name": None}, named["name"])
+                if named and (name := named.get("name")) is not None:
+                    named["name"] = None
+                    if naming.open_graphs:
+                        return naming.named(published, inputs, named, name)
+                    return naming.Given.called(published, inputs, named, name)
                 if plain and not named and len(inputs) == 1:  # what most calls are, without detours
                     x = inputs[0]
                     if x.__class__ is EagerTensor:

@@ -223,6 +223,15 @@ def user_line(depth: int = 1) -> Line:
     return frame.f_code, frame.f_lasti
 
 
+def file_and_number(line: Line) -> tuple[str | None, int | None]:
+    """The file of a line, and its number; None where there is no code."""
+    code, offset = line
+    if code is None:
+        return None, None
+    numbers = [number for start, end, number in code.co_lines() if start <= offset < end and number is not None]
+    return code.co_filename, numbers[0] if numbers else code.co_firstlineno
+
+
 def _outside(files: dict[str, bool], frame: FrameType | None) -> FrameType | None:
     """The innermost frame whose file is none of these."""
     while frame is not None and files[frame.f_code.co_filename]:

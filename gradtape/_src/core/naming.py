@@ -30,6 +30,12 @@ def other_graph(node: Any, trace: Any) -> str | None:
     return Graphs.other(node, trace) if hasattr(Graphs, "other") else None
 
 
+class Given:
+    """What is done with a `name` that a call is given outside of graphs: set by `noted`."""
+
+    called: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any], Any], Any]
+
+
 class Call:
     """One call of a public function while a graph is built: the name it gives its result, and that result."""
 
@@ -85,9 +91,7 @@ def apart() -> Iterator[None]:
 
 def _name(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outermost: bool) -> str | None:
     """The name of a call: as given, else, for what the user calls directly, the default in the signature."""
-    if function not in _positions:
-        _positions[function] = _parameter(function)
-    found = _positions[function]
+    found = parameter(function)
     if found is None:
         return None
     position, default = found
@@ -99,8 +103,14 @@ def _name(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outermos
     return name if isinstance(name, str) and name else None
 
 
-def _parameter(function: Any) -> tuple[int, Any] | None:
+def parameter(function: Callable[..., Any]) -> tuple[int, Any] | None:
     """Where `name` stands among the parameters of a function, and its default; None for a constructor or context."""
+    if function not in _positions:
+        _positions[function] = _parameter(function)
+    return _positions[function]
+
+
+def _parameter(function: Callable[..., Any]) -> tuple[int, Any] | None:
     if function.__name__ in ("__init__", "name_scope", "named"):
         return None
     parameters = inspect.signature(function).parameters

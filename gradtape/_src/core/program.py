@@ -112,13 +112,14 @@ class Trace:
     stand here a second time; `early` those that have a value before the trace has run; `tapes` (weakly) the tapes that
     record here, for which `inputs` outlive the nodes' own; `overrides` maps an op to the one with the gradient that is in
     force; `parent` is the trace that this one is inside of, whose nodes are leaves here; `constants` are the leaves of
-    inexact dtype that were made in it; `scope` is what the function that is being traced knows (None: eager code); at
+    inexact dtype that were made in it; `names` are the names that values were given under a tape or in a function, as
+    `(position, name, nodes)`; `scope` is what the function that is being traced knows (None: eager code); at
     `limit` nodes the engine looks for a place to cut.
     """
 
     __slots__ = (
-        "__weakref__", "assigned", "constants", "early", "gradients", "inputs", "leaf_index", "leaves", "limit", "nodes",
-        "overrides", "parent", "reads", "recomputed", "scope", "serial", "tapes",
+        "__weakref__", "assigned", "constants", "early", "gradients", "inputs", "leaf_index", "leaves", "limit", "names",
+        "nodes", "overrides", "parent", "reads", "recomputed", "scope", "serial", "tapes",
     )  # fmt: skip
     nodes: list[Node]
     leaves: list[Node]
@@ -130,6 +131,7 @@ class Trace:
     early: list[Node]
     constants: list[Node]
     tapes: list[ref[Any]]
+    names: list[tuple[int, str, list[Node]]]
     inputs: list[Any] | None
     limit: int
     parent: Trace | None
@@ -146,7 +148,7 @@ class Trace:
     ) -> None:
         self.nodes, self.leaves, self.leaf_index = [], [], {}
         self.reads, self.gradients, self.assigned, self.recomputed, self.tapes = [], {}, [], [], []
-        self.early, self.constants, self.inputs = [], [], None
+        self.early, self.constants, self.names, self.inputs = [], [], [], None
         self.limit, self.parent, self.overrides, self.scope, self.serial = limit, parent, overrides, scope, next(_serial)
 
     def reference(self, node: Node) -> int | None:

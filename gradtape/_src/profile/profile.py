@@ -197,7 +197,7 @@ def _of_tape(
         watched = [EagerTensor(node) for _, _, node, variable in tape._watches if variable is None]
         wanted: list[Any] = [*watched, *[v for v in tape.watched_variables() if v.dtype.is_floating | v.dtype.is_complex]]
     else:
-        wanted = list(_sources(sources)[0])
+        wanted = list(_sources(sources, tape)[0])
     with tracing.inner() as inner, _sites(places):
         results = tape._walk(targets, wanted, given) if wanted else []
         derived = [dense(r).node for r in results if r is not None]

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from gradtape._src.core.journal import file_and_number
 from gradtape._src.profile.count import Entry, Tally
 from gradtape._src.profile.normal import Place
 
@@ -56,19 +57,11 @@ class Work:
     @staticmethod
     def spoken(line: Place) -> str:
         """A place as `file:line`."""
-        file, number = _file_and_number(line)
+        file, number = file_and_number(line[:2])
         if file is None:
             return "no line of its own"
         name = os.path.relpath(file) if os.path.isabs(file) else file
         return f"{file if name.startswith('..') else name}:{number}"
-
-
-def _file_and_number(place: Place) -> tuple[str | None, int | None]:
-    code, offset, _ = place
-    if code is None:
-        return None, None
-    numbers = [number for start, end, number in code.co_lines() if start <= offset < end and number is not None]
-    return code.co_filename, numbers[0] if numbers else code.co_firstlineno
 
 
 def by_place(profile: Profile) -> list[dict[str, Any]]:
@@ -76,7 +69,7 @@ def by_place(profile: Profile) -> list[dict[str, Any]]:
     rows: dict[Any, dict[str, Any]] = {}
     for which, work in (("forward", profile.forward), ("backward", profile.backward)):
         for (op, place, _), entry in work.entries.items():
-            file, line = _file_and_number(place)
+            file, line = file_and_number(place[:2])
             layers = [name for name in place[2].split("/") if name]
             row = {"layers": layers, "file": file, "line": line, "op": op, "forward": 0, "backward": 0}
             rows.setdefault((place[2], file, line, op), row)[which] += round(entry.flops)

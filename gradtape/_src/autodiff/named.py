@@ -1,0 +1,104 @@
+"""What a tape recorded under a name."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from gradtape._src.core import engine, journal, noted
+from gradtape._src.core.program import Node
+from gradtape._src.core.tensor import EagerTensor, Tensor
+
+if TYPE_CHECKING:
+    from gradtape._src.autodiff.recording import Recording
+
+MOST = 8  # names, or lines, that an error shows
+
+
+def find(tape: Recording, name: str, index: int | None) -> Tensor:
+    """The tensor that `tape` recorded under `name`; the one that `index` says if there are several."""
+    if not isinstance(name, str):
+        raise TypeError(f"A name is a string, received {name!r}.")
+    if tape._used or not tape._entered:
+        raise RuntimeError(
+            f"The tape was used up (or never opened), and {name!r} is forgotten. Ask before gradient is called, or "
+            "use tf.GradientTape(persistent=True)."
+        )
+    graph = engine.graph_around()
+    if graph is not None:
+        return _of_graph(graph, name)
+    stem, output = _parts(name)
+    given = list(_given(tape))
+    found = [nodes for full, nodes in given if full == stem] or [n for full, n in given if full.endswith(f"/{stem}")]
+    if not found:
+        raise ValueError(_unknown(tape, stem, [full for full, _ in given]))
+    if index is None and len(found) > 1:
+        raise ValueError(_several(name, found))
+    try:
+        nodes = found[index or 0]
+    except IndexError:
+        raise ValueError(f"index {index} for {len(found)} tensors of the name {name!r}.") from None
+    if output is None and len(nodes) > 1:
+        raise ValueError(f"{name!r} has {len(nodes)} outputs: say which, {name + ':0'!r} to '{name}:{len(nodes) - 1}'.")
+    if (output or 0) >= len(nodes):
+        raise ValueError(f"{stem!r} has {len(nodes)} output(s), and none of number {output}.")
+    node = nodes[output or 0]
+    handle = node.handle() if node.handle is not None else None
+    return handle if isinstance(handle, Tensor) else EagerTensor(node)
+
+
+def _of_graph(graph: Any, name: str) -> Tensor:
+    try:
+        tensor: Tensor = graph.get_tensor_by_name(name if ":" in name else f"{name}:0")
+    except KeyError as error:
+        raise ValueError(str(error.args[0])) from None
+    return tensor
+
+
+def _parts(name: str) -> tuple[str, int | None]:
+    stem, _, number = name.rpartition(":")
+    return (stem, int(number)) if stem and number.isdecimal() else (name, None)
+
+
+def _given(tape: Recording) -> Iterator[tuple[str, list[Node]]]:
+    """The names on the tape, in the order of recording, each with what was recorded under it."""
+    seen = set()
+    for segment in tape._segments:
+        for position, name, nodes in segment.trace.names:
+            within = segment.start <= position and (segment.stop is None or position <= segment.stop)
+            if within and (name, nodes[0]) not in seen:
+                seen.add((name, nodes[0]))
+                yield name, nodes
+
+
+def _unknown(tape: Recording, name: str, names: list[str]) -> str:
+    names = list(dict.fromkeys(names))
+    parts = {full.rpartition("/")[2]: full for full in names}
+    near = [parts.get(close, close) for close in difflib.get_close_matches(name, [*names, *parts], MOST)] or names[:MOST]
+    message = f"No tensor of the name {name!r} is on this tape, "
+    message += f"but there is {', '.join(map(repr, dict.fromkeys(near)))}." if near else "nor any other that has a name."
+    if any(variable.name.partition(":")[0] == name for variable in tape.watched_variables()):
+        return f"{message} A variable has that name: give the variable itself."
+    inside = next((line for full, line in noted.traced.items() if full == name or full.endswith(f"/{name}")), None)
+    if inside is not None:
+        return (
+            f"{message} {name!r} was recorded at {_place(inside)}, inside of a function, branch or loop that was compiled: "
+            "the tape outside sees one call. Return the tensor from there, or open a tape in there."
+        )
+    return f"{message} Names are given under the tape by name= (as in tf.identity(x, name={name!r})) and by Keras's layers."
+
+
+def _several(name: str, found: list[list[Node]]) -> str:
+    lines = list(dict.fromkeys([_place((nodes[0].code, nodes[0].offset)) for nodes in found]))
+    shown = ", ".join(lines[:MOST]) + (", …" if len(lines) > MOST else "")
+    return (
+        f"{len(found)} tensors were recorded under the name {name!r} (at {shown}), in a loop or by calls of one function. Say "
+        f"which: tape.get_tensor_by_name({name!r}, index=0) is the first, index=-1 the last."
+    )
+
+
+def _place(line: journal.Line) -> str:
+    file, number = journal.file_and_number(line)
+    return "a line that is not known" if file is None else f"{os.path.basename(file)}:{number}"
