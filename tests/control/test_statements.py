@@ -185,3 +185,82 @@ def test_numbers_are_no_conditions():
         tf.function(lambda a, b: a and b)(one, two)
     with pytest.raises(tf.errors.InvalidArgumentError, match="expected to be a bool tensor"):
         tf.logical_not(one)
+
+
+def none_in_both(x):
+    if x > 0.0:
+        y = None
+    else:
+        y = None
+    return y, x
+
+
+def none_in_a_nest(x):
+    if x > 0.0:
+        y = (x, None)
+    else:
+        y = (-x, None)
+    return y
+
+
+def none_of_which_a_part_changes(x):
+    y = (None, x)
+    if x > 0.0:
+        y = (y[0], x + 1.0)
+    return y
+
+
+def none_in_a_loop(x):
+    y = None
+    for _ in tf.range(3):
+        y = None
+        x += 1.0
+    return x, y
+
+
+@pytest.mark.parametrize(
+    ("statements", "words"),
+    [
+        (none_in_both, "'y' is None at the end of the main branch"),
+        (none_in_a_nest, "'y' is None at the end of the main branch"),
+        (none_of_which_a_part_changes, "'y' is None at the end of the main branch"),
+        (none_in_a_loop, "'y' is not allowed to be None before the loop"),
+    ],
+    ids=lambda p: getattr(p, "__name__", ""),
+)
+def test_none_is_no_tensor(statements, words):
+    with pytest.raises(ValueError, match=words):
+        tf.function(statements)(tf.constant(1.0))
+
+
+def test_nobody_asks_for_a_none_that_stays_inside():
+    @tf.function
+    def local(x):
+        if x > 0.0:
+            y, m = x, None
+        else:
+            y, m = -x, None
+        return y
+
+    assert local(tf.constant(-1.0)).numpy() == 1.0
+
+
+def test_a_name_for_one_string_or_another():
+    @tf.function
+    def sign(x):
+        if x > 0.0:
+            name = "positive"
+        else:
+            name = "negative"
+        return x, name
+
+    @tf.function
+    def last(x):
+        name = "none"
+        for _ in tf.range(3):
+            name = "one"
+            x += 1.0
+        return x, name
+
+    assert [sign(tf.constant(x))[1].numpy() for x in (1.0, -1.0)] == [b"positive", b"negative"]
+    assert [x.numpy() for x in last(tf.constant(1.0))] == [4.0, b"one"]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.control.arguments import Arguments
+from gradtape._src.control.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
 from gradtape._src.control.scope import Body, Structure, call, flatten_results
 from gradtape._src.control.signature import misfit
@@ -213,10 +214,12 @@ class EagerFunction(ConcreteFunction):
         body.captures, body.variables, body.written, body.keep, body.avals, body.draws = [], [], [], [], [], []
         body.structure = Structure(nest.flatten_with_spec(None)[1], [None])
         super().__init__(function, arguments, body)
+        self._recorded = asks_for_gradients(function.python_function)
 
     def _run(self, nodes: Sequence[Node]) -> Any:
         try:
-            results = self._arguments.call(self._function.python_function, nodes)
+            with recorded(self._recorded):
+                results = self._arguments.call(self._function.python_function, nodes)
         except StopIteration:  # a loop around the call would take it for its own end
             raise OutOfRangeError(None, None, "End of sequence: the iterator has no more elements.") from None
         found, structure = flatten_results(results, self._function._result)

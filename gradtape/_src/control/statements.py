@@ -6,9 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from malt.operators.variables import Undefined, UndefinedReturnValue
 
 from gradtape._src.control import branch, loop
+from gradtape._src.control.bound_names import (
+    NUMBERS,
+    STRINGS,
+    UNDEFINED,
+    can_be_tensor,
+    check_not_none,
+    empty,
+    flatten,
+    returned,
+    tensor_dtype,
+)
 from gradtape._src.control.loop_body import check_same
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace
@@ -21,9 +31,6 @@ from gradtape._src.ops import array, cast, compare, debugging, select
 from gradtape._src.ops.arithmetic import minimum
 from gradtape._src.ops.gather import gather
 from gradtape._src.ops.rounding import ceil
-
-NUMBERS = (bool, int, float, complex, np.number, np.bool_, np.ndarray)
-UNDEFINED = (Undefined, UndefinedReturnValue)
 
 
 def symbolic(value: Any) -> bool:
@@ -73,10 +80,10 @@ class _Branch:
             run()
             flat = []
             for value in get_state()[:nouts]:
-                leaves, spec = _flatten(value)
+                leaves, spec = flatten(value)
                 self.leaves.append(leaves)
                 self.specs.append(spec)
-                flat += [tensor(x) for x in leaves if _can_be_tensor(x)]
+                flat += [tensor(x) for x in leaves if can_be_tensor(x)]
             return flat
 
         self.body = trace(branch_results, (), Scope(nested=True), draws=False)
@@ -94,14 +101,6 @@ class _Merged:
 
 
 _FROM_OP = object()
-
-
-def _flatten(value: Any) -> tuple[list[Any], Any]:
-    return nest.flatten_with_spec(value, nest.EXPANDED)
-
-
-def _can_be_tensor(value: Any) -> bool:
-    return isinstance(value, (Tensor, Stored, *NUMBERS))
 
 
 def _array_of_zeros(arrays: Sequence[TensorArray], places: list[list[int | None]]) -> tuple[int | None, int | None]:
@@ -127,8 +126,8 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
         for k, leaves in enumerate((mine, other)):
             here = []
             for x in leaves:
-                here.append(at[k] if _can_be_tensor(x) else None)
-                at[k] += _can_be_tensor(x)
+                here.append(at[k] if can_be_tensor(x) else None)
+                at[k] += can_be_tensor(x)
             places.append(here)
         if len(mine) == len(other) == 1 and mine[0] is True and _negates(condition, other[0]):
             merged.append(True)  # `if not done: …; done = True`
@@ -139,14 +138,13 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
             continue
         if any(undefined):
             where = "main" if undefined[0] else "else"
-            returned = isinstance((mine if undefined[0] else other)[0], UndefinedReturnValue) or "retval" in name
-            if not returned:
+            if not returned(name, (mine if undefined[0] else other)[0]):
                 raise ValueError(
                     f"'{name}' must also be initialized in the {where} branch: both branches of an `if` on a tensor are part of "
                     f"the function. Give '{name}' a value before the `if`, or in both branches."
                 )
             leaves, leaves_spec, here = (other, spec2, places[1]) if undefined[0] else (mine, spec, places[0])
-            if not all(_can_be_tensor(x) for x in leaves):
+            if not all(can_be_tensor(x) for x in leaves):
                 merged.append(nest.unflatten(leaves_spec, leaves))
                 continue
             merged.append(_Merged(leaves_spec, [_FROM_OP] * len(leaves)))
@@ -165,8 +163,11 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
             )
         held = []
         for x, y, p, q in zip(mine, other, *places, strict=True):
+            check_not_none(name, x, y)
             if x is y or (p is not None and q is not None and not is_tensor(x) and not is_tensor(y) and _equal(x, y)):
                 held.append(x)
+            elif isinstance(x, STRINGS) and isinstance(y, STRINGS):
+                raise engine.NeedsValues(f"'{name}' is one string or another, and strings are not part of compiled programs")
             elif p is None or q is None:
                 kind = "main" if p is None else "else"
                 raise ValueError(
@@ -272,10 +273,10 @@ class _State:
         self.parts: list[tuple[Any, list[Any]]] = []
         self.tensors: list[Tensor] = []
         for name, value in zip(names, values, strict=True):
-            leaves, spec = _flatten(value)
+            leaves, spec = flatten(value)
             fixed = []
             for x in leaves:
-                if _can_be_tensor(x):
+                if can_be_tensor(x):
                     fixed.append(_FROM_OP)
                     self.tensors.append(tensor(x))
                     self.names.append(name)
@@ -295,7 +296,7 @@ class _State:
         result: list[Tensor] = []
         known = iter(self.tensors)
         for (spec, fixed), value, name in zip(self.parts, values, self.bound, strict=True):
-            leaves, new = _flatten(value)
+            leaves, new = flatten(value)
             if new != spec:
                 if isinstance(value, TensorArray):
                     raise engine.NeedsValues(f"'{name}', a TensorArray, grows in a loop: its size depends on values")
@@ -307,6 +308,8 @@ class _State:
                 if before is _FROM_OP:
                     like = next(known)
                     result.append(x if isinstance(x, Tensor) else tensor(x, None if is_tensor(x) else like.dtype))
+                elif isinstance(x, STRINGS) and isinstance(before, STRINGS) and x != before:
+                    raise engine.NeedsValues(f"'{name}' is another string in each trip, and strings are not part of programs")
                 elif x is not before and not (isinstance(x, UNDEFINED) or x == before):
                     raise ValueError(
                         f"'{name}' is {before!r} before the loop and {x!r} after one iteration: a loop on tensors can change "
@@ -339,28 +342,20 @@ def _defined(
     set_state(values)
     filled, bound = [], []
     for name, before, after in zip(names, settled(values, found), found, strict=True):
-        if _empty(before) and not _empty(after):
-            leaves, spec = _flatten(after)
-            like = [array.zeros(tensor(x).shape, tensor_dtype(x)) if _can_be_tensor(x) else x for x in leaves]
-            if not isinstance(before, UndefinedReturnValue) and "retval" not in name:
+        if empty(before) and not empty(after):
+            leaves, spec = flatten(after)
+            like = [array.zeros(tensor(x).shape, tensor_dtype(x)) if can_be_tensor(x) else x for x in leaves]
+            if not returned(name, before):
                 bound.append(name)
             before = nest.unflatten(spec, like)
+        elif before is None and not returned(name, before):
+            raise ValueError(f"'{name}' is not allowed to be None before the loop: it is None after one iteration, too.")
         filled.append(before)
     scope: Any = engine.local.trace.scope
     if bound and not scope.nested:
         debugging.Assert(runs(), [f"loop must iterate at least once to initialize {', '.join(bound)}"])
         set_state(values)
     return tuple(filled)
-
-
-def _empty(value: Any) -> bool:
-    """Whether a name holds nothing yet."""
-    return value is None or isinstance(value, UNDEFINED)
-
-
-def tensor_dtype(value: Any) -> Any:
-    """The dtype of what can be a tensor."""
-    return value.dtype if is_tensor(value) else tensor(value).dtype
 
 
 def while_stmt(

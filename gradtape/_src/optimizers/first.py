@@ -9,12 +9,13 @@ import numpy as np
 
 from gradtape._src.autodiff.observers import reasons
 from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.control.eager_record import recording
 from gradtape._src.control.graph.collections import GraphKeys, trainable_variables
 from gradtape._src.control.graph.gradients import gradients
 from gradtape._src.control.graph.graph import in_graph
 from gradtape._src.control.graph.names import NameScope
 from gradtape._src.control.graph.variable_scope import get_variable_scope, store
-from gradtape._src.core import dtypes, engine, scopes
+from gradtape._src.core import dtypes, scopes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -106,7 +107,7 @@ class Optimizer(Tracked):
                 value = loss()
             variables = list(tape.watched_variables()) if var_list is None else _listed(var_list)
             return list(zip(tape.gradient(value, variables, grad_loss), variables, strict=True))
-        if engine.local.trace.scope is None:
+        if not recording():
             raise RuntimeError(
                 "`loss` passed to Optimizer.compute_gradients should be a function when eager execution is enabled: write "
                 "`lambda: loss_of(…)`."

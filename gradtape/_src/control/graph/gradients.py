@@ -8,6 +8,7 @@ from typing import Any
 from gradtape._src.autodiff.aggregation import AggregationMethod
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.tape import UnconnectedGradients
+from gradtape._src.control import eager_record
 from gradtape._src.control.graph.graph import Graph, guessed, with_extent
 from gradtape._src.control.graph.kinds import GRADIENT, PLACEHOLDER, Request
 from gradtape._src.control.graph.late import aside, provisional
@@ -52,7 +53,7 @@ def gradients(
     `stop_gradients` are tensors that count as constants. `gate_gradients` and `aggregation_method` are accepted and
     change nothing. In eager code a RuntimeError: use `tf.GradientTape`.
     """
-    if engine.local.trace.scope is None:
+    if not eager_record.recording():
         raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
     if aggregation_method not in (None, *AGGREGATIONS):
         raise ValueError(f"Invalid `aggregation_method` specified {aggregation_method!r}: give one of tf.AggregationMethod.")
@@ -64,6 +65,9 @@ def gradients(
     flows = [_flow(y, d) for y, d in zip(targets, given, strict=True)]
     sources = [_source(x) for x in _listed(xs)]
     stops = [_source(x) for x in _listed(stop_gradients)]
+    if engine.local.trace.scope is None:
+        read = [eager_record.reads(x) if isinstance(x, Variable) else [_source(x)] for x in _listed(xs)]
+        return _walked(eager_record.entries(), targets, flows, read, stops, zero)
     graph = engine.current_graph()
     if graph is None:
         return _in_function(targets, flows, sources, stops, zero)
@@ -167,10 +171,17 @@ def _in_function(ys: list[Tensor], given: list[Tensor | None], xs: list[Node], s
     traces = [engine.local.trace]
     while traces[0].parent is not None and traces[0].parent.scope is not None:
         traces.insert(0, traces[0].parent)  # what a branch or loop takes from around it was computed there
+    entries = [Entry(n, n.inputs, t.gradients.get(i)) for t in traces for i, n in enumerate(t.nodes)]
+    return _walked(entries, ys, given, [_everywhere(x) for x in xs], stops, zero)
+
+
+def _walked(
+    entries: list[Entry], ys: list[Tensor], given: list[Tensor | None], sources: list[list[Node]], stops: list[Node], zero: bool
+) -> list[Any]:
+    """The reverse pass over `entries`. A source is all nodes that stand for it, the first of which has its shape and dtype."""
     held = set(stops)
-    entries = [Entry(n, n.inputs, t.gradients.get(i)) for t in traces for i, n in enumerate(t.nodes) if n not in held]
+    entries = [entry for entry in entries if entry.node not in held]
     position = {entry.node: at for at, entry in enumerate(entries)}
-    sources = [_everywhere(x) for x in xs]
     active = active_nodes(entries, {x: position.get(x, 0) for each in sources for x in each})
     cotangents: dict[Node, Any] = {}
     for y, d in zip(ys, given, strict=True):
@@ -179,7 +190,9 @@ def _in_function(ys: list[Tensor], given: list[Tensor | None], xs: list[Node], s
             cotangents[y.node] = summed([cotangents[y.node], flow]) if y.node in cotangents else flow
     total = reverse(entries, active, cotangents) if cotangents else {}
     found = [summed(parts) if (parts := [total[x] for x in each if x in total]) else None for each in sources]
-    return [zeros(x.aval.shape, x.aval.type) if zero and d is None else d for x, d in zip(xs, found, strict=True)]
+    return [
+        zeros(each[0].aval.shape, each[0].aval.type) if zero and d is None else d for each, d in zip(sources, found, strict=True)
+    ]
 
 
 def _everywhere(source: Node) -> list[Node]:

@@ -1,0 +1,49 @@
+"""What a name holds that an `if` or a loop binds: a tensor or what can be one, a string, None, or nothing yet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from malt.operators.variables import Undefined, UndefinedReturnValue
+
+from gradtape._src.core import nest
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.tensor import Stored, Tensor
+
+NUMBERS = (bool, int, float, complex, np.number, np.bool_, np.ndarray)
+STRINGS = (str, bytes)
+UNDEFINED = (Undefined, UndefinedReturnValue)
+
+
+def flatten(value: Any) -> tuple[list[Any], Any]:
+    return nest.flatten_with_spec(value, nest.EXPANDED)
+
+
+def can_be_tensor(value: Any) -> bool:
+    return isinstance(value, (Tensor, Stored, *NUMBERS))
+
+
+def tensor_dtype(value: Any) -> Any:
+    """The dtype of what can be a tensor."""
+    return value.dtype if is_tensor(value) else tensor(value).dtype
+
+
+def empty(value: Any) -> bool:
+    """Whether a name holds nothing yet."""
+    return value is None or isinstance(value, UNDEFINED)
+
+
+def returned(name: str, before: Any) -> bool:
+    """Whether a name stands for what the function returns."""
+    return isinstance(before, UndefinedReturnValue) or "retval" in name
+
+
+def check_not_none(name: str, main: Any, other: Any) -> None:
+    """ValueError for None where a branch is to give a tensor; `return` alone gives nothing, and may do so in both branches."""
+    if (main is None or other is None) and not (main is other and returned(name, None)):
+        where = "main" if main is None else "else"
+        raise ValueError(
+            f"'{name}' is None at the end of the {where} branch. An `if` on a tensor can choose between tensors only: give "
+            f"'{name}' a tensor in both branches, or decide by a Python value."
+        )

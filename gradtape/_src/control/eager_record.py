@@ -1,0 +1,97 @@
+"""What a function that runs as eager code computed so far, for `tf.gradients`, which differentiates it without a tape."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+from gradtape._src.autodiff.backward import Entry
+from gradtape._src.autodiff.recording import Recording
+from gradtape._src.core import engine
+from gradtape._src.core.errors import internal
+from gradtape._src.core.program import Node
+from gradtape._src.core.variable import Variable
+
+ASKING = frozenset(("gradients", "hessians", "compute_gradients", "minimize"))
+
+
+class Running(threading.local):
+    """The record of the outermost function that this thread runs as eager code, if that function asks for gradients."""
+
+    record: Recording | None = None
+
+
+running = Running()
+
+
+def asks_for_gradients(python: Any) -> bool:
+    """Whether the code of a function, or of one that it names, has the name of what differentiates without a tape.
+
+    Only such a function is recorded as a whole, because a record keeps what was computed until the function returns.
+    """
+    waiting, seen = [python], set()
+    while waiting:
+        found = waiting.pop()
+        found = getattr(found, "python_function", found)
+        of = getattr(found, "__self__", None)
+        found = getattr(found, "__func__", found)
+        code = getattr(found, "__code__", None)
+        if code is None or code in seen or internal[code.co_filename]:
+            continue
+        seen.add(code)
+        names = _names(code)
+        if names & ASKING:
+            return True
+        waiting += [found.__globals__[name] for name in names if name in found.__globals__]
+        for cell in found.__closure__ or ():
+            with contextlib.suppress(ValueError):  # a name that is bound later
+                waiting.append(cell.cell_contents)
+        waiting += [getattr(of, name, None) for name in names if hasattr(type(of), name)]
+    return False
+
+
+def _names(code: CodeType) -> set[str]:
+    """The names in the code of a function and of the functions inside of it."""
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            found |= _names(constant)
+    return found
+
+
+@contextlib.contextmanager
+def recorded(wanted: bool) -> Iterator[None]:
+    """Record what runs in this context, if it is `wanted` and nothing around it does."""
+    if not wanted or running.record is not None:
+        yield
+        return
+    record = running.record = Recording(persistent=True, watch_accessed_variables=False)
+    record.open_quietly()
+    try:
+        yield
+    finally:
+        running.record = None
+        record._close()
+
+
+def recording() -> bool:
+    """Whether `gradients` has something to differentiate: a graph or function that is being traced, or a record of eager code."""
+    return engine.local.trace.scope is not None or running.record is not None
+
+
+def entries() -> list[Entry]:
+    """What was recorded, in order."""
+    assert running.record is not None
+    return running.record._entries()[0]
+
+
+def reads(variable: Variable) -> list[Node]:
+    """The nodes that a variable held when it was read."""
+    assert running.record is not None
+    found = [variable.held()]
+    for segment in running.record._segments:
+        found += [node for _, read, node in segment.trace.reads[segment.first_read : segment.reads] if read is variable]
+    return list(dict.fromkeys(found))
