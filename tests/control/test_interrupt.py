@@ -46,3 +46,50 @@ def test_a_loop_that_never_ends_is_interrupted(tmp_path):
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)
     assert output.split() == ["interrupted", "1.0", "2.0"]
+
+
+MANY = """
+import gc, signal
+
+import gradtape as tf
+
+for kind in (signal.SIGINT, signal.SIGALRM):
+    signal.signal(kind, signal.default_int_handler)
+gc.disable()  # an interrupt that comes while garbage is collected is dropped, by Python and JAX
+variables = [tf.Variable(0.0) for _ in range(300)]
+
+
+@tf.function
+def step(x):
+    for v in variables:
+        v.assign_add(x)
+
+
+@tf.function
+def checked(x):
+    step(tf.gather([1.0, 2.0], tf.cast(x, tf.int32) - 1))  # its index is looked at before the call
+
+
+one = tf.constant(1.0)
+for call in (step, checked):
+    call(one)
+    call(one)
+    for attempt in range(60):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.002 + 0.0003 * attempt)
+            while True:
+                call(one)
+        except KeyboardInterrupt:
+            pass
+        found = {v.numpy().item() for v in variables}
+        assert len(found) == 1, found
+print("whole")
+"""
+
+
+def test_what_a_function_assigns_changes_all_at_once(tmp_path):
+    """An interrupt that comes while a function's variables get their values finds all of them new, or none."""
+    script = tmp_path / "many.py"
+    script.write_text(MANY)
+    result = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert result.stdout == "whole\n", result.stderr

@@ -17,7 +17,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op, define
 from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
-from gradtape._src.core.variable import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, Variable
+from gradtape._src.core.variable import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, Variable, hold_all, put_all
 from gradtape._src.ops import seeds
 from gradtape._src.ops.array import host_constant, zeros
 
@@ -302,8 +302,7 @@ def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
     else:
         nodes = tracing.call(body.program, inputs, FUNCTION)
     count = len(nodes) - len(body.written)
-    for variable, node in zip(body.written, nodes[count:], strict=True):
-        variable._hold(node)
+    hold_all(body.written, nodes[count:])
     return nodes[:count]
 
 
@@ -318,8 +317,7 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
     if not body.trains:  # what trains itself is not differentiated from outside
         journal.called(arguments, body, nodes, engine.local.trace)
     count = len(nodes) - len(body.written)
-    for variable, node in zip(body.written, nodes[count:], strict=True):
-        variable._put(node)
+    put_all(body.written, nodes[count:])
     return nodes[:count]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -22,7 +23,7 @@ from gradtape._src.core.tensor import EagerTensor, Reference, Stored, Tensor, gr
 if TYPE_CHECKING:
     from gradtape._src.core.dtypes import DType
     from gradtape._src.core.errors import InvalidArgumentError
-    from gradtape._src.core.program import Node
+    from gradtape._src.core.program import Node, Trace
 
 _uid = itertools.count()
 STATE = (
@@ -42,6 +43,40 @@ ASSIGN_SUB = _assigning("AssignSubVariableOp", lambda value, delta: value - delt
 # Reading in so many words (read_value, identity) gives a tensor of its own, apart from the variable.
 READ = define(Op("ReadVariableOp", lambda value: value, infer=lambda value: value, cheap=True))
 READ.gradient = lambda op, dy: dy
+
+
+def hold_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
+    """Swap in what a function gave to the variables that it assigns."""
+    state = engine.local
+    trace = state.trace
+    if trace.scope is not None:
+        for variable, node in zip(variables, nodes, strict=True):
+            variable._hold(node)
+        return
+    for variable in variables:
+        if state.tapes:
+            trace.reads.append((len(trace.nodes), variable, variable.held()))
+        variable._keep_for_undo(trace)
+    _swap(variables, map(EagerTensor, nodes))
+    if execution.eager:
+        engine.flush_if_outermost()
+
+
+def put_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
+    """Swap in values that were computed already, where nothing records it."""
+    _swap(variables, map(_unwatched, nodes))
+
+
+def _unwatched(node: Node) -> EagerTensor:
+    held = EagerTensor.__new__(EagerTensor)
+    held.node = node
+    return held
+
+
+def _swap(variables: Sequence[Variable], tensors: Iterable[EagerTensor]) -> None:
+    """Change all at once: no Python code runs in between, so that an interrupt finds all of them changed, or none."""
+    made = list(tensors)
+    deque(map(setattr, variables, itertools.repeat("_tensor"), made), maxlen=0)
 
 
 class Variable(Stored, metaclass=creators.Created):
@@ -399,19 +434,16 @@ class Variable(Stored, metaclass=creators.Created):
             scope: Any = trace.scope
             held = scope.hold(self, node)
             return self if held is None else held
-        if self._assigned_in != trace.serial:
-            self._assigned_in = trace.serial
-            trace.assigned.append((self, self._tensor))
+        self._keep_for_undo(trace)
         self._tensor = EagerTensor(node)
         if execution.eager:
             engine.flush_if_outermost()
         return self
 
-    def _put(self, node: Node) -> None:
-        """Swap in a value that was computed already, where nothing records it."""
-        held = EagerTensor.__new__(EagerTensor)
-        held.node = node
-        self._tensor = held
+    def _keep_for_undo(self, trace: Trace) -> None:
+        if self._assigned_in != trace.serial:
+            self._assigned_in = trace.serial
+            trace.assigned.append((self, self._tensor))
 
     def _restore(self, tensor: EagerTensor) -> None:
         """Go back to what was held before a run that failed."""
