@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.util
+import inspect
 
 import numpy as np
 import pytest
@@ -339,3 +340,14 @@ def test_a_numpy_function_sees_scalars_in_a_function_and_gives_the_dtype_that_it
             giving(result)(tf.constant(1.0))
     with pytest.raises(Invalid, match="returned dtype float64, where Tout says float32"):
         tf.py_function(lambda v: tf.cast(v, tf.float64), [1.0], tf.float32)
+
+
+def test_inspect_finds_the_signature_of_functions_and_methods():
+    class Holder:
+        @tf.function(input_signature=[tf.TensorSpec([None])])
+        def call(self, x):
+            return x
+
+    assert str(inspect.signature(tf.function(lambda a, b=2: a))) == "(a, b=2)"
+    assert str(inspect.signature(Holder().call)) == "(x)"
+    assert str(inspect.signature(Holder.call)) == "(self, x)"

@@ -19,8 +19,9 @@ ASKING = frozenset(("gradients", "hessians", "compute_gradients", "minimize"))
 
 
 class Running(threading.local):
-    """The record of the outermost function that this thread runs as eager code, if that function asks for gradients."""
+    """How many functions this thread runs as eager code, in one another; the record of the outermost that asks for gradients."""
 
+    functions = 0
     record: Recording | None = None
 
 
@@ -64,10 +65,17 @@ def _names(code: CodeType) -> set[str]:
 
 @contextlib.contextmanager
 def recorded(wanted: bool) -> Iterator[None]:
-    """Record what runs in this context, if it is `wanted` and nothing around it does."""
-    if not wanted or running.record is not None:
-        yield
-        return
+    """For running a function as eager code: record what runs, if that is `wanted` and nothing around it does."""
+    running.functions += 1
+    try:
+        with _record() if wanted and running.record is None else contextlib.nullcontext():
+            yield
+    finally:
+        running.functions -= 1
+
+
+@contextlib.contextmanager
+def _record() -> Iterator[None]:
     record = running.record = Recording(persistent=True, watch_accessed_variables=False)
     record.open_quietly()
     try:
@@ -75,6 +83,11 @@ def recorded(wanted: bool) -> Iterator[None]:
     finally:
         running.record = None
         record._close()
+
+
+def in_function() -> bool:
+    """Whether what runs is part of a function, traced or not."""
+    return engine.local.trace.scope is not None or running.functions > 0
 
 
 def recording() -> bool:

@@ -106,6 +106,11 @@ class Function:
         return self._signature.parameters
 
     @property
+    def __signature__(self) -> inspect.Signature:
+        """What `inspect.signature` gives; Keras asks it of a layer's `call`."""
+        return self._signature.parameters
+
+    @property
     def function_type(self) -> FunctionType:
         """The parameters of the Python function, with the types that an input signature gives them."""
         return self._signature.type

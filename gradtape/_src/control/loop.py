@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.bounded_scan import TRIPS, record_while
+from gradtape._src.control.growth import Growth, tracing_body
 from gradtape._src.control.loop_body import ShapeChanged, check_same, trace_body, trace_condition
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
@@ -64,7 +65,7 @@ def while_loop(
     if engine.graph_around() is not None:
         state = _opened(state, shape_invariants)
     try:
-        results = run_loop(spread(cond), spread(body), _settled(spread(body), state, limit), limit)
+        results = run_loop(spread(cond), spread(body), _settled(spread(body), state), limit)
     except ShapeChanged as error:
         grows = any(isinstance(x, TensorArray) or type(x).__name__ == "SparseTensor" for x in nest.flatten(loop_vars))
         if shape_invariants is not None or grows:
@@ -112,7 +113,7 @@ def _with_shape(x: Any, stated: Any) -> Any:
     return opened(x, shape)
 
 
-def _settled(body: Callable[[Any], Any], state: Any, limit: int | None) -> Any:
+def _settled(body: Callable[[Any], Any], state: Any) -> Any:
     """The loop variables, with TensorArrays that know the shape of what the loop writes into them."""
     leaves, spec = nest.flatten_with_spec(state)
     if not any(isinstance(x, TensorArray) for x in leaves):
@@ -126,7 +127,7 @@ def _settled(body: Callable[[Any], Any], state: Any, limit: int | None) -> Any:
         after.extend(nest.flatten(body(nest.unflatten(spec, [next(given) if isinstance(x, Tensor) else x for x in leaves]))))
         return [entry for x in after if isinstance(x, TensorArray) and (entry := x.open_entry()) is not None]
 
-    with tracing.making_trips(limit):
+    with tracing_body(None):
         first = trace(once, parameters, Scope(nested=True), draws=False)
     if len(after) != len(leaves):
         return state
@@ -173,6 +174,7 @@ def run_loop(
     state: Any,
     limit: int | None,
     names: Sequence[str] | None = None,
+    growth: Growth | None = None,
 ) -> Any:
     """Record a `While` over a nest of tensors; `names` are what the user calls its leaves."""
     leaves, spec = nest.flatten_with_spec(state, nest.EXPANDED)
@@ -189,7 +191,7 @@ def run_loop(
         check_same(start, flat, names)
         return flat
 
-    with tracing.making_trips(limit):
+    with tracing_body(growth):
         loop = trace_body(lambda nodes, _: stepped(nodes), start)
     if not start and not loop.carried and not loop.body.program.effects:
         raise ValueError("A loop on a tensor condition changes no tensor and no variable, so it would never end.")

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.control.bounded_scan import record_scan
+from gradtape._src.control.growth import Growth, tracing_body
 from gradtape._src.control.loop import stopped
 from gradtape._src.control.loop_body import check_same, trace_body
 from gradtape._src.control.scope import Scope, trace
-from gradtape._src.core import dtypes, engine, nest, tracing
+from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.aval import aval, provisional
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import LOOKS_AT_VALUES, invalid, public
@@ -48,10 +49,14 @@ class Rows:
 
 
 def record_rows(
-    function: Callable[[list[Node], list[Node]], Sequence[Tensor]], carry: Sequence[Node], rows: Rows, reverse: bool = False
+    function: Callable[[list[Node], list[Node]], Sequence[Tensor]],
+    carry: Sequence[Node],
+    rows: Rows,
+    reverse: bool = False,
+    growth: Growth | None = None,
 ) -> tuple[list[Node], list[Node]]:
     """`(last carry, stacked ys)` of `function(carry, row)` → carry and ys over all rows."""
-    with tracing.making_trips(rows.count):
+    with tracing_body(growth):
         loop = trace_body(function, carry, rows.avals)
     consts, (step,) = loop.bind()
     start = [*carry, *[v.read() for v in loop.carried]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,10 +20,11 @@ from gradtape._src.control.bound_names import (
     returned,
     tensor_dtype,
 )
+from gradtape._src.control.growth import Growth, tracing_body
 from gradtape._src.control.loop_body import check_same
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace
-from gradtape._src.control.tensor_array import TensorArray, settled
+from gradtape._src.control.tensor_array import TensorArray, longest, settled
 from gradtape._src.core import dtypes, engine, execution, nest, tracing
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.program import Node, leaf
@@ -319,31 +321,47 @@ class _State:
 
 
 def _defined(
-    get_state: Any, set_state: Any, run: Callable[[], None], trips: int | None, names: Sequence[str], runs: Callable[[], Any]
+    get_state: Any,
+    set_state: Any,
+    run: Callable[[], None],
+    names: Sequence[str],
+    runs: Callable[[], Any],
+    growth: Growth | None = None,
+    body: Callable[[Tensor], None] | None = None,
 ) -> Any:
-    """What the names hold before a loop of at most so many trips. A name that only the loop binds (None counts, too) starts
-    as zeros of what it binds; that the loop `runs` once at least is checked when the function is called."""
+    """What the names hold before a loop. A name that only the loop binds (None counts, too) starts as zeros of what it binds;
+    that the loop `runs` once at least is checked when the function is called. TensorArrays have room for what it writes, which
+    some trips of its `body` tell, if `growth` knows what it counts."""
     values = get_state()
     if not any(v is None or isinstance(v, (*UNDEFINED, TensorArray)) for v in values):
         return values
-    found: list[Any] = []
 
-    def one() -> list[Any]:
-        set_state([nest.map_structure(lambda x: tensor(x) if isinstance(x, NUMBERS) else x, value) for value in values])
-        run()
-        found.extend(get_state())
-        return []
+    def after(trip: Callable[[], None]) -> Sequence[Any]:
+        found: list[Any] = []
+
+        def one() -> list[Any]:
+            set_state([nest.map_structure(lambda x: tensor(x) if isinstance(x, NUMBERS) else x, value) for value in values])
+            trip()
+            found.extend(get_state())
+            return []
+
+        with tracing_body(growth):
+            trace(one, (), Scope(nested=True), draws=False)
+        return found
 
     try:
-        with tracing.making_trips(trips):
-            trace(one, (), Scope(nested=True), draws=False)
+        found = after(run)
+        if growth is not None and body is not None:
+            growth.asking = False
+            for number in growth.some():
+                found = longest(found, after(functools.partial(body, number)))
     except UnboundLocalError as error:
         raise ValueError(f"{error}: what a loop on tensors reads before it binds it must be defined before the loop.") from None
     set_state(values)
     filled, bound = [], []
-    for name, before, after in zip(names, settled(values, found), found, strict=True):
-        if empty(before) and not empty(after):
-            leaves, spec = flatten(after)
+    for name, before, bound_to in zip(names, settled(values, found, growth), found, strict=True):
+        if empty(before) and not empty(bound_to):
+            leaves, spec = flatten(bound_to)
             like = [array.zeros(tensor(x).shape, tensor_dtype(x)) if can_be_tensor(x) else x for x in leaves]
             if not returned(name, before):
                 bound.append(name)
@@ -385,7 +403,7 @@ def while_stmt(
 def _staged_while(test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str], opts: Any, first: Any) -> None:
     """A loop on tensors; `first` is what its condition was before it, if to ask it assigns variables."""
     limit = (opts or {}).get("maximum_iterations")
-    state = _State(_defined(get_state, set_state, body, limit, names, test), names)
+    state = _State(_defined(get_state, set_state, body, names, test), names)
 
     def condition(tensors: Any) -> Any:
         set_state(state.pack(tensors))
@@ -466,10 +484,12 @@ def _plain(holds: Any) -> bool:
 
 def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
     taken = Rows(rows, "for")
+    growth = Growth(engine.folded(taken.nodes[0]))
+    body = growth.counting(body)
     symbol = handle(leaf(taken.avals[0], None))
-    state = _State(
-        _defined(get_state, set_state, lambda: body(symbol), taken.count, names, lambda: tensor(taken.count > 0)), names
-    )
+    before = _defined(get_state, set_state, lambda: body(symbol), names, lambda: tensor(taken.count > 0), growth, body)
+    with tracing_body(growth):
+        state = _State(before, names)
     if taken.count == 0:
         return
 
@@ -480,7 +500,7 @@ def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Se
         check_same(carry, after, state.names)
         return after
 
-    last, _ = record_rows(step, [t.node for t in state.tensors], taken)
+    last, _ = record_rows(step, [t.node for t in state.tensors], taken, growth=growth)
     set_state(state.pack([handle(n) for n in last]))
 
 
@@ -511,7 +531,11 @@ def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: An
     symbol = handle(leaf(zero.node.aval, None))
     known = engine.folded(count.node)
     most = None if known is None else int(known)
-    state = _State(_defined(get_state, set_state, lambda: body(item(symbol)), most, names, lambda: count > 0), names)
+    growth = Growth(None if most is None or extra_test is not None else _numbers(item, most))
+    body = growth.counting(body)
+    before = _defined(get_state, set_state, lambda: body(item(symbol)), names, lambda: count > 0, growth, body)
+    with tracing_body(growth):
+        state = _State(before, names)
 
     def condition(values: Any) -> Any:
         i, *tensors = values
@@ -527,5 +551,13 @@ def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: An
         body(item(i))
         return [i + 1, *state.flat(get_state())]
 
-    after = loop.run_loop(condition, step, [zero, *state.tensors], most, ["the counter", *state.names])
+    after = loop.run_loop(condition, step, [zero, *state.tensors], most, ["the counter", *state.names], growth)
     set_state(state.pack(after[1:]))
+
+
+def _numbers(item: Any, count: int) -> np.ndarray | None:
+    """What a loop of so many trips counts, if that is known."""
+    begin, second = [engine.folded(item(tensor(k, dtypes.int64)).node) for k in (0, 1)]
+    if begin is None or second is None or begin.ndim:
+        return None
+    return begin + np.arange(count, dtype=begin.dtype) * (second - begin)

@@ -11,7 +11,9 @@ import optree
 from jax import lax
 
 from gradtape._src.autodiff.backward import Operation
-from gradtape._src.core import dtypes, engine, nest, tracing
+from gradtape._src.control.eager_record import in_function
+from gradtape._src.control.growth import Growth, entries_for, is_around
+from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.aval import LARGE, Aval
 from gradtape._src.core.convert import is_tensor, static, static_list, tensor
 from gradtape._src.core.define import gradient, op, ran
@@ -109,6 +111,7 @@ class TensorArray:
         self._buffer: Tensor | None = None
         self._extents: tuple[int, ...] | None = None  # of the entries, in a graph in which they are not all known
         self._last: Tensor | None = None  # an entry of such
+        self._room: Growth | None = None  # the loop for whose writes it is longer than it is yet
 
     @property
     def dtype(self) -> dtypes.DType:
@@ -141,6 +144,7 @@ class TensorArray:
     @public
     def size(self, name: str | None = None) -> Tensor:
         """How many entries there are, an int32 scalar."""
+        self._check_size()
         count = self._count()
         if count < LARGE:
             return tensor(count)
@@ -216,10 +220,13 @@ class TensorArray:
                 return new
             new._grow(at + 1)
             at = tensor(at)
-        elif self._dynamic and engine.graph_around() is not None and not tracing.trips_known():
-            new._buffer = ran(_resized, new._materialized(), at)
         elif self._dynamic:
-            new._grow(tracing.growth())
+            try:
+                new._grow(entries_for(at.node, self._room))
+            except engine.NeedsValues:
+                if engine.graph_around() is None:
+                    raise
+                new._buffer = ran(_resized, new._materialized(), at)
         buffer = new._materialized()
         nodes = (buffer.node, entry.node, cast(at, dtypes.int32).node)
         scope = engine.local.trace.scope
@@ -238,6 +245,16 @@ class TensorArray:
         else:
             rows = zeros((missing, *self._buffer.shape[1:]), self._dtype)
             self._buffer = concat([self._buffer, rows], 0)
+
+    def _whole(self) -> Tensor:
+        """All entries as one tensor, for those who see how many there are."""
+        self._check_size()
+        return self._materialized()
+
+    def _check_size(self) -> None:
+        """NeedsValues in a loop that makes the array longer in each trip."""
+        if is_around(self._room):
+            raise engine.NeedsValues("the size of a TensorArray is asked for in the loop that makes it longer")
 
     def _materialized(self) -> Tensor:
         """All entries as one tensor; what was never written is zeros."""
@@ -264,9 +281,7 @@ class TensorArray:
         at = self._index(index)
         if isinstance(at, Tensor):
             return gather(self._materialized(), at)
-        count = self._count()
-        if not 0 <= at < count:
-            raise OutOfRangeError(None, None, f"Tried to read from index {at} but array size is: {count}")
+        self._check_index(at)
         if self._buffer is not None:
             return self._buffer[at]
         if at in self._read:
@@ -274,29 +289,39 @@ class TensorArray:
                 f"Could not read index {at} twice because it was cleared after a previous read (perhaps try setting "
                 "clear_after_read = false?)"
             )
-        entry = self._entries.get(at)
-        if entry is None:
-            return zeros(tuple(self._shape) if self._shape.is_fully_defined() else (), self._dtype)
-        if self._clear and engine.local.trace.scope is None:
+        entry = self._entry(at)
+        if self._clear and at in self._entries and not in_function():
             self._read.add(at)
             del self._entries[at]
         return entry
 
+    def _check_index(self, at: int) -> None:
+        if not 0 <= at < self._count():
+            raise OutOfRangeError(None, None, f"Tried to read from index {at} but array size is: {self._count()}")
+
+    def _entry(self, at: int) -> Tensor:
+        found = self._entries.get(at)
+        return zeros(tuple(self._shape) if self._shape.is_fully_defined() else (), self._dtype) if found is None else found
+
     @public
     def stack(self, name: str | None = None) -> Tensor:
         """All entries, as one tensor of shape [size, …]."""
-        return self._materialized()
+        return self._whole()
 
     @public
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """The entries at `indices`, stacked."""
         if engine.local.trace.scope is None and self._buffer is None:
-            return stack([self.read(i) for i in static_list(indices, "indices")])
+            places = static_list(indices, "indices")
+            for place in places:
+                self._check_index(place)
+            return stack([self._entry(place) for place in places])
         return gather(self._materialized(), indices)
 
     @public
     def concat(self, name: str | None = None) -> Tensor:
         """All entries one after the other along their first axis."""
+        self._check_size()
         if self._buffer is not None and self._buffer.node.aval.large and self._buffer.node.aval.ndim > 1:
             return reshape(self._buffer, [-1, *self._buffer.node.aval.shape[2:]])
         written = [e for _, e in sorted(self._entries.items())] if self._buffer is None else unstack(self._buffer)
@@ -387,14 +412,15 @@ def _children(array: TensorArray) -> tuple[list[Any], Any]:
     """As a structure: one tensor, or nothing while the entries' shape is not known."""
     known = array._buffer is not None or array._element() is not None
     dims = tuple(array._shape.as_list()) if known and array._shape.rank is not None else None
-    aux = (array._dtype, array._dynamic, array._clear, array._infer, dims, array._extents, array._count())
+    room = array._room if is_around(array._room) else None
+    aux = (array._dtype, array._dynamic, array._clear, array._infer, dims, array._extents, array._count(), room)
     return ([array._materialized()] if known else []), aux
 
 
 def _assembled(aux: Any, parts: Iterable[Any]) -> TensorArray:
-    dtype, dynamic, clear, infer, shape, extents, count = aux
+    dtype, dynamic, clear, infer, shape, extents, count, room = aux
     new = TensorArray(dtype, count, dynamic, clear, infer_shape=infer, element_shape=shape)
-    new._extents = extents
+    new._extents, new._room = extents, room
     for part in parts:
         new._buffer = part
     return new
@@ -404,8 +430,11 @@ def _assembled(aux: Any, parts: Iterable[Any]) -> TensorArray:
 optree.register_pytree_node(TensorArray, _children, _assembled, namespace=nest.EXPANDED)  # type: ignore[arg-type]
 
 
-def settled(values: Sequence[Any], after: Sequence[Any]) -> list[Any]:
-    """Arrays in `values` whose entries have no known shape yet, with the shape (and size) that they have in `after`."""
+def settled(values: Sequence[Any], after: Sequence[Any], growth: Growth | None = None) -> list[Any]:
+    """Arrays in `values` whose entries have no known shape yet, with the shape (and size) that they have in `after`.
+
+    `growth` is the loop that makes them longer.
+    """
     result = []
     for before, later in zip(values, after, strict=True):
         if isinstance(before, TensorArray) and isinstance(later, TensorArray):
@@ -418,5 +447,15 @@ def settled(values: Sequence[Any], after: Sequence[Any]) -> list[Any]:
                 before._buffer = EagerTensor(engine.graph_around().opened(before._materialized().node, known))
             elif later._count() > before._count():
                 before._grow(later._count())
+                if not is_around(before._room):
+                    before._room = growth
         result.append(before)
     return result
+
+
+def longest(values: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    """`values`, where arrays that are longer in `others` are those."""
+    return [
+        other if isinstance(value, TensorArray) and isinstance(other, TensorArray) and other._count() > value._count() else value
+        for value, other in zip(values, others, strict=True)
+    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -29,41 +28,6 @@ def inner(scope: Any = None) -> Iterator[Trace]:
     finally:
         engine.local.trace = outer
         engine.local.tapes = tapes
-
-
-class Growing(threading.local):
-    """How many trips the loops that are being traced make at the most; None where that is not known."""
-
-    def __init__(self) -> None:
-        self.trips: list[int | None] = []
-
-
-growing = Growing()
-
-
-def growth() -> int:
-    """How many entries something that grows by one in each trip can have in the loop that is being traced."""
-    if not growing.trips or growing.trips[-1] is None:
-        raise engine.NeedsValues(
-            "A TensorArray with dynamic_size grows in a loop whose number of trips is not known when it is compiled. Give the "
-            "TensorArray its size, or the loop maximum_iterations."
-        )
-    return growing.trips[-1]
-
-
-def trips_known() -> bool:
-    """Whether `growth` has an answer."""
-    return bool(growing.trips) and growing.trips[-1] is not None
-
-
-@contextlib.contextmanager
-def making_trips(count: int | None) -> Iterator[None]:
-    """For tracing the body of a loop that makes at most `count` trips."""
-    growing.trips.append(count)
-    try:
-        yield
-    finally:
-        growing.trips.pop()
 
 
 @contextlib.contextmanager
