@@ -59,6 +59,32 @@ class TestDLPack:
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"takes a capsule, .* received \[1, 2\] of type list"):
             tf.experimental.dlpack.from_dlpack([1, 2])
 
+    @pytest.mark.parametrize(
+        "device, where",
+        [((2, 1), r"a cuda device \(number 1\)"), ((10, 0), "a rocm device"), ((8, 0), "a device of DLPack's kind 8")],
+    )
+    @pytest.mark.skipif(jax.default_backend() != "cpu", reason="the array may be on this machine's device")
+    def test_an_array_on_a_device_that_is_not_here(self, device, where):
+        class Elsewhere:
+            """What CuPy's arrays show of themselves."""
+
+            def __dlpack__(self, **options):
+                raise BufferError("there is no such device")
+
+            def __dlpack_device__(self):
+                return device
+
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"type Elsewhere lies on {where}.* JAX has cpu here. Copy it"):
+            tf.experimental.dlpack.from_dlpack(Elsewhere())
+
+    def test_cupy(self):
+        cupy = pytest.importorskip("cupy", reason="CuPy is not installed; it needs a GPU")
+        array = cupy.arange(6, dtype="float32").reshape(2, 3)
+        x = tf.experimental.dlpack.from_dlpack(array)
+        np.testing.assert_array_equal(x.numpy(), array.get())
+        back = cupy.from_dlpack(x)
+        assert back.data.ptr == array.data.ptr == x.__jax_array__().unsafe_buffer_pointer()
+
 
 def aligned(count):
     """Floats 0, 1, … at an address that is a multiple of 64, as XLA wants memory that it is to share."""

@@ -29,6 +29,23 @@ class _Capsule:
         return _DEVICE_TYPES.get(jax.default_backend(), 1), 0
 
 
+def _elsewhere(array: Any) -> str | None:
+    """What to do about an array on a device that JAX does not have here; None if it is not that."""
+    try:
+        kind, number = array.__dlpack_device__()
+        mine = {1, *[_DEVICE_TYPES[d.platform] for d in jax.devices() if d.platform in _DEVICE_TYPES]}
+        known = [name for name, of in _DEVICE_TYPES.items() if of == kind and name != "gpu"]
+    except Exception:  # a device that is not stated as the protocol says: JAX's own message is the better one
+        return None
+    if kind in mine:
+        return None
+    device = f"a {known[0]} device (number {number})" if known else f"a device of DLPack's kind {kind}"
+    return (
+        f"the array of type {type(array).__name__} lies on {device}, and JAX has {jax.default_backend()} here. Copy it to the "
+        "host first (CuPy: array.get(), PyTorch: tensor.cpu()), or install JAX for that device."
+    )
+
+
 @public
 def to_dlpack(tf_tensor: Any) -> Any:
     """A DLPack capsule of a tensor's memory, for the `from_dlpack` of another library; nothing is copied.
@@ -68,5 +85,5 @@ def from_dlpack(dlcapsule: Any) -> Tensor:
     try:
         array = jax.dlpack.from_dlpack(dlcapsule)
     except (ValueError, TypeError, BufferError, RuntimeError) as error:
-        raise invalid(f"from_dlpack cannot take this memory: {error}") from None
+        raise invalid(f"from_dlpack cannot take this memory: {_elsewhere(dlcapsule) or error}") from None
     return handle(engine.constant(array))

@@ -25,8 +25,19 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str]) 
         _left(view, source, used)
         or _other_object(view, source, used)
         or _not_taken(view, used, names)
+        or _decided(view, source, used)
         or Break("unused", _made(history, targets), linear=_linear(history, source, used))
     )
+
+
+def _decided(view: View, source: Source, used: dict[Name, None]) -> Break | None:
+    """The break on the way to what decides which branch runs, or how often a loop does, if that is all that the source does."""
+    conditions = [view.history.deciding[name] for name in used if name in view.history.deciding]
+    way = view.way(source, conditions) if conditions else None
+    breaks = [b for name, step in way or () if (b := view.fault(name, step)) is not None]
+    if breaks:
+        breaks[0].detail["decides"] = True
+    return breaks[0] if breaks else None
 
 
 def _made(history: History, targets: Iterable[Name]) -> Line:

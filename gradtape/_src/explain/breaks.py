@@ -16,7 +16,7 @@ from gradtape._src.core.op import Op, ops
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, Node, leaf
 from gradtape._src.core.variable import READ
 from gradtape._src.explain.history import INSIDES, RESULT, History, Name, Step
-from gradtape._src.explain.source import NO_LINE, loaded_names, same_line, stored_name
+from gradtape._src.explain.source import NO_LINE, rebound_name, same_line
 from gradtape._src.ops.array import ones
 
 COPIES = {READ, ops["Identity"]}
@@ -109,7 +109,7 @@ class View:
     def rebinding(self, name: Name) -> Break | None:
         """The line that gave a Variable's name to a tensor: `x = x + 1`."""
         step = self.history.steps.get(name)
-        if step is None or (called := stored_name(step.line)) is None or called not in loaded_names(step.line):
+        if step is None or (called := rebound_name(step.line)) is None:
             return None
         stack, seen = [step], {step.name}
         while stack:
@@ -118,7 +118,7 @@ class View:
                 if self._is_variable(i):
                     return Break("rebound", step.line, step.how, step, name=called)
                 before = self.history.steps.get(i)
-                again = before is not None and (same_line(before.line, step.line) or stored_name(before.line) == called)
+                again = before is not None and (same_line(before.line, step.line) or rebound_name(before.line) == called)
                 if before is not None and again and before.name not in seen:
                     seen.add(before.name)
                     stack.append(before)
@@ -198,7 +198,7 @@ class View:
             return forgotten
         if step.op in COPIES and self._is_variable(before):
             return Break("wrong_object", step.line, step.how, step, how="stale")
-        if step.name and self._is_variable(before) and (called := stored_name(step.line)) in loaded_names(step.line):
+        if step.name and self._is_variable(before) and (called := rebound_name(step.line)) is not None:
             return Break("rebound", step.line, step.how, step, name=called)
         if any(self.sees(at, tape) for tape in self.history.tapes if tape is not self.tape):
             return Break("other_tape", step.line, step.how, step)

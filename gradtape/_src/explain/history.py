@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import get_ident
 from typing import Any
@@ -81,6 +82,7 @@ class History:
         for holdings in self.held.values():
             self._updated(holdings)
         self._held_in_functions()
+        self.deciding: dict[Name, Name] = {}  # the result of a branch or loop → what decides which one runs, or how often
         self.variables = {name for holdings in self.held.values() for _, name in holdings}
         for link in list(journal.links):
             if link.how == "variable":
@@ -199,22 +201,31 @@ class History:
         op, attrs, inputs = call.op, call.attrs, call.inputs
         if op is SCAN:
             self._loop(call, attrs[0], inputs[1:], attrs[1], attrs[2])
+            self._decides(call, inputs[0])
         elif op is WHILE:
-            self._loop(call, attrs[1], inputs, attrs[2], attrs[3])
+            parameters = self._loop(call, attrs[1], inputs, attrs[2], attrs[3])
+            self._decides(call, *self._inside(call, 1, attrs[0], parameters))
         elif op is VECTORIZED_CALL:
             self._results(call, [self._inside(call, 0, attrs[0], self._parameters(call, attrs[0], inputs))])
         else:
             programs: Sequence[Program] = attrs[0] if op is CASE else attrs
             given = inputs if op in (CALL, FUNCTION) else inputs[1:]
             self._results(call, [self._inside(call, k, program, given) for k, program in enumerate(programs)])
+            if op not in (CALL, FUNCTION):
+                self._decides(call, inputs[0])
 
-    def _loop(self, call: Step, body: Program, inputs: Sequence[Name], consts: int, carry: int) -> None:
-        """A loop as one trip, whose results are what it carries into the next."""
+    def _decides(self, call: Step, condition: Name) -> None:
+        results = itertools.takewhile(self.steps.__contains__, ((*call.name, "results", k) for k in itertools.count()))
+        self.deciding.update(dict.fromkeys(results, condition))
+
+    def _loop(self, call: Step, body: Program, inputs: Sequence[Name], consts: int, carry: int) -> list[Name]:
+        """A loop as one trip, whose results are what it carries into the next; gives what the trip gets."""
         parameters = self._parameters(call, body, inputs)
         outputs = self._inside(call, 0, body, parameters)
         for k in range(carry):
             self.steps[parameters[consts + k]].inputs = (inputs[consts + k], outputs[k])
         self._results(call, [outputs, [parameters[consts + k] for k in range(carry)]])
+        return parameters
 
     def _parameters(self, call: Step, program: Program, inputs: Sequence[Name]) -> list[Name]:
         """Names for the parameters of a Program that takes parts of the inputs, or other values in each trip."""

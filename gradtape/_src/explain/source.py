@@ -91,6 +91,36 @@ def loaded_names(line: Line) -> set[str]:
     }
 
 
+def rebound_name(line: Line) -> str | None:
+    """What the statement gives its result to, if it reads that too: `x` of `x = x + 1`, `self.w` of `self.w -= dw`."""
+    called = stored_name(line)
+    if called is not None:
+        return called if called in loaded_names(line) else None
+    found = statement(line)
+    if isinstance(found, ast.AugAssign):
+        return ast.unparse(found.target)
+    if not isinstance(found, ast.Assign) or len(found.targets) > 1:
+        return None
+    called = ast.unparse(found.targets[0])
+    reads = [ast.unparse(n) for n in ast.walk(found.value) if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
+    return called if called in reads else None
+
+
+def one_by_one(line: Line) -> str | None:
+    """The loop that assigns to each Variable what a list comprehension makes of it; None if the statement is no such."""
+    found = statement(line)
+    made = found.value if isinstance(found, ast.Assign) else None
+    if not isinstance(made, ast.ListComp) or len(made.generators) > 1 or made.generators[0].ifs:
+        return None
+    each = made.generators[0]
+    changing = [n.id for n in ast.walk(each.target) if isinstance(n, ast.Name)]
+    used = {n.id for n in ast.walk(made.elt) if isinstance(n, ast.Name)}
+    called = next((name for name in changing if name in used), None)
+    if called is None:
+        return None
+    return f"for {ast.unparse(each.target).strip('()')} in {ast.unparse(each.iter)}: {called}.assign({ast.unparse(made.elt)})"
+
+
 @functools.lru_cache(64)
 def _parsed(text: str) -> ast.Module | None:
     try:

@@ -42,6 +42,9 @@ class Words:
     def diagnosis(self, broken: Break, also: tuple[Diagnosis, ...] = ()) -> Diagnosis:
         """The Diagnosis of a break."""
         cause, mend = SENTENCES[broken.code](self, broken)
+        if broken.detail.get("decides"):
+            cause += f"; what follows only decides which branch runs, or how often a loop does, on the way to {self.target}"
+            mend = f"compute {self.target} from the value of {self.source} too, for example with a soft weight, tf.sigmoid(…)"
         return Diagnosis(
             broken.code, text.file(broken.line), text.number(broken.line), broken.op, _sentence(cause), _sentence(mend), also
         )
@@ -88,6 +91,11 @@ def _rebound(w: Words, b: Break) -> tuple[str, str]:
     value = f"{name} + …"
     if written is not None and (found := re.match(rf"{re.escape(name)}\s*(\S?)=\s*(.+)$", written)):
         value = found[2] if not found[1] else f"{name} {found[1]} {found[2]}"
+    each = text.one_by_one(b.line)
+    if each is not None:
+        return f"{name} held Variables, and {_written(b)} filled it with tensors that no tape watches", (
+            f"change the Variables instead: `{each}`"
+        )
     return (
         f"the name {name} was a Variable's, and {_written(b)} gave it to a tensor that no tape watches",
         f"change the Variable instead: `{name}.assign({value})`",
@@ -125,6 +133,9 @@ def _left_library(w: Words, b: Break) -> tuple[str, str]:
         "float": "float()", "int": "int()", "complex": "complex()", "dataset": "a Dataset", "py_function": "tf.py_function",
     }  # fmt: skip
     cause = f"in {_written(b)} the value left the library through {ways[how]}, and what came back is a constant"
+    predicted = re.search(r"([\w.]+)\.predict(?:_on_batch)?\((\w+)?", written)
+    if predicted is not None:
+        return cause, f"call the model itself: `{predicted[1]}({predicted[2] or 'x'})`"
     called = re.search(r"\bnp\.(?:linalg\.)?(\w+)\(|\bnumpy\.(\w+)\(", written)
     if called is not None:
         name = called[1] or called[2]

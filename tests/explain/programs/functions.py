@@ -286,3 +286,109 @@ def only_the_condition_of_a_loop():
     with tf.GradientTape() as tape:
         _, y = tf.while_loop(lambda i, y: i < w, lambda i, y: (i + 1.0, y * 2.0), [0.0, 1.0])  # <- unused
     return tape.gradient(y, w), tf.autodiff.explain(y, w)
+
+
+def how_often_a_loop_runs():
+    w = tf.Variable(2.7)
+
+    @tf.function
+    def steps():
+        count = tf.cast(w, tf.int32)  # <- not_floating
+        total = tf.constant(0.0)
+        for _ in tf.range(count):
+            total += 1.0
+        return total
+
+    with tf.GradientTape() as tape:
+        loss = steps()
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def until_a_loop_arrives():
+    w = tf.Variable(2.7)
+
+    @tf.function
+    def steps():
+        total = tf.constant(0.0)
+        while total < w:  # <- not_differentiable
+            total += 1.0
+        return total
+
+    with tf.GradientTape() as tape:
+        loss = steps()
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def which_branch_runs():
+    w = tf.Variable(2.7)
+
+    @tf.function
+    def level(x):
+        if w > x:  # <- not_differentiable
+            return x
+        return x + 1.0
+
+    with tf.GradientTape() as tape:
+        loss = level(tf.constant(1.0))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def not_trainable_in_a_function():
+    w = tf.Variable(2.0, trainable=False)
+
+    @tf.function
+    def loss_of(x):
+        return w * x  # <- not_trainable
+
+    with tf.GradientTape() as tape:
+        loss = loss_of(tf.constant(3.0))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_tape_in_a_function_that_pauses():
+    w = tf.Variable(2.0)
+    answers = []
+
+    @tf.function
+    def step():
+        with tf.GradientTape() as tape:
+            with tape.stop_recording():
+                square = w * w  # <- recording_paused
+            loss = square * 3.0
+        answers.append((tape.gradient(loss, w), tf.autodiff.explain(loss, w)))
+
+    step()
+    return answers[0]
+
+
+def a_tape_in_a_function_that_watches_late():
+    x = tf.constant([1.0, 2.0])
+    answers = []
+
+    @tf.function
+    def step():
+        with tf.GradientTape() as tape:
+            square = x * x  # <- watched_late
+            tape.watch(x)
+            loss = tf.reduce_sum(square)
+        answers.append((tape.gradient(loss, x), tf.autodiff.explain(loss, x)))
+
+    step()
+    return answers[0]
+
+
+def two_tapes_in_a_function():
+    w = tf.Variable(2.0)
+    answers = []
+
+    @tf.function
+    def step():
+        with tf.GradientTape() as inner:
+            square = w * w
+        slope = inner.gradient(square, w)  # <- other_tape
+        with tf.GradientTape() as outer:
+            loss = slope * 2.0
+        answers.append((outer.gradient(loss, w), tf.autodiff.explain(loss, w)))
+
+    step()
+    return answers[0]

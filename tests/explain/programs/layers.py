@@ -111,3 +111,15 @@ def a_variable_that_is_made_in_the_tape():
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(weight() * 2.0)
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def the_features_of_another_pass():  # TensorFlow issue 59652
+    inner = tf.keras.Sequential([tf.keras.Input([4]), tf.keras.layers.Dense(3, name="features"), tf.keras.layers.Dense(2)])
+    outer = tf.keras.Sequential([tf.keras.Input([4]), inner, tf.keras.layers.Dense(1)])
+    extractor = tf.keras.Model(inner.inputs, inner.get_layer("features").output)
+    x = tf.ones([1, 4])
+    with tf.GradientTape() as tape:
+        features = extractor(x)
+        tape.watch(features)
+        score = outer(x)  # <- unused
+    return tape.gradient(score, features), tf.autodiff.explain(score, features)

@@ -237,3 +237,17 @@ def used_up_by_a_jacobian():
     with contextlib.suppress(RuntimeError):
         gradient = tape.gradient(other, w)
     return gradient, tf.autodiff.explain(other, w)
+
+
+def a_generator_that_ran_ahead():
+    w = tf.Variable([1.0, 2.0])
+
+    def losses():
+        for factor in (1.0, 2.0):
+            yield tf.reduce_sum(w * factor)  # <- outside_tape
+
+    ahead = losses()
+    first = next(ahead)
+    with tf.GradientTape() as tape:
+        loss = first * 2.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)

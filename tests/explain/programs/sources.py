@@ -244,3 +244,40 @@ def the_second_derivative_of_something_linear():
         slope = tf.convert_to_tensor(inner.gradient(loss, table))
         total = tf.reduce_sum(slope)  # <- unused
     return outer.gradient(total, table), tf.autodiff.explain(total, table, outer)
+
+
+def an_attribute_became_a_tensor():
+    class Model:
+        def __init__(self):
+            self.w = tf.Variable([1.0, 2.0])
+
+        def step(self):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(self.w**2)
+            return loss, tape.gradient(loss, self.w)
+
+    model = Model()
+    _, dw = model.step()
+    model.w = model.w - 0.1 * dw  # <- rebound
+    loss, dw = model.step()
+    return dw, tf.autodiff.explain(loss, model.w)
+
+
+def a_dict_of_parameters_was_updated():
+    parameters = {"w": tf.Variable(2.0)}
+    for name in parameters:
+        parameters[name] = parameters[name] * 0.9  # <- rebound
+    with tf.GradientTape() as tape:
+        loss = parameters["w"] * 3.0
+    return tape.gradient(loss, parameters["w"]), tf.autodiff.explain(loss, parameters["w"])
+
+
+def a_list_comprehension_as_an_update():
+    weights = [tf.Variable(1.0), tf.Variable(2.0)]
+    for step in range(2):
+        with tf.GradientTape() as tape:
+            loss = weights[0] * 3.0 + weights[1] ** 2
+        grads = tape.gradient(loss, weights)
+        if step == 0:
+            weights = [w - 0.1 * g for w, g in zip(weights, grads, strict=True)]  # <- rebound
+    return grads, tf.autodiff.explain(loss, weights)
