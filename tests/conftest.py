@@ -13,12 +13,18 @@ os.environ.setdefault("GRADTAPE_CACHE_DIR", "")
 os.environ.setdefault("XLA_FLAGS", QUICK)
 
 import hypothesis
+import jax
+import jax.monitoring
 import pytest
 
 hypothesis.settings.register_profile("short", derandomize=True, deadline=None, max_examples=50)
 hypothesis.settings.register_profile("long", derandomize=True, deadline=None, max_examples=2_000)
 
 COUNT = "count: "
+
+COMPILED = "/jax/core/compile/backend_compile_duration"
+KEPT = 500  # compiled programs; JAX itself would keep 2,048
+compiled = 0  # since the last time that none was kept
 
 
 def pytest_addoption(parser):
@@ -37,6 +43,21 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_collection_finish():
     gc.freeze()  # thousands of tests live as long as the process: no use to go through them at every collection
+    jax.monitoring.register_event_duration_secs_listener(count_compiled)
+
+
+def count_compiled(event, seconds, **more):
+    global compiled
+    compiled += event == COMPILED
+
+
+def pytest_runtest_teardown():
+    """Forget compiled programs from time to time: JAX keeps an MLIR context of 1.4 MB with each, and MLIR visits all that live
+    whenever it makes one, so that among 2,000 a program takes nearly twice as long to compile."""
+    global compiled
+    if compiled >= KEPT:
+        jax.clear_caches()
+        compiled = 0
 
 
 @pytest.fixture(scope="session")
