@@ -577,3 +577,47 @@ BANDS = np.array([[1.0, 1.0, 0.0], [5.0, 5.0, 5.0], [0.0, 1.0, 1.0]], np.float32
 def test_a_constant_made_inside_is_an_array_like_any_other(use):
     i = tf.constant(0)
     np.testing.assert_allclose(tf.function(use)(i).numpy(), use(i).numpy(), rtol=1e-6)
+
+
+def loop(step):
+    """`step` three times, in a loop of trips that are not known before."""
+    return lambda x, y: tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, step(x, y)), (0, x))[1]
+
+
+SECOND = [  # of each first derivative, to x and to y, the second ones to x and to y; as TensorFlow gives them
+    (lambda x, y: x + 1.0, [[None, None], None]),
+    (lambda x, y: x * 2.0, [[0, None], None]),
+    (lambda x, y: -x, [[None, None], None]),
+    (lambda x, y: tf.reduce_mean(x), [[None, None], None]),
+    (lambda x, y: tf.linalg.matvec(tf.constant([[1.0, 2.0], [3.0, 4.0]]), x), [[0, None], None]),
+    (lambda x, y: x * y, [[0, 2], [2, 0]]),
+    (lambda x, y: x - 2.0 * y, [[0, 0], [0, 0]]),
+    (lambda x, y: x * x + y, [[4, 0], [0, 0]]),
+    (lambda x, y: x + y, [[None, None], [None, None]]),
+    (lambda x, y: tf.maximum(x, 0.0), [[None, None], None]),
+    (lambda x, y: x * tf.stop_gradient(x), [[0, None], None]),
+    (lambda x, y: tf.cond(x[0] > 0.0, lambda: x * 2.0, lambda: x * 3.0), [[None, None], None]),
+    (lambda x, y: tf.cond(x[0] > 0.0, lambda: x * y, lambda: x + y), [[0, 2], [2, 0]]),
+    (lambda x, y: tf.cond(x[0] > 0.0, lambda: x - y, lambda: x + y), [[None, None], [None, None]]),
+    (loop(lambda x, y: x + y), [[None, None], [None, None]]),
+    (loop(lambda x, y: -x), [[None, None], None]),
+    (loop(lambda x, y: 2.0 * x), [[0, None], None]),
+    (lambda x, y: tf.map_fn(lambda row: row * 2.0, x), [[0, None], None]),
+    (lambda x, y: tf.map_fn(lambda row: row + 2.0, x), [[None, None], None]),
+    (lambda x, y: tf.function(lambda z: z + 2.0)(x), [[None, None], None]),
+    (lambda x, y: tf.function(lambda z: z * 2.0)(x), [[0, None], None]),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), SECOND)
+def test_a_derivative_that_uses_values_of_the_forward_pass_has_one_of_zeros(body, expected):
+    function = tf.function(body)
+    xs = [tf.constant([1.0, 2.0]), tf.constant([1.0, 2.0])]
+    with tf.GradientTape(persistent=True) as outer:
+        outer.watch(xs)
+        with tf.GradientTape() as tape:
+            tape.watch(xs)
+            y = function(*xs)
+        first = tape.gradient(y, xs)
+    second = [None if d is None else [e if e is None else float(tf.reduce_sum(e)) for e in outer.gradient(d, xs)] for d in first]
+    assert second == expected

@@ -3,6 +3,8 @@
 Each form is written once, over a module `tf`: compiled by gradtape, and unrolled by `tests.fuzz.unrolled` under `jax.grad`.
 """
 
+from typing import Any, NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -416,3 +418,40 @@ def test_sparse_loop_variables():
 
     for f in (doubled, tf.function(doubled)):
         assert f().numpy().tolist() == [8.0, 0.0, 0.0, 16.0, 0.0]
+
+
+class Pair(NamedTuple):
+    count: Any
+    value: Any
+
+
+def test_a_named_tuple_is_spread_as_any_tuple():
+    def run():
+        return tf.while_loop(lambda i, x: i < 3, lambda i, x: Pair(i + 1, x * 2.0), Pair(tf.constant(0), tf.constant(1.0)))
+
+    for f in (run, tf.function(run)):
+        last = f()
+        assert type(last) is Pair and [t.numpy() for t in last] == [3, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("loop_vars", "body", "error"),
+    [
+        ([0], lambda i: i + 1, TypeError),  # a function takes it, eager code does not
+        ([tf.constant([1.0, 2.0])], lambda x: x + 3.0, ValueError),
+        ([0, 1.0], lambda i, x: None, TypeError),
+        (tf.constant(1), lambda i: i + 1, TypeError),
+        ({"a": 1}, lambda a: a, TypeError),
+        (None, lambda: None, ValueError),
+    ],
+    ids=["number", "vector", "None", "tensor", "dict", "nothing"],
+)
+def test_what_an_eager_loop_does_not_take(loop_vars, body, error):
+    with pytest.raises(error, match=r"list or tuple|must be provided"):
+        tf.while_loop(lambda *state: tf.reduce_all(state[0] < 3), body, loop_vars)
+
+
+def test_tensorflow_1_takes_one_variable_without_its_list():
+    assert tf.compat.v1.while_loop(lambda i: i < 3, lambda i: i + 1, [tf.constant(0)]).numpy() == 3
+    with pytest.raises(TypeError, match="list or tuple"):
+        tf.compat.v1.while_loop(lambda i: i < 3, lambda i: i + 1, [tf.constant(0)], return_same_structure=True)

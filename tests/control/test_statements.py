@@ -237,9 +237,9 @@ def test_nobody_asks_for_a_none_that_stays_inside():
     @tf.function
     def local(x):
         if x > 0.0:
-            y, m = x, None
+            y, _unused = x, None
         else:
-            y, m = -x, None
+            y, _unused = -x, None
         return y
 
     assert local(tf.constant(-1.0)).numpy() == 1.0

@@ -518,3 +518,20 @@ def test_a_source_that_is_constant_by_design():
         found = tf.gradients(d, [b, d])
         assert found[0] is None
         assert session.run(found[1]) == 1.0
+
+
+@pytest.mark.parametrize("one", [1.0, 1], ids=["float", "int"])
+@pytest.mark.parametrize("inside", [False, True], ids=["eager", "function"])
+def test_a_number_is_the_gradient_of_every_element(one, inside):
+    @tf.custom_gradient
+    def doubled(x):
+        return x * 2.0, lambda dy: one
+
+    def slope(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = doubled(x * x)
+        return tape.gradient(y, x)
+
+    slope = tf.function(slope) if inside else slope
+    assert slope(tf.constant([1.0, 2.0])).numpy().tolist() == [2.0, 4.0]

@@ -10,16 +10,17 @@ from gradtape._src.core import engine, tracing
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Op, Rule, no_gradient
-from gradtape._src.core.program import CALL, ELEMENT, Node, Program, leaf
+from gradtape._src.core.program import CALL, ELEMENT, Node, Program, leaf, programs_in, used_inputs
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import READ
 from gradtape._src.ops.arithmetic import add_n
-from gradtape._src.ops.array import _identity, zeros
+from gradtape._src.ops.array import _identity, broadcast_to, zeros
 from gradtape._src.ops.cast import _cast
 from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
 
 Cotangent = Tensor | IndexedSlices
 takes_none = {CALL}  # the ops whose gradient takes None for an output into which nothing flowed; others get zeros
+FORWARD = "forward"  # under it a gradient's Program keeps the Program it is of, if its derivative leads to values of that
 takes_slices = {READ, _identity.op, _cast.op}  # those whose gradient takes IndexedSlices as they are; others get them dense
 
 
@@ -234,6 +235,8 @@ def _checked(op: Op, source: Node, result: Any, index: int) -> Any:
             f"The gradient function of {op.type} returned dtype {result.dtype.name} for input {index}, which has dtype "
             f"{source.aval.type.name}. Cast the gradient to the input's dtype."
         )
+    if not result.node.aval.shape and type(source.aval) is not tuple:
+        result = broadcast_to(result, source.aval.shape)  # one number for all elements
     if result.node.aval.shape != source.aval.shape and not op.broadcasting:
         raise ValueError(
             f"The gradient function of {op.type} returned shape {result.shape} for input {index}, which has shape "
@@ -285,6 +288,7 @@ def _vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ..
         trace.overrides = None  # what is in force now says nothing about ops that were recorded before
         outputs = tracing.inline(program, parameters)
         entries = [Entry(node, node.inputs) for node in trace.nodes]
+        forward = {n: 0 for n in (*parameters, *trace.leaves, *trace.nodes) if differentiable(n)}
         active = active_nodes(entries, {parameters[i]: 0 for i in needed})
         cotangents: dict[Node, Any] = {}
         for index, seed in zip(given, seeds, strict=True):
@@ -306,9 +310,25 @@ def _vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ..
                 continue
             where.append(len(results))
             results.append(dense(found).node)
+        behind = [Entry(node, _leading_to(forward, node)) for node in trace.nodes[len(entries) :]]
         derived = tracing.close(trace, results, [*parameters, *seeds])
+        if not active_nodes(behind, forward).keys().isdisjoint(results):
+            derived.derived[FORWARD] = program
     known = program.derived[key] = derived, tuple(where)
     return known
+
+
+def _leading_to(forward: Mapping[Node, int], node: Node) -> tuple[Node, ...]:
+    """The inputs of a gradient's node through which a derivative of it leads to values of the `forward` pass, or may do so.
+
+    A loop is given all that its forward pass kept, whether its derivative needs it or not: its Program says so.
+    """
+    inputs = node.inputs or ()
+    if any(FORWARD in program.derived for program in programs_in(node.attrs)):
+        return (*inputs, *list(forward)[:1])  # what it leads to may be a constant inside of the loop
+    if node.op.kept is not None:
+        return tuple([n for n in inputs if n not in forward and not (n.op is ELEMENT and n.inputs and n.inputs[0] in forward)])
+    return used_inputs(node)
 
 
 def _call_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:

@@ -21,6 +21,7 @@ from gradtape._src.core.op import Op, Rule, define, gradient_named
 from gradtape._src.core.program import INSIDE, NUMBER, Node, leaf
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.variable import Variable
+from gradtape._src.ops.array import broadcast_to
 
 # The results of a function with a gradient of its own: (results…, arguments…) → results. The gradient function is the
 # trace's, by node, so that the fingerprint of a step does not change with each new closure.
@@ -120,7 +121,9 @@ def _record_closed(rule: Rule, results: list[Node], inputs: list[Node]) -> Node:
             if d is None:
                 where.append(None)
             else:
+                number = isinstance(d, (int, float))
                 d = d.to_dense() if isinstance(d, IndexedSlices) else convert.tensor(d, None if is_tensor(d) else i.aval.type)
+                d = broadcast_to(d, i.aval.shape) if number else d
                 if d.shape != i.aval.shape and raising is None:
                     raising = ValueError(
                         "Incompatible shapes between op input and calculated input gradient: custom_gradient's function "

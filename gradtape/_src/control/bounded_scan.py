@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from gradtape._src.autodiff.backward import Operation, takes_none, vjp_program
+from gradtape._src.autodiff.backward import FORWARD, Operation, takes_none, vjp_program
 from gradtape._src.autodiff.products import products_of, summed_products
 from gradtape._src.control.branch import IF
 from gradtape._src.control.programs import linearized, rewired, selected
@@ -117,6 +117,8 @@ def record_scan(
     whole = body
     if split is not None and not body.effects:
         whole = split[0]
+        if FORWARD in body.derived:
+            whole.derived[FORWARD] = body.derived[FORWARD]
         saved = len(whole.outputs) - len(body.outputs)
     n = engine.constant(np.array(length, TRIPS)) if trips is None else trips
     attrs = (whole, len(consts), len(carry), length, reverse, trips is not None, saved)
@@ -146,6 +148,14 @@ def _linear_body(body: Program, consts: int, carry: int) -> tuple[Program, Progr
             body.derived[key] = forward, backward, carried, where
     found: tuple[Program, Program, list[int], tuple[int | None, ...]] | None = body.derived[key]
     return found
+
+
+def _leads_back(body: Program) -> bool:
+    """Whether the derivative of the gradient of a body leads to values of the forward pass."""
+    try:
+        return FORWARD in vjp_program(body, *_inexact(body))[0].derived
+    except LookupError:
+        return False
 
 
 def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
@@ -185,11 +195,12 @@ def reverse_scan(
     length: int,
     reverse: bool,
     history: Sequence[Node] = (),
+    of: Program | None = None,
 ) -> list[Tensor | None]:
     """The cotangents of a Scan's inputs (constants, carry, xs), by a Scan that runs the other way.
 
     With `split` (see `_linear_body`) from the residuals; else from `history`, the carry before each trip, by running
-    each trip again.
+    each trip again. `of` is the user's body, if `body` runs that several times.
     """
     fixed, start, xs = inputs
     consts, carry = len(fixed), len(start)
@@ -241,6 +252,8 @@ def reverse_scan(
         step = execution.intern(
             tracing.close(inner, [*passed, *rows_out], [*fixed_now, *flow, *sums, *rows, *seeds_of_ys.values()])
         )
+        if _leads_back(body if of is None else of):
+            step.derived[FORWARD] = body
     stacked = [*stacked, *[_dense(grads[i], None).node for i in ys]]
     starts = [_dense(grads[i], start[i].aval) for i in flowing] + [zeros(fixed[i].aval.shape, fixed[i].aval.type) for i in summed]
     of_rows = dict(zip(rows, stacked, strict=False))
@@ -395,7 +408,7 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     needed = [i if i < consts else i + 2 for i, need in enumerate(op.needed) if need]
     given = [*grads[:carry], *(kept_grads if second else [])]
     results_of = reverse_scan(
-        segment, None, segments.node, ([*fixed, trips, stride], start, [numbers]), (), given, needed, capacity, False, kept
+        segment, None, segments.node, ([*fixed, trips, stride], start, [numbers]), (), given, needed, capacity, False, kept, body
     )
     return [*results_of[:consts], *results_of[consts + 2 : consts + 2 + carry]]
 

@@ -47,14 +47,15 @@ def while_loop(
         raise TypeError(f"'cond' must be callable. Received: {cond!r}.")
     if not callable(body):
         raise TypeError(f"'body' must be callable. Received: {body!r}.")
-    if not nest.flatten(loop_vars):
-        raise ValueError("'loop_vars' must not be empty: give what the loop changes.")
+    if loop_vars is None or not nest.flatten(loop_vars):
+        raise ValueError("'loop_vars' must be provided: give what the loop changes.")
+    if not isinstance(loop_vars, (list, tuple)):
+        raise TypeError(f"'loop_vars' must be a list or tuple, each of which `cond` and `body` take. Received: {loop_vars!r}.")
     if parallel_iterations < 1:
         raise TypeError("'parallel_iterations' must be a positive integer.")
-    many = isinstance(loop_vars, (list, tuple)) and not hasattr(loop_vars, "_fields")
 
     def spread(function: Callable[..., Any]) -> Callable[[Any], Any]:
-        return lambda state: function(*state) if many else function(state)
+        return lambda state: function(*state)
 
     state = nest.map_structure(as_tensor, loop_vars)
     if engine.local.trace.scope is None:
@@ -144,7 +145,12 @@ def _in_python(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: An
     count = 0
     most = None if limit is None else static(limit, "maximum_iterations")
     while (most is None or count < most) and bool(cond(state)):
-        state = _as_before(body(state), state, expand=False)
+        after = body(state)
+        if not isinstance(after, (list, tuple)):
+            raise (TypeError if most is None and (not is_tensor(after) or after.shape.rank == 0) else ValueError)(
+                f"The body of an eager loop must return a list or tuple, a value for each of 'loop_vars'. It returned {after!r}."
+            )
+        state = _as_before(after, state, expand=False)
         count += 1
     return state
 

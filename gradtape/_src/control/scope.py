@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation, takes_none, vjp_program, vjp_with_slices
+from gradtape._src.autodiff.backward import FORWARD, Operation, takes_none, vjp_program, vjp_with_slices
 from gradtape._src.core import engine, execution, journal, naming, nest, tracing
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
@@ -240,7 +239,7 @@ def trace(
     `draws`: seeds of random ops are drawn by the caller of the Body; else by the function around it.
     """
     body, asked = Body(), journal.asked
-    drawing: contextlib.AbstractContextManager[Any] = seeds.drawn_by_caller() if draws else contextlib.nullcontext([])
+    drawing = seeds.drawn_by_caller() if draws else seeds.numbered_anew()
     with tracing.inner(scope) as inner, drawing as drawn, naming.apart():
         scope.trace = inner
         results = function()
@@ -338,7 +337,10 @@ def check(body: Body, inputs: tuple[Node, ...]) -> None:
 
 
 def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]:
-    """The gradient of a call. An input that only other outputs depend on gets zeros, as TensorFlow gives; rows stay rows."""
+    """The gradient of a call. An input that only other outputs depend on gets zeros, as TensorFlow gives; rows stay rows.
+
+    So does, of a call that is a gradient itself, each input of the forward pass whose values that one uses.
+    """
     entry = op.entry
     (program,) = entry.node.attrs
     given = tuple([i for i, d in enumerate(grads) if d is not None and d.node.aval.inexact])
@@ -346,7 +348,7 @@ def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlice
     results: list[Tensor | IndexedSlices | None] = [None] * len(op.needed)
     derived, where = vjp_with_slices(program, given, needed)
     if derived.outputs:
-        nodes = tracing.call(derived, (*entry.inputs, *[grads[i].node for i in given]))
+        nodes = tracing.call(derived, (*entry.inputs, *[grads[i].node for i in given]), FUNCTION)
         for i, place in zip(needed, where, strict=True):
             if isinstance(place, tuple):
                 values, indices = place
@@ -355,12 +357,21 @@ def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlice
             elif place is not None:
                 results[i] = EagerTensor(nodes[place])
     if None in where:
-        every = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
-        _, connected = vjp_program(program, every, needed)
-        for i, place, other in zip(needed, where, connected, strict=True):
-            if place is None and other is not None:
+        connected = {i for i in needed if i in _connected(program) or i in _connected(program.derived.get(FORWARD))}
+        for i, place in zip(needed, where, strict=True):
+            if place is None and i in connected:
                 results[i] = zeros(entry.inputs[i].aval.shape, entry.inputs[i].aval.type)
     return results
+
+
+def _connected(program: Program | None) -> set[int]:
+    """The positions of the parameters that any of the outputs depends on. Without a Program: none."""
+    if program is None:
+        return set()
+    outputs = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
+    inputs = tuple([i for i, a in enumerate(program.parameters[: len(program.parameters) - len(program.constants)]) if a.inexact])
+    _, where = vjp_program(program, outputs, inputs)
+    return {i for i, place in zip(inputs, where, strict=True) if place is not None}
 
 
 FUNCTION.gradient = _function_gradient

@@ -189,6 +189,20 @@ def programs_in(value: Any) -> Iterator[Program]:
             yield from programs_in(item)
 
 
+def used_inputs(node: Node) -> tuple[Node, ...]:
+    """The inputs of a node, without those of a call, branch or loop that its Programs do not read."""
+    inputs = node.inputs or ()
+    programs = list(programs_in(node.attrs))
+    if not programs:
+        return inputs
+    read: set[int] = set()
+    for program in programs:
+        count = len(program.parameters) - len(program.constants)
+        found = {-1 - r for references in (program.outputs, *[key[2:] for key in program.keys]) for r in references if r < 0}
+        read |= {len(inputs) - count + position for position in found if position < count}  # what chooses comes before them
+    return tuple([node for position, node in enumerate(inputs) if position in read])
+
+
 def effectful(key: Key) -> bool:
     """Whether a node will do something besides giving values."""
     return key[0] is not RAN and (key[0].effect or any(program.effects for program in programs_in(key[1])))

@@ -183,12 +183,14 @@ def while_loop(
 
     One variable alone comes back without its list, unless `return_same_structure`; in eager code if `body` gives it so.
     """
-    bare = not executing_eagerly()
+    eager = executing_eagerly()
+    bare = not eager
 
     def noted(*state: Any) -> Any:
         nonlocal bare
         result = body(*state)
-        bare = bare or not isinstance(result, (list, tuple))
+        if eager and len(state) == 1 and not return_same_structure and not isinstance(result, (list, tuple)):
+            bare, result = True, (result,)
         return result
 
     results = new_while_loop(
