@@ -13,6 +13,7 @@ from gradtape._src.core.config import (
     list_physical_devices as list_physical_devices,
     run_eagerly as run_eagerly,
 )
+from gradtape._src.core.loop_kernels import tune_loops as tune_loops
 from gradtape._src.explain.explain import keep_last_step as keep_last_step
 
 __getattr__ = _missing(__name__)

@@ -10,7 +10,7 @@ from weakref import ref
 import numpy as np
 
 from gradtape._src.core import config, engine, execution, journal, naming
-from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, internal, public
+from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, cut, internal, public
 from gradtape._src.core.function_names import in_function, name_in_function
 from gradtape._src.core.shape import TensorShape
 
@@ -251,8 +251,17 @@ class Tensor(Operators):
 
     if not TYPE_CHECKING:  # to a type checker a class with `__getattr__` has every attribute
 
-        @public
         def __getattr__(self, name):
+            try:
+                if name.startswith("__"):  # a protocol that somebody asks for, as NumPy does in each conversion: a cheap no
+                    raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.")
+                return self._attribute(name)
+            except BaseException as error:
+                cut(error)
+                raise
+
+        @public
+        def _attribute(self, name):
             if (name in GRAPH_ATTRIBUTES or name in UPDATES) and (graph := graph_of(self.node)) is not None:
                 return graph.attribute(self, name)
             if name == "name" and (engine.symbolic(self.node) or in_function(self.node)):
