@@ -351,3 +351,38 @@ def test_inspect_finds_the_signature_of_functions_and_methods():
     assert str(inspect.signature(tf.function(lambda a, b=2: a))) == "(a, b=2)"
     assert str(inspect.signature(Holder().call)) == "(x)"
     assert str(inspect.signature(Holder.call)) == "(self, x)"
+
+
+def test_python_functions_give_shapes_that_nobody_stated():
+    """In a loop, with set_shape behind it, as the guides write it; and in a graph."""
+
+    def look(a):
+        return np.full(4, a, np.float32), np.int32(1)
+
+    @tf.function
+    def played(start):
+        state, total = start, tf.constant(0)
+        for t in tf.range(3):
+            state, reward = tf.numpy_function(look, [t], [tf.float32, tf.int32])
+            state.set_shape(start.shape)
+            total += tf.ensure_shape(reward, [])
+            if total > 1:
+                break
+        return state, total
+
+    state, total = played(tf.zeros(4))
+    np.testing.assert_array_equal(state, [1.0] * 4)
+    assert total == 2
+
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        x = tf.compat.v1.placeholder(tf.float32, [2, 2])
+        rows = tf.numpy_function(lambda a: a.sum(0), [x], tf.float32)
+        squares = tf.py_function(lambda a: a * a, [x], tf.float32)
+        assert str(rows.shape) == str(squares.shape) == "<unknown>"
+        gradient = tf.gradients(tf.reduce_sum(squares * x), x)[0]
+        column = tf.reshape(rows, [2, 1])
+        rows.set_shape([2])
+        results = session.run([column, gradient, rows * 2.0], {x: [[1, 2], [3, 4]]})
+    np.testing.assert_array_equal(results[0], [[4], [6]])
+    np.testing.assert_array_equal(results[1], [[3, 12], [27, 48]])
+    np.testing.assert_array_equal(results[2], [8, 12])

@@ -12,6 +12,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.control.eager_record import in_function
 from gradtape._src.core import dtypes, engine, nest, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
@@ -92,8 +93,12 @@ def _not_compiled(*inputs: Any, call: Any, types: Any, shapes: Any) -> Any:
     raise NotImplementedError("a Python function runs outside of XLA")
 
 
-def _avals(*inputs: Aval, call: Any, types: tuple[Any, ...], shapes: Shapes) -> tuple[Aval, ...]:
-    return tuple([aval(s, t.numpy) for s, t in zip(shapes, types, strict=True)])
+def _avals(*inputs: Aval, call: Any, types: tuple[Any, ...], shapes: Shapes | None) -> tuple[Aval, ...]:
+    return tuple([aval((), t.numpy) for t in types] if shapes is None else map(_aval, shapes, types))
+
+
+def _aval(shape: tuple[int, ...], dtype: Any) -> Aval:
+    return aval(shape, dtype.numpy)
 
 
 EAGER_PY_FUNC = define(Op("EagerPyFunc", _not_compiled, infer=_avals, host=_on_host, effect=True, saves="inputs"))
@@ -107,14 +112,19 @@ def _types(Tout: Any) -> tuple[tuple[Any, ...], bool]:
     return tuple([dtypes.as_dtype(getattr(t, "dtype", t)) for t in flat]), many
 
 
-def _static_shapes(Tout: Any, inputs: Sequence[Tensor], types: Sequence[Any]) -> Shapes:
-    """The shapes of the results in a compiled program: those of TensorSpecs in Tout; else the first input's."""
+def _static_shapes(Tout: Any, inputs: Sequence[Tensor], types: Sequence[Any]) -> Shapes | None:
+    """The shapes of the results in a compiled program: those of TensorSpecs in Tout. In a graph None if they state none;
+    in a function of it, which cannot wait for them, the first input's."""
     flat = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
     shapes = []
     for spec in flat[: len(types)]:
         stated = getattr(spec, "shape", None)
         if stated is not None and stated.is_fully_defined():
             shapes.append(tuple(stated))
+        elif engine.graph_around() is None:
+            raise engine.NeedsValues("a Python function whose results have shapes that no TensorSpec in Tout states")
+        elif engine.current_graph() is not None:
+            return None
         else:
             shapes.append(inputs[0].node.aval.shape if inputs else ())
     return tuple(shapes)
@@ -126,15 +136,18 @@ def _call(op: Op, run: Callable[[list[np.ndarray]], list[Any]], inp: Any, Tout: 
     types, many = _types(Tout)
     nodes = tuple([x.node for x in inputs])
     if engine.local.trace.scope is None:
-        with _as_op_error() if op is EAGER_PY_FUNC else contextlib.nullcontext():
+        with _as_op_error() if op is EAGER_PY_FUNC or in_function() else contextlib.nullcontext():
             arrays = run([to_numpy(n) for n in nodes])
         if not types:
             return [] if many else None
         shapes = tuple([a.shape for a in arrays])
-        node = engine.record_ran(op, nodes, (run, types, shapes), tuple(arrays))
+        elements = engine.elements(engine.record_ran(op, nodes, (run, types, shapes), tuple(arrays)))
     else:
-        node = engine.record(op, nodes, (run, types, _static_shapes(Tout, inputs, types)))
-    results = [EagerTensor(n) for n in engine.elements(node)]
+        static = _static_shapes(Tout, inputs, types)
+        elements = engine.elements(engine.record(op, nodes, (run, types, static)))
+        if static is None:
+            engine.current_graph().unknown_rank.update(elements)
+    results = [EagerTensor(n) for n in elements]
     return results if many else results[0] if results else None
 
 
@@ -153,8 +166,8 @@ def _decorator(kind: Callable[..., Any], dtypes_out: Any) -> Callable[[Any], Any
 def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
     """Run a Python function of eager tensors, in eager code as in a function; its results have the dtypes `Tout`.
 
-    Its gradient is that of the ops that it runs. In a function the shapes are those of `TensorSpec`s in `Tout`, or the
-    first input's. Without `func` it is a decorator, and what is decorated takes the inputs.
+    Its gradient is that of the ops that it runs. With `TensorSpec`s in `Tout` a function that calls it is
+    compiled; without shapes it runs as eager code. Without `func` it is a decorator, and what is decorated takes the inputs.
 
     >>> @tf.py_function(Tout=tf.float32)
     ... def halved(x):
@@ -182,7 +195,7 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
     if func is None:
         return _decorator(numpy_function, Tout)
     types, _ = _types(Tout)
-    traced = engine.local.trace.parent is not None
+    traced = engine.local.trace.parent is not None or in_function()
 
     def run(arrays: list[np.ndarray]) -> list[Any]:
         # As in TensorFlow: a function gives it NumPy's scalars, and takes what has the stated dtype; eager code is milder.
