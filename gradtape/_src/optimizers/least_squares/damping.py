@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
 
 GOOD_ENOUGH = 1e-4  # the least ratio with which a step is taken
+
+
+def norm(x: np.ndarray) -> float:
+    """The Euclidean norm of a vector."""
+    return math.sqrt(float(x @ x))
 
 
 class Rule(Protocol):
@@ -31,7 +37,7 @@ class TrustRegion:
 
     def begin(self, x: np.ndarray) -> None:
         """Start at `x`, scaled."""
-        self.radius = self._initial * (float(np.linalg.norm(x)) or 1.0)
+        self.radius = self._initial * (norm(x) or 1.0)
 
     def propose(self, model: Any) -> np.ndarray:
         """The step within the radius."""
@@ -47,7 +53,7 @@ class TrustRegion:
             shrink = 0.5
             if not after < cost:
                 slope = float(model.gradient @ step) / cost if cost else 0.0
-                bend = slope + 0.5 * (1 - after / cost) if cost and np.isfinite(after) else 0.0
+                bend = slope + 0.5 * (1 - after / cost) if cost and math.isfinite(after) else 0.0
                 shrink = 0.5 * slope / bend if bend < 0 and after < 100 * cost else 0.1
             shrink = min(max(shrink, 0.1), 0.5)
             self.radius = shrink * min(self.radius, 10 * length)

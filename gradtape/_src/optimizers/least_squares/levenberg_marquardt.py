@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,8 @@ import numpy as np
 from gradtape._src.core.errors import public
 from gradtape._src.core.nest import flatten
 from gradtape._src.core.variable import Variable
-from gradtape._src.optimizers.least_squares.damping import RULES
-from gradtape._src.optimizers.least_squares.models import Dense, MatrixFree
+from gradtape._src.optimizers.least_squares.damping import RULES, norm
+from gradtape._src.optimizers.least_squares.models import ALL, Dense, MatrixFree
 from gradtape._src.optimizers.least_squares.residuals import Residuals, first_that_is_not_finite
 
 MANY_PARAMETERS = 2_000  # from here on "auto" is matrix-free
@@ -44,7 +46,12 @@ class LeastSquaresResult:
     evaluations: int
     optimality: float
     history: list[float]
-    covariance: np.ndarray | None
+    _spread: Callable[[], np.ndarray | None] = field(repr=False, compare=False)
+
+    @cached_property
+    def covariance(self) -> np.ndarray | None:
+        """Of the parameters: s²·(JᵀJ)⁻¹, or None. It is computed when it is asked for."""
+        return self._spread()
 
     @property
     def standard_errors(self) -> np.ndarray | None:
@@ -147,17 +154,16 @@ class _Search:
         self.settings, self.residuals = settings, residuals
         kind, initial = RULES[settings.damping]
         self.rule: Any = kind(initial if settings.initial is None else settings.initial)
-        many = residuals.size > MANY_PARAMETERS or not residuals.fits()
-        self.dense = settings.solver == "dense" or (settings.solver == "auto" and not many)
-        if self.dense:
+        auto = settings.solver == "auto" and residuals.size <= MANY_PARAMETERS and residuals.fits()
+        self.dense = auto or settings.solver == "dense"
+        if self.dense and not auto:
             residuals.check_memory()
-        self.x = residuals.start()
-        self.low, self.high = _box(bounds, residuals.variables)
-        self.x = np.clip(self.x, self.low, self.high).astype(residuals.dtype)
+        self.box = None if bounds is None else _box(bounds, residuals.variables)
+        self.x = self._boxed(residuals.start())
         self.scale = np.zeros(residuals.size)
-        self.random = np.random.default_rng(0)
-        eps = float(np.finfo(residuals.dtype).eps)
-        self.tolerances = [max(t, eps) for t in settings.tolerances]
+        self.random: np.random.Generator | None = None
+        self.smallest = float(np.finfo(residuals.dtype).eps)
+        self.tolerances = [max(t, self.smallest) for t in settings.tolerances]
         self.evaluations = 0
 
     def run(self) -> LeastSquaresResult:
@@ -170,7 +176,7 @@ class _Search:
         if jacobian is not None and not np.all(np.isfinite(jacobian)):
             where = self.residuals.where(int(np.argwhere(~np.isfinite(jacobian))[0][0]))
             raise ValueError(f"At the start the derivative of the residuals with respect to {where} is not finite.")
-        cost, history = float(r.astype(np.float64) @ r), []
+        cost, history = _squares(r), []
         message, iterations = None, 0
         try:
             while message is None and iterations < limit:
@@ -186,6 +192,7 @@ class _Search:
         finally:
             self.residuals.assign(self.x)
         model = self._model(r, jacobian)
+        freedom = max(self.residuals.results - self.residuals.size, 1)
         return LeastSquaresResult(
             cost,
             message is not None and not message.startswith(STUCK),
@@ -194,26 +201,27 @@ class _Search:
             self.evaluations,
             model.cosine,
             [*history, cost],
-            self._covariance(jacobian, cost),
+            partial(_covariance, _triangle(jacobian, self.scale), self.scale, cost / freedom),
         )
 
     def _iterate(self, model: Any, r: np.ndarray, jacobian: Any, cost: float) -> tuple[np.ndarray, Any, float, str | None]:
         """Try steps until one is taken, or none is left to try."""
         function_tolerance, step_tolerance, _ = self.tolerances
-        smallest = float(np.finfo(self.residuals.dtype).eps)
         while True:
             step = self.rule.propose(model)
-            length = float(np.linalg.norm(step))
+            length = norm(step)
             whole = np.zeros(len(self.x))
             whole[model.free] = step
-            taken_step = ((self._moved(whole).astype(np.float64) - self.x) * self.scale)[model.free]
-            x = self._moved(self._corrected(model, whole))
+            x = self._moved(whole)
+            taken_step = ((x - self.x.astype(np.float64, copy=False)) * self.scale)[model.free]
+            if self.settings.geodesic_acceleration:
+                x = self._moved(self._corrected(model, whole))
             pushed = model.push(taken_step)
             predicted = -2 * float(model.gradient @ taken_step) - float(pushed @ pushed)
             new_r, new_jacobian = self._evaluate(x)
-            after = float(new_r.astype(np.float64) @ new_r)
-            if not np.isfinite(after) or not (new_jacobian is None or np.all(np.isfinite(new_jacobian))):
-                after = np.inf
+            after = _squares(new_r)
+            if not math.isfinite(after) or not (new_jacobian is None or np.isfinite(new_jacobian).all()):
+                after = math.inf
             actual = cost - after
             ratio = actual / predicted if predicted > 0 else 0.0
             taken = self.rule.learn(ratio, length, model, step, cost, after)
@@ -224,9 +232,9 @@ class _Search:
             if met:
                 return r, jacobian, cost, "the reduction is below function_tolerance"
             if taken:
-                small = length <= step_tolerance * float(np.linalg.norm(self.scale * x))
+                small = length <= step_tolerance * norm(self.scale * x)
                 return r, jacobian, cost, "the step is below step_tolerance" if small else None
-            if 0 <= predicted <= smallest * cost:
+            if 0 <= predicted <= self.smallest * cost:
                 return r, jacobian, cost, "the sum of squares is least, to the precision of its dtype"
             if np.array_equal(x, self.x):
                 return r, jacobian, cost, f"{STUCK}, however small"
@@ -242,10 +250,11 @@ class _Search:
         norms = self._column_norms() if jacobian is None else np.sqrt(np.einsum("ij,ij->i", jacobian, jacobian))
         self.scale = np.maximum(self.scale, norms)
         self.scale[self.scale == 0] = 1.0
+        free: Any = ALL
+        if self.box is not None:
+            free = self._free(self.residuals.pull(self.x, r.astype(self.x.dtype)) if jacobian is None else jacobian @ r)
         if jacobian is not None:
-            return Dense(r, jacobian, norms, self.scale, self._free(jacobian @ r))
-        bounded = np.any(np.isfinite(self.low)) or np.any(np.isfinite(self.high))
-        free = self._free(self.residuals.pull(self.x, r.astype(self.x.dtype))) if bounded else np.ones(len(self.x), bool)
+            return Dense(r, jacobian, norms, self.scale, free)
         return MatrixFree(self.residuals, self.x, r, self.scale, free, *self.settings.cg)
 
     def _column_norms(self) -> np.ndarray:
@@ -253,6 +262,7 @@ class _Search:
 
         Bekas, Kokiopoulou and Saad, "An estimator for the diagonal of a matrix" (2007).
         """
+        self.random = self.random or np.random.default_rng(0)
         signs = self.random.choice([-1.0, 1.0], (PROBES, self.residuals.results)).astype(self.x.dtype)
         pulled = np.stack([self.residuals.pull(self.x, u).astype(np.float64) for u in signs])
         norms: np.ndarray = np.sqrt(np.mean(pulled**2, axis=0))
@@ -260,39 +270,56 @@ class _Search:
 
     def _free(self, gradient: np.ndarray) -> np.ndarray:
         """The parameters that are not held by a bound: at it, with a gradient that pushes outwards."""
-        held: np.ndarray = ((self.x <= self.low) & (gradient >= 0)) | ((self.x >= self.high) & (gradient <= 0))
+        assert self.box is not None
+        low, high = self.box
+        held: np.ndarray = ((self.x <= low) & (gradient >= 0)) | ((self.x >= high) & (gradient <= 0))
         return ~held
 
     def _moved(self, step: np.ndarray) -> np.ndarray:
-        return np.clip(self.x + step / self.scale, self.low, self.high).astype(self.x.dtype)
+        return self._boxed(self.x + step / self.scale)
+
+    def _boxed(self, x: np.ndarray) -> np.ndarray:
+        return (x if self.box is None else np.clip(x, *self.box)).astype(self.residuals.dtype, copy=False)
 
     def _corrected(self, model: Any, step: np.ndarray) -> np.ndarray:
-        """A scaled step with half of its second-order correction, where that is asked for and small."""
-        if self.settings.geodesic_acceleration:
-            bend = self.residuals.curvature(self.x, (step / self.scale).astype(self.x.dtype)).astype(np.float64)
-            if np.all(np.isfinite(bend)):
-                correction = np.zeros(len(step))
-                correction[model.free] = model.step(self.rule.damping, bend)
-                if 2 * np.linalg.norm(correction) <= LARGEST_CORRECTION * np.linalg.norm(step):
-                    return step + 0.5 * correction
+        """A scaled step with half of its second-order correction, where that is small."""
+        bend = self.residuals.curvature(self.x, (step / self.scale).astype(self.x.dtype)).astype(np.float64)
+        if np.isfinite(bend).all():
+            correction = np.zeros(len(step))
+            correction[model.free] = model.step(self.rule.damping, bend)
+            if 2 * norm(correction) <= LARGEST_CORRECTION * norm(step):
+                return step + 0.5 * correction
         return step
 
-    def _covariance(self, jacobian: np.ndarray | None, cost: float) -> np.ndarray | None:
-        freedom = self.residuals.results - self.residuals.size
-        if jacobian is None or freedom <= 0:
-            return None
-        triangle = np.linalg.qr((jacobian.astype(np.float64) / self.scale[:, None]).T, mode="r")
-        pivots = np.abs(np.diag(triangle))
-        if pivots.min() <= np.finfo(np.float64).eps * pivots.max():
-            return None
-        inverse = np.linalg.inv(triangle) / self.scale[:, None]
-        covariance: np.ndarray = cost / freedom * inverse @ inverse.T
-        return covariance
+
+def _squares(r: np.ndarray) -> float:
+    """The sum of squares, in double precision."""
+    r = r.astype(np.float64, copy=False)
+    return float(r @ r)
 
 
-def _box(bounds: Sequence[Any] | None, variables: Sequence[Variable]) -> tuple[np.ndarray, np.ndarray]:
+def _triangle(jacobian: np.ndarray | None, scale: np.ndarray) -> np.ndarray | None:
+    """The triangle of the Jacobian with scaled columns, which says all about the covariance; None if that does not exist."""
+    if jacobian is None or jacobian.shape[1] <= jacobian.shape[0]:
+        return None
+    triangle: Any = np.linalg.qr((jacobian.astype(np.float64, copy=False) / scale[:, None]).T, mode="r")
+    return triangle
+
+
+def _covariance(triangle: np.ndarray | None, scale: np.ndarray, variance: float) -> np.ndarray | None:
+    if triangle is None:
+        return None
+    pivots = np.abs(np.diag(triangle))
+    if pivots.min() <= np.finfo(np.float64).eps * pivots.max():
+        return None
+    inverse = np.linalg.inv(triangle) / scale[:, None]
+    covariance: np.ndarray = variance * inverse @ inverse.T
+    return covariance
+
+
+def _box(bounds: Sequence[Any], variables: Sequence[Variable]) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper bounds of all parameters, flat."""
-    given = [None] * len(variables) if bounds is None else list(bounds)
+    given = list(bounds)
     if len(given) != len(variables):
         raise ValueError(f"bounds has {len(given)} entries for {len(variables)} variables: give a pair for each, or None.")
     lows, highs = [], []

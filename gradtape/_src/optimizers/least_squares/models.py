@@ -8,30 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from gradtape._src.optimizers.least_squares.damping import norm
 from gradtape._src.optimizers.least_squares.residuals import Residuals
 
 Solve = Callable[[np.ndarray], np.ndarray]
+ALL = slice(None)  # of the parameters
 WORST_PIVOTS = 1e-6  # ratio of the diagonal of a Cholesky factor below which QR takes its place
 
 
 class Dense:
-    """The model with its Jacobian, of which `rows` is the transpose. `free` are the parameters that may move."""
+    """The model with its Jacobian, of which `rows` is the transpose. `free` says which parameters may move."""
 
-    def __init__(self, r: np.ndarray, rows: np.ndarray, norms: np.ndarray, scale: np.ndarray, free: np.ndarray) -> None:
+    def __init__(self, r: np.ndarray, rows: np.ndarray, norms: np.ndarray, scale: np.ndarray, free: Any) -> None:
         self.r, self.free = r, free
-        self._norms, self._scale, self._rows = (norms, scale, rows) if free.all() else (norms[free], scale[free], rows[free])
+        self._norms, self._scale, self._rows = norms[free], scale[free], rows[free]
         self.gradient = self._rows @ r / self._scale
-        self._normal = self._rows @ self._rows.T / np.outer(self._scale, self._scale)
+        self._normal = self._rows @ self._rows.T / (self._scale[:, None] * self._scale)
         self._triangle: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def cosine(self) -> float:
         """The largest cosine of an angle between the residuals and a column of the Jacobian: 0 where the gradient is."""
-        lengths = self._norms * float(np.sqrt(self.r @ self.r))
-        return float(np.max(np.abs(self.gradient * self._scale) / np.where(lengths > 0, lengths, np.inf), initial=0.0))
+        lengths = self._norms * norm(self.r)
+        lengths[lengths == 0] = np.inf
+        return float((np.abs(self.gradient * self._scale) / lengths).max(initial=0.0))
 
     def push(self, step: np.ndarray) -> np.ndarray:
         """J times a scaled step of the free parameters."""
@@ -81,14 +85,14 @@ class Dense:
         Newton's method on 1/‖p‖ = 1/radius: Moré (1978), section 5, after Hebden.
         """
         p, solve = self._solved(0.0)
-        if solve is not None and np.all(np.isfinite(p)) and np.linalg.norm(p) <= 1.1 * radius:
+        if solve is not None and norm(p) <= 1.1 * radius:
             return p, 0.0
-        low, high = 0.0, float(np.linalg.norm(self.gradient)) / radius
+        low, high = 0.0, norm(self.gradient) / radius
         if not low < damping < high:
             damping = 1e-3 * high
         for _ in range(20):
             p, solve = self._solved(damping)
-            length = float(np.linalg.norm(p))
+            length = norm(p)
             if solve is None or abs(length - radius) <= 0.1 * radius:
                 break
             if length > radius:
@@ -115,7 +119,7 @@ class MatrixFree:
         x: np.ndarray,
         r: np.ndarray,
         scale: np.ndarray,
-        free: np.ndarray,
+        free: Any,
         accuracy: float,
         most: int,
     ) -> None:
@@ -127,12 +131,12 @@ class MatrixFree:
     @property
     def cosine(self) -> float:
         """The gradient's largest element over the residuals' norm: 0 where the gradient is."""
-        norm = float(np.linalg.norm(self.r))
-        return float(np.max(np.abs(self.gradient), initial=0.0)) / norm if norm else 0.0
+        length = norm(self.r)
+        return float(np.max(np.abs(self.gradient), initial=0.0)) / length if length else 0.0
 
     def push(self, step: np.ndarray) -> np.ndarray:
         """J times a scaled step of the free parameters."""
-        whole = np.zeros(len(self.free))
+        whole = np.zeros(len(self._x))
         whole[self.free] = step
         return self._residuals.push(self._x, (whole / self._scale).astype(self._x.dtype)).astype(np.float64)
 
@@ -163,7 +167,7 @@ class MatrixFree:
                 break
             length = steepness / curvature
             further = p + length * direction
-            if np.linalg.norm(further) > radius:
+            if norm(further) > radius:
                 return p + _to_the_edge(p, direction, radius) * direction
             p = further
             left = left - length * pushed
