@@ -18,13 +18,13 @@ from gradtape._src.ops.distributions import (
     stateless_poisson as stateless_poisson,
 )
 from gradtape._src.ops.generator import (
-    Algorithm as Algorithm,
     Generator as Generator,
     create_rng_state as create_rng_state,
     get_global_generator as get_global_generator,
     set_global_generator as set_global_generator,
 )
 from gradtape._src.ops.random import (
+    Algorithm as Algorithm,
     fold_in as fold_in,
     normal as normal,
     shuffle as shuffle,

@@ -89,12 +89,12 @@ class Call:
 
     def __init__(self, function: Callable[..., Any], what: str) -> None:
         self.function, self.what = function, what
-        self._place, self._seeds = seeds.place(), None
+        self._seeds = None
 
     def begun(self) -> Call:
         """The same for one pass, in which random ops give what they gave in the others, as far as they have seeds."""
         call = copy.copy(self)
-        call._seeds = seeds.begun(self._place)
+        call._seeds = seeds.begun()
         return call
 
     def __call__(self, index: int, given: Element) -> Element:

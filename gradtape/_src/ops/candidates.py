@@ -19,7 +19,7 @@ from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import not_differentiable, op, ran
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor
-from gradtape._src.ops import seeds, threefry
+from gradtape._src.ops import philox, seeds
 from gradtape._src.ops.array import expand_dims, filled, host_constant, plain, reshape, stop_gradient
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import equal
@@ -28,7 +28,6 @@ from gradtape._src.ops.embedding import embedding_lookup
 from gradtape._src.ops.joining import concat
 from gradtape._src.ops.losses import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits
 from gradtape._src.ops.matmul import matmul
-from gradtape._src.ops.random import seed_key
 from gradtape._src.ops.reduction import reduce_any, reduce_sum
 
 INT64, FLOAT32 = np.dtype(np.int64), np.dtype(np.float32)
@@ -67,7 +66,7 @@ def _check(true_classes, num_true, num_sampled, range_max, unique):
         )
 
 
-def _avals(key, true_classes, *weights, num_true, num_sampled, unique, range_max):
+def _avals(state, true_classes, *weights, num_true, num_sampled, unique, range_max):
     _check(true_classes, num_true, num_sampled, range_max, unique)
     if weights and weights[0].shape != (range_max,):
         raise invalid(f"range is {range_max} must be equal to weights size {weights[0].shape[0]}")
@@ -80,10 +79,10 @@ def _fault(true_classes, num_true, num_sampled, unique, range_max):
     return f"`true_candidate` out of range [0, {range_max}), received {outside[0]}" if outside.size else None
 
 
-def _sampled(key, true_classes, weights, num_sampled, unique):
+def _sampled(state, true_classes, weights, num_sampled, unique):
     """The three results of a sampler whose class c has the probability `weights[c]` over their sum."""
     p = weights / jnp.sum(weights, dtype=weights.dtype)
-    noise = 1.0 - threefry.uniform(key, (p.size + num_sampled,), p.dtype)  # in (0, 1]
+    noise = 1.0 - philox.uniform(state, (p.size + num_sampled,), p.dtype)  # in (0, 1]
     if unique:
         _, sampled = lax.top_k(jnp.log(p) - jnp.log(-jnp.log(noise[: p.size])), num_sampled)
         taken = jnp.cumsum(p[sampled], dtype=p.dtype) - p[sampled]
@@ -101,8 +100,8 @@ def _sampler(type, weights):
     """The sampler op `type`; `weights(range_max)` are its classes'."""
 
     @op(type, mixed=True, infer=_avals, status=_fault, checked="true_classes")
-    def sample(key, true_classes, *, num_true, num_sampled, unique, range_max):
-        return _sampled(key, true_classes, weights(range_max), num_sampled, unique)
+    def sample(state, true_classes, *, num_true, num_sampled, unique, range_max):
+        return _sampled(state, true_classes, weights(range_max), num_sampled, unique)
 
     return sample
 
@@ -117,8 +116,8 @@ _log_uniform_sampler = _sampler("LogUniformCandidateSampler", _log_uniform)
 
 
 @op("FixedUnigramCandidateSampler", mixed=True, infer=_avals, status=_fault, checked="true_classes")
-def _unigram_sampler(key, true_classes, weights, *, num_true, num_sampled, unique, range_max):
-    return _sampled(key, true_classes, weights, num_sampled, unique)
+def _unigram_sampler(state, true_classes, weights, *, num_true, num_sampled, unique, range_max):
+    return _sampled(state, true_classes, weights, num_sampled, unique)
 
 
 @op("AllCandidateSampler", mixed=True, infer=lambda true_classes, **sizes: _avals(None, true_classes, unique=False, **sizes))
@@ -144,8 +143,8 @@ def _drawn(function, seed, true_classes, *weights, **sizes):
     sizes = {name: bool(value) if name == "unique" else static(value, name) for name, value in sizes.items()}
     x = _classes(true_classes)
     _check(x.node.aval, sizes["num_true"], sizes["num_sampled"], sizes["range_max"], sizes["unique"])
-    key = seed_key(seeds.draw(function.op.type, seed))
-    return Candidates(*function(key, x, *weights, **sizes))
+    blocks = (sizes["range_max"] + sizes["num_sampled"] + 1) // 2
+    return Candidates(*function(seeds.draw(function.op.type, seed, blocks), x, *weights, **sizes))
 
 
 @public

@@ -16,8 +16,9 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.ops import threefry
+from gradtape._src.ops import philox, rejection
 from gradtape._src.ops.arithmetic import maximum
+from gradtape._src.ops.array import broadcast_to
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.clip import clip_by_value
 from gradtape._src.ops.compare import greater
@@ -27,9 +28,9 @@ from gradtape._src.ops.random import (
     INDEX,
     Own,
     drawn,
+    reserved,
     sampler,
-    seed_key,
-    stateless_seed,
+    stateless_state,
     static_shape,
     uniform_numbers,
 )
@@ -40,10 +41,6 @@ from gradtape._src.ops.special import erfc, ndtri
 COUNTED = "its numbers are whole: they do not follow a small change of a parameter"
 SAMPLED = ("float16", "float32", "float64")
 COUNTS = (*SAMPLED, *INDEX)
-
-
-def _random_key(key):
-    return jax.random.wrap_key_data(key, impl="threefry2x32")
 
 
 def sample_shape(shape, *parameters):
@@ -63,14 +60,14 @@ def sample_shape(shape, *parameters):
 # Gamma
 
 
-def _gamma_aval(key, alpha, shape):
+def _gamma_aval(state, alpha, shape):
     require(alpha, SAMPLED)
     return aval(shape, alpha.dtype)
 
 
 @sampler("StatelessRandomGammaV3", "RandomGamma", infer=_gamma_aval, broadcasting=True, saves="alpha y")
-def _gamma(key, alpha, *, shape):
-    return jax.random.gamma(_random_key(key), wide(alpha), shape, wide(alpha).dtype).astype(alpha.dtype)
+def _gamma(state, alpha, *, shape):
+    return rejection.gamma(state, alpha.astype(jnp.float64), shape).astype(alpha.dtype)
 
 
 def _gamma_gradient(op, dy):
@@ -91,10 +88,9 @@ def _gamma_slope(alpha, sample):
 def _draw_gamma(source, shape, alpha, beta, dtype, prefix):
     alpha = tensor(alpha, dtype)
     beta = tensor(1 if beta is None else beta, alpha.dtype)
-    if prefix:
-        shape = (*static_shape(shape), *broadcast_shapes(tuple(alpha.shape), tuple(beta.shape)))
-    else:
-        shape = sample_shape(shape, alpha, beta)
+    batch = broadcast_shapes(tuple(alpha.shape), tuple(beta.shape))
+    shape = (*static_shape(shape), *batch) if prefix else sample_shape(shape, alpha, beta)
+    alpha = alpha if tuple(alpha.shape) == batch else broadcast_to(alpha, batch)
     return maximum(_gamma(source, alpha, shape=shape) / beta, float(np.finfo(alpha.dtype.numpy).tiny))
 
 
@@ -105,13 +101,13 @@ def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
     The result's shape is `shape` followed by what `alpha` and `beta` broadcast to. Gradients flow to both. It is at
     least the smallest normal number, so that its logarithm is finite. float16, float32 or float64.
     """
-    return _draw_gamma(Own(seed), shape, alpha, beta, dtype, prefix=True)
+    return _draw_gamma(Own(seed, dtypes.as_dtype(dtype).numpy), shape, alpha, beta, dtype, prefix=True)
 
 
 @public
 def stateless_gamma(shape, seed, alpha, beta=None, dtype=dtypes.float32, name=None):
     """As `gamma`: the same numbers for the same `seed` of two integers. `shape` is the whole shape of the result."""
-    return _draw_gamma(stateless_seed(seed), shape, alpha, beta, dtype, prefix=False)
+    return _draw_gamma(stateless_state(seed), shape, alpha, beta, dtype, prefix=False)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -119,10 +115,10 @@ def stateless_gamma(shape, seed, alpha, beta=None, dtype=dtypes.float32, name=No
 
 
 @sampler("StatelessRandomPoisson", "RandomPoissonV2", infer=drawn(COUNTS))
-def _poisson(key, lam, *, shape, dtype):
-    lam = wide(lam)
-    count = jax.random.poisson(_random_key(key), lam, shape, jnp.int64)
-    count = jnp.where(lam > 0, count, jnp.zeros_like(count)).astype(dtype)
+def _poisson(state, lam, *, shape, dtype):
+    is_drawn = jnp.isfinite(lam) & (lam > 0)
+    count = rejection.poisson(state, jnp.where(is_drawn, lam, 1).astype(jnp.float64), shape)
+    count = jnp.where(is_drawn, count, 0).astype(dtype)
     if not jnp.issubdtype(dtype, jnp.integer):
         count = jnp.where(jnp.isfinite(lam), count, jnp.broadcast_to(lam, shape).astype(dtype))
     return count
@@ -136,14 +132,14 @@ def poisson(shape, lam, dtype=dtypes.float32, seed=None, name=None):
     """
     lam = tensor(lam, hint=dtypes.float32)
     shape = (*static_shape(shape), *lam.shape)
-    return _poisson(Own(seed), _floating(lam), shape=shape, dtype=dtypes.as_dtype(dtype).numpy)
+    return _poisson(Own(seed, lam.dtype), _floating(lam), shape=shape, dtype=dtypes.as_dtype(dtype).numpy)
 
 
 @public
 def stateless_poisson(shape, seed, lam, dtype=dtypes.int32, name=None):
     """As `poisson`: the same numbers for the same `seed` of two integers. `shape` is the whole shape of the result."""
     lam, dtype = tensor(lam, hint=dtypes.float32), dtypes.as_dtype(dtype).numpy
-    return _poisson(stateless_seed(seed), _floating(lam), shape=sample_shape(shape, lam), dtype=dtype)
+    return _poisson(stateless_state(seed), _floating(lam), shape=sample_shape(shape, lam), dtype=dtype)
 
 
 def _floating(parameter):
@@ -151,18 +147,17 @@ def _floating(parameter):
 
 
 @sampler("StatelessRandomBinomial", "StatefulRandomBinomial", infer=drawn(COUNTS))
-def binomials(key, counts, probs, *, shape, dtype):
+def binomials(state, counts, probs, *, shape, dtype):
     """How many trials succeed."""
-    counts, probs = wide(counts), wide(probs)
-    return jax.random.binomial(_random_key(key), counts, probs, shape, counts.dtype).astype(dtype)
+    return rejection.binomial(state, counts, probs, shape).astype(dtype)
 
 
-def draw_binomial(kernel, source, shape, counts, probs, dtype):
-    """Binomial numbers from a seed, drawn by an op of `binomials`."""
+def draw_binomial(kernel, state, shape, counts, probs, dtype):
+    """Binomial numbers, drawn from a state by an op of `binomials`."""
     probs = tensor(probs, hint=dtypes.float32)
     counts = cast(tensor(counts, hint=probs.dtype), probs.dtype)
     shape = sample_shape(shape, counts, probs)
-    return kernel(seed_key(source), counts, probs, shape=shape, dtype=dtypes.as_dtype(dtype).numpy)
+    return kernel(state, counts, probs, shape=shape, dtype=dtypes.as_dtype(dtype).numpy)
 
 
 @public
@@ -171,7 +166,7 @@ def stateless_binomial(shape, seed, counts, probs, output_dtype=dtypes.int32, na
 
     `shape` is the whole shape of the result, and ends with what the parameters broadcast to.
     """
-    return draw_binomial(binomials.stateless, stateless_seed(seed), shape, counts, probs, output_dtype)
+    return draw_binomial(binomials.stateless, stateless_state(seed), shape, counts, probs, output_dtype)
 
 
 not_differentiable(_poisson.stateless, binomials.stateless, because=COUNTED)
@@ -194,7 +189,7 @@ def stateless_parameterized_truncated_normal(shape, seed, means=0.0, stddevs=1.0
     assert_less(minvals, maxvals, "Invalid parameters")
     assert_positive(stddevs, "Invalid parameters")
     shape = sample_shape(shape, means, stddevs, minvals, maxvals)
-    u = uniform_numbers(stateless_seed(seed), shape=shape, dtype=means.dtype.numpy)
+    u = uniform_numbers(stateless_state(seed), shape=shape, dtype=means.dtype.numpy)
     low, high = (minvals - means) / stddevs, (maxvals - means) / stddevs
     # The distribution function tells numbers far below 0 apart, but not those far above: there take the mirror image
     above = greater(low, 0)
@@ -208,7 +203,7 @@ def stateless_parameterized_truncated_normal(shape, seed, means=0.0, stddevs=1.0
 # Categorical
 
 
-def _categorical_aval(key, logits, num_samples, dtype):
+def _categorical_aval(state, logits, num_samples, dtype):
     if logits.ndim != 2:
         raise invalid(f"logits should be a matrix, got shape {list(logits.shape)}: give one row for each distribution.")
     if num_samples < 0:
@@ -219,12 +214,13 @@ def _categorical_aval(key, logits, num_samples, dtype):
 
 
 @sampler("StatelessMultinomial", "Multinomial", infer=_categorical_aval)
-def _categorical(key, logits, *, num_samples, dtype):
+def _categorical(state, logits, *, num_samples, dtype):
     logits = logits.astype(jnp.float64)
-    weights = jnp.exp(logits - jnp.max(logits, axis=1, keepdims=True, initial=-jnp.inf))
-    cumulative = jnp.cumsum(weights, axis=1)
+    has_weight = jnp.isfinite(logits)
+    largest = jnp.max(logits, axis=1, keepdims=True, initial=-jnp.inf, where=has_weight)
+    cumulative = jnp.cumsum(jnp.where(has_weight, jnp.exp(logits - largest), 0), axis=1)
     # In float64, so that classes beyond the 10 millionth have a chance
-    u = threefry.uniform(key, (logits.shape[0], num_samples), cumulative.dtype)
+    u = philox.uniform(state, (logits.shape[0], num_samples), cumulative.dtype)
     find = jax.vmap(lambda sums, target: jnp.searchsorted(sums, target, side="right"))
     return jnp.minimum(find(cumulative, u * cumulative[:, -1:]), logits.shape[1] - 1).astype(dtype)
 
@@ -236,7 +232,11 @@ def _draw_classes(source, logits, num_samples, dtype):
     dtype = dtypes.as_dtype(dtype or dtypes.int64)
     if dtype.name not in INDEX:
         raise ValueError(f"Argument `dtype` got invalid value {dtype!r}. Accepted dtypes are (tf.int32, tf.int64).")
-    return _categorical(source, tensor(logits), num_samples=static(num_samples, "num_samples"), dtype=dtype.numpy)
+    logits, num_samples = tensor(logits), static(num_samples, "num_samples")
+    if isinstance(source, Own):
+        words = 2 * 4 * -(-max(num_samples, 0) // 4)
+        source = source._replace(dtype=logits.dtype.numpy, blocks=reserved((*logits.shape[:1], words)))
+    return _categorical(source, logits, num_samples=num_samples, dtype=dtype.numpy)
 
 
 @public
@@ -251,4 +251,4 @@ def categorical(logits, num_samples, dtype=None, seed=None, name=None):
 @public
 def stateless_categorical(logits, num_samples, seed, dtype=dtypes.int64, name=None):
     """As `categorical`: the same classes for the same `seed` of two integers."""
-    return _draw_classes(stateless_seed(seed), logits, num_samples, dtype)
+    return _draw_classes(stateless_state(seed), logits, num_samples, dtype)

@@ -9,12 +9,15 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.ops import seeds
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import greater_equal
-from gradtape._src.ops.random import seed_key, stateless_seed, static_shape, uniform_numbers
+from gradtape._src.ops.random import Own, stateless_state, static_shape, uniform_numbers
 from gradtape._src.ops.select import where
 
 
-def _dropped(x, rate, noise_shape, uniform):
-    """`x` with the elements set to 0 where `uniform(shape, dtype)` is below `rate`, the others divided by 1 − rate."""
+def _dropped(x, rate, noise_shape, uniform, unused=lambda: None):
+    """`x` with the elements set to 0 where `uniform(shape, dtype)` is below `rate`, the others divided by 1 − rate.
+
+    If nothing is dropped, `unused` is called instead of `uniform`.
+    """
     is_number = isinstance(rate, numbers.Real)
     if is_number and not 0 <= rate < 1:
         raise ValueError(f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}")
@@ -24,6 +27,7 @@ def _dropped(x, rate, noise_shape, uniform):
             f"`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype={x.dtype}. Cast it."
         )
     if is_number and rate == 0:
+        unused()
         return x
     # A 16-bit number could not say whether it is below 0.001
     noise_dtype = dtypes.float32 if x.dtype.size < 4 else x.dtype
@@ -69,16 +73,19 @@ def dropout(x, rate, noise_shape=None, seed=None, name=None):
     together. `rate` is a number in [0, 1) or a scalar tensor of the floating dtype of `x`. See `tf.random.set_seed`
     for `seed`.
     """
-    # Drawn even if nothing is dropped: what other ops draw does not depend on the rate
-    key = seed_key(seeds.draw(uniform_numbers.stateful.op.type, seed))
-    return _dropped(x, rate, noise_shape, lambda s, dtype: uniform_numbers.stateful(key, shape=s, dtype=dtype.numpy))
+
+    def uniform(shape, dtype):
+        return uniform_numbers(Own(seed), shape=shape, dtype=dtype.numpy)
+
+    # If nothing is dropped, ops without a seed go on as if it had been drawn
+    return _dropped(x, rate, noise_shape, uniform, unused=lambda: seeds.draw("Dropout", seed, 0))
 
 
 @public
 def stateless_dropout(x, rate, seed, rng_alg=None, noise_shape=None, name=None):
     """As `dropout`: the same elements for the same `seed` of two integers."""
-    key = seed_key(stateless_seed(seed))
-    return _dropped(x, rate, noise_shape, lambda s, dtype: uniform_numbers.stateless(key, shape=s, dtype=dtype.numpy))
+    state = stateless_state(seed, rng_alg)
+    return _dropped(x, rate, noise_shape, lambda shape, dtype: uniform_numbers(state, shape=shape, dtype=dtype.numpy))
 
 
 @public

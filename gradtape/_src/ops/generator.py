@@ -1,64 +1,41 @@
 """`tf.random.Generator`: random numbers whose state is a variable."""
 
-import enum
+import math
 import os
 
 import numpy as np
 
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import static, tensor
-from gradtape._src.core.errors import public
+from gradtape._src.core.errors import UnimplementedError, public
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array import host_constant
 from gradtape._src.ops.cast import cast
+from gradtape._src.ops.creation import zeros_like
 from gradtape._src.ops.distributions import binomials, draw_binomial
-from gradtape._src.ops.joining import concat, unstack
+from gradtape._src.ops.joining import concat, stack, unstack
+from gradtape._src.ops.philox import RESERVED
 from gradtape._src.ops.random import (
     INDEX,
-    _any_integers,
+    Algorithm,
     _normal,
     _truncated_normal,
+    algorithm,
+    any_integers,
     draw_normal,
     draw_uniform,
-    seed_key,
     static_shape,
 )
-from gradtape._src.ops.shapes import FLOATING
-
-
-class Algorithm(enum.Enum):
-    """The form of a generator's state: three words (a counter of two, and a key), two words, or the default, three.
-
-    The names are TensorFlow's; the numbers are those of Threefry for all of them.
-    """
-
-    PHILOX = 1
-    THREEFRY = 2
-    AUTO_SELECT = 3
-
+from gradtape._src.ops.seeds import advanced
+from gradtape._src.ops.shapes import FLOATING, broadcast_shapes
 
 WORDS = {Algorithm.PHILOX: 3, Algorithm.THREEFRY: 2}
-PER_NUMBER = 256  # what TensorFlow adds to the counter for each number
-
-
-def _algorithm(alg):
-    """The argument `alg` (an Algorithm, its name or number, or None) as an Algorithm other than AUTO_SELECT."""
-    try:
-        if alg is None:
-            return Algorithm.PHILOX
-        found = Algorithm[alg.upper()] if isinstance(alg, str) else Algorithm(alg)
-    except (KeyError, ValueError):
-        raise ValueError(
-            f"Argument `alg` got unsupported value {alg}. Supported values are philox for the Philox algorithm, "
-            "threefry for the ThreeFry algorithm, and auto_select for auto-selection."
-        ) from None
-    return Algorithm.PHILOX if found is Algorithm.AUTO_SELECT else found
 
 
 @public
 def create_rng_state(seed, alg):
     """The state of a generator that begins with `seed` (an integer, or a few): a vector of int64."""
-    words = WORDS[_algorithm(alg)]
+    words = WORDS[algorithm(alg)]
     if isinstance(seed, (int, np.integer)):
         array = np.array([(int(seed) >> 64 * i) & (2**64 - 1) for i in range(words)], np.uint64).astype(np.int64)
     else:
@@ -85,14 +62,14 @@ class Generator:
             state, alg = copy_from.state, copy_from.algorithm
         elif state is None:
             raise ValueError("A Generator needs a state. Call tf.random.Generator.from_seed(seed) to make one.")
-        algorithm = _algorithm(alg)
+        found = algorithm(alg)
         state = cast(tensor(state), dtypes.int64)
-        if state.shape != (WORDS[algorithm],):
+        if state.shape != (WORDS[found],):
             raise ValueError(
-                f"Shapes {state.shape} and [{WORDS[algorithm]}] are incompatible: the state of "
-                f"{algorithm.name.lower()} has {WORDS[algorithm]} words."
+                f"Shapes {state.shape} and [{WORDS[found]}] are incompatible: the state of {found.name.lower()} has "
+                f"{WORDS[found]} words."
             )
-        self._alg = algorithm.value
+        self._alg = found.value
         self._state = Variable(state, dtype=dtypes.int64, name="StateVar", trainable=False)
 
     # -- making
@@ -107,13 +84,13 @@ class Generator:
     @public
     def from_seed(cls, seed, alg=None):
         """A generator that begins with `seed`, an integer or a few of them."""
-        return cls(state=create_rng_state(seed, _algorithm(alg)), alg=alg)
+        return cls(state=create_rng_state(seed, algorithm(alg)), alg=alg)
 
     @classmethod
     @public
     def from_non_deterministic_state(cls, alg=None):
         """A generator whose state comes from the operating system: other numbers each time."""
-        words = WORDS[_algorithm(alg)]
+        words = WORDS[algorithm(alg)]
         return cls(state=np.frombuffer(os.urandom(8 * words), np.int64).copy(), alg=alg)
 
     @classmethod
@@ -121,7 +98,7 @@ class Generator:
     def from_key_counter(cls, key, counter, alg):
         """A generator with this key and counter: an integer, and a vector of two (for threefry, of one)."""
         counter = cast(tensor(counter), dtypes.int64)
-        words = WORDS[_algorithm(alg)] - 1
+        words = WORDS[algorithm(alg)] - 1
         if counter.shape != (words,):
             raise ValueError(f"Shapes {counter.shape} and [{words}] are incompatible: the counter has {words} words.")
         return cls(state=concat([counter, cast(tensor([key]), dtypes.int64)], 0), alg=alg)
@@ -161,14 +138,15 @@ class Generator:
     @public
     def skip(self, delta):
         """Advance as if `delta` numbers had been drawn. Gives the state before, as a Tensor."""
+        if self._alg == Algorithm.THREEFRY.value:
+            raise UnimplementedError(None, None, "gradtape has no Threefry, as TensorFlow has none on CPUs: use philox.")
         before = self._state.read_value()
-        step = cast(tensor(delta), dtypes.int64) * PER_NUMBER
-        self._state.assign_add(concat([step[None], tensor([0] * (WORDS[Algorithm(self._alg)] - 1), dtypes.int64)], 0))
+        self._state.assign(advanced(before, cast(tensor(delta), dtypes.int64), RESERVED))
         return before
 
     def _draw(self, shape):
-        """The seed of a draw of numbers of `shape`."""
-        return self.skip(int(np.prod(static_shape(shape))))  # host-side: a count of elements
+        """The state to draw numbers of `shape` from."""
+        return self.skip(math.prod(static_shape(shape)))
 
     def __deepcopy__(self, memo):
         memo[id(self)] = copy = Generator(copy_from=self)
@@ -194,28 +172,32 @@ class Generator:
     @public
     def uniform_full_int(self, shape, dtype=dtypes.uint64, name=None):
         """Integers that take all values of `dtype` (int32, int64, uint32, uint64) alike."""
-        return _any_integers(seed_key(self._draw(shape)), shape=static_shape(shape), dtype=dtypes.as_dtype(dtype).numpy)
+        return any_integers(self._draw(shape), shape=static_shape(shape), dtype=dtypes.as_dtype(dtype).numpy)
 
     @public
     def binomial(self, shape, counts, probs, dtype=dtypes.int32, name=None):
         """How many of `counts` trials succeed, each with probability `probs`. `shape` is the shape of the result."""
-        return draw_binomial(binomials.stateful, self._draw(shape), shape, counts, probs, dtype)
+        probs = tensor(probs, hint=dtypes.float32)
+        counts = tensor(counts, hint=probs.dtype)
+        batch = math.prod(broadcast_shapes(tuple(counts.shape), tuple(probs.shape)))
+        samples = math.prod(static_shape(shape)) // max(batch, 1)
+        state = self.skip(batch * 200 * (samples + 3) // 4)  # what TensorFlow sets aside
+        return draw_binomial(binomials.stateful, state, shape, counts, probs, dtype)
 
     @public
     def make_seeds(self, count=1):
         """`count` seeds for stateless functions, int64 of shape [2, count]: one in each column."""
-        return self._words(2, count)
+        keys = self._keys(count)
+        return stack([keys, zeros_like(keys)])
 
     @public
     def split(self, count=1):
         """A list of `count` generators whose numbers are independent of each other's and of this one's."""
-        states = unstack(self._words(WORDS[Algorithm(self._alg)], count), axis=1)
-        return [Generator(state=state, alg=self._alg) for state in states]
+        counter = tensor([0, 0], dtypes.int64)
+        return [Generator(state=concat([counter, key[None]], 0), alg=self._alg) for key in unstack(self._keys(count))]
 
-    def _words(self, rows, count):
-        """Random int64 of shape [rows, count]; the state advances by `count` numbers."""
-        count = static(count, "count")
-        return _any_integers(seed_key(self.skip(count)), shape=(rows, count), dtype=np.dtype(np.int64))
+    def _keys(self, count):
+        return self.uniform_full_int([static(count, "count")], dtypes.int64)
 
 
 _global = None

@@ -1,9 +1,11 @@
 """Normal and uniform numbers, shuffling. Stateful functions draw anew at each call; a seed determines stateless ones.
 
-Both are the same kernels of a key, which is made of a seed of two integers (see `seeds`, `threefry`). Reproducible for
-a seed, on every device; the numbers are not TensorFlow's.
+Both are the same kernels of a state (see `philox`), which a stateless seed is scrambled to, and which the stateful functions
+get from the seeds of `seeds`. Reproducible for a seed, on every device; the numbers are TensorFlow's.
 """
 
+import enum
+import math
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -15,7 +17,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.ops import seeds, threefry
+from gradtape._src.ops import philox, seeds
 from gradtape._src.ops.array import extents
 from gradtape._src.ops.gather import gather
 from gradtape._src.ops.joining import stack
@@ -25,7 +27,6 @@ DRAWN = "its numbers are drawn, not computed: to make them depend on a tensor, s
 WHOLE = "it gives integers"
 INDEX = ("int32", "int64")
 BITS = ("int32", "int64", "uint32", "uint64")
-KEY = aval((2,), np.dtype(np.uint32))
 
 
 class Sampler(NamedTuple):
@@ -35,21 +36,36 @@ class Sampler(NamedTuple):
     stateful: Any
 
     def __call__(self, source, *inputs, **attributes):
-        """Record the op that fits `source`: a stateless seed (a Tensor), or an `Own` seed."""
+        """Record the op that fits `source`: a state (a Tensor), or an `Own` seed."""
         if isinstance(source, Own):
-            key = seed_key(seeds.draw(self.stateful.op.type, source.seed))
-            return self.stateful(key, *inputs, **attributes)
-        return self.stateless(seed_key(source), *inputs, **attributes)
+            return self.stateful(source.state(self.stateful, attributes), *inputs, **attributes)
+        return self.stateless(source, *inputs, **attributes)
 
 
 class Own(NamedTuple):
-    """The `seed` argument of a stateful function: an integer, or None."""
+    """The `seed` argument of a stateful function: an integer, or None.
+
+    Ops of one type and seed go on where the last one stopped, if also `dtype` is the same. `blocks` are those that a call sets
+    aside; None: what TensorFlow sets aside for the numbers of the shape.
+    """
 
     seed: object
+    dtype: object = None
+    blocks: int | None = None
+
+    def state(self, function, attributes):
+        """The state to draw from, for the op `function`."""
+        blocks = reserved(attributes["shape"]) if self.blocks is None else self.blocks
+        return seeds.draw((function.op.type, attributes.get("dtype"), self.dtype), self.seed, blocks)
+
+
+def reserved(shape):
+    """How many blocks TensorFlow sets aside for the numbers of a shape."""
+    return philox.RESERVED * math.prod(shape)
 
 
 def sampler(stateless, stateful, **declared):
-    """Declare the two ops of a kernel whose first input is the key."""
+    """Declare the two ops of a kernel whose first input is the state."""
 
     def decorate(kernel):
         return Sampler(op(stateless, mixed=True, **declared)(kernel), op(stateful, mixed=True, **declared)(kernel))
@@ -57,26 +73,53 @@ def sampler(stateless, stateful, **declared):
     return decorate
 
 
-def _key_aval(seed):
+def _state_aval(seed):
     require(seed, INDEX, "Tseed")
-    return KEY
+    return seeds.STATE
 
 
-@op("StatelessRandomGetKeyCounter", infer=_key_aval)
-def seed_key(seed):
-    """The key, uint32[2], that a seed (or a generator's state) of int32 or int64 stands for."""
-    return threefry.key_of(seed.astype(jnp.int64))
+@op("StatelessRandomGetKeyCounter", infer=_state_aval)
+def seed_state(seed):
+    """The state, int64[3], that a seed of two int32 or int64 stands for."""
+    return philox.state_of(seed.astype(jnp.int64))
 
 
-not_differentiable(seed_key, because="a seed is made of integers")
+not_differentiable(seed_state, because="a seed is made of integers")
 
 
-def stateless_seed(seed):
-    """The seed of a stateless function: two integers, as a Tensor."""
+class Algorithm(enum.Enum):
+    """How random bits are made. The default is Philox; Threefry is not implemented, and only fixes the form of a state.
+
+    A state has three words, a counter of two and a key; Threefry's two.
+    """
+
+    PHILOX = 1
+    THREEFRY = 2
+    AUTO_SELECT = 3
+
+
+def algorithm(alg):
+    """The argument `alg` (an Algorithm, its name or number, or None) as an Algorithm other than AUTO_SELECT."""
+    try:
+        if alg is None:
+            return Algorithm.PHILOX
+        found = Algorithm[alg.upper()] if isinstance(alg, str) else Algorithm(alg)
+    except (KeyError, ValueError):
+        raise ValueError(
+            f"Argument `alg` got unsupported value {alg}. Supported values are philox for the Philox algorithm, "
+            "threefry for the ThreeFry algorithm, and auto_select for auto-selection."
+        ) from None
+    return Algorithm.PHILOX if found is Algorithm.AUTO_SELECT else found
+
+
+def stateless_state(seed, alg=None):
+    """The state for the seed of a stateless function, two integers."""
     seed = tensor(seed)
     if seed.shape != (2,):
         raise invalid(f"seed must have shape [2], not {list(seed.shape)}: give two integers.")
-    return seed
+    if algorithm(alg) is Algorithm.THREEFRY:
+        raise invalid("Unsupported algorithm id: 2. Threefry is not implemented on the CPU: give alg='philox'.")
+    return seed_state(seed)
 
 
 def static_shape(shape):
@@ -102,24 +145,25 @@ def drawn(allowed):
 
 
 @sampler("StatelessRandomNormalV2", "RandomStandardNormal", infer=drawn(FLOATING))
-def _normal(key, *, shape, dtype):
-    return threefry.normal(key, shape, dtype)
+def _normal(state, *, shape, dtype):
+    return philox.normal(state, shape, dtype)
 
 
 @sampler("StatelessTruncatedNormalV2", "TruncatedNormal", infer=drawn(FLOATING))
-def _truncated_normal(key, *, shape, dtype):
-    return threefry.truncated_normal(key, shape, dtype)
+def _truncated_normal(state, *, shape, dtype):
+    return philox.truncated_normal(state, shape, dtype)
 
 
 @sampler("StatelessRandomUniformV2", "RandomUniform", infer=drawn(FLOATING))
-def uniform_numbers(key, *, shape, dtype):
+def uniform_numbers(state, *, shape, dtype):
     """Uniform in [0, 1)."""
-    return threefry.uniform(key, shape, dtype)
+    return philox.uniform(state, shape, dtype)
 
 
 @op("StatelessRandomUniformFullIntV2", infer=drawn(BITS))
-def _any_integers(key, *, shape, dtype):
-    bits = (threefry.bits64 if dtype.itemsize == 8 else threefry.bits32)(key, shape)
+def any_integers(state, *, shape, dtype):
+    """Integers that take all values of `dtype` alike."""
+    bits = (philox.bits64 if dtype.itemsize == 8 else philox.bits32)(state, shape)
     return lax.bitcast_convert_type(bits, dtype)
 
 
@@ -132,22 +176,16 @@ def _integers_bounds(minval, maxval, shape):
 @sampler(
     "StatelessRandomUniformIntV2",
     "RandomUniformInt",
-    infer=lambda key, minval, maxval, shape: aval(shape, minval.dtype),
+    infer=lambda state, minval, maxval, shape: aval(shape, minval.dtype),
     status=_integers_bounds,
     checked="minval maxval",
 )
-def _integers(key, minval, maxval, *, shape):
-    bits = threefry.bits64(key, shape)
-    if minval.dtype.itemsize == 4:  # the upper part of the product of the span and a fraction of 64 bits
-        half, span = np.uint64(32), (maxval - minval).astype(jnp.uint32).astype(jnp.uint64)
-        offset = ((bits >> half) * span + ((bits & np.uint64(2**32 - 1)) * span >> half)) >> half
-    else:
-        offset = lax.rem(bits, jnp.broadcast_to((maxval - minval).astype(jnp.uint64), shape))
-    return minval + offset.astype(minval.dtype)
+def _integers(state, minval, maxval, *, shape):
+    return philox.integers(state, minval, maxval, shape)
 
 
 not_differentiable(*_normal, *_truncated_normal, *uniform_numbers, because=DRAWN)
-not_differentiable(_any_integers, *_integers, because=WHOLE)
+not_differentiable(any_integers, *_integers, because=WHOLE)
 
 
 def affine(numbers, factor, shift):
@@ -195,7 +233,7 @@ def _draw_integers(source, shape, minval, maxval, dtype):
             f"Got `minval`={minval} and `maxval`={maxval}."
         )
     if minval is None:
-        return _any_integers(seed_key(source), shape=shape, dtype=dtype.numpy)
+        return any_integers(source, shape=shape, dtype=dtype.numpy)
     if dtype.is_unsigned:
         raise ValueError(
             f"Argument `dtype` got invalid value {dtype!r} when argument `minval` is not None. Please don't use "
@@ -205,6 +243,8 @@ def _draw_integers(source, shape, minval, maxval, dtype):
     for name, bound in zip(("minval", "maxval"), bounds, strict=True):
         if bound.ndim:
             raise invalid(f"{name} must be 0-D, got shape {list(bound.shape)}: integers of all places have one range.")
+    if isinstance(source, Own):
+        source = source._replace(dtype=dtype.numpy)
     return _integers(source, *bounds, shape=shape)
 
 
@@ -229,13 +269,13 @@ def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=
 @public
 def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None, alg="auto_select"):
     """As `normal`: the same numbers for the same `seed` of two integers."""
-    return draw_normal(_normal, stateless_seed(seed), shape, mean, stddev, dtype)
+    return draw_normal(_normal, stateless_state(seed, alg), shape, mean, stddev, dtype)
 
 
 @public
 def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None, alg="auto_select"):
     """As `truncated_normal`: the same numbers for the same `seed` of two integers."""
-    return draw_normal(_truncated_normal, stateless_seed(seed), shape, mean, stddev, dtype)
+    return draw_normal(_truncated_normal, stateless_state(seed, alg), shape, mean, stddev, dtype)
 
 
 @public
@@ -244,55 +284,59 @@ def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, 
 
     Integers (also uint32 and uint64) take all values that there are if `minval` and `maxval` are None.
     """
-    return draw_uniform(stateless_seed(seed), shape, minval, maxval, dtype, FLOATING + BITS)
+    return draw_uniform(stateless_state(seed, alg), shape, minval, maxval, dtype, FLOATING + BITS)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Shuffling, splitting of seeds
 
 
-@sampler("StatelessShuffle", "RandomShuffle", infer=lambda key, size: aval((size,), np.dtype(np.int32)))
-def _permutation(key, *, size):
-    """The numbers 0 to size − 1 in random order: random words, with the number in the lowest bits, sorted."""
-    mask = np.uint64(2 ** size.bit_length() - 1)
-    words = (threefry.bits64(key, (size,)) & ~mask) | lax.iota(jnp.uint64, size)
-    return (lax.sort(words) & mask).astype(jnp.int32)
+@sampler("StatelessShuffle", "RandomShuffle", infer=lambda state, size: aval((size,), np.dtype(np.int32)))
+def _permutation(state, *, size):
+    """The numbers 0 to size − 1 in random order."""
+    return philox.permutation(state, size)
 
 
 not_differentiable(*_permutation, because=WHOLE)
 
 
 def _shuffled(source, value):
-    value = tensor(value)
     return gather(value, _permutation(source, size=value.shape[0])) if value.ndim else value
 
 
 @public
 def shuffle(value, seed=None, name=None):
     """`value` with its rows (along the first axis) in random order. Gradients go back to where the rows came from."""
-    return _shuffled(Own(seed), value)
+    value = tensor(value)
+    size = value.shape[0] if value.ndim else 0
+    return _shuffled(Own(seed, value.dtype.numpy, blocks=-(-max(size - 1, 0) // 4)), value)
 
 
 @public
 def stateless_shuffle(value, seed, alg="auto_select", name=None):
     """As `shuffle`: the same order for the same `seed` of two integers."""
-    return _shuffled(stateless_seed(seed), value)
+    return _shuffled(stateless_state(seed, alg), tensor(value))
+
+
+def drawn_seed(kind):
+    """A seed for stateless functions, a Tensor, drawn as what `kind` names."""
+    return any_integers(seeds.draw(kind, None, 1), shape=(2,), dtype=np.dtype(np.int64))
 
 
 @public
 def split(seed, num=2, alg="auto_select"):
     """`num` new seeds made of one, [num, 2] in its dtype; the numbers of one tell nothing of those of another."""
-    seed = stateless_seed(seed)
-    return _any_integers(seed_key(seed), shape=(static(num, "num"), 2), dtype=seed.dtype.numpy)
+    seed = tensor(seed)
+    return any_integers(stateless_state(seed, alg), shape=(static(num, "num"), 2), dtype=seed.dtype.numpy)
 
 
 @public
 def fold_in(seed, data, alg="auto_select"):
     """A new seed made of a seed and an integer, in the integer's dtype (int32, int64, uint32 or uint64)."""
-    seed, data = stateless_seed(seed), tensor(data)
+    data = tensor(data)
     if data.dtype.name not in BITS:
         raise ValueError(f"data must be an integer, received dtype {data.dtype.name}. Use tf.cast, or int().")
-    return stack([_any_integers(seed_key(seed), shape=(), dtype=data.dtype.numpy), data])
+    return stack([any_integers(stateless_state(seed, alg), shape=(), dtype=data.dtype.numpy), data])
 
 
 stateless_fold_in, stateless_split = fold_in, split

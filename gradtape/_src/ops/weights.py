@@ -10,14 +10,13 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.ops import seeds
 from gradtape._src.ops.arithmetic import sign
 from gradtape._src.ops.array import ones, reshape, transpose, zeros
 from gradtape._src.ops.creation import eye
 from gradtape._src.ops.decompositions import qr
 from gradtape._src.ops.diagonals import diag_part
 from gradtape._src.ops.initializers import Initializer
-from gradtape._src.ops.random import stateless_normal, stateless_truncated_normal, stateless_uniform
+from gradtape._src.ops.random import drawn_seed, stateless_normal, stateless_truncated_normal, stateless_uniform
 
 TRUNCATED = 0.87962566103423978  # the standard deviation of normal numbers between -2 and 2
 DISTRIBUTIONS = ("truncated_normal", "untruncated_normal", "uniform")
@@ -100,7 +99,7 @@ class Seeded(Initializer):
     @public
     def __init__(self, seed=None):
         self.seed = seed
-        self._words = seeds.draw("Initializer", None) if seed is None else [seed, 0]
+        self._words = drawn_seed("Initializer") if seed is None else [seed, 0]
 
 
 class RandomNormal(Seeded):

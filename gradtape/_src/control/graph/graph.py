@@ -77,7 +77,7 @@ class Graph(Operations):
         self.trace.overrides = GraphOverrides(self, {})
         self.graph = self
         self.seeds = seeds.Global()
-        self.draws: list[tuple[Node, seeds.Stream]] = []
+        self.draws: seeds.Draws = seeds.Draws()
         self.variables: dict[Node, Variable] = {}  # the handle of each variable
         self.unknown_rank: set[Node] = set()
         self.attached: dict[Node, list[Node]] = {}  # assignments that branches and loops make

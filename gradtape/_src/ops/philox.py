@@ -1,0 +1,235 @@
+"""Random bits, and the uniform and normal numbers made of them: Philox-4x32 with 10 rounds, as TensorFlow draws them.
+
+(Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011, section 3.3.) A block of the cipher is four words of
+32 bits. The state is that of `tf.random.Generator`, int64[3]: a counter of two words, lower one first, and the key. Word i
+lies in block i // 4 from where the counter stands. Each number is a function of its index alone, which computes some blocks
+several times; but XLA puts it into the loop that uses the numbers, without a block in memory.
+"""
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+INCREMENTS = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
+SEEDING = 0x3EC8F720, 0x02461E29  # TensorFlow's key for making states of seeds
+MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
+RESERVED = 256  # blocks that TensorFlow sets aside for each number
+LEAST = 1e-7  # the least uniform number of which a normal one is made
+EDGE = 2.0  # where a truncated normal number ends
+
+
+def halves(words):
+    """The lower and the upper 32 bits of uint64."""
+    return words.astype(jnp.uint32), (words >> np.uint64(32)).astype(jnp.uint32)
+
+
+def whole(lower, upper):
+    """The uint64 of these halves."""
+    return lower.astype(jnp.uint64) | (upper.astype(jnp.uint64) << np.uint64(32))
+
+
+def philox(key, counter):
+    """The block cipher: a counter of four arrays of uint32, mixed under a key of two."""
+    k0, k1 = key
+    c0, c1, c2, c3 = counter
+    for _ in range(10):
+        low0, high0 = halves(c0.astype(jnp.uint64) * MULTIPLIERS[0])
+        low1, high1 = halves(c2.astype(jnp.uint64) * MULTIPLIERS[1])
+        c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
+        k0, k1 = k0 + INCREMENTS[0], k1 + INCREMENTS[1]
+    return c0, c1, c2, c3
+
+
+def state_of(seed):
+    """The state of a stateless seed, int64[2]."""
+    first, second = lax.bitcast_convert_type(seed, jnp.uint64)
+    w0, w1, w2, w3 = philox(jnp.array(SEEDING, jnp.uint32), (*halves(first), *halves(second)))
+    words = jnp.stack([jnp.zeros((), jnp.uint64), whole(w2, w3), whole(w0, w1)])
+    return lax.bitcast_convert_type(words, jnp.int64)
+
+
+def advanced(state, count, *, blocks):
+    """The state after `count` draws of `blocks` each."""
+    lower, upper, key = lax.bitcast_convert_type(state, jnp.uint64)
+    at = lower + count.astype(jnp.uint64) * np.uint64(blocks)
+    return lax.bitcast_convert_type(jnp.stack([at, upper + (at < lower).astype(jnp.uint64), key]), jnp.int64)
+
+
+def blocks(state, index):
+    """The four words of the blocks number `index`, uint64."""
+    lower, upper, key = lax.bitcast_convert_type(state, jnp.uint64)
+    at = lower + index
+    upper = upper + (at < lower).astype(jnp.uint64)
+    return philox(halves(key), (*halves(at), *halves(upper)))
+
+
+def in_loop(state, carry):
+    """A state and what a loop carries, for the loop's body: XLA would compute the keys of the rounds before it, a kernel each."""
+    return lax.optimization_barrier((state, carry))
+
+
+def _pairs(state, index):
+    """The two words of the pairs number `index`; a block has two."""
+    w0, w1, w2, w3 = blocks(state, index >> np.uint64(1))
+    second = _is_odd(index)
+    return jnp.where(second, w2, w0), jnp.where(second, w3, w1)
+
+
+def _is_odd(index):
+    return index & np.uint64(1) != 0
+
+
+def _indices(shape):
+    return lax.iota(jnp.uint64, math.prod(shape)).reshape(shape)
+
+
+def bits32(state, shape):
+    """Random uint32."""
+    index = _indices(shape)
+    first, second = _pairs(state, index >> np.uint64(1))
+    return jnp.where(_is_odd(index), second, first)
+
+
+def bits64(state, shape):
+    """Random uint64."""
+    return whole(*_pairs(state, _indices(shape)))
+
+
+def fraction(bits, dtype):
+    """The numbers in [0, 1) whose fractions are the lowest bits of unsigned integers of the size of `dtype`."""
+    kept = bits.dtype.type(2 ** MANTISSA[dtype.name] - 1)
+    one = np.ones((), dtype).view(bits.dtype)
+    return lax.bitcast_convert_type((bits & kept) | one, dtype) - np.ones((), dtype)
+
+
+def double(first, second):
+    """float64 in [0, 1) of two words; the upper bits are the first's."""
+    return fraction(whole(second, first), np.dtype(np.float64))
+
+
+def single(word):
+    """float32 in [0, 1) of a word."""
+    return fraction(word, np.dtype(np.float32))
+
+
+def uniform(state, shape, dtype):
+    """Uniform in [0, 1), a multiple of 2^-m for the m bits of the floating type's mantissa."""
+    if dtype.itemsize == 8:
+        return double(*_pairs(state, _indices(shape)))
+    bits = bits32(state, shape)
+    return fraction(bits.astype(jnp.uint16) if dtype.itemsize == 2 else bits, dtype)
+
+
+def _sine(angle, quarter):
+    """sin(angle + quarter·π/2) of float32 in [0, 2π], for a `quarter` of 0 or 1: in float64, by series on [-π/4, π/4]."""
+    angle = angle.astype(jnp.float64)
+    turns = jnp.round(angle * (2 / math.pi))
+    x = angle - turns * (math.pi / 2)
+    quarter, s = quarter + turns.astype(jnp.int32), x * x
+    value = jnp.where(quarter & 1 == 0, x * _series(s, 1), _series(s, 0))
+    return jnp.where(quarter & 2 == 0, value, -value).astype(jnp.float32)
+
+
+def _series(s, first):
+    """Σ (-s)^k / (2k + first)! for the first six k."""
+    value = jnp.zeros_like(s)
+    for k in range(5, -1, -1):
+        value = (-1) ** k / math.factorial(2 * k + first) + s * value
+    return value
+
+
+def _box_muller(u, v, quarter):
+    """A standard normal number of two uniform ones (Box and Muller, 1958): the first of two if `quarter` is 0, else the other."""
+    radius = jnp.sqrt(-2 * jnp.log(jnp.maximum(u, u.dtype.type(LEAST))))
+    angle = v.astype(jnp.float64) * (2 * math.pi)
+    if u.dtype == jnp.float64:
+        return radius * jnp.where(quarter == 0, jnp.sin(angle), jnp.cos(angle))
+    return radius * _sine(angle.astype(jnp.float32), quarter)
+
+
+def normals(words, is_double):
+    """The standard normal numbers of a block: four float32, or two float64."""
+    if is_double:
+        uniforms = [(double(*words[:2]), double(*words[2:]))]
+    else:
+        uniforms = [(single(words[0]), single(words[1])), (single(words[2]), single(words[3]))]
+    return [_box_muller(u, v, np.int32(quarter)) for u, v in uniforms for quarter in (0, 1)]
+
+
+def normal(state, shape, dtype):
+    """Standard normal; 16-bit types are rounded from float32."""
+    index = _indices(shape)
+    quarter = (index & np.uint64(1)).astype(jnp.int32)
+    if dtype.itemsize == 8:
+        words = blocks(state, index >> np.uint64(1))
+        return _box_muller(double(*words[:2]), double(*words[2:]), quarter)
+    first, second = _pairs(state, index >> np.uint64(1))
+    return _box_muller(single(first), single(second), quarter).astype(dtype)
+
+
+def truncated_normal(state, shape, dtype):
+    """Standard normal numbers between -2 and 2.
+
+    The numbers of a group (as many as a block has) are the first ones of a stretch of blocks of its own that lie there.
+    While a number is not found yet, 4 and how many of its group have to be found before stand in its place.
+    """
+    is_double = dtype.itemsize == 8
+    group = 2 if is_double else 4
+    index = _indices(shape)
+    begin = index // np.uint64(group) * np.uint64(RESERVED * group // 4)
+
+    def is_missing(x):
+        return x > EDGE
+
+    def look_at_block(carry):
+        here, (number, found) = in_loop(state, carry)
+        for x in normals(blocks(here, begin + number), is_double):
+            next_found = jnp.where(found == 4, x, found - 1)
+            found = jnp.where(is_missing(found) & (jnp.abs(x) < EDGE), next_found, found)
+        return number + np.uint64(1), found
+
+    missing = 4 + (index % np.uint64(group)).astype(jnp.float64 if is_double else jnp.float32)
+    start = jnp.zeros((), jnp.uint64), missing
+    return lax.while_loop(lambda carry: jnp.any(is_missing(carry[1])), look_at_block, start)[1].astype(dtype)
+
+
+def integers(state, low, high, shape):
+    """Integers in [low, high), int32 or int64: random bits modulo the span."""
+    wide = low.dtype.itemsize == 8
+    bits = bits64(state, shape) if wide else bits32(state, shape)
+    span = (high - low).astype(bits.dtype)
+    return low + lax.rem(bits, jnp.broadcast_to(span, shape)).astype(low.dtype)
+
+
+def permutation(state, size):
+    """The numbers 0 to size − 1 in random order: number i changes places with one of those from i on (Fisher and Yates, 1938).
+
+    All exchanges at once: the one that brought something to place p last before time i is found by sorting, and what it
+    brought is what stood at place t at its own time t, found by following such exchanges back.
+    """
+    if size < 2:
+        return jnp.arange(size, dtype=jnp.int32)
+    time = lax.iota(jnp.int64, size)
+    left = np.uint32(size) - lax.iota(jnp.uint32, size - 1)
+    partner = time.at[:-1].add(lax.rem(bits32(state, (size - 1,)), left).astype(jnp.int64))
+    in_order = lax.sort((partner << 32) | time)
+    place, when = in_order >> 32, in_order & (2**32 - 1)
+    same = place[1:] == place[:-1]
+    nothing = jnp.full((1,), -1)
+    before = jnp.concatenate([nothing, jnp.where(same, when[:-1], -1)])  # the exchange with this place before this one
+    last = jnp.concatenate([jnp.where(same, size, place[:-1]), place[-1:]])  # the place, where it is the last with it
+    origin = time.at[last].set(jnp.where(place == when, before, when), mode="drop")
+    origin = jnp.where(origin < 0, time, origin)
+
+    def follow(carry):
+        origin, _ = carry
+        further = origin[origin]
+        return further, jnp.any(further != origin)
+
+    origin, _ = lax.while_loop(lambda carry: carry[1], follow, (origin, jnp.array(True)))
+    brought = jnp.zeros_like(time).at[when].set(before, unique_indices=True)
+    stays = jnp.where(partner == time, origin, partner)
+    return jnp.where(brought < 0, stays, origin[brought]).astype(jnp.int32)
