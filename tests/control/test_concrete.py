@@ -194,3 +194,37 @@ def test_a_nest_of_composites_expands():
     assert (twice.values.numpy().tolist(), twice.shape) == ([2.0], (2, 4))
     Pair = collections.namedtuple("Pair", "a b")
     assert tf.nest.flatten(Pair(s, 1)) == [s, 1]
+
+
+def test_the_graph_of_a_function():
+    v, captured = tf.Variable(2.0, name="v"), tf.constant([1.0, 2.0])
+
+    @tf.function
+    def f(x, y=3):
+        return {"a": tf.nn.relu(x) * v + captured, "b": x + y}
+
+    concrete = f.get_concrete_function(SPEC)
+    graph = concrete.graph
+    assert concrete.name.startswith(b"__inference_f_") and graph.name == "f"
+    assert [type(v) for v in (concrete.variables, graph.variables, graph.trainable_variables)] == [tuple] * 3
+    assert [v.name for v in graph.variables] == ["v:0"]
+    assert [x.name for x in graph.inputs[:1]] == ["x:0"] and len(graph.inputs) == len(graph.captures) + 1 == 3
+    assert graph.external_captures[0] is v and len(graph.internal_captures) == 2
+    assert [x.name for x in graph.outputs] == ["Identity:0", "Identity_1:0"]
+    assert sorted(graph.structured_outputs) == ["a", "b"]
+    assert graph.structured_input_signature == ((tf.TensorSpec([], tf.float32, name="x"), 3), {})
+    assert {"Placeholder", "Relu", "Mul", "AddV2", "Identity"} <= {op.type for op in graph.get_operations()}
+    assert graph.get_operation_by_name("Relu").type == "Relu"
+    with pytest.raises(KeyError, match="not in the graph of f"):
+        graph.get_operation_by_name("Tanh")
+    assert "Relu" in str(graph)
+
+
+def test_extents_that_follow_from_open_ones_are_open():
+    @tf.function
+    def f(x, y):
+        return x * 2.0, tf.reduce_sum(x, 1), tf.matmul(y, tf.ones([3, 4])), tf.ones([5])
+
+    concrete = f.get_concrete_function(tf.TensorSpec([None, 2]), tf.TensorSpec([None, 3]))
+    assert [spec.shape.as_list() for spec in concrete.outputs] == [[None, 2], [None], [None, 4], [5]]
+    assert [shape.as_list() for shape in concrete.output_shapes] == [[None, 2], [None], [None, 4], [5]]

@@ -96,12 +96,15 @@ def tensors_in(args: tuple[Any, ...]) -> tuple[list[Node], tuple[Any, ...]] | No
     return nodes, tuple(key)
 
 
-def symbol(spec: TensorSpec) -> Tensor:
+OTHER_EXTENT = 5  # for an open extent, to see what follows from it
+
+
+def symbol(spec: TensorSpec, extent: int = 1) -> Tensor:
     """A tensor without a value for a spec; an extent that is open is traced as 1, and again when a call tells it."""
     if spec.shape.rank is None:
         shape: tuple[int, ...] = ()
     else:
-        shape = tuple([1 if d is None else d for d in spec.shape])
+        shape = tuple([extent if d is None else d for d in spec.shape])
     return EagerTensor(leaf(aval(shape, spec.dtype.numpy), None))
 
 

@@ -7,14 +7,17 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.control.arguments import Arguments
+from gradtape._src.control.arguments import OTHER_EXTENT, Arguments, symbol
 from gradtape._src.control.eager_record import asks_for_gradients, recorded
+from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
 from gradtape._src.control.scope import Body, Structure, call, flatten_results
 from gradtape._src.control.signature import misfit
 from gradtape._src.core import engine, nest
+from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import spoken_name, tensor
-from gradtape._src.core.errors import OutOfRangeError, cut, invalid
+from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, cut, invalid
+from gradtape._src.core.function_names import Numbered
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
@@ -33,9 +36,14 @@ class ConcreteFunction:
         self._specs: list[TensorSpec] | None = None  # with open extents, if those were asked for
         self._named: list[str | None] = [None] * len(arguments.nodes)
         self._type: FunctionType | None = None
-        self.name = f"__inference_{function._name}_{id(self) % 10000}"
+        self.called = f"__inference_{function._name}_{id(self) % 10000}"
         arguments.nodes = [leaf(n.aval, None) for n in arguments.nodes]  # the signature, not the first call's values
         arguments.leaves = []
+
+    @property
+    def name(self) -> bytes:
+        """The name under which TensorFlow would register it."""
+        return self.called.encode()
 
     @property
     def program(self) -> Program:
@@ -106,13 +114,33 @@ class ConcreteFunction:
     @property
     def structured_outputs(self) -> Any:
         """The results' structure, with a TensorSpec for each tensor."""
-        return self._body.structure.fill(self.outputs)
+        return self._body.structure.fill([TensorSpec(spec.shape, spec.dtype) for spec in self.outputs])
 
     @property
     def outputs(self) -> list[TensorSpec]:
-        """The specs of the tensors that it gives."""
-        count = len(self._body.avals) - len(self._body.written)
-        return [TensorSpec(a.shape, a.type) for a in self._body.avals[:count]]
+        """The specs of the tensors that it gives, with the names that they have in TensorFlow's graph of it."""
+        numbered = Numbered()
+        return [
+            TensorSpec(shape, a.type, f"{numbered('Identity')}:0") for shape, a in zip(self._shapes(), self.results, strict=True)
+        ]
+
+    @property
+    def results(self) -> list[Aval]:
+        """What the tensors are that it gives, of the extents that it was traced for."""
+        return self._body.avals[: len(self._body.avals) - len(self._body.written)]
+
+    def _shapes(self) -> list[TensorShape]:
+        """The shapes of what it gives. An extent that follows from an open one is open: traced for another, it is another."""
+        shapes = [TensorShape(a.shape) for a in self.results]
+        if self._specs is None or not shapes:
+            return shapes
+        other = [symbol(spec, OTHER_EXTENT).node for spec in self._specs]
+        try:
+            traced = self._function._concrete(Arguments(self._arguments.pack(other)))
+        except (ValueError, InvalidArgumentError):  # extents that must agree with each other, or with something else
+            return shapes
+        pairs = zip(shapes, traced.results, strict=True)
+        return [TensorShape([d if d == e else None for d, e in zip(shape, a.shape, strict=True)]) for shape, a in pairs]
 
     @property
     def output_shapes(self) -> Any:
@@ -190,8 +218,8 @@ class ConcreteFunction:
                 raise TypeError(f"{why} One by one, {name!r} is to be a Tensor; got {type(x).__name__} ({x!r}).")
             if x.dtype != spec.dtype:
                 raise invalid(
-                    f"cannot compute {self.name} as input #{names.index(name)}(zero-based) was expected to be a "
-                    f"{spoken_name(spec.dtype)} tensor but is a {spoken_name(x.dtype)} tensor [Op:{self.name}]"
+                    f"cannot compute {self.called} as input #{names.index(name)}(zero-based) was expected to be a "
+                    f"{spoken_name(spec.dtype)} tensor but is a {spoken_name(x.dtype)} tensor [Op:{self.called}]"
                 )
             if engine.local.trace.parent is not None and not spec.shape.is_compatible_with(x.shape):
                 raise why
@@ -201,9 +229,9 @@ class ConcreteFunction:
         return self._body.structure.pack(call(self._body, nodes))
 
     @property
-    def graph(self) -> Any:
-        """What was traced; printed, it is the program."""
-        return self._body.program
+    def graph(self) -> FuncGraph:
+        """What was traced, as a graph; printed, it is the program."""
+        return FuncGraph(self)
 
 
 class EagerFunction(ConcreteFunction):

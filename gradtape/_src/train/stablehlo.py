@@ -119,27 +119,27 @@ def _is_by_row(specs: Sequence[TensorSpec]) -> bool:
 def _runner(concrete: ConcreteFunction) -> Callable[..., tuple[Any, ...]]:
     """The program as a function of arrays, with the values of variables in it."""
     if isinstance(concrete, EagerFunction):
-        raise NotImplementedError(f"{concrete.name} depends on values, so it is not one program that could be exported.")
+        raise NotImplementedError(f"{concrete.called} depends on values, so it is not one program that could be exported.")
     body = concrete._body
     if body.written:
         raise ValueError(
-            f"{concrete.name} assigns {', '.join(v.name for v in body.written)}, and an exported program has no state. Call the "
+            f"{concrete.called} assigns {', '.join(v.name for v in body.written)}, and an exported program has no state. Call the "
             "model with training=False, or return the new values."
         )
     if body.draws:
-        raise ValueError(f"{concrete.name} draws random numbers, which would be the same in each call. Make them an argument.")
+        raise ValueError(f"{concrete.called} draws random numbers, which would be the same in each call. Make them an argument.")
     if body.program.effects:
-        raise NotImplementedError(f"{concrete.name} prints, asserts or calls Python, which an exported program cannot do.")
+        raise NotImplementedError(f"{concrete.called} prints, asserts or calls Python, which an exported program cannot do.")
     held = [np.asarray(jax_value(node)) for node in body.inputs([])]
     program = body.program
     return lambda *arrays: program.evaluate(*arrays, *held)
 
 
 def _check_rows(concrete: ConcreteFunction) -> None:
-    for spec in concrete.outputs:
-        if spec.shape.rank == 0 or spec.shape[0] != 1:
+    for result in concrete.results:
+        if not result.shape or result.shape[0] != 1:
             raise ValueError(
-                f"The first extent is open, and for one row {concrete.name} gives shape {spec.shape}: it must give one row, too. "
+                f"The first extent is open, and for one row {concrete.called} gives shape {result.shape}: it must give one row, too. "
                 "Give all extents in input_signature."
             )
 
