@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
 from gradtape._src.core import nest
 from gradtape._src.core.errors import public
 from gradtape._src.core.scopes import name_scope
@@ -37,6 +39,20 @@ class Tracked:
         if awaited is not None:
             restore, number = awaited
             restore.attribute_set(number, name, value)
+
+
+class Stateful:
+    """Base of what a checkpoint saves as one array, though it is no variable."""
+
+    saved_as: str  # how TensorFlow calls that in the names of a checkpoint
+
+    def saved_state(self) -> np.ndarray:
+        """What is to be saved."""
+        raise NotImplementedError
+
+    def restore_state(self, state: np.ndarray) -> None:
+        """Become what was saved."""
+        raise NotImplementedError
 
 
 class Module(Tracked):

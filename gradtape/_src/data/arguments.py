@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from gradtape._src.core.convert import static
 from gradtape._src.core.errors import invalid
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.data.options import AUTOTUNE
+from gradtape._src.data.place import Seeds
 from gradtape._src.ops.seeds import draw
 
 
@@ -92,8 +91,7 @@ def check_not_empty(arrays: tuple[Any, ...]) -> None:
         raise ValueError("Invalid `element`. `element` should not be empty: give at least one tensor.")
 
 
-def seeds(seed: Any, again: bool) -> Callable[[], Any]:
-    """A function that gives the seed of each pass: another one each time if `again`."""
-    own = tuple(to_numpy(draw("ShuffleDatasetV3", None).node)) if seed is None else count(seed, "seed")
-    passes = itertools.count()
-    return lambda: f"{own} {next(passes) if again else 0}"
+def seeds(seed: Any, again: bool) -> Seeds:
+    """What gives the seed of each pass: another one each time if `again`."""
+    own = tuple(to_numpy(draw("ShuffleDatasetV3", None, 1).node)) if seed is None else count(seed, "seed")
+    return Seeds(str(own), again)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 from collections import deque
@@ -10,6 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from gradtape._src.core import engine
+from gradtape._src.data.place import around
 
 
 class _Thread(threading.local):
@@ -63,11 +65,12 @@ class _Source(Iterator[Outcome]):
     """A stream as grain's prefetching asks for it."""
 
     def __init__(self, stream: Iterator[Any]) -> None:
-        self.stream = stream
+        self.stream, self._place = stream, around()
 
     def __next__(self) -> Any:
         _works()
-        return outcome(self.stream)
+        with self._place or contextlib.nullcontext():
+            return outcome(self.stream)
 
     def get_state(self) -> dict[str, Any]:
         """Nothing: streams cannot be taken up in the middle."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gradtape._src.core import engine
 from gradtape._src.core.errors import OutOfRangeError, public
+from gradtape._src.core.module import Stateful
 from gradtape._src.data.optional import Optional
+from gradtape._src.data.place import Place
 from gradtape._src.data.structure import as_numpy, handed
 
 if TYPE_CHECKING:
@@ -24,7 +28,12 @@ class Iterator:
 
     def __init__(self, dataset: Pipeline) -> None:
         self._dataset, self._lock = dataset, threading.Lock()
-        self._stream = dataset.elements()
+        self._begin(Place())
+
+    def _begin(self, place: Place) -> None:
+        self._place = place
+        with place:
+            self._stream = self._dataset.elements()
 
     def __iter__(self) -> Iterator:
         return self
@@ -33,9 +42,20 @@ class Iterator:
     def __next__(self) -> Any:
         if engine.local.trace.scope is not None:
             raise engine.NeedsValues("a function that takes elements from an iterator runs as eager code")
-        with self._lock:
-            element = next(self._stream)
+        with self._lock, self._place:
+            element = self._pulled()
         return self._convert(element)
+
+    def _pulled(self) -> Any:
+        try:
+            element = next(self._stream)
+        except StopIteration:
+            raise
+        except BaseException:
+            self._place.given += 1  # one that failed is passed over, too
+            raise
+        self._place.given += 1
+        return element
 
     @property
     def element_spec(self) -> Any:
@@ -43,8 +63,32 @@ class Iterator:
         return self._dataset.element_spec
 
 
-class OwnedIterator(Iterator):
-    """What `iter(dataset)` gives: its elements as tensors."""
+class OwnedIterator(Iterator, Stateful):
+    """What `iter(dataset)` gives: its elements as tensors. A checkpoint that it hangs on saves its place.
+
+    What was given before is made again when it is restored, and not given.
+    """
+
+    saved_as = "ITERATOR_STATE"
+
+    def saved_state(self) -> np.ndarray:
+        """How many elements it has given, and how they were shuffled."""
+        with self._lock:
+            return self._place.state()
+
+    def restore_state(self, state: np.ndarray) -> None:
+        """Go on from that place."""
+        given, place = Place.restored(state)
+        with self._lock:
+            self._begin(place)
+            with place:
+                while place.given < given:
+                    try:
+                        self._pulled()
+                    except StopIteration:
+                        break
+                    except Exception:
+                        continue
 
     @public
     def get_next(self) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.errors import UnimplementedError, public
+from gradtape._src.core.module import Tracked
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array import host_constant
 from gradtape._src.ops.cast import cast
@@ -46,7 +47,7 @@ def create_rng_state(seed, alg):
     return host_constant(array)
 
 
-class Generator:
+class Generator(Tracked):
     """A source of random numbers with a state of its own, a variable: the same numbers from the same state.
 
     Made by `Generator.from_seed(1)`, `from_non_deterministic_state()`, `from_state(state, alg)`, or as a copy of
@@ -71,6 +72,10 @@ class Generator:
             )
         self._alg = found.value
         self._state = Variable(state, dtype=dtypes.int64, name="StateVar", trainable=False)
+
+    def tracked_children(self):
+        """What a checkpoint saves: the state, under TensorFlow's name."""
+        return {"_state_var": self._state}
 
     # -- making
 

@@ -8,7 +8,7 @@ from typing import Any
 from gradtape._src.core.convert import spoken_name
 from gradtape._src.core.dtypes import int64
 from gradtape._src.core.errors import InvalidArgumentError, public
-from gradtape._src.core.module import Tracked
+from gradtape._src.core.module import Stateful, Tracked
 from gradtape._src.core.tensor import graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.train import storage
@@ -136,7 +136,7 @@ class Restore:
         self.root, self.reader = root, reader
         self.used: set[int] = set()
         self.done: set[int] = set()  # the variables that have their values, so that they do not get them again
-        self.kept: list[Variable] = []
+        self.kept: list[Variable | Stateful] = []
         self.later: list[tuple[Variable, Any]] = []  # of a graph: what `initialize_or_restore` gives them in a session
 
     def run(self, pairs: list[tuple[Any, int | None]]) -> None:
@@ -150,9 +150,12 @@ class Restore:
         wanted = [(variable, key) for variable, key in match.bound if id(variable) not in self.done]
         _check(wanted, self.reader)
         arrays = self.reader.arrays(list({key: None for _, key in wanted}))
-        changed = []
+        changed: list[tuple[Variable, Any]] = []
         try:
             for variable, key in wanted:
+                if isinstance(variable, Stateful):
+                    variable.restore_state(arrays[key])
+                    continue
                 if graph_of(variable._tensor.node) is not None:
                     self.later.append((variable, arrays[key]))
                     continue
@@ -176,11 +179,13 @@ class Restore:
             self.run([(value, child)])
 
 
-def _check(wanted: list[tuple[Variable, str]], reader: storage.Reader) -> None:
+def _check(wanted: list[tuple[Variable | Stateful, str]], reader: storage.Reader) -> None:
     """Raise one error that names every variable which cannot take its value."""
     shapes, types = [], []
     for variable, key in wanted:
         entry = reader.entries[key]
+        if isinstance(variable, Stateful):
+            continue
         if not variable.shape.is_compatible_with(entry.shape):
             shapes.append(
                 f"Received incompatible tensor with shape {entry.shape} when attempting to restore variable with shape "

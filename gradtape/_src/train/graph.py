@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gradtape._src.core.module import Tracked
+from gradtape._src.core.module import Stateful, Tracked
 from gradtape._src.core.variable import Variable
 from gradtape._src.train.storage import Node
 
 Visit = Callable[[Any, int | None], None]
+ATTRIBUTES = "/.ATTRIBUTES/"  # in a key, before what an object is saved as that is no variable
 
 
-def variable_of(value: Any) -> Variable | None:
-    """The variable that `value` is, or holds as Keras's variables do, or None."""
-    if isinstance(value, Variable):
+def variable_of(value: Any) -> Variable | Stateful | None:
+    """The variable that `value` is, or holds as Keras's variables do, or what else is saved as one array; or None."""
+    if isinstance(value, (Variable, Stateful)):
         return value
     held = getattr(value, "value", None) if hasattr(type(value), "assign") else None
     return held if isinstance(held, Variable) else None
@@ -50,16 +51,18 @@ def _escaped(name: str) -> str:
     return name.replace(".", "..").replace("/", ".S")
 
 
-def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable]]:
+def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable | Stateful]]:
     """The graph under `root` as nodes, the root first, and each variable under its key: the shortest way to it."""
     nodes: list[Node] = [Node({})]
     objects, paths = [root], [""]
     numbers = {id(root): 0}
-    variables: dict[str, Variable] = {}
+    variables: dict[str, Variable | Stateful] = {}
     for number, value in enumerate(objects):  # grows as it goes: breadth first
         if (variable := variable_of(value)) is not None:
-            nodes[number].key = paths[number] or "root"
-            variables[paths[number] or "root"] = variable
+            key = nodes[number].key = (paths[number] or "root") + (
+                f"{ATTRIBUTES}{variable.saved_as}" if isinstance(variable, Stateful) else ""
+            )
+            variables[key] = variable
             continue
         for name, child in children(value).items():
             variable = variable_of(child)
@@ -81,8 +84,8 @@ class Match:
     """
 
     def __init__(self, nodes: list[Node], pairs: list[tuple[Any, int | None]]) -> None:
-        self.bound: list[tuple[Variable, str]] = []
-        self.unbound: list[tuple[str, Variable]] = []
+        self.bound: list[tuple[Variable | Stateful, str]] = []
+        self.unbound: list[tuple[str, Variable | Stateful]] = []
         self.waiting: list[tuple[Tracked, int]] = []
         self.used: set[int] = set()
         seen: dict[int, int | None] = {}
@@ -106,7 +109,7 @@ class Match:
         found = {id(variable) for variable, _ in self.bound}
         self.unbound = [(path, variable) for path, variable in self.unbound if id(variable) not in found]
 
-    def _variable(self, variable: Variable, number: int | None, nodes: list[Node], path: str) -> None:
+    def _variable(self, variable: Variable | Stateful, number: int | None, nodes: list[Node], path: str) -> None:
         key = None if number is None else nodes[number].key
         if key is None:
             self.unbound.append((path, variable))

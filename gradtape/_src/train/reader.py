@@ -8,9 +8,10 @@ from typing import Any
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.errors import NotFoundError, public
 from gradtape._src.train import storage
+from gradtape._src.train.graph import ATTRIBUTES
 from gradtape._src.train.state import latest_checkpoint
 
-VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"  # how TensorFlow's names of values end
+VALUE = f"{ATTRIBUTES}VARIABLE_VALUE"  # how TensorFlow's names of values end
 
 
 def some(names: list[Any]) -> str:
@@ -26,13 +27,16 @@ class CheckpointReader:
         self._reader = storage.Reader(os.fspath(filename))
         self._suffix = "" if self._reader.by_name else VALUE
 
+    def _name(self, key: str) -> str:
+        return key if ATTRIBUTES in key else key + self._suffix
+
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """Name → shape."""
-        return {key + self._suffix: list(entry.shape) for key, entry in self._reader.entries.items()}
+        return {self._name(key): list(entry.shape) for key, entry in self._reader.entries.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, Any]:
         """Name → dtype."""
-        return {key + self._suffix: as_dtype(entry.dtype) for key, entry in self._reader.entries.items()}
+        return {self._name(key): as_dtype(entry.dtype) for key, entry in self._reader.entries.items()}
 
     def has_tensor(self, tensor_str: str) -> bool:
         """Whether there is a variable of that name."""

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.graph.graph import get_default_session
+from gradtape._src.core.module import Stateful
 from gradtape._src.core.tensor import graph_of
 from gradtape._src.core.variable import Variable
 
 
-def _session_of(variable: Variable, session: Any) -> Any:
+def _session_of(variable: Variable | Stateful, session: Any) -> Any:
     """The session that a variable of a graph has its value in: `session`, or the default one; None for one of eager code."""
-    if graph_of(variable._tensor.node) is None:
+    if isinstance(variable, Stateful) or graph_of(variable._tensor.node) is None:
         return None
     found = get_default_session() if session is None else session
     if found is None:
@@ -25,8 +26,10 @@ def _session_of(variable: Variable, session: Any) -> Any:
     return found
 
 
-def held(variable: Variable, session: Any = None, initial: Any = None) -> np.ndarray:
+def held(variable: Variable | Stateful, session: Any = None, initial: Any = None) -> np.ndarray:
     """The value of a variable as an array; if it has none yet `initial`, without that FailedPreconditionError."""
+    if isinstance(variable, Stateful):
+        return variable.saved_state()
     found = _session_of(variable, session)
     if found is None:
         return variable.__array__()
@@ -44,9 +47,9 @@ def hold(variable: Variable, value: np.ndarray, session: Any = None) -> None:
         found.load(variable, value)
 
 
-def begin(variables: Sequence[Variable], session: Any = None) -> None:
+def begin(variables: Sequence[Any], session: Any = None) -> None:
     """Run the initializers of variables of a graph; those of eager code have their values."""
     for variable in variables:
         found = _session_of(variable, session)
         if found is not None:
-            found.run(variable.initializer)  # type: ignore[attr-defined]
+            found.run(variable.initializer)

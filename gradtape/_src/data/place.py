@@ -1,0 +1,92 @@
+"""Where an iterator stands in its dataset, as a checkpoint saves it: how many elements it has given, and how it was shuffled."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core.errors import DataLossError
+
+
+class Seeds:
+    """The seeds of one op of a dataset that draws random numbers: another one for each pass, if it draws `again`."""
+
+    def __init__(self, own: str, again: bool) -> None:
+        self._own, self._again, self._passes = own, again, 0
+
+    def __call__(self) -> str:
+        around = _pulled.places
+        own, number = around[-1].drawn_by(self) if around else self.fresh()
+        return f"{own} {number}"
+
+    def fresh(self) -> tuple[str, int]:
+        """The seed of a pass that is new."""
+        number = self._passes
+        self._passes += self._again
+        return self._own, number
+
+    def after(self, own: str, number: int) -> tuple[str, int]:
+        """The seed of the pass after one with that seed, in an iterator that was restored."""
+        number += self._again
+        self._passes = max(self._passes, number + self._again)
+        return own, number
+
+
+class Place:
+    """What is needed to take up an iteration again. As a context it notes the seeds that are drawn."""
+
+    def __init__(self) -> None:
+        self.given = 0
+        self._drawn: list[tuple[str, int]] = []
+        self._saved: list[tuple[str, int]] = []  # what is drawn first, where it was restored
+        self._latest: dict[int, tuple[str, int]] = {}  # by who drew it, in what was restored
+
+    def __enter__(self) -> None:
+        _pulled.places.append(self)
+
+    def __exit__(self, *_: object) -> None:
+        _pulled.places.pop()
+
+    def drawn_by(self, seeds: Seeds) -> tuple[str, int]:
+        """The seed of the pass that begins."""
+        if len(self._drawn) < len(self._saved):
+            seed = self._latest[id(seeds)] = self._saved[len(self._drawn)]
+        elif id(seeds) in self._latest:
+            seed = self._latest[id(seeds)] = seeds.after(*self._latest[id(seeds)])
+        else:
+            seed = seeds.fresh()
+        self._drawn.append(seed)
+        return seed
+
+    def state(self) -> np.ndarray:
+        """The place as a scalar string."""
+        return np.array(json.dumps({"given": self.given, "seeds": self._drawn}).encode(), object)
+
+    @staticmethod
+    def restored(state: np.ndarray) -> tuple[int, Place]:
+        """How many elements are to be passed over, and the place to begin with."""
+        place = Place()
+        try:
+            saved = json.loads(bytes(state[()]))
+            place._saved = [(str(own), int(number)) for own, number in saved["seeds"]]
+            return int(saved["given"]), place
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataLossError(None, None, f"What a checkpoint has for an iterator is not the place of one: {error}.") from error
+
+
+class _Pulled(threading.local):
+    """The places of the iterators that this thread asks for an element, the innermost last."""
+
+    def __init__(self) -> None:
+        self.places: list[Any] = []
+
+
+_pulled = _Pulled()
+
+
+def around() -> Place | None:
+    """The place of the iterator that asks for an element."""
+    return _pulled.places[-1] if _pulled.places else None
