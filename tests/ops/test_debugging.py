@@ -326,3 +326,31 @@ def test_printing_in_a_function(capsys):
         y = show(x)
     assert tape.gradient(y, x).numpy().tolist() == [2.0, 2.0]
     assert capsys.readouterr().out == "x: [1 2]\ntrip 0\ntrip 1\n"
+
+
+def test_printing_tensors_of_strings():
+    assert printed(tf.constant("alone")) == "alone\n"
+    assert printed("a", tf.constant("w"), tf.constant(["p", "q"])) == 'a "w" ["p" "q"]\n'
+
+
+def test_strings_are_written_and_asserted_in_functions_and_graphs():
+    stream = io.StringIO()
+
+    @tf.function
+    def show(x):
+        tf.print("a", tf.constant("w"), x, output_stream=stream)
+        tf.debugging.Assert(x > 0.0, ["x is", x, tf.constant("bad")])
+        return x
+
+    show(tf.constant(1.0))
+    assert stream.getvalue() == 'a "w" 1\n'
+    with tf.Graph().as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [])
+        written = tf.print("a", tf.constant(["p", "q"]), x, output_stream=stream)
+        with tf.control_dependencies([written, tf.debugging.Assert(x > 0.0, ["x is", x, tf.constant("bad")])]):
+            y = tf.compat.v1.Print(x + 1.0, [tf.constant("s"), x], "m")
+        with tf.compat.v1.Session() as session:
+            assert session.run(y, {x: 1.0}) == 2.0
+            with pytest.raises(tf.errors.InvalidArgumentError, match=r"(?s)x is.*bad"):
+                session.run(y, {x: -1.0})
+    assert 'a ["p" "q"] 1\n' in stream.getvalue()

@@ -16,6 +16,8 @@ CASES = {
     "reduce_min": (tf.reduce_min, [1, 2, 3], NAN, 1, [NAN, NAN, NAN]),
     "reduce_max of inf": (tf.reduce_max, [INF, 1, -INF], INF, INF, [INF, NAN, NAN]),
     "reduce_max of nan": (tf.reduce_max, [NAN, 1, 2], 1, NAN, [NAN, NAN, NAN]),
+    "gelu": (tf.nn.gelu, [30, -30, 0], INF, [30, 0, 0], [NAN, NAN, NAN]),
+    "gelu by tanh": (lambda x: tf.nn.gelu(x, True), [30, -30, 0], INF, [30, 0, 0], [NAN, NAN, NAN]),
     "segment_max": (lambda x: tf.math.segment_max(x, [0, 0, 1]), [1, 2, 3], INF, [2, 3], [0, INF, INF]),
     "segment_max of inf": (lambda x: tf.math.segment_max(x, [0, 0, 1]), [INF, 1, -INF], 1, [INF, -INF], [1, 0, 1]),
     "unsorted_segment_max": (lambda x: tf.math.unsorted_segment_max(x, [0, 0, 1], 2), [1, 2, 3], NAN, [2, 3], [0, NAN, NAN]),

@@ -201,9 +201,9 @@ def _(op, dy):
     if op.get_attr("approximate"):  # y = x·(1 + t)/2, t = tanh(u)
         root = math.sqrt(2 / math.pi)
         t = tanh(root * x + (root * 0.044715) * x * square(x))
-        return dy * (0.5 * (1 + t) + 0.5 * x * (1 - square(t)) * (root + (3 * root * 0.044715) * square(x)))
+        return dy * (0.5 * (1 + t)) + dy * (0.5 * x * (1 - square(t)) * (root + (3 * root * 0.044715) * square(x)))
     below = 0.5 * erfc(-math.sqrt(0.5) * x)  # y = x·Φ(x), Φ′ the normal density
-    return dy * (below + x * (1 / math.sqrt(2 * math.pi)) * exp(-0.5 * square(x)))
+    return dy * below + dy * (x * (1 / math.sqrt(2 * math.pi)) * exp(-0.5 * square(x)))
 
 
 @public

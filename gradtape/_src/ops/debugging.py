@@ -14,7 +14,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import Stored, Tensor, to_numpy
 from gradtape._src.ops import compare
 from gradtape._src.ops.arithmetic import abs as absolute
-from gradtape._src.ops.printing import element_text
+from gradtape._src.ops.printing import element_text, strings_of
 from gradtape._src.ops.shapes import FLOATING, only, same
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -109,6 +109,7 @@ def Assert(condition, data, summarize=None, name=None):
     condition = tensor(condition, dtypes.bool)
 
     items = [np.array(item.encode(), object) if isinstance(item, str) else tensor(item) for item in data]
+    items = [item if (known := strings_of(item)) is None else known for item in items]
     computed = [item for item in items if isinstance(item, Tensor) and item.node.value is None]
 
     def explain(holds, *arrays):

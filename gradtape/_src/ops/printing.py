@@ -55,14 +55,32 @@ def array_text(array, summarize=3):
     return write(array if array.ndim else array[()], 0)
 
 
-def _template(values, sep):
+class Text(str):
+    """What is written as it stands, for a tensor of strings."""
+
+    __repr__ = str.__str__
+
+
+def strings_of(value):
+    """The array of a tensor of strings, which is known when it is made; None for anything else."""
+    if not is_tensor(value) or value.dtype.name != "string":
+        return None
+    node = tensor(value).node
+    return node.value if node.value is not None else node.attrs[0].array if node.op.type == "Const" else None
+
+
+def _template(values, sep, summarize):
     """What is written, as `(pieces of text, tensors)`: a tensor goes between each two pieces."""
     tensors, texts = [], []
     for value in values:
+        alone = strings_of(value) if len(values) == 1 else None
+        if alone is not None and not alone.ndim:
+            value = alone.item().decode(errors="replace")
         if isinstance(value, str):
             texts.append(value.replace(SLOT, "\\0"))
             continue
         leaves, spec = nest.flatten_with_spec(value)
+        leaves = [leaf if (known := strings_of(leaf)) is None else Text(array_text(known, summarize)) for leaf in leaves]
         tensors += [tensor(leaf) for leaf in leaves if is_tensor(leaf)]
         slots = [_Slot() if is_tensor(leaf) else leaf for leaf in leaves]
         texts.append(pprint.pformat(nest.unflatten(spec, slots)))
@@ -124,7 +142,7 @@ def print(*inputs, **kwargs):
     if kwargs:
         raise ValueError(f"Unrecognized keyword arguments for tf.print: {kwargs}")
     write = _writer(stream)
-    pieces, tensors = _template(inputs, sep)
+    pieces, tensors = _template(inputs, sep, summarize)
     pieces = (*pieces[:-1], pieces[-1] + end)
     nodes = tuple([t.node for t in tensors])
     if engine.local.trace.parent is None:

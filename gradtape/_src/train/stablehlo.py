@@ -123,8 +123,8 @@ def _runner(concrete: ConcreteFunction) -> Callable[..., tuple[Any, ...]]:
     body = concrete._body
     if body.written:
         raise ValueError(
-            f"{concrete.called} assigns {', '.join(v.name for v in body.written)}, and an exported program has no state. Call the "
-            "model with training=False, or return the new values."
+            f"{concrete.called} assigns {', '.join(v.name for v in body.written)}, and an exported program has no state. Call "
+            "the model with training=False, or return the new values."
         )
     if body.draws:
         raise ValueError(f"{concrete.called} draws random numbers, which would be the same in each call. Make them an argument.")
@@ -139,8 +139,8 @@ def _check_rows(concrete: ConcreteFunction) -> None:
     for result in concrete.results:
         if not result.shape or result.shape[0] != 1:
             raise ValueError(
-                f"The first extent is open, and for one row {concrete.called} gives shape {result.shape}: it must give one row, too. "
-                "Give all extents in input_signature."
+                f"The first extent is open, and for one row {concrete.called} gives shape {result.shape}: it must give one row, "
+                "too. Give all extents in input_signature."
             )
 
 
