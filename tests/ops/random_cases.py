@@ -88,15 +88,18 @@ def stateful(tf):
                 f"{name} {dtype}",
                 lambda f=function, d=dtype: [f([3], dtype=d, seed=seed) for seed in (None, 4, None, 4, 4)],
             )
-    yield "seeds for each type and dtype", lambda: [
-        random.uniform([3], seed=9),
-        random.uniform([1], seed=9, dtype="float64"),
-        random.uniform([3], -3, 100, "int32", seed=9),
-        random.normal([2], seed=9),
-        random.uniform([3], seed=9),
-        random.uniform([3], -3, 100, "int64", seed=9),
-        random.uniform([3], -3, 100, "int32", seed=9),
-    ]
+    yield (
+        "seeds for each type and dtype",
+        lambda: [
+            random.uniform([3], seed=9),
+            random.uniform([1], seed=9, dtype="float64"),
+            random.uniform([3], -3, 100, "int32", seed=9),
+            random.normal([2], seed=9),
+            random.uniform([3], seed=9),
+            random.uniform([3], -3, 100, "int64", seed=9),
+            random.uniform([3], -3, 100, "int32", seed=9),
+        ],
+    )
     yield "shuffle", lambda: [random.shuffle(tf.range(6), seed=3) for _ in range(3)] + [random.shuffle(tf.range(6))]
     yield "categorical", lambda: [random.categorical(LOGITS, n, seed=s) for n, s in ((5, None), (5, 1), (6, 1))]
     yield "gamma", lambda: [random.gamma([2], [0.5, 3.0], seed=s) for s in (None, 1, 1)]

@@ -4,16 +4,17 @@ import jax
 import numpy as np
 
 import gradtape as tf
-from tests.ops.rows_random import SEED, after_set_seed, drawn, key, own_key
+from tests.ops import philox
+from tests.ops.rows_random import SEED, STATE, after_set_seed, own_state
 from tests.ops.table import Row, integers, positive, real
 
 Invalid = tf.errors.InvalidArgumentError
 stateless = tf.nn.experimental.stateless_dropout
 
 
-def dropped(x, rate, random_key, shape=None):
-    """JAX's uniform numbers below the rate make zeros."""
-    noise = drawn(jax.random.uniform, random_key, shape or x.shape, "float64")
+def dropped(x, rate, state, shape=None):
+    """Uniform numbers below the rate make zeros."""
+    noise = philox.take(philox.doubles(state), *(shape or x.shape))
     return (noise >= 0.5) * x / (1 - rate)
 
 
@@ -27,7 +28,7 @@ DROPOUT = (
         "dropout",
         after_set_seed(lambda x: tf.nn.dropout(x, 0.5)),
         (real(3, 4),),
-        lambda x: dropped(x, 0.5, own_key()),
+        lambda x: dropped(x, 0.5, own_state()),
         dtypes=("float64",),
         errors=(
             (
@@ -61,14 +62,14 @@ DROPOUT = (
         "dropout-rate-tensor",
         after_set_seed(lambda x, rate: tf.nn.dropout(x, rate, seed=6)),
         (real(3, 4), np.array(0.5)),
-        lambda x, rate: dropped(x, rate, own_key("RandomUniform", 6)),
+        lambda x, rate: dropped(x, rate, own_state(6)),
         dtypes=("float64",),
     ),
     Row(
         "dropout-noise-shape",
         after_set_seed(lambda x: tf.nn.dropout(x, 0.5, noise_shape=[None, 1])),
         (real(3, 4),),
-        lambda x: dropped(x, 0.5, own_key(), (3, 1)),
+        lambda x: dropped(x, 0.5, own_state(), (3, 1)),
         dtypes=("float64",),
     ),
     Row("dropout-nothing", lambda x: tf.nn.dropout(x, 0), (real(3),), lambda x: x),
@@ -76,7 +77,7 @@ DROPOUT = (
         "stateless-dropout",
         lambda x: stateless(x, 0.5, seed=SEED),
         (real(3, 4),),
-        lambda x: dropped(x, 0.5, key()),
+        lambda x: dropped(x, 0.5, STATE),
         dtypes=("float64",),
         errors=((lambda: stateless([1.0], 0.5, seed=[1]), Invalid, r"seed must have shape \[2\], not \[1\]"),),
     ),

@@ -1,4 +1,4 @@
-"""Rows of the random ops: for a seed the numbers are those of `jax.random` for the key that the seed becomes."""
+"""Rows of the random ops: for a seed the numbers are those of `philox`, beside this file, or TensorFlow's own."""
 
 import functools
 
@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops import distributions, seeds, threefry
-from gradtape._src.ops.random import seed_key
+from gradtape._src.ops import distributions, seeds
+from gradtape._src.ops.random import seed_state
+from tests.ops import philox
 from tests.ops.table import Row, positive, real, unit
 
 Invalid = tf.errors.InvalidArgumentError
@@ -16,19 +17,12 @@ normal_between = tf.random.stateless_parameterized_truncated_normal
 NOT_ALLOWED = "is not in the list of allowed values"
 SEED = np.array([1, 2])
 GLOBAL = 7
-FIRST_STATE = np.asarray(tf.random.create_rng_state(GLOBAL, "philox"))
+STATE = philox.state_of(SEED)
 
 
-@functools.cache
-def key(*seed):
-    with jax.ensure_compile_time_eval():
-        return jax.random.wrap_key_data(jax.jit(threefry.key_of)(np.array(seed or SEED)), impl="threefry2x32")
-
-
-def own_key(kind=None, seed=None):
-    """The key of the first draw after `tf.random.set_seed(GLOBAL)`, for an op with this seed of its own."""
-    origin = (GLOBAL, None) if seed is None else (GLOBAL, kind, seed)
-    return key(*seeds.Stream(*origin).draw())
+def own_state(seed=None):
+    """The state of the first draw after `tf.random.set_seed(GLOBAL)`, for an op with this seed of its own."""
+    return philox.own_state(GLOBAL, seed)
 
 
 def after_set_seed(function):
@@ -41,53 +35,44 @@ def after_set_seed(function):
     return call
 
 
-def drawn(sample, *args, **named):
-    """The value of a function of `jax.random`, also while JAX traces the reference that it is part of."""
-    with jax.ensure_compile_time_eval():
-        return np.asarray(sample(*args, **named))
+def state_words(state):
+    counter, key = state
+    return np.array([counter % 2**64, counter >> 64, key], "uint64").view("int64")
 
 
-def normal(random_key=None):
-    random_key = key() if random_key is None else random_key
-    return drawn(jax.random.normal, random_key, (2, 3), "float64")
+@functools.cache
+def normal(state=STATE):
+    return philox.take(philox.normals(state), 2, 3)
 
 
-def truncated(random_key=None):
-    random_key = key() if random_key is None else random_key
-    return drawn(jax.random.truncated_normal, random_key, -2.0, 2.0, (2, 3), "float64")
+@functools.cache
+def truncated(state=STATE):
+    return philox.take(philox.truncated(state), 2, 3)
 
 
-def uniform(random_key=None):
-    random_key = key() if random_key is None else random_key
-    return drawn(jax.random.uniform, random_key, (2, 3), "float64")
+@functools.cache
+def uniform(state=STATE):
+    return philox.take(philox.doubles(state), 2, 3)
 
 
-def order(random_key):
-    return np.argsort(drawn(jax.random.bits, random_key, (5,), "uint64") >> 3)
+def integers_between(low, high, state=STATE):
+    return np.array(philox.integers(state, int(low), int(high), 4, low.dtype == "int64"), low.dtype)
 
 
-def whole(low, high, random_key=None):
-    """Integers in [low, high) from 64 random bits each."""
-    bits = [int(b) for b in np.asarray(jax.random.bits(key() if random_key is None else random_key, (4,), "uint64"))]
-    low, span = int(low), int(high) - int(low)
-    narrow = [low + (b * span >> 64) for b in bits]
-    wide = [low + b % span for b in bits]
-    return narrow, wide
-
-
-def integers_between(low, high):
-    return np.array(whole(low, high)[low.dtype == "int64"], low.dtype)
+def all_integers(dtype, count):
+    bits = philox.integers(STATE, 0, 2**64 if "64" in dtype else 2**32, count, "64" in dtype)
+    return np.array(bits, "uint64").astype(dtype)
 
 
 NORMAL = (
     Row(
-        "key",
-        seed_key,
+        "state",
+        seed_state,
         (SEED.astype("int32"),),
-        lambda seed: np.asarray(jax.random.key_data(key())),
+        lambda seed: state_words(STATE),
         ops=("StatelessRandomGetKeyCounter",),
         dtypes=("int32", "int64"),
-        result=lambda dtype: "uint32",
+        result=lambda dtype: "int64",
         errors=(
             (lambda: tf.random.stateless_normal([2], [1, 2, 3]), Invalid, r"seed must have shape \[2\], not \[3\]"),
             (lambda: tf.random.stateless_normal([2], [1.0, 2.0]), Invalid, f"attr 'Tseed' of float {NOT_ALLOWED}"),
@@ -122,7 +107,7 @@ NORMAL = (
         "normal",
         after_set_seed(lambda m, s: tf.random.normal([2, 3], m, s, m.dtype)),
         (real(3), positive(2, 1)),
-        lambda m, s: m + s * normal(own_key()),
+        lambda m, s: m + s * normal(own_state()),
         ops=("RandomStandardNormal",),
         dtypes=("float64",),
     ),
@@ -138,7 +123,7 @@ NORMAL = (
         "truncated-normal",
         after_set_seed(lambda m: tf.random.truncated_normal(tf.constant([2, 3]), m, dtype=m.dtype, seed=5)),
         (real(3),),
-        lambda m: m + truncated(own_key("TruncatedNormal", 5)),
+        lambda m: m + truncated(own_state(5)),
         ops=("TruncatedNormal",),
         dtypes=("float64",),
     ),
@@ -170,7 +155,7 @@ UNIFORM = (
         "uniform",
         after_set_seed(lambda a: tf.random.uniform([2, 3], a, dtype=a.dtype, seed=np.int64(5))),
         (real(3),),
-        lambda a: a + (1 - a) * uniform(own_key("RandomUniform", 5)),
+        lambda a: a + (1 - a) * uniform(own_state(5)),
         ops=("RandomUniform",),
         dtypes=("float64",),
         errors=(
@@ -206,7 +191,7 @@ UNIFORM = (
         "integers",
         after_set_seed(lambda low, high: tf.random.uniform([4], low, high, "int32")),
         (np.array(-(2**31), "int32"), np.array(2**31 - 1, "int32")),
-        lambda low, high: np.array(whole(low, high, own_key())[0], "int32"),
+        lambda low, high: integers_between(low, high, own_state()),
         ops=("RandomUniformInt",),
         dtypes=("int32",),
         errors=((lambda: tf.random.uniform([2], 5, 5, "int64"), Invalid, "Need minval < maxval, got 5 >= 5"),),
@@ -215,11 +200,7 @@ UNIFORM = (
         "all-integers",
         lambda: tuple(tf.random.stateless_uniform([2], SEED, None, None, d) for d in ("int32", "int64", "uint32", "uint64")),
         (),
-        lambda: tuple(
-            np.asarray(jax.random.bits(key(), (2,), d)).view(d.replace("u", "") if signed else d)
-            for signed in (True, False)
-            for d in ("uint32", "uint64")
-        ),
+        lambda: tuple(all_integers(d, 2) for d in ("int32", "int64", "uint32", "uint64")),
         ops=("StatelessRandomUniformFullIntV2",),
         dtypes=("int32",),
     ),
@@ -227,14 +208,14 @@ UNIFORM = (
         "split",
         lambda seed: tf.random.split(seed, 3),
         (SEED.astype("int32"),),
-        lambda seed: np.asarray(jax.random.bits(key(), (3, 2), f"u{seed.dtype}")).view(seed.dtype),
+        lambda seed: all_integers(seed.dtype.name, 6).reshape(3, 2),
         dtypes=("int32", "int64"),
     ),
     Row(
         "fold-in",
         lambda seed, data: tf.random.fold_in(seed, data),
         (SEED.astype("int32"), np.array(5, "int32")),
-        lambda seed, data: np.array([np.asarray(jax.random.bits(key(), (1, 2), f"u{seed.dtype}")).view(seed.dtype)[0, 0], 5]),
+        lambda seed, data: np.array([all_integers(seed.dtype.name, 1)[0], 5]),
         dtypes=("int32", "int64"),
         result=lambda dtype: dtype,
     ),
@@ -242,14 +223,14 @@ UNIFORM = (
         "stateless-shuffle",
         lambda x: tf.random.experimental.stateless_shuffle(x, SEED),
         (real(5, 2),),
-        lambda x: x[order(key())],
+        lambda x: x[np.array(philox.order(STATE, 5))],
         ops=("StatelessShuffle",),
     ),
     Row(
         "shuffle",
         after_set_seed(tf.random.shuffle),
         (real(5),),
-        lambda x: x[order(own_key())],
+        lambda x: x[np.array(philox.order(own_state(), 5))],
         ops=("RandomShuffle",),
         special=((3.0, 3.0, 1.0),),
     ),
@@ -259,9 +240,9 @@ ALPHA, BETA, RATES = np.array([0.5, 3.0]), np.array([[1.0], [4.0]]), np.array([0
 LOGITS = np.log([[0.1, 0.2, 0.7], [0.5, 0.5, 0.0001]])
 
 
-def classes(random_key):
+def classes(state):
     """By counting the cumulative probabilities below a uniform number."""
-    u = jax.random.uniform(random_key, (2, 4), "float64")
+    u = philox.take(philox.doubles(state), 2, 4)
     cumulative = jnp.cumsum(jnp.exp(LOGITS - LOGITS.max(1, keepdims=True)), 1)
     return jnp.sum(cumulative[:, None] <= u[..., None] * cumulative[:, None, -1:], -1)
 
@@ -302,7 +283,13 @@ DISTRIBUTIONS = (
         "stateless-gamma",
         lambda: tf.random.stateless_gamma([3, 2, 2], SEED, ALPHA, BETA, "float64"),
         (),
-        lambda: jax.random.gamma(key(), ALPHA, (3, 2, 2), "float64") / BETA,
+        lambda: np.array(
+            [
+                [[0.06695361383821083, 3.3503754927825242], [0.20713638438716805, 0.7317705261844785]],
+                [[0.62823544551181, 3.40351477562984], [0.08533497903879345, 0.5873029832666898]],
+                [[0.18136731678689116, 2.447971215673901], [0.428342817397136, 0.2917740472115288]],
+            ]
+        ),
         ops=("StatelessRandomGammaV3",),
         dtypes=("float64",),
         errors=(
@@ -319,7 +306,13 @@ DISTRIBUTIONS = (
         "gamma",
         after_set_seed(lambda: tf.random.gamma([3], ALPHA, BETA, "float64")),
         (),
-        lambda: jax.random.gamma(own_key(), ALPHA, (3, 2, 2), "float64") / BETA,
+        lambda: np.array(
+            [
+                [[0.43344406828103804, 6.2364173793530835], [0.027046263541423355, 0.45065347557154434]],
+                [[1.572863166563658, 0.7112795928125349], [0.5141238635218207, 0.7242720265879249]],
+                [[0.06118883276149186, 2.507439009945517], [0.08859894825327216, 0.8777410833118063]],
+            ]
+        ),
         ops=("RandomGamma",),
         dtypes=("float64",),
     ),
@@ -343,7 +336,7 @@ DISTRIBUTIONS = (
         "stateless-poisson",
         lambda: tf.random.stateless_poisson([3, 2], SEED, RATES),
         (),
-        lambda: np.asarray(jax.random.poisson(key(), RATES, (3, 2))).astype("int32"),
+        lambda: np.array([[1, 25], [2, 16], [1, 24]], "int32"),
         ops=("StatelessRandomPoisson",),
         dtypes=("float64",),
         errors=((lambda: tf.random.stateless_poisson([2], SEED, 1.0, "uint8"), Invalid, f"of uint8 {NOT_ALLOWED}"),),
@@ -352,7 +345,7 @@ DISTRIBUTIONS = (
         "poisson",
         after_set_seed(lambda: tf.random.poisson([3], RATES)),
         (),
-        lambda: np.asarray(jax.random.poisson(own_key(), RATES, (3, 2)), "float32"),
+        lambda: np.array([[0, 13], [0, 19], [0, 17]], "float32"),
         ops=("RandomPoissonV2",),
         dtypes=("float64",),
         result=lambda dtype: "float32",
@@ -361,9 +354,7 @@ DISTRIBUTIONS = (
         "stateless-binomial",
         lambda: tf.random.stateless_binomial([3, 2], SEED, [4, 30], [0.5, 0.1]),
         (),
-        lambda: np.asarray(jax.random.binomial(key(), np.float32([4, 30]), np.float32([0.5, 0.1]), (3, 2), "float32")).astype(
-            "int32"
-        ),
+        lambda: np.array([[3, 4], [2, 4], [3, 2]], "int32"),
         ops=("StatelessRandomBinomial",),
         dtypes=("float64",),
     ),
@@ -371,9 +362,7 @@ DISTRIBUTIONS = (
         "generator-binomial",
         lambda: tf.random.Generator.from_seed(GLOBAL).binomial([3, 2], [4, 30], [0.5, 0.1]),
         (),
-        lambda: np.asarray(
-            jax.random.binomial(key(*FIRST_STATE), np.float32([4, 30]), np.float32([0.5, 0.1]), (3, 2), "float32")
-        ).astype("int32"),
+        lambda: np.array([[1, 3], [1, 1], [3, 2]], "int32"),
         ops=("StatefulRandomBinomial",),
         dtypes=("float64",),
     ),
@@ -381,7 +370,7 @@ DISTRIBUTIONS = (
         "stateless-categorical",
         lambda: tf.random.stateless_categorical(LOGITS, 4, SEED),
         (),
-        lambda: classes(key()),
+        lambda: classes(STATE),
         ops=("StatelessMultinomial",),
         dtypes=("float64",),
     ),
@@ -389,7 +378,7 @@ DISTRIBUTIONS = (
         "categorical",
         after_set_seed(lambda: tf.random.categorical(LOGITS, 4, "int32")),
         (),
-        lambda: classes(own_key()).astype("int32"),
+        lambda: classes(own_state()).astype("int32"),
         ops=("Multinomial",),
         dtypes=("float64",),
         errors=(
@@ -408,11 +397,20 @@ DISTRIBUTIONS = (
 LOOPS = (
     Row(
         "seed-of-trip",
-        lambda seed, number: seeds.of_trip(seed, number),
-        (np.array([1, 2]), np.array(3)),
-        lambda seed, number: jnp.stack([seed[0] * seeds.MIX + number + 1, seed[1]]),
+        lambda state, number: seeds.of_trip(state, number),
+        (np.array([1, 2, 5]), np.array(3)),
+        lambda state, number: jnp.stack([state[0], state[1], state[2] * seeds.MIX + number + 1]),
         ops=("SeedOfTrip",),
         dtypes=("float64",),
+        order=0,
+    ),
+    Row(
+        "state-after-draws",
+        lambda state, count: seeds.advanced(state, count, 256),
+        (np.array([-700, 2, 5]), np.array(3)),
+        lambda state, count: np.array([68, 3, 5]),
+        ops=("RngSkip",),
+        dtypes=("int64",),
         order=0,
     ),
 )
