@@ -68,8 +68,11 @@ def test_a_wrong_second_order_fails_where_the_first_is_right():
         (lambda: check_gradients(tf.sin, [np.ones(2)], modes=("sideways",)), ValueError, "unknown mode 'sideways'"),
         (lambda: check_gradients(tf.identity, [np.ones(2, int)]), ValueError, "nothing to differentiate"),
         (lambda: check_gradients(lambda x: x > 0.0, [np.ones(2)]), ValueError, "returned no floating tensor"),
+        (lambda: check_gradients(lambda x: None, [np.ones(2)]), TypeError, "f must return a tensor, .* it returned None"),
+        (lambda: check_gradients(lambda x: x.numpy().sum(), [np.ones(2)]), TypeError, r"returned np.float64\(2.0\), a float64"),
+        (lambda: check_gradients(tf.math.log, [-np.ones(2)]), ValueError, "result 0 of f is not finite at these arguments"),
     ],
-    ids=["args", "order", "mode", "integers", "bool"],
+    ids=["args", "order", "mode", "integers", "bool", "none", "numpy", "not finite"],
 )
 def test_what_it_cannot_check(call, error, message):
     with pytest.raises(error, match=message):

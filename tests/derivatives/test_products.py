@@ -155,6 +155,12 @@ def test_derivatives_of_derivatives():
         (lambda x: autodiff.vjp(lambda: x), ValueError, "nothing to differentiate with respect to"),
         (lambda x: autodiff.vjp(tf.identity, tf.constant(1)), ValueError, "floating or complex: received int32"),
         (lambda x: autodiff.vjp(lambda: x, sources=[x, x]), ValueError, "A source was given twice"),
+        (lambda x: autodiff.jvp(lambda x: None, x, x), TypeError, "The function returned None where a tensor was expected"),
+        (
+            lambda x: autodiff.hvp(lambda x: float(tf.reduce_sum(x)), x, x),
+            TypeError,
+            r"returned float, no tensor, .* its derivative is not known.* did so at .*test_products.py:\d+",
+        ),
         (lambda x: autodiff.vjp(lambda: x, sources=["x"]), TypeError, "sources are variables and tensors, received 'x'"),
         (
             lambda x: autodiff.jvp(tf.sin, x, tf.ones([2], tf.float64)),

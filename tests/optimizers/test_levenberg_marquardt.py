@@ -203,6 +203,10 @@ X = tf.Variable([1.0, 2.0])
         (lambda: X * 1.0, [], ValueError, r"needs variables to change, received none"),
         (lambda: X * 1.0, [tf.constant(1.0)], TypeError, r"variables are tf.Variables, received"),
         (lambda: X * 1.0, [tf.Variable(1)], TypeError, r"dtype int32: it must be real and floating-point"),
+        (lambda x: x * 1.0, X, TypeError, r"residual_fn is called without arguments, .*: missing a required argument: 'x'"),
+        (X, X, TypeError, r"residual_fn must be a function of no arguments, received <tf.Variable"),
+        (lambda: X[:0], X, ValueError, r"returned no residuals: shape \(0,\)"),
+        (lambda: X * 1.0, [X, tf.Variable(1.0)], ValueError, r"do not depend on .* \(number 1 of `variables`\)"),
         (lambda: tf.boolean_mask(X, X > 0.0), X, NotImplementedError, r"cannot be compiled, as a shape"),
     ],
 )  # fmt: skip
@@ -232,6 +236,10 @@ def test_bad_bounds():
         LM().minimize(lambda: X * 1.0, X, bounds=[None, None])
     with pytest.raises(ValueError, match=r"lower bound of .* is above its upper bound"):
         LM().minimize(lambda: X * 1.0, X, bounds=[(1.0, 0.0)])
+    with pytest.raises(ValueError, match=r"must be numbers, or arrays of its shape \(2,\)"):
+        LM().minimize(lambda: X * 1.0, X, bounds=[(np.zeros(3), 1.0)])
+    with pytest.raises(ValueError, match=r"A bound of .* is NaN"):
+        LM().minimize(lambda: X * 1.0, X, bounds=[(np.nan, 1.0)])
 
 
 def test_a_jacobian_beyond_memory_is_refused_with_its_size(monkeypatch):

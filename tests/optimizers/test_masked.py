@@ -163,6 +163,7 @@ D = tf.ones([2])
         ([(D, X)], [[True, False, True]], ValueError, r"mask of .* has shape \(3,\), the variable \(2,\)"),
         ([(D, X)], [], ValueError, r"0 entries for 1 variables"),
         ([(None, X)], [True], ValueError, r"No gradients provided for any variable"),
+        ([(D, D)], [None], TypeError, r"pairs of a gradient and its variable, received <tf.Tensor"),
         ([(tf.ones([3]), X)], [True], ValueError, r"The gradient of .* has shape \(3,\)"),
     ],
 )

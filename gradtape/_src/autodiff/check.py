@@ -13,7 +13,8 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import nest
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.ops.arithmetic import add_n
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.complex import conj, real
@@ -50,6 +51,7 @@ def check_gradients(
     >>> tf.autodiff.check_gradients(lambda x, i: tf.gather(x, i), [np.array([0.5, 1.5]), np.array([1])])
     ['argument 1']
     """
+    modes = (modes,) if isinstance(modes, str) else modes
     if order not in STEP:
         raise ValueError(f"order must be 1 or 2, received {order!r}.")
     for mode in modes:
@@ -84,7 +86,11 @@ class _Check:
         return drawn + 1j * self.random.uniform(low, high, like.shape) if like.dtype.kind == "c" else drawn
 
     def _results(self, inputs: Sequence[Tensor]) -> list[Any]:
-        return [o for o in nest.flatten(self.f(*nest.unflatten(self.spec, inputs))) if inexact(o.dtype)]
+        results = nest.flatten(self.f(*nest.unflatten(self.spec, inputs)))
+        for result in results:
+            if not isinstance(result, (Tensor, Stored, IndexedSlices)):
+                raise TypeError(f"f must return a tensor, or a nest of them; it returned {result!r}, a {type(result).__name__}.")
+        return [o for o in results if inexact(o.dtype)]
 
     def _check_deterministic(self) -> None:
         once, again = [[_dense(o) for o in self._results([constant(a) for a in self.arrays])] for _ in range(2)]
@@ -97,6 +103,8 @@ class _Check:
                     f"{name} is not deterministic: its result {i} differs between two calls with the same arguments, so that "
                     "differences say nothing. Does it draw random numbers (tf.random.stateless_* take a seed), or assign?"
                 )
+            if not np.isfinite(first).all():
+                raise ValueError(f"The result {i} of f is not finite at these arguments, so that differences say nothing.")
         self.weights = [constant(self._drawn(first, 0.5, 1.5)) for first in once]
 
     def value(self, inputs: Sequence[Tensor]) -> Tensor:

@@ -24,6 +24,11 @@ class GradientHook:
 
     def _passed(self, dy: Tensor) -> Any:
         replaced = None if self._function is None else self._function(dy)
+        if isinstance(replaced, Tensor) and (replaced.shape != dy.shape or replaced.dtype != dy.dtype):
+            raise ValueError(
+                f"A gradient hook returned {replaced.dtype.name} of shape {replaced.shape} in the place of a gradient that is "
+                f"{dy.dtype.name} of shape {dy.shape}: they must agree."
+            )
         return dy if replaced is None else replaced
 
     def attached(self, x: Tensor) -> Tensor:

@@ -35,3 +35,8 @@ observers = Observers()
 def reasons(sources: Sequence[Any]) -> str:
     """Why these sources have no gradient, a line for each; empty where nobody can say."""
     return "" if observers.reasons is None else observers.reasons(sources)
+
+
+def left() -> str:
+    """Where a value left the library last, as a sentence; empty where nobody can say."""
+    return "" if observers.left is None else observers.left()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from gradtape._src.autodiff.observers import left
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import nest
+from gradtape._src.core import journal, nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
@@ -79,10 +82,13 @@ class Evaluation:
             kinds = ", ".join(sorted({x.dtype.name if hasattr(x, "dtype") else type(x).__name__ for x in self.sources.leaves}))
             raise ValueError(f"Nothing to differentiate with respect to is floating or complex: received {kinds}.")
         self.tape = GradientTape(persistent=True, watch_accessed_variables=False)
+        last_exit = journal.exits[-1] if journal.exits else None
         with self.tape:
             self.tape.watch(self.active)
             self.result = f(*given) if several else f(given)
         self.targets = Nest(self.result)
+        if journal.exits and journal.exits[-1] is not last_exit:
+            _check_recorded(self.targets.leaves)
         self.targets.leaves = [_target(t) for t in self.targets.leaves]
 
     @property
@@ -124,7 +130,19 @@ def own(x: Any) -> Any:
         return x
 
 
+def _check_recorded(results: Sequence[Any]) -> None:
+    """TypeError where a value left the library in the function, and all that came back are arrays or numbers."""
+    given = [x for x in results if isinstance(x, (float, complex, np.ndarray, np.generic))]
+    if given and not any(map(inexact, results)):
+        raise TypeError(
+            f"The function returned {type(given[0]).__name__}, no tensor, so nothing was recorded of it and its derivative "
+            f"is not known. Compute it with tf.* functions; of what is a constant return tf.constant(…).{left()}"
+        )
+
+
 def _target(x: Any) -> Any:
+    if x is None:
+        raise TypeError("The function returned None where a tensor was expected. Return what is to be differentiated.")
     if isinstance(x, Stored):
         return identity(x)
     return dense(x) if isinstance(x, (Tensor, IndexedSlices)) else tensor(x)

@@ -12,7 +12,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array import broadcast_to, zeros
 from gradtape._src.ops.cast import cast
@@ -63,6 +63,11 @@ class MaskedUpdate:
         not boolean, ValueError for one of another shape.
         """
         pairs = [(d, v) for d, v in grads_and_vars]
+        for _, variable in pairs:
+            if not isinstance(variable, Stored):
+                raise TypeError(
+                    f"grads_and_vars holds pairs of a gradient and its variable, received {variable!r} for a variable."
+                )
         masks = list(masks)
         if len(masks) != len(pairs):
             raise ValueError(f"masks has {len(masks)} entries for {len(pairs)} variables: give one for each, or None.")

@@ -326,7 +326,12 @@ def _box(bounds: Sequence[Any], variables: Sequence[Variable]) -> tuple[np.ndarr
     for variable, pair in zip(variables, given, strict=True):
         low, high = (-np.inf, np.inf) if pair is None else pair
         shape = tuple(variable.shape)
-        low, high = [np.broadcast_to(np.asarray(b, np.float64), shape).reshape(-1) for b in (low, high)]
+        try:
+            low, high = [np.broadcast_to(np.asarray(b, np.float64), shape).reshape(-1) for b in (low, high)]
+        except ValueError:
+            raise ValueError(f"The bounds of {variable.name} must be numbers, or arrays of its shape {shape}.") from None
+        if np.isnan(low).any() or np.isnan(high).any():
+            raise ValueError(f"A bound of {variable.name} is NaN. Give -inf or inf where there is none.")
         if np.any(low > high):
             raise ValueError(f"The lower bound of {variable.name} is above its upper bound.")
         lows.append(low)

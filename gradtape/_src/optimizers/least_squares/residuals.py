@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -50,7 +51,12 @@ class Residuals:
     def __init__(self, function: Callable[[], Any], variables: Sequence[Any]) -> None:
         self.variables: list[Variable] = [v if isinstance(v, Variable) else getattr(v, "variable", v) for v in variables]
         _check_variables(self.variables)
+        if not callable(function):
+            raise TypeError(
+                f"residual_fn must be a function of no arguments, received {function!r} of type {type(function).__name__}."
+            )
         made = function if isinstance(function, Function) else Function(function)
+        _check_takes_nothing(made.python_function)
         body = made.get_concrete_function()._body
         if not hasattr(body, "program"):
             raise NotImplementedError(
@@ -66,9 +72,12 @@ class Residuals:
         program = body.program
         avals = [program.aval_of(r) for r in program.outputs]
         _check_results(avals)
-        for variable in self.variables:
-            if all(v is not variable for v in body.variables):
-                raise ValueError(f"The residuals do not depend on {variable.name}: leave it out of `variables`.")
+        unused = [k for k, variable in enumerate(self.variables) if all(v is not variable for v in body.variables)]
+        if unused:
+            raise ValueError(
+                f"The residuals do not depend on {self.variables[unused[0]].name} (number {unused[0]} of `variables`): leave it "
+                "out, or compute them from it with tf.* functions."
+            )
         if body.checked is not None:
             check(body, body.inputs(()))
         self._program = program
@@ -275,6 +284,15 @@ def _check_variables(variables: Sequence[Any]) -> None:
         raise ValueError("A variable stands twice among `variables`.")
 
 
+def _check_takes_nothing(function: Any) -> None:
+    try:
+        inspect.signature(function).bind()
+    except TypeError as error:
+        raise TypeError(f"residual_fn is called without arguments, and uses the variables itself: {error}.") from None
+    except ValueError:  # it has no signature that could be asked for
+        return
+
+
 def _check_results(avals: Sequence[Any]) -> None:
     if not avals:
         raise TypeError("The residual function returned nothing. Return the residuals: a tensor, or a nest of tensors.")
@@ -284,6 +302,8 @@ def _check_results(avals: Sequence[Any]) -> None:
                 f"The residual function returned dtype {a.type.name}; residuals are real and floating-point. Of complex ones "
                 "return the real and the imaginary parts."
             )
+    if not sum(a.size for a in avals):
+        raise ValueError(f"The residual function returned no residuals: shape {avals[0].shape}.")
     if all(not a.shape for a in avals) and len(avals) == 1:
         raise ValueError(
             "The residual function returned a scalar. Return the residuals themselves, a vector, not the sum of their squares."
