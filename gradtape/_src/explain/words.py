@@ -274,6 +274,11 @@ def _dead_relu(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _saturated(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("alone"):
+        return (
+            f"{b.op} in {_written(b)} is over an axis of one element, where it always gives 1",
+            "for one output use tf.sigmoid, or give the softmax an output for each class",
+        )
     return (
         f"{b.op} in {_written(b)} is saturated: it is flat where its input is",
         "scale its input down, or give the loss the logits (tf.nn.…_cross_entropy_with_logits)",
@@ -338,6 +343,11 @@ def _stationary(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _cancelled(w: Words, b: Break) -> tuple[str, str]:
+    if "alone" in b.detail:
+        return (
+            f"the outputs of {b.op} in {_written(b)} add up to the same, whatever goes in, and all of them get the same gradient",
+            "let the target depend on single outputs, as a cross entropy does, not on their sum or mean",
+        )
     return (
         f"what comes from {_written(b)} and from other ways to {w.source} adds up to 0",
         "check the signs of the parts of the loss",

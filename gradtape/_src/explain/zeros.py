@@ -92,6 +92,8 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
         if kind == "Relu6" and np.all(result >= 6):
             return "saturated", {"fraction": 1.0}
         return "dead_relu", {"fraction": float(np.mean(result <= 0))}
+    if kind in ("Softmax", "LogSoftmax"):
+        return _softmax(kind, value(entry.node))
     if kind in SATURATING:
         return "saturated", {"fraction": 1.0}
     if kind == "SelectV2":
@@ -109,6 +111,14 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
     if kind in FACTORS:
         return _by_factor(probe, node, entry)
     return ("not_selected" if kind in SELECTING else "stationary"), {}
+
+
+def _softmax(kind: str, outputs: np.ndarray) -> tuple[str, dict[str, Any]]:
+    """A softmax is flat where one output is 1; elsewhere zeros come of gradients that are alike, as its outputs add up to 1."""
+    shares = np.exp(outputs) if kind == "LogSoftmax" else outputs
+    alone = outputs.shape[-1] == 1
+    flat = alone or np.all((shares < 1e-6) | (shares > 1 - 1e-6))
+    return ("saturated" if flat else "cancelled"), {"fraction": 1.0, "alone": alone}
 
 
 def _by_factor(probe: Probe, node: Node, entry: Entry) -> tuple[str, dict[str, Any]]:

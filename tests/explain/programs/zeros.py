@@ -234,3 +234,19 @@ def units_of_an_embedding():
     with tf.GradientTape(persistent=True) as tape:
         loss = tf.reduce_sum(tf.nn.relu(-tf.exp(layer(rows))))  # <- dead_relu
     return tape.gradient(loss, layer.embeddings), tf.autodiff.explain(loss, layer.embeddings)
+
+
+def the_mean_of_a_softmax():
+    w = tf.Variable([1.0, 2.0, 3.0])
+    with tf.GradientTape(persistent=True) as tape:
+        shares = tf.nn.softmax(w)  # <- cancelled
+        loss = tf.reduce_mean(shares)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_softmax_over_one_class():
+    w = tf.Variable([[1.0], [2.0], [3.0]])
+    with tf.GradientTape(persistent=True) as tape:
+        shares = tf.nn.softmax(tf.ones([2, 3]) @ w)  # <- saturated
+        loss = tf.reduce_mean(shares**2)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
