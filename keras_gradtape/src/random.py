@@ -1,7 +1,7 @@
 """Random numbers of the Keras backend: stateless ones, drawn from the two integers of a Keras seed.
 
 The seed is a tensor (a generator's state is a Keras variable), so a compiled step draws anew each time it runs. Numbers
-are drawn by `tf.random.stateless_*`: the same for a seed on every device, and not those of another backend.
+are drawn by `tf.random.stateless_*`: the same for a seed on every device, and those of Keras on TensorFlow.
 """
 
 from keras.src.backend.common import standardize_dtype
@@ -39,30 +39,35 @@ def _bound(value, dtype):
     return value if isinstance(value, (int, float)) else convert_to_tensor(value, dtype)
 
 
+def _stateless(seed):
+    """The two integers for a stateless function. Keras on TensorFlow makes them fit int32 in this way."""
+    return tf.math.floormod(draw_seed(seed), 2**31 - 2)
+
+
 def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     dtype = _floating(dtype)[0]
-    return tf.random.stateless_normal(shape, draw_seed(seed), _bound(mean, dtype), _bound(stddev, dtype), dtype)
+    return tf.random.stateless_normal(shape, _stateless(seed), _bound(mean, dtype), _bound(stddev, dtype), dtype)
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     dtype = _floating(dtype)[0]
-    return tf.random.stateless_truncated_normal(shape, draw_seed(seed), _bound(mean, dtype), _bound(stddev, dtype), dtype)
+    return tf.random.stateless_truncated_normal(shape, _stateless(seed), _bound(mean, dtype), _bound(stddev, dtype), dtype)
 
 
 def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
     dtype = _floating(dtype)[0]
-    return tf.random.stateless_uniform(shape, draw_seed(seed), _bound(minval, dtype), _bound(maxval, dtype), dtype)
+    return tf.random.stateless_uniform(shape, _stateless(seed), _bound(minval, dtype), _bound(maxval, dtype), dtype)
 
 
 def randint(shape, minval, maxval, dtype="int32", seed=None):
     dtype = standardize_dtype(dtype)
     drawn = dtype if dtype in ("int32", "int64") else "int64"
-    numbers = tf.random.stateless_uniform(shape, draw_seed(seed), cast(minval, drawn), cast(maxval, drawn), drawn)
+    numbers = tf.random.stateless_uniform(shape, _stateless(seed), cast(minval, drawn), cast(maxval, drawn), drawn)
     return cast(numbers, dtype)
 
 
 def categorical(logits, num_samples, dtype="int32", seed=None):
-    classes = tf.random.stateless_categorical(convert_to_tensor(logits), num_samples, draw_seed(seed), "int32")
+    classes = tf.random.stateless_categorical(convert_to_tensor(logits), num_samples, _stateless(seed), "int32")
     return cast(classes, dtype)
 
 
@@ -72,38 +77,35 @@ def dropout(inputs, rate, noise_shape=None, seed=None):
     inputs = convert_to_tensor(inputs)
     if rate == 1.0:
         return tf.zeros_like(inputs)
-    return tf.nn.experimental.stateless_dropout(inputs, rate, draw_seed(seed), noise_shape=noise_shape)
+    return tf.nn.experimental.stateless_dropout(inputs, rate, _stateless(seed), noise_shape=noise_shape)
 
 
 def shuffle(x, axis=0, seed=None):
     x = convert_to_tensor(x)
-    axis %= x.ndim
-    front = [axis, *[a for a in range(x.ndim) if a != axis]]
-    back = [*range(1, axis + 1), 0, *range(axis + 1, x.ndim)]
-    rows = tf.random.experimental.stateless_shuffle(tf.transpose(x, front), draw_seed(seed))
-    return tf.transpose(rows, back)
+    return tf.gather(x, tf.argsort(tf.random.stateless_uniform([x.shape[axis]], _stateless(seed))), axis=axis)
 
 
 def _parameter(value, shape, dtype):
-    """A parameter of a distribution: one number for each of `shape`."""
-    return tf.broadcast_to(convert_to_tensor(value, dtype), shape)
+    """A parameter of a distribution, whose shape ends that of the numbers."""
+    value, shape = convert_to_tensor(value, dtype), tuple(shape)
+    return value if shape[len(shape) - value.ndim :] == tuple(value.shape) else tf.broadcast_to(value, shape)
 
 
 def gamma(shape, alpha, dtype=None, seed=None):
     dtype, drawn = _floating(dtype)
-    return cast(tf.random.stateless_gamma(shape, draw_seed(seed), _parameter(alpha, shape, drawn), dtype=drawn), dtype)
+    return cast(tf.random.stateless_gamma(shape, _stateless(seed), _parameter(alpha, shape, drawn), dtype=drawn), dtype)
 
 
 def binomial(shape, counts, probabilities, dtype=None, seed=None):
     dtype, drawn = _floating(dtype)
     counts, probabilities = _parameter(counts, shape, drawn), _parameter(probabilities, shape, drawn)
-    return cast(tf.random.stateless_binomial(shape, draw_seed(seed), counts, probabilities, drawn), dtype)
+    return cast(tf.random.stateless_binomial(shape, _stateless(seed), counts, probabilities, drawn), dtype)
 
 
 def beta(shape, alpha, beta, dtype=None, seed=None):
     # X / (X + Y) for gamma distributed X and Y, each with a seed of its own
     dtype, drawn = _floating(dtype)
-    seeds = tf.random.split(draw_seed(seed))
-    x = tf.random.stateless_gamma(shape, seeds[0], _parameter(alpha, shape, drawn), dtype=drawn)
-    y = tf.random.stateless_gamma(shape, seeds[1], _parameter(beta, shape, drawn), dtype=drawn)
-    return cast(x / (x + y), dtype)
+    first = _stateless(seed)
+    alpha, beta = [tf.broadcast_to(convert_to_tensor(value, drawn), shape) for value in (alpha, beta)]
+    x, y = [cast(tf.random.stateless_gamma(shape, s, p, dtype=drawn), dtype) for s, p in ((first, alpha), (first + 12, beta))]
+    return x / (x + y)

@@ -221,6 +221,8 @@ def draw_uniform(source, shape, minval, maxval, dtype, accepted):
         return _draw_integers(source, shape, minval, maxval, dtype)
     numbers = uniform_numbers(source, shape=shape, dtype=dtype.numpy)
     minval, maxval = parameter(minval, dtype), parameter(1 if maxval is None else maxval, dtype)
+    if type(minval) in (int, float) and type(maxval) in (int, float):
+        minval, maxval = [float(dtype.numpy.type(bound)) for bound in (minval, maxval)]  # to the precision of the numbers
     return affine(numbers, maxval - minval, minval)
 
 
