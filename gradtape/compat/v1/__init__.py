@@ -221,6 +221,7 @@ from gradtape.compat.v1 import (
     logging as logging,
     losses as losses,
     math as math,
+    metrics as metrics,
     nn as nn,
     random as random,
     test as test,

@@ -54,7 +54,7 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     graph = engine.current_graph()
     if graph is None or not graph.unknown_rank or engine.local.trace is not graph.trace:
         return NotImplemented
-    if not function.__module__.startswith(FLOORS):
+    if not function.__module__.startswith(FLOORS) or hasattr(function, "makes_variables"):
         return NotImplemented
     flat = nest.flatten((args, kwargs))
     if not any(isinstance(item, Tensor) and graph.open_rank(item.node) for item in flat) or any(map(_is_function, flat)):
