@@ -156,6 +156,17 @@ def functions(tf):
         ds = tf.data.Dataset.range(3).map(lambda i: (random.uniform([]), random.uniform([])))
         return [tf.stack(element) for _ in range(2) for element in ds]
 
+    def orders():
+        numbers = tf.data.Dataset.range(9)
+        shuffled = [
+            numbers.shuffle(4, seed=3),
+            numbers.shuffle(4, seed=3, reshuffle_each_iteration=False),
+            numbers.shuffle(100),
+            numbers.repeat(2).shuffle(5, seed=0),
+        ]
+        return [tf.stack(list(ds)) for ds in shuffled for _ in range(2)]
+
+    yield "dataset order", orders
     yield "function", lambda: [*draws(), *draws()]
     yield "branch", lambda: chooses(tf.constant(1))
     yield "loop", repeats

@@ -12,7 +12,7 @@ from gradtape._src.core.errors import invalid
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.data.options import AUTOTUNE
 from gradtape._src.data.place import Seeds
-from gradtape._src.ops.seeds import draw
+from gradtape._src.ops.seeds import draw, pair_of
 
 
 def count(value: Any, what: str) -> int:
@@ -89,6 +89,12 @@ def check_not_empty(arrays: tuple[Any, ...]) -> None:
     """ValueError unless there is a tensor."""
     if all(array is None for array in arrays):
         raise ValueError("Invalid `element`. `element` should not be empty: give at least one tensor.")
+
+
+def orders(seed: Any, again: bool) -> Seeds:
+    """As `seeds`, of orders that are TensorFlow's."""
+    key, own = pair_of(None if seed is None else count(seed, "seed"))
+    return Seeds(f"{key} {own}{' again' * again}", again)
 
 
 def seeds(seed: Any, again: bool) -> Seeds:

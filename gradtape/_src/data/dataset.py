@@ -262,7 +262,7 @@ class Dataset(Grouping):
         if size < 1 and size != UNKNOWN_CARDINALITY:
             raise invalid(f"buffer_size must be greater than zero or UNKNOWN_CARDINALITY, received {size}.")
         limit = None if size == UNKNOWN_CARDINALITY else size
-        origin = arguments.seeds(seed, reshuffle_each_iteration is None or bool(reshuffle_each_iteration))
+        origin = arguments.orders(seed, reshuffle_each_iteration is None or bool(reshuffle_each_iteration))
         return self._selected("_ShuffleDataset", lambda source: stages.shuffled(source, limit, origin()), self._count)
 
     @public

@@ -18,6 +18,7 @@ from gradtape._src.core.convert import spoken_name
 from gradtape._src.core.errors import invalid
 from gradtape._src.data.arguments import check_unique
 from gradtape._src.data.structure import LEAF, PAIR, Element, Elements, Nest, joined, merged, printed, structure_of
+from gradtape._src.ops import philox
 
 Stream = Iterator[Any]
 Start = Callable[[], Stream]  # begins a stream anew
@@ -128,24 +129,37 @@ def kept(source: Iterator[tuple[int, Any]], flag: Callable[[int, Any], bool]) ->
             yield item
 
 
-def shuffled(source: Stream, size: int | None, seed: Any) -> Stream:
-    """Each time a random one of the `size` (None: of all) elements that come next.
+def shuffled(source: Stream, size: int | None, seed: str) -> Stream:
+    """Each time a random one of the `size` (None: of all) elements that come next, in TensorFlow's order.
 
-    Only `random()` is drawn: what it gives for a seed is the same in every version of Python.
+    The seed of a pass is text: the two seeds of the op, "again" if each pass has other ones, and the number of the pass.
     """
-    return Resumed(_shuffled, source, size, random.Random(seed).random, [])
+    key, own, *again, number = seed.split()
+    words = philox.words([0, int(own), int(key)])
+    if again:
+        drawn = list(itertools.islice(words, 2 * int(number), 2 * int(number) + 2))
+        words = philox.words([0, drawn[1], drawn[0]])
+    return Resumed(_shuffled, source, size, words, [], [0])
 
 
-def _shuffled(source: Stream, size: int | None, draw: Callable[[], float], buffer: list[Any]) -> Stream:
+def _shuffled(source: Stream, size: int | None, words: Iterator[int], buffer: list[Any], first: list[int]) -> Stream:
+    """The `buffer` is a ring, whose oldest element is at the place `first`."""
     buffer.extend(itertools.islice(source, None if size is None else size - len(buffer)))
     for item in source:
-        chosen = int(draw() * len(buffer))
-        buffer[chosen], item = item, buffer[chosen]
-        yield item
-    while buffer:
-        chosen = int(draw() * len(buffer))
-        buffer[chosen], buffer[-1] = buffer[-1], buffer[chosen]
-        yield buffer.pop()
+        oldest, count = first[0], len(buffer)
+        chosen = (oldest + next(words) % count) % count
+        given, buffer[chosen] = buffer[chosen], buffer[oldest]
+        buffer[oldest], first[0] = item, (oldest + 1) % count
+        yield given
+    yield from exchanged([*buffer[first[0] :], *buffer[: first[0]]], words)
+
+
+def exchanged(items: list[Any], words: Iterator[int]) -> Stream:
+    """The items in random order: each changes places with one of those from it on, and is given."""
+    for i in range(len(items)):
+        chosen = i + next(words) % (len(items) - i)
+        items[i], items[chosen] = items[chosen], items[i]
+        yield items[i]
 
 
 class Cache:

@@ -66,6 +66,16 @@ def blocks(state, index):
     return philox(halves(key), (*halves(at), *halves(upper)))
 
 
+def words(state):
+    """The words of a state one after the other, as Python's integers: on the host, for what is shuffled there."""
+    lower, upper, key = np.asarray(state).astype(np.uint64)[:, None]
+    begin, many = np.uint64(0), np.arange(16, dtype=np.uint64)
+    while True:
+        at = lower + begin + many
+        yield from np.stack(philox(halves(key), (*halves(at), *halves(upper + (at < lower)))), 1).ravel().tolist()
+        begin, many = begin + np.uint64(len(many)), np.arange(min(4 * len(many), 4096), dtype=np.uint64)
+
+
 def in_loop(state, carry):
     """A state and what a loop carries, for the loop's body: XLA would compute the keys of the rounds before it, a kernel each."""
     return lax.optimization_barrier((state, carry))
@@ -218,7 +228,7 @@ def permutation(state, size):
     in_order = lax.sort((partner << 32) | time)
     place, when = in_order >> 32, in_order & (2**32 - 1)
     same = place[1:] == place[:-1]
-    nothing = jnp.full((1,), -1)
+    nothing = jnp.full((1,), -1, jnp.int64)
     before = jnp.concatenate([nothing, jnp.where(same, when[:-1], -1)])  # the exchange with this place before this one
     last = jnp.concatenate([jnp.where(same, size, place[:-1]), place[-1:]])  # the place, where it is the last with it
     origin = time.at[last].set(jnp.where(place == when, before, when), mode="drop")
@@ -229,7 +239,7 @@ def permutation(state, size):
         further = origin[origin]
         return further, jnp.any(further != origin)
 
-    origin, _ = lax.while_loop(lambda carry: carry[1], follow, (origin, jnp.array(True)))
+    origin, _ = lax.while_loop(lambda carry: carry[1], follow, (origin, jnp.array(True, jnp.bool_)))
     brought = jnp.zeros_like(time).at[when].set(before, unique_indices=True)
     stays = jnp.where(partner == time, origin, partner)
     return jnp.where(brought < 0, stays, origin[brought]).astype(jnp.int32)

@@ -76,7 +76,7 @@ def gamma(state, alpha, shape):
         value = d * v * jnp.where(is_small, jnp.power(b, 1 / alpha), 1)
         return at, spare_normal, spare_uniform, jnp.where(accepted & (found < 0), value, found)
 
-    nothing = jnp.full(shape, jnp.nan)
+    nothing = jnp.full(shape, jnp.nan, jnp.float64)
     missing = jnp.where((alpha >= 0) & (alpha != 1), -1.0, jnp.nan)
     start = begin, nothing, nothing, missing
     *_, found = lax.while_loop(lambda carry: jnp.any(carry[-1] < 0), attempt, start)
@@ -125,7 +125,7 @@ def _tail(k):
     table = [math.lgamma(i + 1) - ((i + 0.5) * math.log(i + 1) - i - 1 + 0.5 * math.log(2 * math.pi)) for i in range(10)]
     square = (k + 1) * (k + 1)
     series = (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1)
-    return jnp.where(k <= 9, jnp.array(table)[jnp.clip(k, 0, 9).astype(jnp.int32)], series)
+    return jnp.where(k <= 9, jnp.array(table, jnp.float64)[jnp.clip(k, 0, 9).astype(jnp.int32)], series)
 
 
 def binomial(state, counts, probs, shape):
@@ -148,7 +148,7 @@ def binomial(state, counts, probs, shape):
         twice = once + jnp.ceil(jnp.log(v) / jnp.log1p(-p))
         return twice, successes + _counted(once <= ceiling, twice <= ceiling)
 
-    zeros = jnp.zeros(shape)
+    zeros = jnp.zeros(shape, jnp.float64)
     _, waited = _until(lambda total, _: total <= ceiling, wait, state, order * np.uint64(STRETCH), zeros, zeros)
     deviation = jnp.sqrt(n * p * (1 - p))
     b = 1.15 + 2.53 * deviation

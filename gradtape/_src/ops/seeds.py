@@ -160,6 +160,14 @@ def draw(kind, seed, blocks):
     return advanced(_of_trips(state, trips[:-1]), EagerTensor(trips[-1]), blocks) if trips else state
 
 
+def pair_of(seed):
+    """The two seeds of what draws on the host, as a dataset does; its own is `seed` (or None)."""
+    source = _drawing.source or _drawing.own or _global
+    if seed is None and source.seed is None:
+        return Stream(None, None).words
+    return pair(source.seed, seed) if seed is not None else source.stream("host", None).words
+
+
 def begun():
     """The source of a pass over a dataset: it gives the same numbers each time to ops that have a seed, or all if one is set."""
     return Global(_global.seed, numbered=True)
