@@ -159,3 +159,18 @@ def test_names_that_only_tensorflow_1_has(session):
     same(session.run(tf.nn.in_top_k(x, [1], 1)), [True])
     same(session.run([tf.log(x)[0, 0], tf.div(7, 2), tf.to_int32(x)[0, 1]]), [0.0, 3, 4])
     same(session.run(tf.matrix_inverse([[2.0]])), [[0.5]])
+
+
+def test_a_fetched_variable_is_what_it_was_before_the_run():
+    """As in TensorFlow, whose read of a fetched variable waits for nothing."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        w = tf.get_variable("w", initializer=[1.0, 2.0])
+        step = tf.train.get_or_create_global_step()
+        loss = tf.reduce_sum(w**2)
+        train = tf.train.GradientDescentOptimizer(0.25).minimize(loss, global_step=step)
+        more = w.assign_add([1.0, 1.0])
+        session.run(tf.global_variables_initializer())
+        same(session.run([train, w, loss])[1:], [[1.0, 2.0], 5.0])
+        same(session.run([w, more, step]), [[0.5, 1.0], [1.5, 2.0], 1])
+        same(session.run([w.assign([7.0, 8.0]), w]), [[7.0, 8.0], [1.5, 2.0]])
+        same(session.run(w), [7.0, 8.0])

@@ -52,9 +52,15 @@ class RunScope(Scope):
         """The node that the variable holds now; at first a parameter."""
         node = self.now.get(id(variable))
         if node is None:
-            node = self.now[id(variable)] = leaf(self._avals(variable), None)
-            self.variables[id(variable)] = (variable, node)
+            node = self.now[id(variable)] = self.before(variable)
         return node
+
+    def before(self, variable: Variable) -> Node:
+        """The node that the variable held when the run began."""
+        found = self.variables.get(id(variable))
+        if found is None:
+            found = self.variables[id(variable)] = (variable, leaf(self._avals(variable), None))
+        return found[1]
 
     def hold(self, variable: Variable, node: Node) -> None:
         """The variable was assigned; it need not have had a value."""
@@ -69,12 +75,9 @@ class ValueScope(RunScope):
         super().__init__(avals)
         self._values = values
 
-    def read(self, variable: Variable) -> Node:
-        """The node that the variable holds now; at first its value."""
-        node = self.now.get(id(variable))
-        if node is None:
-            node = self.now[id(variable)] = leaf(self._avals(variable), self._values(variable))
-        return node
+    def before(self, variable: Variable) -> Node:
+        """The value that the variable had when the run began."""
+        return leaf(self._avals(variable), self._values(variable))
 
 
 def needed_nodes(graph: Graph, wanted: Iterable[Node], fed: Iterable[Node] = ()) -> list[Node]:
@@ -115,9 +118,10 @@ class Replay:
         initialized: Callable[[Variable], bool] = bool,
         true: bool = True,
         stream: Callable[[Any], Any] = lambda stream: stream,
+        has_value: Callable[[Variable], bool] = bool,
     ) -> None:
         self.graph, self.fed, self.scope, self._initialized, self._true = graph, fed, scope, initialized, true
-        self._stream = stream
+        self._stream, self._has_value = stream, has_value
         self._entries: list[Entry] = []  # what ran, where no trace keeps it
         self.values: dict[Node, Any] = dict(feeds)
         self.reads: dict[Node, list[Node]] = {}
@@ -156,6 +160,12 @@ class Replay:
             found = self.values[node] = seeds.again(self._stream(stream)).node
             return found
         return node
+
+    def fetched(self, node: Node) -> Node:
+        """What a run gives for a node; of a variable that had a value what it was before the run, whatever assigns it there."""
+        if node.op is HANDLE and node not in self.values and self._has_value(self.graph.variables[node]):
+            return self.scope.before(self.graph.variables[node])
+        return self.value(node)
 
     def _step(self, node: Node) -> None:
         op, graph = node.op, self.graph

@@ -337,14 +337,14 @@ class Session:
             asks_state = True
             return variable._uid in self._values
 
-        replay = Replay(self._graph, parameters, fed, scope, initialized)
+        replay = Replay(self._graph, parameters, fed, scope, initialized, has_value=self.has_value)
 
         def run() -> list[Any]:
             try:
                 replay.run(wanted)
             except NeedsFeed as needs:
                 raise NeedsFeed(next(n for n, p in parameters.items() if p is needs.node)) from None
-            return [handle(replay.value(node)) for node in wanted if type(node.aval) is not tuple]
+            return [handle(replay.fetched(node)) for node in wanted if type(node.aval) is not tuple]
 
         given = list(parameters.values())
         body = trace(run, given, scope, convert=_itself)
@@ -359,9 +359,9 @@ class Session:
         given = {node: leaf(aval(v.shape, v.dtype), v) for node, v in feeds.items()}
         scope = ValueScope(self._aval_of, self.value_of)
         fed = {node: np.asarray(node.value) for node in given.values()}
-        replay = Replay(self._graph, given, fed, scope, self.has_value, stream=self._stream)
+        replay = Replay(self._graph, given, fed, scope, self.has_value, stream=self._stream, has_value=self.has_value)
         replay.run(wanted)
-        results = [None if type(n.aval) is tuple else engine.value(replay.value(n)) for n in wanted]
+        results = [None if type(n.aval) is tuple else engine.value(replay.fetched(n)) for n in wanted]
         new = [(v, engine.value(scope.after[id(v)])) for v in scope.written.values()]
         for variable, value in new:
             self._values[variable._uid] = value
