@@ -1,14 +1,18 @@
 """Batches for the Trainer: Keras's own data adapters, and one for gradtape's `tf.data`."""
 
+import functools
 import itertools
 
 import numpy as np
 from keras.src import tree
 from keras.src.trainers.data_adapters import data_adapter_utils
+from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter, can_convert_arrays
 from keras.src.trainers.data_adapters.data_adapter import DataAdapter
 from keras.src.trainers.epoch_iterator import EpochIterator
 
 import gradtape as tf
+from gradtape._src.core.tensor import to_numpy
+from gradtape._src.ops import philox, seeds
 
 
 class Batches(EpochIterator):
@@ -23,6 +27,11 @@ class Batches(EpochIterator):
                         "entry of what the Dataset gives."
                     )
             x, class_weight = DatasetAdapter(x, class_weight), None
+        elif options.get("shuffle") and can_convert_arrays((x, y, sample_weight)):
+            named = {"sample_weight": sample_weight, "class_weight": class_weight, "shuffle": options["shuffle"]}
+            steps = options.get("steps_per_epoch")
+            x = ShuffledArrays(x, y, batch_size=options.get("batch_size"), steps=steps, **named)
+            y = sample_weight = class_weight = None
         super().__init__(x=x, y=y, sample_weight=sample_weight, class_weight=class_weight, **options)
 
     def __next__(self):
@@ -37,6 +46,34 @@ class Batches(EpochIterator):
         if not batches:
             raise StopIteration
         return begin, end, batches
+
+
+class ShuffledArrays(ArrayDataAdapter):
+    """Arrays in random order, that of Keras on TensorFlow: where a seed is set, it is the same in each epoch."""
+
+    def _get_iterator(self, convert, inputs):
+        for rows in self._rows():
+            yield tree.map_structure(functools.partial(convert, indices=rows), inputs, none_is_leaf=False)
+
+    def _rows(self):
+        """The numbers of the rows of each batch."""
+        count, size, source = self._num_samples, self._batch_size, seeds.begun()
+        whole = count if self._shuffle != "batch" else size
+        parts = [range(begin, min(begin + whole, count)) for begin in range(0, count, whole)]
+        for part in parts:
+            with seeds.drawn_from(source):
+                state = seeds.draw("RandomShuffle", None, -(-(len(part) - 1) // 4))
+            rows = _exchanged(part, to_numpy(state.node))
+            yield from [rows[i : i + size] for i in range(0, len(rows), size)]
+
+
+def _exchanged(numbers, state):
+    """The numbers of a range in random order, an array: each changes places with one of those from it on."""
+    rows, place = list(numbers), np.arange(len(numbers))
+    places = place + philox.words_on_host(state, 0, len(rows)) % (len(rows) - place)
+    for i, other in enumerate(places.tolist()):
+        rows[i], rows[other] = rows[other], rows[i]
+    return np.array(rows)
 
 
 class DatasetAdapter(DataAdapter):

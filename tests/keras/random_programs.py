@@ -40,12 +40,13 @@ def dropout(keras):
 
 
 def training(keras):
-    """Two epochs of a shuffled fit of a network with dropout."""
+    """Shuffled fits of a network with dropout."""
     model = keras.Sequential([keras.Input([3]), keras.layers.Dense(8, "relu"), keras.layers.Dropout(0.5), keras.layers.Dense(1)])
     model.compile("sgd", "mse", run_eagerly=True)
     x = np.cos(np.arange(24.0, dtype="float32")).reshape(8, 3)
-    history = model.fit(x, x.sum(1), batch_size=8, epochs=2, verbose=0, shuffle=False)
-    return [np.array(history.history["loss"]), *model.get_weights()]
+    orders = False, True, "batch"
+    losses = [model.fit(x, x.sum(1), 3, epochs=2, verbose=0, shuffle=order).history["loss"] for order in orders]
+    return [np.array(losses), *model.get_weights()]
 
 
 def functions(keras):

@@ -68,12 +68,17 @@ def blocks(state, index):
 
 def words(state):
     """The words of a state one after the other, as Python's integers: on the host, for what is shuffled there."""
-    lower, upper, key = np.asarray(state).astype(np.uint64)[:, None]
-    begin, many = np.uint64(0), np.arange(16, dtype=np.uint64)
+    begin, count = 0, 64
     while True:
-        at = lower + begin + many
-        yield from np.stack(philox(halves(key), (*halves(at), *halves(upper + (at < lower)))), 1).ravel().tolist()
-        begin, many = begin + np.uint64(len(many)), np.arange(min(4 * len(many), 4096), dtype=np.uint64)
+        yield from words_on_host(state, begin, count).tolist()
+        begin, count = begin + count, min(4 * count, 16384)
+
+
+def words_on_host(state, begin, count):
+    """`count` words of a state from number `begin` on, a multiple of 4; NumPy's uint32."""
+    lower, upper, key = np.asarray(state).astype(np.uint64)[:, None]
+    at = lower + np.arange(begin // 4, (begin + count + 3) // 4, dtype=np.uint64)
+    return np.stack(philox(halves(key), (*halves(at), *halves(upper + (at < lower)))), 1).ravel()[:count]
 
 
 def in_loop(state, carry):
