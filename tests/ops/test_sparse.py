@@ -47,6 +47,12 @@ def test_numbers_take_the_dtype_of_the_values():
     np.testing.assert_array_equal((x * np.full((3, 4), 3.0, "float32")).values, [3, 6])
 
 
+def test_cast_keeps_the_places():
+    x = tf.SparseTensor([[0, 1], [1, 0]], [1.5, -2.5], [2, 2])
+    y = tf.cast(x, tf.int32)
+    assert (y.dtype, y.values.numpy().tolist(), y.indices is x.indices) == (tf.int32, [1, -2], True)
+
+
 def test_is_no_tensor_for_what_wants_one():
     with pytest.raises(ValueError, match=r"Attempt to convert a value .SparseTensor"):
         tf.reduce_sum(matrix())

@@ -70,11 +70,13 @@ def cast(x, dtype, name=None):
     """`x` with elements of `dtype`.
 
     Floats lose their fraction when they become integers, complex numbers their imaginary part when they become real.
-    IndexedSlices stay slices. A gradient goes through if both types are floating or complex.
+    IndexedSlices stay slices, a SparseTensor sparse. A gradient goes through if both types are floating or complex.
     """
     dtype = dtypes.as_dtype(dtype)
     if isinstance(x, IndexedSlices):
         return IndexedSlices(cast(x.values, dtype), x.indices, x.dense_shape)
+    if type(x).__name__ == "SparseTensor":
+        return type(x)(x.indices, cast(x.values, dtype), x.dense_shape)
     x = tensor(x)
     return x if x.dtype is dtype else _cast(x, DstT=dtype)
 
