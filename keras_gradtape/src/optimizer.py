@@ -1,15 +1,38 @@
 """What Keras's optimizers have of their backend."""
 
+import functools
+
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 import gradtape as tf
 from gradtape._src.autodiff.observers import reasons
 
 
+def _whole(build):
+    """`build`, after which an optimizer has all of its slots or, if it was interrupted, none, and can be built again."""
+
+    @functools.wraps(build)
+    def whole(self, variables):
+        before, count = self.built, len(self._variables)
+        try:
+            return build(self, variables)
+        except BaseException:
+            self.built = before
+            del self._variables[count:]
+            raise
+
+    return whole
+
+
 class BackendOptimizer(BaseOptimizer):
     """An optimizer on gradtape: Keras's own. IndexedSlices, which the tape gives for gathered rows, are squared and clipped by
     rows, as on TensorFlow, and become dense where they are added to something.
     """
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        if "build" in vars(cls):
+            cls.build = _whole(cls.build)
 
     def apply(self, grads, trainable_variables=None):
         """Update `trainable_variables` by `grads`, one for each."""

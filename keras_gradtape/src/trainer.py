@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from keras.src import callbacks as callbacks_module, optimizers as optimizers_module, tree
 from keras.src.backend import config
+from keras.src.backend.common.variables import initialize_all_variables
 from keras.src.metrics import Mean
 from keras.src.trainers import trainer as base_trainer
 from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
@@ -130,6 +131,7 @@ class Trainer(BaseTrainer):
 
     def _build_for(self, batches=None, data_batch=None):
         """Make the model's variables before its step is traced, on symbols if that can be done."""
+        initialize_all_variables()  # what an interrupt left
         if self.run_eagerly:
             return
         try:
@@ -295,6 +297,7 @@ class Trainer(BaseTrainer):
 
     def _build_for_prediction(self):
         """As `_build_for`, without what only training needs."""
+        initialize_all_variables()
         self._unbuilt = self._unbuilt or not all(layer.built for layer in self._flatten_layers())
 
     # One batch

@@ -18,6 +18,10 @@ class Variable(KerasVariable, Stored):
             value = cast(value, self._dtype)  # an initializer may have given another
             self._value = tf.Variable(value, trainable=self._trainable, dtype=self._dtype, name=self._name)
 
+    def _deferred_initialize(self):
+        if self._value is None:  # Keras begins with the first again after an interrupt
+            super()._deferred_initialize()
+
     def _direct_assign(self, value):
         self._value.assign(cast(value, self._dtype))
 

@@ -5,7 +5,10 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
+
+import gradtape as tf
 
 CHILD = '''
 import gc, signal, sys
@@ -93,3 +96,38 @@ def test_every_weight_and_slot_is_that_of_the_last_finished_step(how):
         output, _ = process.communicate(timeout=60)
     assert output.split() == ["and", "on", "1"] and process.returncode == 0
     assert steps > len(moments), "the interrupts came in the midst of training"
+
+
+@pytest.mark.parametrize("variable", [2, 9], ids=["weight", "slot"])
+def test_an_interrupt_while_variables_are_made(monkeypatch, variable):
+    """The model and its optimizer are built when `fit` is called again."""
+    keras = tf.keras
+    Variable = keras.Variable
+    x, y = np.ones([4, 3], np.float32), np.ones([4, 1], np.float32)
+
+    def model():
+        keras.utils.set_random_seed(0)
+        made = keras.Sequential([keras.layers.Dense(2, "tanh"), keras.layers.Dense(1)])
+        made.compile(keras.optimizers.Adam(0.1), "mse")
+        return made
+
+    interrupted, reference = model(), model()
+    reference.fit(x, y, verbose=0)
+    keras.utils.set_random_seed(0)
+    initialize, made = Variable._initialize_with_initializer, []
+
+    def until_then(self, initializer):
+        made.append(self)
+        if len(made) == variable:
+            raise KeyboardInterrupt("by the user")
+        initialize(self, initializer)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Variable, "_initialize_with_initializer", until_then)
+        with pytest.raises(KeyboardInterrupt, match="by the user"):
+            interrupted.fit(x, y, verbose=0)
+    interrupted.fit(x, y, verbose=0)
+    for mine, expected in zip(interrupted.optimizer.variables, reference.optimizer.variables, strict=True):
+        assert mine.shape == expected.shape
+    assert int(interrupted.optimizer.iterations) == 1
+    assert [w.shape for w in interrupted.weights] == [w.shape for w in reference.weights]
