@@ -224,6 +224,7 @@ from gradtape.compat.v1 import (
     metrics as metrics,
     nn as nn,
     random as random,
+    summary as summary,
     test as test,
     train as train,
 )

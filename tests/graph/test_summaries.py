@@ -1,0 +1,90 @@
+"""`compat.v1.summary`: the bytes that TensorFlow gives, and the file that it reads."""
+
+import struct
+import zlib
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+from gradtape._src.compat.v1.summary import _checked
+
+v1 = tf.compat.v1
+
+
+def run(fetches, feeds=None):
+    with v1.Session() as session:
+        return session.run(fetches, feeds)
+
+
+def test_scalars_and_their_names():
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32, [])
+        loss = v1.summary.scalar("loss", x * 2.0)
+        with tf.name_scope("sc"):
+            inner, of_family = v1.summary.scalar("loss", x), v1.summary.scalar("loss", x, family="fam")
+        odd, count = v1.summary.scalar("a b!", tf.constant(1.0), []), v1.summary.scalar("n", tf.constant(3), ["other"])
+        assert [s.name for s in (loss, inner, odd)] == ["loss:0", "sc/loss:0", "a_b_:0"]
+        assert loss.dtype == tf.string and loss.shape == []
+        merged = v1.summary.merge_all()
+        assert merged.name == "Merge/MergeSummary:0"
+        parts = [b"\n\x0b\n\x04loss\x15\x00\x00\x80@", b"\n\x0e\n\x07sc/loss\x15\x00\x00\x00@"]
+        parts.append(b"\n\x16\n\x0ffam/sc/fam/loss\x15\x00\x00\x00@")
+        assert run([loss, inner, of_family, merged], {x: 2.0}) == [*parts, b"".join(parts)]
+        assert run([odd, count]) == [b"\n\x0b\n\x04a_b_\x15\x00\x00\x80?", b"\n\x08\n\x01n\x15\x00\x00@@"]
+
+
+def test_collections():
+    with tf.Graph().as_default():
+        assert v1.summary.merge_all() is None
+        made = v1.summary.scalar("x", 1.0, collections=["mine"])
+        assert v1.summary.merge_all() is None and v1.summary.merge_all(scope="other") is None
+        assert v1.get_collection("mine") == [made] and v1.summary.merge_all("mine") is not None
+
+
+def test_what_cannot_be_summarized():
+    with tf.Graph().as_default():
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"not the same shape: \[\] != \[2\] \(tag 'x'\)"):
+            run(v1.summary.scalar("x", tf.constant([1.0, 2.0])))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Nan in summary histogram for: h"):
+            run(v1.summary.histogram("h", tf.constant([float("nan")])))
+        with pytest.raises(ValueError, match="constant of strings"):
+            v1.summary.text("t", tf.constant(1.0))
+
+
+def records(path):
+    """The records of a file, whose sums are as they are to be."""
+    data = path.read_bytes()
+    while data:
+        (length,) = struct.unpack("<Q", data[:8])
+        record = data[12 : 12 + length]
+        assert data[8:12] == _checked(data[:8]) and data[12 + length : 16 + length] == _checked(record)
+        data = data[16 + length :]
+        yield record
+
+
+def test_the_sum_of_a_record():
+    crc = 0xE3069283  # of "123456789", as in the appendix of RFC 3720
+    assert _checked(b"123456789") == struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def test_a_file(tmp_path):
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None])
+        v1.summary.scalar("loss", tf.reduce_sum(x))
+        v1.summary.histogram("h", x)
+        v1.summary.image("im", tf.reshape(x, [1, 2, 2, 1]))
+        v1.summary.text("t", tf.constant(["a", "b"]))
+        merged = v1.summary.merge_all()
+        with v1.summary.FileWriter(tmp_path, graph) as writer, v1.Session() as session:
+            writer.add_graph(session.graph)
+            for step in range(2):
+                writer.add_summary(session.run(merged, {x: np.arange(4.0)}), step)
+            writer.flush()
+    (path,) = tmp_path.iterdir()
+    first, *steps = records(path)
+    assert path.name.startswith("events.out.tfevents.") and b"brain.Event:2" in first
+    assert len(steps) == 2 and all(tag in steps[0] for tag in (b"loss", b"im/image/0", b"text"))
+    place = steps[1].index(b"IDAT")
+    size = struct.unpack(">I", steps[1][place - 4 : place])[0]
+    assert zlib.decompress(steps[1][place + 4 : place + 4 + size]) == bytes([0, 0, 85, 0, 170, 255])
