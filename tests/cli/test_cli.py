@@ -140,6 +140,7 @@ def test_the_demo_names_the_extra_that_it_needs(package, monkeypatch, capsys):
     ("arguments", "message"),
     [
         (["run", "absent.py"], "gradtape run: cannot open 'absent.py': No such file or directory"),
+        (["why", "absent.py"], "gradtape why: cannot open 'absent.py': No such file or directory"),
         (["run", "."], "gradtape run: cannot open '.': Is a directory"),
         (["run"], "the following arguments are required: script"),
         ([], "the following arguments are required: COMMAND"),

@@ -86,9 +86,3 @@ def test_a_script_that_exits(folder, text, code):
     done = why(folder, text)
     assert done.returncode == code
     assert "gradtape why: " in done.stdout
-
-
-def test_no_script(folder):
-    done = run(WHY, folder)
-    assert done.returncode == 2
-    assert "gradtape why: cannot open" in done.stderr
