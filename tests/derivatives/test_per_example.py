@@ -33,7 +33,7 @@ def expected():
         w, b, u = layers
         return -jax.nn.log_softmax(jnp.tanh(x @ w + b) @ u)[y]
 
-    w, b, u = jax.vmap(jax.grad(loss), (None, 0, 0))(LAYERS, X, Y)
+    w, b, u = jax.jit(jax.vmap(jax.grad(loss), (None, 0, 0)))(LAYERS, X, Y)
     return {"w": w, "b": b, "u": u}
 
 

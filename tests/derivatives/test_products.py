@@ -17,22 +17,36 @@ def named(cases):
     return pytest.mark.parametrize("case", cases, ids=lambda case: case.name)
 
 
+def jax_jvp(f, argnums):
+    return lambda *args: jax.jvp(f, args, directions(args))
+
+
+def jax_vjp(f, argnums):
+    """The cotangents, and what they are pulled back to."""
+
+    def pulled(*args):
+        value, pull = jax.vjp(f, *args)
+        cotangents = jax.tree.map(lambda y: np.cos(np.arange(y.size)).reshape(y.shape), value)
+        return cotangents, pull(cotangents)
+
+    return pulled
+
+
 @WAYS
 @named([*VECTOR, *SCALAR[3:]])
 def test_jvp(case, way):
     tangents = directions(case.args)
     count = len(case.args)
     mine = way(lambda *given: autodiff.jvp(case.f, given[:count], given[count:]))(*case.args, *tangents)
-    same(mine, jax.jvp(case.jax, case.args, tangents))
+    same(mine, by_jax(jax_jvp, case))
 
 
 @WAYS
 @named([*VECTOR, *SCALAR[3:]])
 def test_vjp(case, way):
-    value, pull = jax.vjp(case.jax, *case.args)
-    cotangents = jax.tree.map(lambda y: np.cos(np.arange(y.size)).reshape(y.shape), value)
+    cotangents, pulled = by_jax(jax_vjp, case)
     mine = way(lambda *args: autodiff.vjp(case.f, args)[1](jax.tree.map(tf.constant, cotangents)))(*case.args)
-    same(mine, pull(cotangents))
+    same(mine, pulled)
 
 
 def jax_hvp(f, argnums):
@@ -77,12 +91,20 @@ def test_variables_are_sources():
         return jnp.tanh(w @ x.numpy() + b)
 
     values, tangents = (w.numpy(), b.numpy()), (np.ones((2, 2)), np.array([1.0, -1.0]))
-    same(autodiff.jvp(f, (), list(tangents), sources=[w, b]), jax.jvp(expected, values, tangents))
+
+    @jax.jit
+    def theirs(values, tangents):
+        squares = jax.grad(lambda *v: jnp.sum(expected(*v) ** 2), (0, 1))
+        pulled = jax.vjp(expected, *values)[1](jnp.ones(2))
+        return jax.jvp(expected, values, tangents), pulled, jax.jvp(squares, values, tangents)[1]
+
+    pushed, pulled_back, products = theirs(values, tangents)
+    same(autodiff.jvp(f, (), list(tangents), sources=[w, b]), pushed)
     value, pull = autodiff.vjp(f, sources={"w": w, "b": b})
     pulled = pull(tf.ones_like(value))
-    same([pulled["w"], pulled["b"]], jax.vjp(expected, *values)[1](np.ones(2)))
+    same([pulled["w"], pulled["b"]], pulled_back)
     found = autodiff.hvp(lambda: tf.reduce_sum(f() ** 2), (), list(tangents), sources=[w, b])
-    same(found, jax.jvp(jax.grad(lambda *v: jnp.sum(expected(*v) ** 2), (0, 1)), values, tangents)[1])
+    same(found, products)
 
 
 def test_linearize_runs_the_function_once():

@@ -25,7 +25,7 @@ def jax_f(x):
 
 @cache
 def hessians():
-    return jax.vmap(jax.hessian(jax_f))(ROWS)
+    return jax.jit(jax.vmap(jax.hessian(jax_f)))(ROWS)
 
 
 def test_over_rows():
@@ -39,7 +39,7 @@ def test_over_rows():
 def test_nested():
     x = tf.constant(ROWS[0])
     np.testing.assert_allclose(autodiff.jacfwd(lambda y: autodiff.jacrev(f, y), x), hessians()[0], 1e-9)
-    third = jax.jacrev(jax.hessian(jax_f))(ROWS[0])
+    third = jax.jit(jax.jacrev(jax.hessian(jax_f)))(ROWS[0])
     np.testing.assert_allclose(autodiff.jacrev(lambda y: autodiff.hessian(f, y), x), third, 1e-8)
 
 
@@ -55,7 +55,7 @@ def test_a_loss_with_a_derivative_in_it():
         value, slope = jax.jvp(lambda t: jnp.tanh(t @ parameters[0]) @ parameters[1], (t,), (jnp.ones_like(t),))
         return jnp.sum((slope - value) ** 2)
 
-    expected = jax.vmap(jax.grad(jax_residual), (None, 0))((W, U), TIMES[:, None])
+    expected = jax.jit(jax.vmap(jax.grad(jax_residual), (None, 0)))((W, U), TIMES[:, None])
     found = autodiff.per_example_gradients(residual, [w, u], tf.constant(TIMES))
     norms = autodiff.per_example_norms(residual, [w, u], tf.constant(TIMES))
 
