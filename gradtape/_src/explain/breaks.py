@@ -180,16 +180,17 @@ class View:
     def _by_place(self, before: Name, step: Step) -> Break | None:
         if self.tape is None or step.how == RESULT:
             return None
-        at = step.at
-        if self.sees(at):
+        at, alone = step.at, step.how == "call"  # a call that ran at once, as no tape was open then
+        outer = self.history.steps.get(step.name[:2], step)  # the call, of what a function did
+        if self.sees(at) and not alone:
             watched = self._watched.get(before)
             if watched is not None and self._later(watched, at) and before not in self.history.steps:
-                return Break("watched_late", step.line, step.how, step)
+                return Break("watched_late", outer.line, step.how, step)
             return None
         if self._in_another_thread(step):
-            return Break("other_thread", step.line, step.how, step)
-        if any(start <= at < stop for start, stop in self.tape.paused):
-            return Break("recording_paused", step.line, step.how, step)
+            return Break("other_thread", outer.line, step.how, step)
+        if any(start <= at < stop or (alone and at == stop) for start, stop in self.tape.paused):
+            return Break("recording_paused", outer.line, step.how, step)
         for call in self.calls:
             if call.start <= at < call.stop:
                 return Break("other_tape", call.line, None, step, gradient=True)
@@ -198,12 +199,12 @@ class View:
             return forgotten
         if step.op in COPIES and self._is_variable(before):
             return Break("wrong_object", step.line, step.how, step, how="stale")
-        if step.name and self._is_variable(before) and (called := rebound_name(step.line)) is not None:
+        if outer is step and self._is_variable(before) and (called := rebound_name(step.line)) is not None:
             return Break("rebound", step.line, step.how, step, name=called)
-        if any(self.sees(at, tape) for tape in self.history.tapes if tape is not self.tape):
-            return Break("other_tape", step.line, step.how, step)
+        if not alone and any(self.sees(at, tape) for tape in self.history.tapes if tape is not self.tape):
+            return Break("other_tape", outer.line, step.how, step)
         early = not self.segments or at < (self.segments[0][0], self.segments[0][1])
-        return Break("outside_tape", step.line, step.how, step, early=early)
+        return Break("outside_tape", outer.line, step.how, step, early=early)
 
     def _later(self, watched: Moment, at: Moment) -> bool:
         order = {serial: k for k, (serial, _, _) in reversed(list(enumerate(self.segments)))}

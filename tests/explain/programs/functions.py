@@ -1,5 +1,7 @@
 """Breaks inside of functions, seen from a tape outside, and tapes inside of functions."""
 
+import contextlib
+
 import numpy as np
 
 import gradtape as tf
@@ -389,6 +391,65 @@ def two_tapes_in_a_function():
         with tf.GradientTape() as outer:
             loss = slope * 2.0
         answers.append((outer.gradient(loss, w), tf.autodiff.explain(loss, w)))
+
+    step()
+    return answers[0]
+
+
+def a_call_while_the_tape_pauses():
+    w = tf.Variable([1.0, 2.0])
+
+    @tf.function
+    def double():
+        return w * 2.0
+
+    with tf.GradientTape() as tape:
+        with tape.stop_recording():
+            doubled = double()  # <- recording_paused
+        loss = tf.reduce_sum(doubled)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_call_before_the_watch():
+    x = tf.constant([1.0, 2.0])
+
+    @tf.function
+    def double(x):
+        return x * 2.0
+
+    with tf.GradientTape() as tape:
+        doubled = double(x)  # <- watched_late
+        tape.watch(x)
+        loss = tf.reduce_sum(doubled)
+    return tape.gradient(loss, x), tf.autodiff.explain(loss, x)
+
+
+def a_call_under_another_tape():
+    w = tf.Variable([1.0, 2.0])
+
+    @tf.function
+    def double(x):
+        return x * 2.0
+
+    with tf.GradientTape():
+        doubled = double(w)  # <- other_tape
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(doubled)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_tape_in_a_function_that_is_used_up():
+    w = tf.Variable([1.0, 2.0])
+    answers = []
+
+    @tf.function
+    def step():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(w * w)
+        tape.gradient(loss, w)  # <- tape_used
+        with contextlib.suppress(RuntimeError):
+            tape.gradient(loss, w)
+        answers.append((None, tf.autodiff.explain(loss, w)))
 
     step()
     return answers[0]
