@@ -121,3 +121,23 @@ def test_gather_leaves_entries_there():
     array = tf.TensorArray(tf.float32, size=2).unstack([1.0, 2.0])
     np.testing.assert_array_equal(array.gather([0, 1]), [1, 2])
     np.testing.assert_array_equal(array.stack(), [1, 2])
+
+
+def test_entries_whose_shapes_are_not_inferred():
+    array = tf.TensorArray(tf.float32, size=0, dynamic_size=True, infer_shape=False)
+    array = array.write(0, [1.0, 2.0]).write(1, [3.0, 4.0])
+    np.testing.assert_array_equal(array.stack(), [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(array.write(2, [5.0]).concat(), [1, 2, 3, 4, 5])
+
+    @tf.function
+    def rows(x):
+        same = tf.TensorArray(tf.float32, size=2, infer_shape=False)
+        growing = tf.TensorArray(tf.int32, size=0, dynamic_size=True, infer_shape=False)
+        for i in tf.range(2):
+            same = same.write(i, x[i])
+            growing = growing.write(i, tf.range(i + 1))
+        return same.stack(), growing.concat()
+
+    stacked, joined = rows(tf.constant([[1.0, 2.0], [3.0, 4.0]]))
+    np.testing.assert_array_equal(stacked, [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(joined, [0, 0, 1])

@@ -185,6 +185,8 @@ class TensorArray:
         """The extents of an entry, or None."""
         if self._extents is None and self._shape.is_fully_defined():
             return tuple(self._shape)
+        if self._extents is None and self._entries and not self._infer:  # they may differ, but not where they are stacked
+            return next(iter(self._entries.values())).node.aval.shape
         return self._extents
 
     def _index(self, index: Any) -> int | Tensor:
@@ -227,6 +229,11 @@ class TensorArray:
                 if engine.graph_around() is None:
                     raise
                 new._buffer = ran(_resized, new._materialized(), at)
+        if not new._infer:
+            if new._element() is None:
+                new._extents = entry.node.aval.shape
+            elif new._element() != entry.node.aval.shape:
+                raise engine.NeedsValues("the entries of a TensorArray that is written in a loop have different shapes")
         buffer = new._materialized()
         nodes = (buffer.node, entry.node, cast(at, dtypes.int32).node)
         scope = engine.local.trace.scope
