@@ -1,4 +1,4 @@
-"""Random numbers: `tf.random`. Reproducible for a seed; the numbers are not TensorFlow's."""
+"""Random numbers: `tf.random`. Reproducible for a seed: they are TensorFlow's."""
 
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.ops.candidates import (

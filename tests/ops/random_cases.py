@@ -166,7 +166,17 @@ def functions(tf):
         ]
         return [tf.stack(list(ds)) for ds in shuffled for _ in range(2)]
 
+    def samples():
+        parts = [tf.data.Dataset.range(10 * i, 10 * i + 5) for i in range(3)]
+        sampled = [
+            tf.data.Dataset.sample_from_datasets(parts, [0.2, 0.5, 0.3]),
+            tf.data.Dataset.sample_from_datasets(parts, [0.2, 0.0, 0.8], seed=4, rerandomize_each_iteration=True),
+            tf.data.Dataset.random(seed=3).take(3),
+        ]
+        return [tf.stack(list(ds)) for ds in sampled for _ in range(2)]
+
     yield "dataset order", orders
+    yield "dataset sample", samples
     yield "function", lambda: [*draws(), *draws()]
     yield "branch", lambda: chooses(tf.constant(1))
     yield "loop", repeats

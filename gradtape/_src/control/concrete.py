@@ -23,6 +23,7 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import Variable
+from gradtape._src.ops import seeds
 
 if TYPE_CHECKING:
     from gradtape._src.control.function import Function
@@ -243,10 +244,15 @@ class EagerFunction(ConcreteFunction):
         body.structure = Structure(nest.flatten_with_spec(None)[1], [None])
         super().__init__(function, arguments, body)
         self._recorded = asks_for_gradients(function.python_function)
+        self._seeds = self._source()
+
+    def _source(self) -> Any:
+        """Where its ops get their seeds from: they are numbered, as those of a function that is compiled."""
+        return seeds.begun()
 
     def _run(self, nodes: Sequence[Node]) -> Any:
         try:
-            with recorded(self._recorded):
+            with recorded(self._recorded), seeds.drawn_by_function(self._seeds):
                 results = self._arguments.call(self._function.python_function, nodes)
         except StopIteration:  # a loop around the call would take it for its own end
             raise OutOfRangeError(None, None, "End of sequence: the iterator has no more elements.") from None
@@ -256,6 +262,9 @@ class EagerFunction(ConcreteFunction):
 
 class FirstCall(EagerFunction):
     """The call of a function that makes variables from its arguments: eager code; it is traced for the calls that follow."""
+
+    def _source(self) -> Any:
+        return None  # the global seed: the ops of what is traced draw their first numbers in the next call
 
     def _run(self, nodes: Sequence[Node]) -> Any:
         results = super()._run(nodes)

@@ -173,11 +173,13 @@ class Dataset(Grouping):
     ) -> Dataset:
         """Elements of `datasets` (a list), each from one drawn at random, with probabilities `weights`."""
         members = _members(datasets)
-        origin = arguments.seeds(seed, bool(rerandomize_each_iteration))
         if not isinstance(weights, Dataset):
             chances = arguments.weights(weights, len(members))
             live = np.flatnonzero(chances) if chances.any() else np.arange(len(members))
             members, weights = [members[i] for i in live], Dataset.from_tensors(chances[live]).repeat()
+            if len(members) == 1 and chances.any():
+                return members[0]
+        origin = arguments.orders(seed, bool(rerandomize_each_iteration))
 
         def start() -> Stream:
             draws = stages.draws((arrays[0] for arrays, _ in weights.elements()), origin())

@@ -33,6 +33,7 @@ from gradtape._src.data.structure import (
     structure_of,
     with_shapes,
 )
+from gradtape._src.ops import philox
 
 
 class Grouping(Pipeline):
@@ -249,11 +250,10 @@ class Grouping(Pipeline):
     @public
     def random(cls, seed: Any = None, rerandomize_each_iteration: bool | None = None, name: str | None = None) -> Self:
         """Random integers from 0 to 2³² − 1 (int64), without end; with a `seed` the same in each pass."""
-        origin = arguments.seeds(seed, bool(rerandomize_each_iteration))
+        origin = arguments.orders(seed, bool(rerandomize_each_iteration))
 
         def start() -> Stream:
-            draw = random.Random(origin()).random
-            return (int(draw() * 2**32) for _ in itertools.count())
+            return philox.words(stages.state_of_pass(origin()))
 
         structure = Structure(LEAF, (TensorSpec((), dtypes.int64),))
         return cls(start, structure, INFINITE_CARDINALITY, "_RandomDataset", Numbers(dtypes.int64.numpy))

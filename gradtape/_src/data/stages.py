@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import random
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -130,16 +129,8 @@ def kept(source: Iterator[tuple[int, Any]], flag: Callable[[int, Any], bool]) ->
 
 
 def shuffled(source: Stream, size: int | None, seed: str) -> Stream:
-    """Each time a random one of the `size` (None: of all) elements that come next, in TensorFlow's order.
-
-    The seed of a pass is text: the two seeds of the op, "again" if each pass has other ones, and the number of the pass.
-    """
-    key, own, *again, number = seed.split()
-    words = philox.words([0, int(own), int(key)])
-    if again:
-        drawn = list(itertools.islice(words, 2 * int(number), 2 * int(number) + 2))
-        words = philox.words([0, drawn[1], drawn[0]])
-    return Resumed(_shuffled, source, size, words, [], [0])
+    """Each time a random one of the `size` (None: of all) elements that come next, in TensorFlow's order."""
+    return Resumed(_shuffled, source, size, philox.words(state_of_pass(seed)), [], [0])
 
 
 def _shuffled(source: Stream, size: int | None, words: Iterator[int], buffer: list[Any], first: list[int]) -> Stream:
@@ -152,6 +143,17 @@ def _shuffled(source: Stream, size: int | None, words: Iterator[int], buffer: li
         buffer[oldest], first[0] = item, (oldest + 1) % count
         yield given
     yield from exchanged([*buffer[first[0] :], *buffer[: first[0]]], words)
+
+
+def state_of_pass(seed: str) -> list[int]:
+    """The state that a pass draws from: its seed is the op's two seeds, "again" if each pass has other ones, and its number."""
+    key, own, *again, number = seed.split()
+    state = [0, int(own), int(key)]
+    if not again:
+        return state
+    first = 2 * int(number)
+    key, own = itertools.islice(philox.words(state), first, first + 2)
+    return [0, own, key]
 
 
 def exchanged(items: list[Any], words: Iterator[int]) -> Stream:
@@ -377,15 +379,26 @@ def _chosen(streams: Sequence[Stream], choices: Iterator[int], stop_on_empty: bo
                 return
 
 
-def draws(weights: Iterator[np.ndarray], seed: Any) -> Iterator[int]:
+def draws(weights: Iterator[np.ndarray], seed: str) -> Iterator[int]:
     """Numbers drawn with probabilities in proportion to `weights`, which come anew for each; no more if all are 0."""
-    draw = random.Random(seed).random
-    for each in weights:
+    for each, chance in zip(weights, _chances(state_of_pass(seed)), strict=False):
         bounds = list(itertools.accumulate(each.tolist()))
         if not bounds[-1] > 0:
             return
-        point = draw() * bounds[-1]
+        point = chance * bounds[-1]
         yield next(number for number, bound in enumerate(bounds) if point < bound)
+
+
+def _chances(state: list[int]) -> Iterator[float]:
+    """Numbers in [0, 1): the first one of each stateless seed that is two of a state's words."""
+    begin, count = 0, 64
+    while True:
+        first, second = philox.words_on_host(state, begin, count).reshape(-1, 2).T
+        zero = np.zeros_like(first)
+        w0, w1, w2, w3 = philox.philox(np.array(philox.SEEDING, np.uint32)[:, None], (first, zero, second, zero))
+        w0, w1, _, _ = philox.philox((w0, w1), (zero, zero, w2, w3))
+        yield from (((w0 & np.uint32(2**20 - 1)) * 2.0**32 + w1) / 2.0**52).tolist()
+        begin, count = begin + count, min(4 * count, 16384)
 
 
 def unique(source: Stream) -> Stream:

@@ -184,6 +184,11 @@ def drawn_from(source):
         _drawing.own, _drawing.draws, _drawing.unseeded = outer
 
 
+def drawn_by_function(source):
+    """For calling a function as eager code: its ops draw from `source`; in a pass over a dataset, from the pass's."""
+    return drawn_from(_drawing.own or source)
+
+
 def drawn():
     """What the function that is being traced has drawn so far, as `(leaf, stream)`."""
     return _drawing.draws or []
