@@ -29,6 +29,18 @@ def test_a_name_is_a_source_and_a_target():
     np.testing.assert_allclose(d["w"], (expected + 1) * 2 * np.array(W), rtol=1e-6)
 
 
+def test_names_that_end_alike():
+    w = tf.Variable(W)
+    with tf.GradientTape(persistent=True) as tape:
+        x = w
+        for block in ("a", "b"):
+            with tf.name_scope(block):
+                x = tf.multiply(x, 2.0, name="out")
+    assert tape.gradient(x, "a/out").numpy().tolist() == [2.0, 2.0]
+    with pytest.raises(ValueError, match="Several names on this tape end in 'out': 'a/out', 'b/out'"):
+        tape.gradient(x, "out")
+
+
 def test_what_is_found_is_the_tensor_itself():
     x = tf.constant(3.0)
     with tf.GradientTape() as tape:

@@ -31,9 +31,12 @@ def find(tape: Recording, name: str, index: int | None) -> Tensor:
         return _of_graph(graph, name)
     stem, output = _parts(name)
     given = list(_given(tape))
-    found = [nodes for full, nodes in given if full == stem] or [n for full, n in given if full.endswith(f"/{stem}")]
-    if not found:
+    whole = {full for full, _ in given if full == stem} or {full for full, _ in given if full.endswith(f"/{stem}")}
+    if not whole:
         raise ValueError(_unknown(tape, stem, [full for full, _ in given]))
+    if len(whole) > 1:
+        raise ValueError(f"Several names on this tape end in {stem!r}: {', '.join(map(repr, sorted(whole)))}. Give a whole one.")
+    found = [nodes for full, nodes in given if full in whole]
     if index is None and len(found) > 1:
         raise ValueError(_several(name, found))
     try:
