@@ -127,6 +127,18 @@ def test_a_name_inside_of_a_function_is_said_to_be_there():
         tape.gradient(loss, "only_inside")
 
 
+def test_a_layer_whose_outputs_have_no_order():
+    class Odd(tf.keras.layers.Layer):
+        def call(self, x):
+            return {1: x * 2.0, "two": x * 3.0}
+
+    x = tf.constant([1.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = Odd()(x)["two"]
+    assert tape.gradient(y, x).numpy().tolist() == [3.0]
+
+
 def test_other_tapes_and_used_ones():
     x = tf.constant(1.0)
     with tf.GradientTape() as early:

@@ -38,7 +38,10 @@ def note(name: str, result: Any) -> None:
     if type(result) is EagerTensor:
         nodes = [result.node]
     else:
-        nodes = [x.node for x in nest.flatten(result) if isinstance(x, Tensor)]
+        try:
+            nodes = [x.node for x in nest.flatten(result) if isinstance(x, Tensor)]
+        except (TypeError, ValueError):  # keys that have no order: a name for the whole says nothing then
+            return
     if not nodes or not name:
         return
     trace.names.append((len(trace.nodes), name, nodes))
