@@ -222,3 +222,17 @@ def test_a_variable_that_a_function_makes_is_of_the_graph(session):
     session.run(tf.global_variables_initializer())
     assert session.run([y, *gradients], {x: 3.0}) == [18.0, 6.0, 3.0]
     assert (made[0].name, len(tf.global_variables())) == ("q:0", 1)
+
+
+def test_numbers_of_the_default_initializer():
+    """TensorFlow's, for the seed of the graph."""
+    with tf.Graph().as_default():
+        tf.compat.v1.set_random_seed(3)
+        first = tf.compat.v1.get_variable("w", [2])
+        tf.compat.v1.get_variable("u", [2, 2], initializer=tf.compat.v1.glorot_uniform_initializer(seed=4))
+        second = tf.compat.v1.get_variable("n", [2])
+        with tf.compat.v1.Session() as session:
+            session.run(tf.compat.v1.global_variables_initializer())
+            found = session.run([first, second])
+        assert first.name == "w:0"
+    np.testing.assert_allclose(found, [[-0.912768, 0.77083313], [0.6811275, 0.01295412]], rtol=1e-6)

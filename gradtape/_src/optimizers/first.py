@@ -15,7 +15,7 @@ from gradtape._src.control.graph.gradients import gradients
 from gradtape._src.control.graph.graph import in_graph
 from gradtape._src.control.graph.names import NameScope
 from gradtape._src.control.graph.variable_scope import get_variable_scope, store
-from gradtape._src.core import dtypes, scopes
+from gradtape._src.core import dtypes, naming, scopes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -75,14 +75,17 @@ class Optimizer(Tracked):
 
         `global_step`, a variable, is increased by 1. ValueError if `loss` depends on none of the variables.
         """
-        pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss)
-        variables = [v for d, v in pairs if d is not None]
-        if not variables:
-            raise ValueError(
-                "No gradients provided for any variable, check your graph for ops that do not support gradients, between "
-                f"variables {[str(v) for _, v in pairs]} and loss {loss}.{reasons([v for _, v in pairs])}"
+        with naming.apart():
+            pairs = self.compute_gradients(
+                loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
             )
-        return self.apply_gradients(pairs, global_step, name)
+            variables = [v for d, v in pairs if d is not None]
+            if not variables:
+                raise ValueError(
+                    "No gradients provided for any variable, check your graph for ops that do not support gradients, between "
+                    f"variables {[str(v) for _, v in pairs]} and loss {loss}.{reasons([v for _, v in pairs])}"
+                )
+            return self.apply_gradients(pairs, global_step, name)
 
     @public
     def compute_gradients(
@@ -141,7 +144,7 @@ class Optimizer(Tracked):
         graph = in_graph()
         self._create_slots([v for _, v in used])
         name = name or self._name
-        with NameScope(f"{scopes.prefix()}{name}/"):
+        with NameScope(f"{scopes.prefix()}{name}/"), naming.apart():
             self._prepare()
             updates = [u for d, v in used for u in _listed(self._changed(d, v)) if u is not None]
             updates = _listed(self._finish(updates, f"{name}/"))

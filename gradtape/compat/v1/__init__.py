@@ -179,6 +179,7 @@ from gradtape._src.compat.v1.maths import (
 )
 
 from gradtape._src.compat.v1.printing import Print as Print
+from gradtape._src.compat.v1.template import make_template as make_template
 from gradtape._src.compat.v1.sparse import sparse_placeholder as sparse_placeholder, sparse_to_dense as sparse_to_dense
 from gradtape._src.ops.select import setdiff1d as setdiff1d
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,7 +18,8 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array import zeros
-from gradtape._src.ops.weights import GlorotUniform
+from gradtape._src.ops.random import uniform
+from gradtape._src.ops.weights import fans
 
 
 def _in_the_graph(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -194,13 +196,19 @@ def _penalize(graph: Graph, name: str, variable: Variable, regularizer: Any) -> 
         graph.add_to_collection("regularization_losses", loss)
 
 
+def _glorot(shape: Any, dtype: Any) -> Any:
+    """Uniform numbers of variance 2 / (inputs + outputs), as TensorFlow 1 draws them: Glorot and Bengio (2010)."""
+    limit = math.sqrt(3.0 / max(1.0, sum(fans(shape)) / 2))
+    return uniform(shape, -limit, limit, dtype)
+
+
 def _initial(name: str, shape: Any, dtype: Any, initializer: Any) -> tuple[Any, Any]:
     """A function that makes the initial value of a variable, and the dtype to be stated."""
     stated = TensorShape(shape)
     if initializer is None:
         if not (dtype.is_floating or dtype.is_integer or dtype.is_bool or dtype == dtypes.string):
             raise ValueError(f"An initializer for variable {name} of {dtype!r} is required")
-        initializer = GlorotUniform() if dtype.is_floating else zeros
+        initializer = _glorot if dtype.is_floating else zeros
     if isinstance(initializer, type):
         initializer = initializer()
     if stated.is_fully_defined():

@@ -212,7 +212,7 @@ class variable_scope:
         else:
             base, last = outer, self._given if self._given is not None else held.unused(str(self._default))
             name = f"{outer.name}/{last}" if outer.name else last
-        self._names = self._name_scope(last)
+        self._names = self._name_scope(str(self._default) if self._given is None else last)
         original = self._names.__enter__()
         held.opened(name)
         self._name, self._counts = name, dict(held.counts)
