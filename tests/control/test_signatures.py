@@ -386,3 +386,20 @@ def test_python_functions_give_shapes_that_nobody_stated():
     np.testing.assert_array_equal(results[0], [[4], [6]])
     np.testing.assert_array_equal(results[1], [[3, 12], [27, 48]])
     np.testing.assert_array_equal(results[2], [8, 12])
+
+
+@pytest.mark.parametrize("kind", [tf.numpy_function, tf.py_function])
+def test_a_new_python_function_is_no_new_program(kind):
+    v = tf.Variable([1.0, 2.0])
+
+    def step():
+        with tf.GradientTape() as tape:
+            y = kind(lambda a: a * 2.0, [v * 3.0], tf.float32) * v
+        return tape.gradient(y, v).numpy()
+
+    first = step()
+    step()
+    before = tf.config.cache_info()["programs"]
+    np.testing.assert_array_equal(step(), first)
+    np.testing.assert_array_equal(first, [6.0, 12.0] if kind is tf.numpy_function else [12.0, 24.0])
+    assert tf.config.cache_info()["programs"] == before

@@ -76,6 +76,21 @@ def _as_op_error() -> Iterator[None]:
         raise kind(None, None, f"{type(error).__name__}: {error}") from error
 
 
+class _Made:
+    """A call that was made. Programs do not tell it from others, as they hold its results: a new function is no new program."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: Callable[..., Any]) -> None:
+        self.call = call
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is _Made
+
+    def __hash__(self) -> int:
+        return hash(_Made)
+
+
 def _on_host(*inputs: Any, call: Callable[..., Any], types: tuple[Any, ...], shapes: Shapes | None) -> tuple[Any, ...]:
     with tracing.outside(), _as_op_error():
         arrays = call([np.asarray(i) for i in inputs])
@@ -141,7 +156,7 @@ def _call(op: Op, run: Callable[[list[np.ndarray]], list[Any]], inp: Any, Tout: 
         if not types:
             return [] if many else None
         shapes = tuple([a.shape for a in arrays])
-        elements = engine.elements(engine.record_ran(op, nodes, (run, types, shapes), tuple(arrays)))
+        elements = engine.elements(engine.record_ran(op, nodes, (_Made(run), types, shapes), tuple(arrays)))
     else:
         static = _static_shapes(Tout, inputs, types)
         elements = engine.elements(engine.record(op, nodes, (run, types, static)))
@@ -208,7 +223,7 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
 def _py_gradient(op: Operation, *grads: Any) -> list[Any]:
     """The gradient of a Python function: it runs again under a tape, where the gradient runs."""
     run, _, _ = op.entry.node.attrs
-    function = vars(run)["function"]
+    function = vars(run.call if type(run) is _Made else run)["function"]
     inputs = op.inputs
     floating = [i for i, x in enumerate(inputs) if x.node.aval.inexact and op.needed[i]]
     count = len(inputs)
@@ -233,7 +248,7 @@ def _py_gradient(op: Operation, *grads: Any) -> list[Any]:
     shapes = tuple([inputs[i].node.aval.shape for i in floating])
     if engine.local.trace.scope is None and engine.local.trace.parent is None:
         arrays = backward([to_numpy(n) for n in nodes])
-        node = engine.record_ran(PY_FUNC, nodes, (backward, kinds, shapes), tuple(arrays))
+        node = engine.record_ran(PY_FUNC, nodes, (_Made(backward), kinds, shapes), tuple(arrays))
     else:
         node = engine.record(PY_FUNC, nodes, (backward, kinds, shapes))
     results: list[Any] = [None] * count
