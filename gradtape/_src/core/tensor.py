@@ -252,9 +252,9 @@ class Tensor(Operators):
     if not TYPE_CHECKING:  # to a type checker a class with `__getattr__` has every attribute
 
         def __getattr__(self, name):
+            if name in NUMPY_PROTOCOLS:
+                raise AttributeError(name)
             try:
-                if name.startswith("__"):  # a protocol that somebody asks for, as NumPy does in each conversion: a cheap no
-                    raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.")
                 return self._attribute(name)
             except BaseException as error:
                 cut(error)
@@ -335,6 +335,8 @@ class Tensor(Operators):
         return jax_value(self.node)
 
 
+# What NumPy asks for in each conversion, before `__array__`: a cheap no.
+NUMPY_PROTOCOLS = frozenset(["__array_struct__", "__array_interface__"])
 GRAPH_ATTRIBUTES = frozenset(["name", "op", "graph", "consumers", "value_index", "read_value", "_operation"])
 # What the Tensor that assigns a variable in a graph has of the variable: further assignments, which come after it.
 UPDATES = frozenset(
