@@ -13,8 +13,6 @@ os.environ.setdefault("GRADTAPE_CACHE_DIR", "")
 os.environ.setdefault("XLA_FLAGS", QUICK)
 
 import hypothesis
-import jax
-import jax.monitoring
 import pytest
 
 hypothesis.settings.register_profile("short", derandomize=True, deadline=None, max_examples=50)
@@ -43,6 +41,8 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_collection_finish():
     gc.freeze()  # thousands of tests live as long as the process: no use to go through them at every collection
+    import jax.monitoring  # here, as the process that only distributes the tests does without
+
     jax.monitoring.register_event_duration_secs_listener(count_compiled)
 
 
@@ -56,6 +56,8 @@ def pytest_runtest_teardown():
     whenever it makes one, so that among 2,000 a program takes nearly twice as long to compile."""
     global compiled
     if compiled >= KEPT:
+        import jax
+
         jax.clear_caches()
         compiled = 0
 
