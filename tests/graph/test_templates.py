@@ -1,4 +1,4 @@
-"""`make_template`, and the names that optimizers give to what they record; TensorFlow's answers."""
+"""`make_template`, and the names of what optimizers and assignments record; TensorFlow's answers."""
 
 import gradtape as tf
 
@@ -45,3 +45,10 @@ def test_an_optimizer_s_operation_has_the_name_that_it_is_given():
         with v1.variable_scope("s"):
             made.append(descent.minimize(v * v, name="inner"))
         assert [operation.name for operation in made] == ["train", "Adam", "Adam_1", "apply", "s/inner"]
+
+
+def test_an_assignment_has_the_name_that_it_is_given():
+    with tf.Graph().as_default():
+        v = v1.get_variable("v", initializer=1.0)
+        made = [v.assign(2.0, name="a"), v.assign_add(2.0, name="b"), v.assign_sub(2.0, name="c"), v.assign_add(1.0)]
+        assert [assignment.op.name for assignment in made] == ["a", "b", "c", "AssignAddVariableOp"]

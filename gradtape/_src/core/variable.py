@@ -384,12 +384,20 @@ class Variable(Stored, metaclass=creators.Created):
 
     def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Add `delta` to the value. Returns the variable, if `read_value`."""
-        updated = self._update(ASSIGN_ADD, delta, "assign_add")
+        updated = (
+            self._update(ASSIGN_ADD, delta, "assign_add")
+            if name is None
+            else self._update_named(ASSIGN_ADD, delta, "assign_add", name)
+        )
         return updated if read_value else getattr(updated, "_operation", None)
 
     def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Subtract `delta` from the value. Returns the variable, if `read_value`."""
-        updated = self._update(ASSIGN_SUB, delta, "assign_sub")
+        updated = (
+            self._update(ASSIGN_SUB, delta, "assign_sub")
+            if name is None
+            else self._update_named(ASSIGN_SUB, delta, "assign_sub", name)
+        )
         return updated if read_value else getattr(updated, "_operation", None)
 
     def _update(self, op: Op, delta: Any, how: str) -> Any:
@@ -403,6 +411,10 @@ class Variable(Stored, metaclass=creators.Created):
         except BaseException as error:
             cut(error)
             raise
+
+    @public
+    def _update_named(self, op: Op, delta: Any, how: str, name: str) -> Any:
+        return self._update(op, delta, how)
 
     def _checked(self, value: Any, how: str) -> Node:
         mine = self._tensor.node.aval
