@@ -54,7 +54,7 @@ def test_one_step_is_the_damped_step_of_the_formula():
 def test_weights_of_examples_count():
     weight = np.where(X[:, 0] < 0.0, 1.0, 0.0).astype("float32")
     model = network(marquardt())
-    model.fit(X, Y, batch_size=40, epochs=30, shuffle=False, sample_weight=weight, verbose=0)
+    model.fit(X, Y, batch_size=40, epochs=60, shuffle=False, sample_weight=weight, verbose=0)
     error = np.abs(model.predict(X, verbose=0) - Y)[:, 0]
     assert error[weight == 1.0].max() < 0.05 < error[weight == 0.0].max()
 
