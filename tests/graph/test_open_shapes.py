@@ -203,3 +203,30 @@ def test_the_size_of_an_array_of_unknown_size_and_its_entries_in_a_row(session):
     fed = {x: [[1.0, 2.0], [3.0, 4.0]]}
     same(session.run([array.size(), filled.size(), filled.concat()], fed), [2, 2, [1.0, 2.0, 3.0, 4.0]])
     same(session.run(array.write(1, 5.0).stack(), fed), [0.0, 5.0])
+
+
+def test_a_list_behind_an_open_batch_can_be_cut_off_again(session):
+    x = tf.placeholder(tf.int32, [None])
+    n = tf.shape(x)[0]
+    both = tf.concat([x, [1, 5]], 0)
+    values, places = tf.unique(both)
+    assert places.shape.as_list() == values.shape.as_list() == [None]
+    sums = tf.unsorted_segment_sum(tf.ones_like(both), places, tf.size(values))
+    for fed in ([3, 1, 3], [5]):
+        head, tail, counts = session.run([both[:n], both[n:], sums], {x: fed})
+        assert (head.tolist(), tail.tolist()) == (fed, [1, 5])
+        assert counts.tolist() == [fed.count(v) + (v in (1, 5)) for v in dict.fromkeys([*fed, 1, 5])]
+
+
+def test_word2vec_of_an_open_batch(session):
+    """The losses are TensorFlow's."""
+    table = tf.get_variable("table", initializer=np.linspace(-1, 1, 24, dtype="float32").reshape(8, 3))
+    weights = tf.get_variable("weights", initializer=np.linspace(1, -1, 24, dtype="float32").reshape(8, 3))
+    words, labels = tf.placeholder(tf.int32, [None]), tf.placeholder(tf.int64, [None, 1])
+    sampled = (tf.constant([1, 5], tf.int64), tf.constant([[0.5], [0.5]]), tf.constant([0.4, 0.3]))
+    inputs = tf.nn.embedding_lookup(table, words)
+    loss = tf.reduce_mean(tf.nn.nce_loss(weights, tf.zeros(8), labels, inputs, 2, 8, sampled_values=sampled))
+    step = tf.train.AdagradOptimizer(0.5).minimize(loss)
+    session.run(tf.global_variables_initializer())
+    losses = [session.run([loss, step], {words: [0, 3], labels: [[2], [7]]})[0] for _ in range(3)]
+    np.testing.assert_allclose(losses, [3.2800364, 2.2278767, 1.3594224], rtol=1e-5)

@@ -142,10 +142,21 @@ def resolved(value: int, pairs: Pairs, everywhere: Pairs) -> int | None:
         return known
     unit = pairs.get(PROVISIONAL)
     if unit is None and PROVISIONAL not in pairs:
-        unit = everywhere.get(PROVISIONAL)
+        own = _unit(pairs)
+        unit = everywhere.get(PROVISIONAL) if own is None else own
     if unit is None:
         return None
     return sum([c * unit**power for power, c in enumerate(coefficients)])
+
+
+def _unit(pairs: Pairs) -> int | None:
+    """The provisional extent's true value, from extents that were computed from it, as where a list was put behind a batch."""
+    found = set()
+    for before, after in pairs.items():
+        coefficients = _coefficients(before) if before >= LARGE else None
+        if after is not None and coefficients is not None and len(coefficients) == 2:
+            found.add((after - coefficients[0]) // coefficients[1])
+    return found.pop() if len(found) == 1 else None
 
 
 def _coefficients(value: int) -> list[int] | None:

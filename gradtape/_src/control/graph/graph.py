@@ -9,14 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
-import numpy as np
-
 from gradtape._src.autodiff.custom import Overrides, gradient_override_map
 from gradtape._src.control.graph.extents import only_types
 from gradtape._src.control.graph.kinds import BY_VALUES, CONST, COUNT, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, Extent, Held
 from gradtape._src.control.graph.names import NameScope, Operations
 from gradtape._src.control.graph.operation import Operation
 from gradtape._src.control.graph.structure import structure_of
+from gradtape._src.control.graph.trial import tried
 from gradtape._src.core import engine, naming, nest, scopes
 from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
 from gradtape._src.core.errors import InvalidArgumentError, public
@@ -220,9 +219,7 @@ class Graph(Operations):
 
         How many there will be along its first axis is not known; the rest is what the op gives for some array.
         """
-        samples = [np.ones([SAMPLE if e >= LARGE else e for e in n.aval.shape], n.aval.dtype) for n in nodes]
-        result = op.run(samples, attrs)
-        results = [aval_of_sample(r) for r in result] if isinstance(result, tuple) else aval_of_sample(result)
+        results = tried(op, nodes, attrs)
         op.avals[(attrs, *[n.aval for n in nodes])] = tuple(results) if isinstance(results, list) else results
         node = engine.record(op, nodes, attrs)
         BY_VALUES.add(node.op)
@@ -501,16 +498,6 @@ class Graph(Operations):
         raise TypeError("A graph is entered with `with graph.as_default():`.")
 
     def __exit__(self, *reason: object) -> None: ...
-
-
-SAMPLE = 7  # the extent, for the one that is not known, of arrays on which an op is tried
-
-
-def aval_of_sample(result: Any) -> Aval:
-    """What an op gives that was tried: unknown along the first axis."""
-    array = np.asarray(result)
-    rest = [PROVISIONAL if extent == SAMPLE else extent for extent in array.shape[1:]]
-    return aval((PROVISIONAL, *rest) if array.ndim else (), array.dtype)
 
 
 def extents_of(shape: TensorShape) -> tuple[int, ...]:

@@ -1,0 +1,37 @@
+"""What is known before a graph runs of an op whose results have shapes that depend on values: it is tried on some."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core.aval import LARGE, Aval, aval
+from gradtape._src.core.op import Attributes, Op
+from gradtape._src.core.program import Node
+from gradtape._src.core.shape import PROVISIONAL
+
+SAMPLE = 7  # the extent, for the one that is not known, of arrays on which an op is tried
+
+
+def tried(op: Op, nodes: Sequence[Node], attrs: Attributes) -> Aval | list[Aval]:
+    """The Aval of what `op` gives, or those of its several results: their first extents are not known.
+
+    A result that has as many rows as its input for ones and for zeros has as many in general.
+    """
+    ones = [np.ones([SAMPLE if e >= LARGE else e for e in n.aval.shape], n.aval.dtype) for n in nodes]
+    results = op.run(ones, attrs)
+    if not isinstance(results, tuple):
+        return _aval(results)
+    others = op.run([np.zeros_like(x) for x in ones], attrs)
+    open_extents = {e for n in nodes for e in n.aval.shape if e >= LARGE}
+    rows = open_extents.pop() if len(open_extents) == 1 else PROVISIONAL
+    same = [np.shape(a)[:1] == np.shape(b)[:1] == (SAMPLE,) for a, b in zip(results, others, strict=True)]
+    return [_aval(result, rows if s else PROVISIONAL) for result, s in zip(results, same, strict=True)]
+
+
+def _aval(result: Any, rows: int = PROVISIONAL) -> Aval:
+    array = np.asarray(result)
+    rest = [PROVISIONAL if extent == SAMPLE else extent for extent in array.shape[1:]]
+    return aval((rows, *rest) if array.ndim else (), array.dtype)
