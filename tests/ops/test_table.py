@@ -3,14 +3,14 @@
 import contextlib
 
 import jax
-import jax.numpy as jnp
-import ml_dtypes
 import numpy as np
 import pytest
 
 import gradtape as tf
 from gradtape._src.core import engine, execution
 from gradtape._src.core.op import ops
+from tests.ops import oracle
+from tests.ops.oracle import Together
 from tests.ops.rows import BROKEN, FAMILIES, LEADING, ROWS
 from tests.ops.spy import reads, recorded, several
 from tests.ops.table import generator
@@ -32,18 +32,25 @@ def whole(pytestconfig):
     return pytestconfig.getoption("--long")
 
 
-def references(row):
-    """For each dtype the reference's results at full precision, as NumPy arrays; by one program where JAX can trace it."""
-    arguments = {dtype: [full_precision(array) for array in row.arguments(dtype)] for dtype in row.dtypes}
+@pytest.fixture(scope="session")
+def values_by_jax():
+    return Together(ROWS.values(), oracle.values)
 
-    def results(arguments):
-        return {dtype: list(several(row.reference(*arrays))) for dtype, arrays in arguments.items()}
 
-    with jax.numpy_dtype_promotion("standard"), np.errstate(all="ignore"):
-        try:
-            found = jax.jit(results)(arguments)
-        except Exception:  # it is written in NumPy, or looks at values
-            found = results(arguments)
+@pytest.fixture(scope="session")
+def gradients_by_jax(whole):
+    compared = [row for row in ROWS.values() if differentiable(row) and row.oracle]
+    return Together(compared, lambda row: oracle.gradients(Differentiated(row, order_of(row, whole))))
+
+
+def references(row, by_jax):
+    """For each dtype the reference's results at full precision, as NumPy arrays; by JAX where it can trace it."""
+    try:
+        found = by_jax(row)
+    except Exception:  # it is written in NumPy, or looks at values
+        results, arguments = oracle.values(row)
+        with jax.numpy_dtype_promotion("standard"), np.errstate(all="ignore"):
+            found = results(*arguments)
     return {dtype: [np.asarray(value) for value in values] for dtype, values in found.items()}
 
 
@@ -67,7 +74,7 @@ def test_rows_can_be_imported(family):
 
 
 @rows()
-def test_forward(row, whole, count):
+def test_forward(row, whole, values_by_jax, count):
     """In each dtype against the reference, all run as one program; and each op by itself, in the leading row of an op."""
     calls = {dtype: row.arguments(dtype) for dtype in row.dtypes}
     # Besides the program of all dtypes the arguments as they are, which mostly are those of one of the dtypes.
@@ -77,7 +84,7 @@ def test_forward(row, whole, count):
     for dtype, arrays in calls.items():
         with noted(dtype):
             together[dtype] = several(row.call(*[tf.constant(array) for array in arrays]))
-    expected = references(row)
+    expected = references(row, values_by_jax)
     for dtype in row.dtypes:
         with noted(dtype):
             compare_with_reference(row, dtype, together[dtype], expected[dtype])
@@ -113,13 +120,6 @@ def noted(case):
 
 def same_dtypes(first, second):
     return [a.dtype for a in first] == [a.dtype for a in second]
-
-
-def full_precision(array):
-    """float64 or complex128 in place of a narrower type."""
-    if array.dtype.kind == "c":
-        return array.astype("complex128")
-    return array.astype("float64") if array.dtype.kind == "f" or array.dtype == ml_dtypes.bfloat16 else array
 
 
 def dtype_of(value, dtype):
@@ -194,7 +194,7 @@ class Differentiated:
 
     def __init__(self, row, order):
         self.row = row
-        self.order = min(row.order, order)
+        self.order = order
         self.positions = row.differentiated
         self.x = [row.args[i] for i in self.positions]
         floating = [r for r in several(row.call(*[tf.constant(a) for a in row.args])) if inexact(r)]
@@ -249,10 +249,19 @@ def slope(function, step=STEP):
     return (8 * near - far) / (12 * step)
 
 
-@rows(lambda row: row.order >= 1 and row.differentiated)
-def test_gradient(row, whole, count):
+def differentiable(row):
+    return row.order >= 1 and row.differentiated
+
+
+def order_of(row, whole):
+    """To which order the gradients of a row are tested: the second in the leading rows."""
+    return min(row.order, 2 if whole or row in LEADING else 1)
+
+
+@rows(differentiable)
+def test_gradient(row, whole, gradients_by_jax, count):
     """Against the numeric derivative in a random direction, and against JAX's; to second order in the leading rows."""
-    it = Differentiated(row, order=2 if whole or row in LEADING else 1)
+    it = Differentiated(row, order_of(row, whole))
     second_order = it.order == 2
     _, first, to_x, to_c = it.derivatives(it.x, it.c)
     for x, dx in zip(it.x, first, strict=True):
@@ -267,7 +276,7 @@ def test_gradient(row, whole, count):
         along_c = it.scalars(it.x, w)[1]  # the gradient is linear in c
         numbers(inner(to_c, w), along_c, row.tolerance, "second order, to the incoming gradient")
     if row.oracle:
-        compare_with_jax(it, first, (to_x, to_c) if second_order else None)
+        compare_with_jax(it, [first, to_x, to_c], gradients_by_jax(row))
     count("op table: gradients of first order")
     if second_order:
         count("op table: gradients of second order")
@@ -277,39 +286,14 @@ def numbers(received, expected, tolerance, what):
     assert abs(received - expected) <= tolerance * (1 + abs(expected)), f"{what}: {received}, numerically {expected}"
 
 
-def compare_with_jax(it, first, second):
-    """Gradients against those of the reference by JAX, whose complex gradients are the conjugates of TensorFlow's."""
-
-    def conj(arrays):
-        return [jnp.conj(a) for a in arrays]
-
-    def call(x):
-        arguments = list(it.row.args)
-        for position, value in zip(it.positions, x, strict=True):
-            arguments[position] = value
-        results = several(it.row.reference(*arguments))
-        return [r for r in results if jnp.issubdtype(r.dtype, jnp.inexact)]
-
-    def gradient(x, c):
-        return conj(jax.vjp(call, x)[1](conj(c))[0])
-
-    def both(x, c):
-        if second is None:
-            return gradient(x, c), None
-        dx, pull = jax.vjp(gradient, x, c)
-        return dx, [conj(part) for part in pull(conj(it.u))]
-
-    with jax.numpy_dtype_promotion("standard"):
-        expected, expected_second = jax.jit(both)(it.x, it.c)
+def compare_with_jax(it, received, expected):
+    """Gradients of the first order, and of the second to the arguments and to the incoming gradient, where JAX gives them."""
     tolerance = it.row.tolerance * 1e-3
-    pairs = [("first order", first, expected)]
-    if second is not None:
-        pairs += [("second order", second[0], expected_second[0])]
-        pairs += [("second order, to the incoming gradient", second[1], expected_second[1])]
-    for what, received, numbers_ in pairs:
-        for dx, number in zip(received, numbers_, strict=True):
+    what = ("first order", "second order", "second order, to the incoming gradient")
+    for order, ours, theirs in zip(what, received, expected, strict=False):
+        for dx, number in zip(ours, theirs, strict=True):
             number = np.asarray(number)
-            close(np.zeros_like(number) if dx is None else dx, number, tolerance, f"{what}, against JAX")
+            close(np.zeros_like(number) if dx is None else dx, number, tolerance, f"{order}, against JAX")
 
 
 @rows(lambda row: row.order <= 0 and row.differentiated)
@@ -350,7 +334,7 @@ def agree_to_rounding(received, expected):
 
 
 @pytest.mark.long
-@rows(lambda row: row.order >= 1 and row.differentiated)
+@rows(differentiable)
 def test_gradients_one_by_one_are_the_same(row):
     """Recorded ops, run together, agree with each op run at once."""
 
