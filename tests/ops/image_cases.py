@@ -194,7 +194,7 @@ def numbers_of(tf, call, arrays):
 
 def weights(y):
     """Numbers around 1, each another, of the shape and dtype of a result."""
-    return np.cos(np.arange(y.numpy().size)).reshape(y.shape).astype(y.dtype.as_numpy_dtype)
+    return np.cos(np.arange(y.shape.num_elements())).reshape(y.shape).astype(y.dtype.as_numpy_dtype)
 
 
 def written(entry):

@@ -28,8 +28,7 @@ def test_classes_come_as_often_as_they_should(sampler, options, p):
 def test_distinct_classes(sampler, options, p):
     """The first of them come as often as one alone, and pairs as drawing again until they differ gives them."""
     tf.random.set_seed(4)
-    draws = [sampler(TRUE, 1, 2, True, 4, **options) for _ in range(1000)]
-    pairs = tf.stack([draw.sampled_candidates for draw in draws]).numpy()
+    pairs = np.stack([sampler(TRUE, 1, 2, True, 4, **options).sampled_candidates.numpy() for _ in range(1000)])
     assert np.all(pairs[:, 0] != pairs[:, 1])
     expected = np.array([[0 if i == j else p[i] * p[j] / (1 - p[i]) for j in range(4)] for i in range(4)])
     counts = np.zeros((4, 4))
