@@ -39,8 +39,11 @@ def values_by_jax():
 
 @pytest.fixture(scope="session")
 def gradients_by_jax(whole):
-    compared = [row for row in ROWS.values() if differentiable(row) and row.oracle]
-    return Together(compared, lambda row: oracle.gradients(Differentiated(row, order_of(row, whole))))
+    return gradients_of([row for row in ROWS.values() if differentiable(row) and row.oracle], whole)
+
+
+def gradients_of(rows, whole):
+    return Together(rows, lambda row: oracle.gradients(Differentiated(row, order_of(row, whole))))
 
 
 def references(row, by_jax):
