@@ -119,7 +119,9 @@ def _is_by_row(specs: Sequence[TensorSpec]) -> bool:
 def _runner(concrete: ConcreteFunction) -> Callable[..., tuple[Any, ...]]:
     """The program as a function of arrays, with the values of variables in it."""
     if isinstance(concrete, EagerFunction):
-        raise NotImplementedError(f"{concrete.called} depends on values, so it is not one program that could be exported.")
+        raise NotImplementedError(
+            f"{concrete.called} depends on values or calls Python, so it is not one program that could be exported."
+        )
     body = concrete._body
     if body.written:
         raise ValueError(
