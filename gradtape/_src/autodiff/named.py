@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.core import engine, journal, noted
+from gradtape._src.core.errors import UnknownNameError
 from gradtape._src.core.program import Node
 from gradtape._src.core.tensor import EagerTensor, Tensor
 
@@ -33,7 +34,7 @@ def find(tape: Recording, name: str, index: int | None) -> Tensor:
     given = list(_given(tape))
     whole = {full for full, _ in given if full == stem} or {full for full, _ in given if full.endswith(f"/{stem}")}
     if not whole:
-        raise ValueError(_unknown(tape, stem, [full for full, _ in given]))
+        raise UnknownNameError(_unknown(tape, stem, [full for full, _ in given]))
     if len(whole) > 1:
         raise ValueError(f"Several names on this tape end in {stem!r}: {', '.join(map(repr, sorted(whole)))}. Give a whole one.")
     found = [nodes for full, nodes in given if full in whole]

@@ -175,6 +175,10 @@ class SymbolicNumberError(OperatorNotAllowedInGraphError):
     """A Python number was asked of a tensor that has no value yet: a plain TypeError in TensorFlow."""
 
 
+class UnknownNameError(ValueError, TypeError):
+    """A string in the place of a tensor that is no name on the tape: no tensor at all, to TensorFlow."""
+
+
 # What tracing a function raises that looks at values.
 LOOKS_AT_VALUES = (NotImplementedError, OperatorNotAllowedInGraphError)
 
@@ -184,6 +188,7 @@ READ_AS = {
     DtypeError: InvalidArgumentError,
     DtypeInFunctionError: TypeError,
     SymbolicNumberError: TypeError,
+    UnknownNameError: TypeError,
 }
 for _kind, _known in READ_AS.items():
     _kind.__name__, _kind.__qualname__, _kind.__module__ = _known.__name__, _known.__qualname__, _known.__module__
