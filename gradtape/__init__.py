@@ -18,6 +18,7 @@ from gradtape import (
     profiler as profiler,
     signal as signal,
     sparse as sparse,
+    summary as summary,
     test as test,
     train as train,
 )

@@ -1,0 +1,165 @@
+"""The messages that TensorBoard reads, made of arrays with the classes of its own package."""
+
+from __future__ import annotations
+
+import functools
+import io
+import sys
+from importlib import import_module
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core.errors import invalid
+
+BUCKETS = 30
+
+
+@functools.cache
+def tensorboard() -> Any:
+    """The classes of TensorBoard's package; ImportError with the way out where it is not installed."""
+    loaded = sys.modules.get("tensorflow")
+    if loaded is None or loaded.__name__ == "gradtape":
+        # By this module's name TensorBoard's package knows that it is to do without TensorFlow, which it would load, or take
+        # gradtape for (`gradtape run`).
+        sys.modules.setdefault("tensorboard.compat.notf", ModuleType("tensorboard.compat.notf"))
+    try:
+        protocol = {name: import_module(f"tensorboard.compat.proto.{name}_pb2") for name in ("summary", "event", "tensor")}
+        kinds = {name: import_module(f"tensorboard.plugins.{name}.metadata") for name in ("scalar", "histogram", "image", "text")}
+        writer = import_module("tensorboard.summary.writer.event_file_writer").EventFileWriter
+    except ImportError as error:
+        raise ImportError(
+            f"Summaries are written by TensorBoard's own package, and it is not there ({error}): pip install 'gradtape[summary]'."
+        ) from error
+    message = protocol["summary"].Summary
+    return SimpleNamespace(
+        Summary=message,
+        Histogram=protocol["summary"].HistogramProto,
+        Event=protocol["event"].Event,
+        Tensor=protocol["tensor"].TensorProto,
+        metadata={name: kind.create_summary_metadata for name, kind in kinds.items()},
+        Writer=writer,
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Of TensorFlow 1
+
+
+def scalar(tag: str, value: np.ndarray) -> Any:
+    """One number."""
+    if value.ndim:
+        raise invalid(f"tags and values are not the same shape: [] != {list(value.shape)} (tag '{tag}'). Give a scalar.")
+    return _of(tag, simple_value=float(value))
+
+
+def histogram(tag: str, values: np.ndarray) -> Any:
+    """How values are distributed, in 30 buckets."""
+    flat = values.astype(np.float64).ravel()
+    if not np.isfinite(flat).all():
+        raise invalid(f"Nan in summary histogram for: {tag}")
+    counts, edges = np.histogram(flat, BUCKETS)
+    low, high = (flat.min(), flat.max()) if flat.size else (0.0, 0.0)
+    message = tensorboard().Histogram(min=low, max=high, num=flat.size, sum=flat.sum(), sum_squares=np.square(flat).sum())
+    message.bucket_limit.extend(edges[1:])
+    message.bucket.extend(counts)
+    return _of(tag, histo=message)
+
+
+def images(tag: str, batch: np.ndarray, *, most: int) -> Any:
+    """The first images of a batch: bytes as they are, floats so that the largest is 255 (0 is grey if some are less)."""
+    shown = batch[:most]
+    names = [f"{tag}/image"] if most == 1 else [f"{tag}/image/{k}" for k in range(len(shown))]
+    summary = tensorboard().Summary
+    values = []
+    for name, one in zip(names, shown, strict=True):
+        if one.dtype != np.uint8:
+            low, high = float(one.min(initial=0)), float(one.max(initial=0))
+            one = one * (127 / max(-low, high)) + 128 if low < 0 else one * (255 / high if high else 0)
+        height, width, depth = one.shape
+        encoded = summary.Image(height=height, width=width, colorspace=depth, encoded_image_string=_png(one.astype(np.uint8)))
+        values.append(summary.Value(tag=name, image=encoded))
+    return summary(value=values)
+
+
+def text(tag: str, texts: np.ndarray) -> Any:
+    """Strings."""
+    return tensor(tag, texts, "text")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Of TensorFlow 2
+
+
+def tensor(tag: str, value: np.ndarray, kind: str | None, description: str | None = None) -> Any:
+    """A tensor that the plugin `kind` shows."""
+    metadata = tensorboard().metadata[kind](display_name=None, description=description) if kind else None
+    return _of(tag, tensor=_tensor(value), metadata=metadata)
+
+
+def scalar_tensor(value: np.ndarray) -> np.ndarray:
+    """What stands for a number."""
+    if value.ndim:
+        raise ValueError(f"Expected scalar shape, saw {value.shape}: a scalar summary is of one number.")
+    return value.astype(np.float32)
+
+
+def histogram_tensor(values: np.ndarray, buckets: int) -> np.ndarray:
+    """Rows of a histogram [buckets, 3]: left edge, right edge, count."""
+    flat = values.astype(np.float64).ravel()
+    if not flat.size or not buckets:
+        return np.zeros((buckets, 3))
+    low, high = flat.min(), flat.max()
+    if low == high:  # TensorFlow: all in the last bucket, of width 0
+        rows = np.full((buckets, 3), low)
+        rows[:, 2] = [0.0] * (buckets - 1) + [float(flat.size)]
+        return rows
+    counts, edges = np.histogram(flat, buckets, (low, high))
+    return np.stack([edges[:-1], edges[1:], counts], 1)
+
+
+def image_tensor(batch: np.ndarray, most: int) -> np.ndarray:
+    """Strings: width, height, and the first images of a batch [n, height, width, channels] as PNG; floats from 0 to 1."""
+    if batch.ndim != 4:
+        raise ValueError(f"Images have shape [n, height, width, channels], received {list(batch.shape)}.")
+    if batch.dtype.kind == "f":
+        batch = np.clip(batch, 0, 1) * 255.5
+    shown = batch[:most].astype(np.uint8)
+    sizes = [str(batch.shape[2]).encode(), str(batch.shape[1]).encode()]
+    return np.array([*sizes, *[_png(one) for one in shown]], object)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def _of(tag: str, **content: Any) -> Any:
+    summary = tensorboard().Summary
+    return summary(value=[summary.Value(tag=tag, **content)])
+
+
+DTYPES: dict[str, int] = {"float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int64": 9, "bool": 10}  # TensorFlow's numbers
+STRING = 7
+
+
+def _tensor(value: np.ndarray) -> Any:
+    message = tensorboard().Tensor()
+    for extent in value.shape:
+        message.tensor_shape.dim.add(size=extent)
+    if value.dtype == object:
+        message.dtype = STRING
+        message.string_val.extend([item if isinstance(item, bytes) else str(item).encode() for item in value.ravel()])
+    elif value.dtype.name in DTYPES:
+        message.dtype = DTYPES[value.dtype.name]
+        message.tensor_content = value.tobytes()
+    else:
+        raise invalid(f"A summary of dtype {value.dtype.name} cannot be written: cast it to float32.")
+    return message
+
+
+def _png(image: np.ndarray) -> bytes:
+    from PIL import Image  # TensorBoard's package brings it
+
+    stream = io.BytesIO()
+    Image.fromarray(image[..., 0] if image.shape[-1] == 1 else image).save(stream, "png")
+    return stream.getvalue()

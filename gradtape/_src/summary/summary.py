@@ -1,0 +1,277 @@
+"""`tf.summary`: values written for TensorBoard, at once in eager code, in each call of a function."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core import engine
+from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.convert import constant, tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.op import Op, define
+from gradtape._src.core.scopes import name_scope
+from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.ops.printing import strings_of
+from gradtape._src.summary import messages
+
+
+class State(threading.local):
+    """The writer, the step and the condition that hold in a thread where none is given."""
+
+    writer: SummaryWriter | None = None
+    step: Any = None
+    recording: Any = True
+
+
+state = State()
+
+
+class SummaryWriter:
+    """Writes summaries to a file in a folder, which TensorBoard shows. See `create_file_writer`."""
+
+    def __init__(self, logdir: str | None, max_queue: int = 10, flush_millis: int = 120_000, filename_suffix: str = "") -> None:
+        self._file: Any = None
+        self._closed, self.writes_nothing = False, logdir is None
+        if logdir is not None:
+            seconds = max(flush_millis // 1000, 1)
+            self._file = messages.tensorboard().Writer(os.fspath(logdir), max_queue, seconds, filename_suffix)
+
+    @contextlib.contextmanager
+    def as_default(self, step: Any = None) -> Iterator[SummaryWriter]:
+        """A context in which this writer takes the summaries, at `step` if that is given."""
+        if self._closed:
+            raise RuntimeError("SummaryWriter is already closed. Make another with tf.summary.create_file_writer.")
+        before = state.writer, state.step
+        state.writer = self
+        if step is not None:
+            state.step = step
+        try:
+            yield self
+        finally:
+            self.flush()
+            state.writer, state.step = before
+
+    def set_as_default(self, step: Any = None) -> None:
+        """From here on this writer takes the summaries of the thread."""
+        if self._closed:
+            raise RuntimeError("SummaryWriter is already closed. Make another with tf.summary.create_file_writer.")
+        state.writer = self
+        if step is not None:
+            state.step = step
+
+    def init(self) -> None:
+        """Nothing: a writer is ready."""
+
+    def flush(self) -> None:
+        """Write what is held back to the file."""
+        if self._file is not None and not self._closed:
+            self._file.flush()
+
+    def close(self) -> None:
+        """Write what is held back, and close the file; a default writer stays the default, and writes no more."""
+        if self._file is not None and not self._closed:
+            self._file.close()
+        self._closed = True
+
+    def _add(self, summary: Any, step: int) -> None:
+        if self._file is not None and not self._closed:
+            self._file.add_event(messages.tensorboard().Event(wall_time=time.time(), step=step, summary=summary))
+
+
+@public
+def create_file_writer(
+    logdir: str,
+    max_queue: int | None = None,
+    flush_millis: int | None = None,
+    filename_suffix: str | None = None,
+    name: str | None = None,
+    experimental_trackable: bool = False,
+    experimental_mesh: Any = None,
+) -> SummaryWriter:
+    """A writer of summaries to a new file in the folder `logdir`.
+
+    At most `max_queue` (10) summaries wait, and none longer than `flush_millis` (120,000). The file is made by TensorBoard's own
+    package; ImportError if that is not installed (`pip install 'gradtape[summary]'`).
+    """
+    if logdir is None:
+        raise ValueError("Argument `logdir` cannot be None: give a folder, or make a create_noop_writer().")
+    most, pause = 10 if max_queue is None else max_queue, 120_000 if flush_millis is None else flush_millis
+    return SummaryWriter(logdir, int(most), int(pause), filename_suffix or "")
+
+
+@public
+def create_noop_writer() -> SummaryWriter:
+    """A writer that writes nothing."""
+    return SummaryWriter(None)
+
+
+@public
+def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
+    """Write what `writer` (the default one) holds back to its file."""
+    found = state.writer if writer is None else writer
+    if found is not None:
+        found.flush()
+
+
+@public
+@contextlib.contextmanager
+def record_if(condition: Any) -> Iterator[None]:
+    """A context in which summaries are written only if `condition` holds: a bool, a tensor, or a function that gives one."""
+    before, state.recording = state.recording, condition
+    try:
+        yield
+    finally:
+        state.recording = before
+
+
+@public
+def should_record_summaries() -> Tensor:
+    """Whether summaries are written now, a tensor: there is a default writer, and the condition of `record_if` holds."""
+    if state.writer is None or state.writer.writes_nothing:
+        return constant(False)
+    condition = state.recording() if callable(state.recording) else state.recording
+    return tensor(condition, "bool")
+
+
+@public
+def get_step() -> Any:
+    """The step of summaries that are given none; None if there is none."""
+    return state.step
+
+
+@public
+def set_step(step: Any) -> None:
+    """Set the step of summaries that are given none. A Variable counts as what it holds when something is written."""
+    state.step = step
+
+
+@public
+@contextlib.contextmanager
+def summary_scope(name: str, default_name: str = "summary", values: Any = None) -> Iterator[tuple[str, str]]:
+    """A context with `(tag, name scope)` for a summary of this name, in the name scopes around it."""
+    with name_scope(name or default_name) as scope:
+        yield scope.removesuffix("/"), scope
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def _write(*inputs: Any, writer: SummaryWriter, tag: str, encode: Callable[..., Any]) -> Any:
+    recording, step, *data = [np.asarray(x) for x in inputs]
+    if recording:
+        writer._add(encode(tag, *data), int(step))
+    return np.array(bool(recording))
+
+
+def _not_compiled(*inputs: Any, writer: Any, tag: str, encode: Any) -> Any:
+    raise NotImplementedError("a summary is written outside of XLA")
+
+
+def _bool(*inputs: Aval, writer: Any, tag: str, encode: Any) -> Aval:
+    return aval((), np.dtype(bool))
+
+
+WRITE = define(Op("WriteSummary", _not_compiled, infer=_bool, host=_write, effect=True))
+WRITE.reason = "it says whether something was written"
+
+
+class Encoded:
+    """How a summary's data become a message: equal where that is the same, so that a program is found again."""
+
+    def __init__(self, kind: str | None, description: str | None, convert: Callable[..., Any], *arguments: Any) -> None:
+        self.parts = kind, description, convert, arguments
+
+    def __call__(self, tag: str, data: np.ndarray) -> Any:
+        kind, description, convert, arguments = self.parts
+        return messages.tensor(tag, convert(data, *arguments), kind, description)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Encoded) and self.parts == other.parts
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+
+class Constant:
+    """A message of strings, which are no part of programs."""
+
+    def __init__(self, kind: str | None, description: str | None, texts: np.ndarray) -> None:
+        self.kind, self.description, self.texts = kind, description, texts
+
+    def __call__(self, tag: str) -> Any:
+        return messages.tensor(tag, self.texts, self.kind, self.description)
+
+
+def _summary(name: str, step: Any, encode: Callable[..., Any], data: list[Any]) -> Tensor:
+    writer = state.writer
+    if writer is None or writer.writes_nothing:
+        return constant(False)
+    step = state.step if step is None else step
+    if step is None:
+        raise ValueError(
+            "No step set. Please specify one either through the `step` argument or through tf.summary.experimental.set_step()"
+        )
+    with name_scope(name) as scope:
+        tag = scope.removesuffix("/")
+    inputs = [should_record_summaries(), tensor(step, None if isinstance(step, Tensor) else "int64"), *data]
+    nodes = tuple([tensor(x).node for x in inputs])
+    if engine.local.trace.parent is None:
+        return constant(_write(*[to_numpy(node) for node in nodes], writer=writer, tag=tag, encode=encode))
+    return EagerTensor(engine.record(WRITE, nodes, (writer, tag, encode)))
+
+
+def _as_it_is(value: np.ndarray) -> np.ndarray:
+    return value
+
+
+@public
+def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> Tensor:
+    """Write one number under `name`, in the name scopes around it. Whether it was written, a tensor.
+
+    `step`: an integer; else that of the writer's context or of `set_step`, ValueError if there is none. Without a default writer
+    nothing happens.
+
+    >>> tf.summary.scalar("loss", 0.5, step=1).numpy()
+    False
+    """
+    return _summary(name, step, Encoded("scalar", description, messages.scalar_tensor), [tensor(data)])
+
+
+@public
+def histogram(name: str, data: Any, step: Any = None, buckets: int | None = None, description: str | None = None) -> Tensor:
+    """Write how the elements of `data` are distributed, in `buckets` (30) of equal width. Whether it was written, a tensor."""
+    count = messages.BUCKETS if buckets is None else int(buckets)
+    return _summary(name, step, Encoded("histogram", description, messages.histogram_tensor, count), [tensor(data)])
+
+
+@public
+def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, description: str | None = None) -> Tensor:
+    """Write the first `max_outputs` images of [n, height, width, channels], uint8 or floats from 0 to 1.
+
+    Gives whether it was written, a tensor.
+    """
+    return _summary(name, step, Encoded("image", description, messages.image_tensor, int(max_outputs)), [tensor(data)])
+
+
+@public
+def text(name: str, data: Any, step: Any = None, description: str | None = None) -> Tensor:
+    """Write strings, which TensorBoard shows as Markdown: one, a list, or a constant tensor. Whether it was written, a tensor."""
+    known = strings_of(data if isinstance(data, Tensor) else constant(data))
+    if known is None:
+        raise ValueError(f"Expected data to be a string, or a constant tensor of strings; received {data!r}.")
+    return _summary(name, step, Constant("text", description, known), [])
+
+
+@public
+def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None) -> Tensor:
+    """Write a tensor under `tag`, without saying what shows it. Whether it was written, a tensor."""
+    if metadata is not None:
+        raise NotImplementedError("metadata is not supported: write with scalar, histogram, image or text.")
+    return _summary(tag, step, Encoded(None, None, _as_it_is), [tensor])

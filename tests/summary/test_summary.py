@@ -1,0 +1,107 @@
+"""`tf.summary`: the files that TensorBoard reads hold what TensorFlow writes."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
+from tensorboard.compat.proto.event_pb2 import Event
+
+import gradtape as tf
+
+DTYPES = {1: np.float32, 2: np.float64, 3: np.int32, 9: np.int64}
+
+
+def written(folder):
+    """What the files of a folder hold: `(step, tag, plugin, value)`."""
+    found = []
+    for path in sorted(folder.iterdir()):
+        for raw in RawEventFileLoader(str(path)).Load():
+            event = Event.FromString(raw)
+            for value in event.summary.value:
+                shape = [d.size for d in value.tensor.tensor_shape.dim]
+                if value.tensor.dtype == 7:
+                    content = list(value.tensor.string_val)
+                else:
+                    content = np.frombuffer(value.tensor.tensor_content, DTYPES[value.tensor.dtype]).reshape(shape).tolist()
+                found.append((event.step, value.tag, value.metadata.plugin_data.plugin_name, content))
+    return found
+
+
+def test_what_is_written_in_eager_code(tmp_path):
+    writer = tf.summary.create_file_writer(tmp_path)
+    assert not tf.summary.scalar("nobody", 1.0, step=0)
+    with writer.as_default():
+        assert tf.summary.scalar("loss", 0.5, step=1)
+        with tf.name_scope("a"):
+            tf.summary.scalar("b", tf.constant(3), step=tf.constant(2, tf.int64))
+        tf.summary.histogram("h", tf.constant([0.0, 1.0, 2.0, 3.0]), step=1, buckets=2)
+        tf.summary.histogram("one", tf.constant([2.0, 2.0]), step=1, buckets=2)
+        tf.summary.text("t", ["x", "y"], step=1)
+        tf.summary.write("w", tf.constant([1, 2]), step=5)
+        with tf.summary.record_if(False):
+            assert not tf.summary.scalar("no", 1.0, step=1)
+    writer.close()
+    assert written(tmp_path) == [
+        (1, "loss", "scalars", 0.5),
+        (2, "a/b", "scalars", 3.0),
+        (1, "h", "histograms", [[0.0, 1.5, 2.0], [1.5, 3.0, 2.0]]),
+        (1, "one", "histograms", [[2.0, 2.0, 0.0], [2.0, 2.0, 2.0]]),
+        (1, "t", "text", [b"x", b"y"]),
+        (5, "w", "", [1, 2]),
+    ]
+
+
+def test_a_function_writes_in_each_call(tmp_path):
+    writer, step = tf.summary.create_file_writer(tmp_path), tf.Variable(0, dtype=tf.int64)
+
+    @tf.function
+    def train(x):
+        with writer.as_default(step=step), tf.summary.record_if(tf.equal(step % 2, 0)):
+            tf.summary.scalar("x", x * 2.0)
+        step.assign_add(1)
+        return x + 1.0
+
+    assert [train(tf.constant(float(i))).numpy() for i in range(3)] == [1.0, 2.0, 3.0]
+    writer.flush()
+    assert written(tmp_path) == [(0, "x", "scalars", 0.0), (2, "x", "scalars", 4.0)]
+
+
+def test_images(tmp_path):
+    writer = tf.summary.create_file_writer(tmp_path)
+    with writer.as_default(step=1):
+        tf.summary.image("grey", tf.constant([0.0, 0.5, 1.0, 2.0], shape=[1, 2, 2, 1]))
+        tf.summary.image("many", tf.zeros([5, 1, 3, 3], tf.uint8), max_outputs=2)
+    writer.close()
+    (_, _, plugin, (width, height, png)), (_, _, _, many) = written(tmp_path)
+    assert (plugin, width, height) == ("images", b"2", b"2")
+    assert np.asarray(Image.open(io.BytesIO(png))).tolist() == [[0, 127], [255, 255]]
+    assert many[:2] == [b"3", b"1"] and len(many) == 4
+
+
+def test_steps(tmp_path):
+    with tf.summary.create_file_writer(tmp_path).as_default():
+        with pytest.raises(ValueError, match="No step set"):
+            tf.summary.scalar("x", 1.0)
+        tf.summary.experimental.set_step(9)
+        try:
+            tf.summary.scalar("x", 1.0)
+            assert tf.summary.experimental.get_step() == 9
+        finally:
+            tf.summary.experimental.set_step(None)
+    assert written(tmp_path) == [(9, "x", "scalars", 1.0)]
+
+
+def test_what_cannot_be_written(tmp_path):
+    writer = tf.summary.create_file_writer(tmp_path)
+    with writer.as_default(step=0):
+        with pytest.raises(ValueError, match=r"Expected scalar shape, saw \(2,\)"):
+            tf.summary.scalar("x", [1.0, 2.0])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="dtype complex64 cannot be written: cast it"):
+            tf.summary.write("x", tf.constant(1j, tf.complex64))
+    writer.close()
+    with pytest.raises(RuntimeError, match="SummaryWriter is already closed"), writer.as_default():
+        pass
+    with tf.summary.create_noop_writer().as_default():
+        assert not tf.summary.should_record_summaries() and not tf.summary.scalar("x", 1.0)
