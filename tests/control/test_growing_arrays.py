@@ -64,6 +64,25 @@ def test_size_is_seen_in_the_loop(read):
     assert seen(tf.constant(X)) == (2222 if read == "gather" else 1234)
 
 
+@pytest.mark.parametrize(
+    ("at", "trips", "expected"),
+    [
+        (lambda i: (i * 7) % 10, 10, [0, 3, 6, 9, 2, 5, 8, 1, 4, 7]),
+        (lambda i: i * (4 - i), 5, [4, 0, 0, 3, 2]),
+        (lambda i: tf.where(i < 2, i + 3, i), 3, [0, 0, 2, 0, 1]),
+    ],
+)
+def test_places_that_do_not_grow_with_the_trips(at, trips, expected):
+    @tf.function
+    def written(_):
+        array = tf.TensorArray(tf.int32, size=0, dynamic_size=True)
+        for i in tf.range(trips):
+            array = array.write(at(i), i)
+        return array.stack()
+
+    np.testing.assert_array_equal(written(tf.constant(0)), expected)
+
+
 def test_a_loop_that_ends_early():
     v = tf.Variable([1.0, 2.0, -3.0, 4.0])
 

@@ -8,15 +8,19 @@ counts.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
+import jax
 import numpy as np
 
 from gradtape._src.core import engine
-from gradtape._src.core.program import Node
-from gradtape._src.core.tensor import Tensor, handle
+from gradtape._src.core.program import CALLS, ELEMENT, Node, effectful
+from gradtape._src.core.tensor import Tensor
 
+MOST_TRIPS = 1 << 16  # of all loops around, for which an index is computed
 UNKNOWN = (
     "A TensorArray with dynamic_size grows in a loop, and how long it gets is not known before the loop runs. Give the "
     "TensorArray its size."
@@ -26,9 +30,8 @@ UNKNOWN = (
 class Growth:
     """What is known of how a loop makes TensorArrays longer, while its body is traced.
 
-    `numbers` are what the loop counts, trip by trip, or None; `symbol` stands for them in the body. That is traced first while
-    the loop is `asking` what it writes; `open` says afterwards that an index was not the symbol itself. If so it is traced for
-    `some` of the numbers, which says how long the arrays get. At last it is traced with room for that.
+    `numbers` are what the loop counts, trip by trip, or None; `symbol` stands for them in the body. That is traced once to
+    learn what it writes, and then with room for that.
     """
 
     symbol: Node | None
@@ -37,8 +40,6 @@ class Growth:
         if numbers is not None and (numbers.ndim != 1 or numbers.dtype.kind not in "iu"):
             numbers = None
         self.numbers, self.symbol = numbers, None
-        self.last = None if numbers is None else int(numbers.max(initial=-1))
-        self.asking, self.open = numbers is not None, False
 
     def counting(self, body: Callable[[Tensor], None]) -> Callable[[Tensor], None]:
         """`body`, whose argument is noted as the symbol."""
@@ -48,14 +49,6 @@ class Growth:
             body(item)
 
         return counted
-
-    def some(self) -> Iterator[Tensor]:
-        """What the loop counts in a few trips, the first, the last and those of extremes among them."""
-        numbers = self.numbers
-        if self.open and numbers is not None and numbers.size:
-            last = numbers.size - 1
-            for trip in sorted({0, last // 2, last, int(numbers.argmin()), int(numbers.argmax())}):
-                yield handle(engine.constant(numbers[trip]))
 
 
 class _Loops(threading.local):
@@ -86,28 +79,50 @@ def entries_for(index: Node, roomy: Growth | None) -> int:
 
     NeedsValues if that is not known.
     """
-    loops = _loops.around
-    for loop in loops:
-        if index is loop.symbol and loop.last is not None:
-            return loop.last + 1
-    if is_around(roomy) and _counted(index, [loop.symbol for loop in loops if loop.symbol is not None]):
-        return 0
-    for loop in loops:
-        if loop.asking:
-            loop.open = True
-            return 0
-    raise engine.NeedsValues(UNKNOWN)
+    counted = {loop.symbol: loop.numbers for loop in _loops.around if loop.symbol is not None and loop.numbers is not None}
+    if index in counted:
+        return int(counted[index].max(initial=-1)) + 1
+    largest = _largest(index, counted)
+    if largest is None:
+        raise engine.NeedsValues(UNKNOWN)
+    return 0 if is_around(roomy) else largest + 1
 
 
-def _counted(index: Node, symbols: Sequence[Node]) -> bool:
-    """Whether `index` follows from `symbols` and constants alone."""
-    stack, seen = [index], set()
+def _largest(index: Node, counted: Mapping[Node, np.ndarray]) -> int | None:
+    """The largest value of `index` for all that loops count; None if it does not follow from that and from constants alone."""
+    order: dict[Node, None] = {}
+    used: dict[Node, None] = {}
+    stack = [index]
     while stack:
         node = stack.pop()
-        if node in seen or node in symbols or node.value is not None:
-            continue
-        if node.op is None or not node.inputs:
-            return False
-        seen.add(node)
-        stack.extend(node.inputs)
-    return True
+        if node in counted:
+            used[node] = None
+        elif node.value is None:
+            if node.op is None or not node.inputs or node.op in CALLS or effectful(node.key):
+                return None
+            order.pop(node, None)
+            order[node] = None
+            stack.extend(node.inputs)
+    trips = [array.ravel() for array in np.meshgrid(*[counted[node] for node in used])]
+    if not used or not trips[0].size:
+        return -1 if used else int(np.asarray(engine.value(index)))
+    if trips[0].size > MOST_TRIPS:
+        return None
+    values: dict[Node, Any] = dict(zip(used, trips, strict=True))
+    depends = set(used)
+    for node in reversed(order):
+        inputs = [values.get(i, i.value) for i in node.inputs]
+        axes = [0 if i in depends else None for i in node.inputs]
+        if node.op is ELEMENT:
+            values[node] = inputs[0][node.attrs[0]]
+        elif 0 in axes:
+            values[node] = jax.vmap(functools.partial(_applied, node), axes)(*inputs)
+        else:
+            values[node] = _applied(node, *inputs)
+        if 0 in axes:
+            depends.add(node)
+    return int(np.max(np.asarray(values[index])))
+
+
+def _applied(node: Node, *inputs: Any) -> Any:
+    return node.op.run(inputs, node.attrs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,7 +23,7 @@ from gradtape._src.control.growth import Growth, tracing_body
 from gradtape._src.control.loop_body import check_same
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace
-from gradtape._src.control.tensor_array import TensorArray, longest, settled
+from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.core import dtypes, engine, execution, nest, tracing
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.program import Node, leaf
@@ -327,11 +326,9 @@ def _defined(
     names: Sequence[str],
     runs: Callable[[], Any],
     growth: Growth | None = None,
-    body: Callable[[Tensor], None] | None = None,
 ) -> Any:
     """What the names hold before a loop. A name that only the loop binds (None counts, too) starts as zeros of what it binds;
-    that the loop `runs` once at least is checked when the function is called. TensorArrays have room for what it writes, which
-    some trips of its `body` tell, if `growth` knows what it counts."""
+    that the loop `runs` once at least is checked when the function is called. TensorArrays have room for what it writes."""
     values = get_state()
     if not any(v is None or isinstance(v, (*UNDEFINED, TensorArray)) for v in values):
         return values
@@ -351,10 +348,6 @@ def _defined(
 
     try:
         found = after(run)
-        if growth is not None and body is not None:
-            growth.asking = False
-            for number in growth.some():
-                found = longest(found, after(functools.partial(body, number)))
     except UnboundLocalError as error:
         raise ValueError(f"{error}: what a loop on tensors reads before it binds it must be defined before the loop.") from None
     set_state(values)
@@ -487,7 +480,7 @@ def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Se
     growth = Growth(engine.folded(taken.nodes[0]))
     body = growth.counting(body)
     symbol = handle(leaf(taken.avals[0], None))
-    before = _defined(get_state, set_state, lambda: body(symbol), names, lambda: tensor(taken.count > 0), growth, body)
+    before = _defined(get_state, set_state, lambda: body(symbol), names, lambda: tensor(taken.count > 0), growth)
     with tracing_body(growth):
         state = _State(before, names)
     if taken.count == 0:
@@ -533,7 +526,7 @@ def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: An
     most = None if known is None else int(known)
     growth = Growth(None if most is None or extra_test is not None else _numbers(item, most))
     body = growth.counting(body)
-    before = _defined(get_state, set_state, lambda: body(item(symbol)), names, lambda: count > 0, growth, body)
+    before = _defined(get_state, set_state, lambda: body(item(symbol)), names, lambda: count > 0, growth)
     with tracing_body(growth):
         state = _State(before, names)
 

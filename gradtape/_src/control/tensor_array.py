@@ -458,11 +458,3 @@ def settled(values: Sequence[Any], after: Sequence[Any], growth: Growth | None =
                     before._room = growth
         result.append(before)
     return result
-
-
-def longest(values: Sequence[Any], others: Sequence[Any]) -> list[Any]:
-    """`values`, where arrays that are longer in `others` are those."""
-    return [
-        other if isinstance(value, TensorArray) and isinstance(other, TensorArray) and other._count() > value._count() else value
-        for value, other in zip(values, others, strict=True)
-    ]
