@@ -262,8 +262,8 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
             if naming.open_graphs:
                 result: R = naming.named(function, args, kwargs)
                 return result
-            if kwargs and "name" in kwargs and kwargs["name"] is not None:
-                given: R = naming.Given.called(function, args, kwargs, kwargs["name"])
+            if kwargs and (name := kwargs.get("name")) is not None:
+                given: R = naming.Given.called(function, args, kwargs, name)
                 return given
             return function(*args, **kwargs)
         except BaseException as error:
