@@ -1,9 +1,10 @@
-"""What a Keras layer has of its backend: a name on the tape for what it gives."""
+"""What a Keras layer has of its backend: a name on the tape for what it gives, and a place in checkpoints."""
 
 from gradtape._src.core import noted, scopes
+from keras_gradtape.src.tracked import KerasTracked
 
 
-class BackendLayer:
+class BackendLayer(KerasTracked):
     """A layer on gradtape: `tape.get_tensor_by_name("dense")` is what the layer of that name gave."""
 
     def __call__(self, *args, **kwargs):

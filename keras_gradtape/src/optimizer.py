@@ -6,6 +6,8 @@ from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 import gradtape as tf
 from gradtape._src.autodiff.observers import reasons
+from keras_gradtape.src.ops.core import name_scope
+from keras_gradtape.src.tracked import KerasTracked
 
 
 def _whole(build):
@@ -15,16 +17,17 @@ def _whole(build):
     def whole(self, variables):
         before, count = self.built, len(self._variables)
         try:
-            return build(self, variables)
+            build(self, variables)
         except BaseException:
             self.built = before
             del self._variables[count:]
             raise
+        self.child_set("_variables", self._variables)  # a restore may have waited for the slots
 
     return whole
 
 
-class BackendOptimizer(BaseOptimizer):
+class BackendOptimizer(BaseOptimizer, KerasTracked):
     """An optimizer on gradtape: Keras's own. IndexedSlices, which the tape gives for gathered rows, are squared and clipped by
     rows, as on TensorFlow, and become dense where they are added to something.
     """
@@ -33,6 +36,13 @@ class BackendOptimizer(BaseOptimizer):
         super().__init_subclass__(**options)
         if "build" in vars(cls):
             cls.build = _whole(cls.build)
+
+    _COLLECTED = frozenset()
+
+    def child_set(self, name, value):
+        """Something hangs on this optimizer now. The variables that it trains are not its own to restore."""
+        if name != "_trainable_variables":
+            super().child_set(name, value)
 
     def apply(self, grads, trainable_variables=None):
         """Update `trainable_variables` by `grads`, one for each."""

@@ -1,5 +1,7 @@
 """Keras's Variable, held in a gradtape Variable."""
 
+from collections.abc import Callable
+
 from keras.src.backend.common import KerasVariable
 
 import gradtape as tf
@@ -11,6 +13,8 @@ from keras_gradtape.src.ops.core import cast, convert_to_tensor
 class Variable(KerasVariable, Stored):
     """A Keras variable. gradtape takes it for the tensor that `value` is, and a tape for the variable that holds it."""
 
+    when_initialized: Callable[[], None] | None = None  # called once there is a value, where that comes later
+
     def _initialize(self, value):
         if isinstance(value, tf.Variable):
             self._value = value
@@ -21,6 +25,9 @@ class Variable(KerasVariable, Stored):
     def _deferred_initialize(self):
         if self._value is None:  # Keras begins with the first again after an interrupt
             super()._deferred_initialize()
+            if self.when_initialized is not None:
+                self.when_initialized()
+                self.when_initialized = None
 
     def _direct_assign(self, value):
         self._value.assign(cast(value, self._dtype))

@@ -1,6 +1,7 @@
 """`Checkpoint`: what is saved under which name, what is found again, and what is said where it is not."""
 
 import collections
+import json
 import os
 
 import ml_dtypes
@@ -36,7 +37,8 @@ def checkpoint():
 
 
 def names(prefix):
-    return [name.removesuffix("/.ATTRIBUTES/VARIABLE_VALUE") for name, _ in tf.train.list_variables(prefix)]
+    listed = [name.removesuffix("/.ATTRIBUTES/VARIABLE_VALUE") for name, _ in tf.train.list_variables(prefix)]
+    return [name for name in listed if name != "_CHECKPOINTABLE_OBJECT_GRAPH"]
 
 
 def changed(ckpt):
@@ -215,6 +217,29 @@ class TestAttributesThatComeLater:
         ckpt.step = step
         assert step.numpy() == 9
 
+    def test_another_object_of_the_name_is_another(self, tmp_path):
+        path = tf.train.Checkpoint(a=tf.Variable(1.0), b=[tf.Variable(2.0), tf.Variable(3.0)]).write(tmp_path / "ck")
+        ckpt = tf.train.Checkpoint(a=tf.Variable(0.0), b=[tf.Variable(0.0)])
+        status = ckpt.read(path)
+        ckpt.a, ckpt.b = tf.Variable(7.0), [ckpt.b[0], tf.Variable(0.0)]  # a list gets what it lacked
+        assert (ckpt.a.numpy(), [v.numpy() for v in ckpt.b]) == (7.0, [2.0, 3.0])
+        with pytest.raises(AssertionError, match=r"\(root\)\.a"):
+            status.assert_existing_objects_matched()
+
+    def test_of_a_root_that_is_built_later(self, tmp_path):
+        path = tf.train.Checkpoint(Dense(1)).write(tmp_path / "ck")
+        root = tf.Module()
+        status = tf.train.Checkpoint(root).read(path)
+
+        @tf.function
+        def built(x):
+            if not hasattr(root, "kernel"):
+                root.kernel, root.bias = tf.Variable(tf.zeros([1, 2])), tf.Variable(tf.ones([2]))
+            return x * root.kernel + root.bias
+
+        assert [built(tf.constant(x)).numpy().tolist() for x in (2.0, 3.0)] == [[[2.0, 2.0]], [[3.0, 3.0]]]
+        status.assert_consumed()
+
     def test_must_fit(self, tmp_path):
         path = checkpoint().save(tmp_path / "ck")
         ckpt = tf.train.Checkpoint()
@@ -315,8 +340,10 @@ def test_reading_without_objects(tmp_path):
     path = tf.train.Checkpoint(a=tf.Variable([1, 2])).write(tmp_path / "ck")
     reader = tf.train.load_checkpoint(path)
     name = "a/.ATTRIBUTES/VARIABLE_VALUE"
-    assert reader.get_variable_to_shape_map() == {name: [2]}
-    assert reader.get_variable_to_dtype_map() == {name: tf.int32}
+    graph = "_CHECKPOINTABLE_OBJECT_GRAPH"
+    assert reader.get_variable_to_shape_map() == {graph: [], name: [2]}
+    assert reader.get_variable_to_dtype_map() == {graph: tf.string, name: tf.int32}
+    assert reader.has_tensor(graph) and json.loads(reader.get_tensor(graph))[0]["children"] == {"a": 1}
     assert reader.has_tensor(name) and reader.has_tensor("a") and not reader.has_tensor("b")
     with pytest.raises(tf.errors.NotFoundError, match=r"Key b not found in checkpoint .*; it has a\."):
         reader.get_tensor("b")

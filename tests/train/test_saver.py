@@ -94,8 +94,23 @@ def test_errors(tmp_path):
             tf.train.Saver({"w": v}).restore(session, path)
         with pytest.raises(tf.errors.InvalidArgumentError, match="shapes of both tensors to match"):
             tf.train.Saver({"v": tf.Variable([1.0])}).restore(session, path)
-    with pytest.raises(ValueError, match="Saver wrote it"):
-        tf.train.Checkpoint(v=tf.Variable(0.0)).read(path)
+
+
+def test_savers_and_checkpoints_read_each_others(tmp_path):
+    with tf.Graph().as_default(), tf.Session() as session:
+        w, b = tf.get_variable("w", initializer=[1.0, 2.0]), tf.Variable(3.0, name="d/b")
+        session.run(tf.global_variables_initializer())
+        path = tf.train.Saver().save(session, tmp_path / "model")
+        objects = tf.train.Checkpoint(x=w, y=b).write(tmp_path / "objects")
+        session.run([w.assign([0.0, 0.0]), b.assign(0.0)])
+        tf.train.Saver().restore(session, objects)
+        assert session.run([w, b])[0].tolist() == [1.0, 2.0] and session.run(b) == 3.0
+    w, b, other = tf.Variable([0.0, 0.0], name="w"), tf.Variable(0.0, name="d/b"), tf.Variable(7.0, name="other")
+    tf.train.Checkpoint(any=w).restore(path).assert_consumed().assert_nontrivial_match()
+    status = tf.train.Checkpoint(x=b, y=other).restore(path)
+    assert (w.numpy().tolist(), b.numpy(), other.numpy()) == ([1.0, 2.0], 3.0, 7.0)
+    with pytest.raises(AssertionError, match=r"\(root\)\.y"):
+        status.assert_consumed()
 
 
 def test_checkpoints_of_a_graph(tmp_path):

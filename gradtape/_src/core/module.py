@@ -21,8 +21,8 @@ R = TypeVar("R")
 class Tracked:
     """Base of objects whose attributes a checkpoint saves.
 
-    After a restore that had a value for an attribute which was not there yet, `_awaited` holds the restore and the number of
-    this object in the checkpoint: the value is restored when the attribute is set.
+    After a restore that had values for attributes which were not there yet, `_awaited` says of each of these which restore that
+    was, and the number of its object in the checkpoint: the value is restored when the attribute is set.
     """
 
     def tracked_children(self) -> dict[str, Any]:
@@ -36,9 +36,16 @@ class Tracked:
     def child_set(self, name: str, value: Any) -> None:
         """Something hangs on this object now: give it what a restore had for it."""
         awaited = self.__dict__.get("_awaited")
-        if awaited is not None:
-            restore, number = awaited
-            restore.attribute_set(number, name, value)
+        if awaited and name in awaited:
+            restore, number = awaited.pop(name)
+            restore.attribute_set(self, name, number, value)
+
+    def await_children(self, restore: Any, numbers: dict[str, int]) -> None:
+        """What `restore` has for attributes that are not there yet, by the numbers of its objects."""
+        awaited = self.__dict__.get("_awaited")
+        if awaited is None:
+            object.__setattr__(self, "_awaited", awaited := {})
+        awaited.update({name: (restore, number) for name, number in numbers.items()})
 
 
 class Stateful:

@@ -9,10 +9,11 @@ from gradtape._src.core.convert import spoken_name
 from gradtape._src.core.dtypes import int64
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.module import Stateful, Tracked
+from gradtape._src.core.scopes import init_scope
 from gradtape._src.core.tensor import graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.train import storage
-from gradtape._src.train.graph import Match, children, is_trackable, saved_graph
+from gradtape._src.train.graph import Hung, Match, children, is_trackable, saved_graph
 from gradtape._src.train.reader import some
 from gradtape._src.train.state import update_state
 from gradtape._src.train.values import begin, held, hold
@@ -73,6 +74,12 @@ class Checkpoint(Tracked):
                 )
         return inner | own
 
+    def await_children(self, restore: Restore, numbers: dict[str, int]) -> None:
+        """What is to be restored later; the attributes are the root's as well."""
+        super().await_children(restore, numbers)
+        if isinstance(self._root, Tracked):
+            self._root.await_children(restore, numbers)
+
     # -- saving
 
     @public
@@ -106,12 +113,13 @@ class Checkpoint(Tracked):
     def read(self, save_path: Any, options: Any = None) -> LoadStatus:
         """Give the variables the values of a checkpoint that `write` wrote; returns a status to make assertions with.
 
+        Where a `tf.compat.v1.train.Saver` wrote it, variables are found by their own names.
         Everything is read and checked first: if a shape or dtype does not fit (ValueError, InvalidArgumentError) or the file is
         damaged (DataLossError) or not there (NotFoundError), no variable has changed. What the checkpoint has for attributes
         that come later is restored when they are set.
         """
         restore = Restore(self, storage.Reader(os.fspath(save_path)))
-        restore.run([(self, 0)])
+        restore.run(self, 0)
         return LoadStatus(restore)
 
     @public
@@ -139,15 +147,10 @@ class Restore:
         self.kept: list[Variable | Stateful] = []
         self.later: list[tuple[Variable, Any]] = []  # of a graph: what `initialize_or_restore` gives them in a session
 
-    def run(self, pairs: list[tuple[Any, int | None]]) -> None:
-        """Restore what corresponds to `pairs` of an object and a node; all of it or nothing."""
-        if self.reader.by_name:
-            raise ValueError(
-                f"The checkpoint {self.reader.path} has variables by their names: tf.compat.v1.train.Saver wrote it, and can "
-                "restore it."
-            )
-        match = Match(self.reader.nodes, pairs)
-        wanted = [(variable, key) for variable, key in match.bound if id(variable) not in self.done]
+    def run(self, value: Any, number: int, hung: Hung | None = None) -> None:
+        """Restore what corresponds to the object `value` and the node `number`; all of it or nothing."""
+        match = self.match(value, number, hung)
+        wanted = [(variable, key) for _, variable, key in match.bound if id(variable) not in self.done]
         _check(wanted, self.reader)
         arrays = self.reader.arrays(list({key: None for _, key in wanted}))
         changed: list[tuple[Variable, Any]] = []
@@ -169,14 +172,22 @@ class Restore:
         self.used |= match.used
         self.kept += [variable for variable, _ in wanted]
         self.done |= {id(variable) for variable, _ in wanted}
-        for value, number in match.waiting:
-            object.__setattr__(value, "_awaited", (self, number))
+        for owner, name, node in match.waiting:
+            owner.await_children(self, {name: node})
 
-    def attribute_set(self, number: int, name: str, value: Any) -> None:
-        """An attribute was set on an object that stands for node `number`."""
-        child = self.reader.nodes[number].children.get(name)
-        if child is not None and is_trackable(value):
-            self.run([(value, child)])
+    def match(self, value: Any, number: int = 0, hung: Hung | None = None) -> Match:
+        """What of the checkpoint is found under `value`: by the graph, or by names if a Saver wrote it."""
+        if self.reader.by_name:
+            return Match([], value, None).by_name(self.reader.entries)
+        return Match(self.reader.nodes, value, number, hung)
+
+    def attribute_set(self, owner: Tracked, name: str, number: int, value: Any) -> None:
+        """An attribute of `owner` was set to what node `number` may be restored to, in a function that is traced perhaps."""
+        if not is_trackable(value):
+            owner.await_children(self, {name: number})
+            return
+        with init_scope():
+            self.run(value, number, (owner, name, number))
 
 
 def _check(wanted: list[tuple[Variable | Stateful, str]], reader: storage.Reader) -> None:
@@ -222,9 +233,10 @@ class LoadStatus:
     @public
     def assert_existing_objects_matched(self) -> LoadStatus:
         """AssertionError unless every variable that there is has got a value."""
-        match = Match(self._restore.reader.nodes, [(self._restore.root, 0)])
-        if match.unbound:
-            names = [f"{path} {variable!r}" for path, variable in match.unbound]
+        match = self._restore.match(self._restore.root)
+        unrestored = [(path, variable) for path, variable, _ in match.bound if id(variable) not in self._restore.done]
+        if match.unbound or unrestored:
+            names = [f"{path} {variable!r}" for path, variable in match.unbound + unrestored]
             raise AssertionError(
                 f"Found {len(names)} Python objects that were not bound to checkpointed values, likely due to changes in the "
                 f"Python program. Showing {min(len(names), 10)} of {len(names)} unmatched objects: {some(names)}"
@@ -234,6 +246,8 @@ class LoadStatus:
     @public
     def assert_nontrivial_match(self) -> LoadStatus:
         """AssertionError if nothing but the root has been found in the checkpoint."""
+        if self._restore.reader.by_name:
+            return self.assert_existing_objects_matched()
         if self._restore.used <= {0} and len(self._restore.reader.nodes) > 1:
             raise AssertionError(
                 f"Nothing except the root object matched a checkpointed value. The checkpoint {self._restore.reader.path} has "
@@ -254,7 +268,7 @@ class LoadStatus:
     @public
     def initialize_or_restore(self, session: Any = None) -> None:
         """As `run_restore_ops`; variables of a graph that the checkpoint does not have get their initial values."""
-        match = Match(self._restore.reader.nodes, [(self._restore.root, 0)])
+        match = self._restore.match(self._restore.root)
         begin([variable for _, variable in match.unbound], session)
         self.run_restore_ops(session)
 
@@ -275,7 +289,7 @@ class NothingRestored:
     @public
     def initialize_or_restore(self, session: Any = None) -> None:
         """Give variables of a graph their initial values in `session`, or the default one."""
-        begin([variable for _, variable in Match([], [(self._root, None)]).unbound], session)
+        begin([variable for _, variable in Match([], self._root, None).unbound], session)
 
     def expect_partial(self) -> NothingRestored:
         """Says that not everything need be restored."""

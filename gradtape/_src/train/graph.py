@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from gradtape._src.core.module import Stateful, Tracked
+from gradtape._src.core.tensor import Stored
 from gradtape._src.core.variable import Variable
 from gradtape._src.train.storage import Node
 
-Visit = Callable[[Any, int | None], None]
+Hung = tuple[Tracked, str, int]  # an object, the name of an attribute of it, and the node of what is to hang there
 ATTRIBUTES = "/.ATTRIBUTES/"  # in a key, before what an object is saved as that is no variable
 
 
@@ -17,8 +18,17 @@ def variable_of(value: Any) -> Variable | Stateful | None:
     """The variable that `value` is, or holds as Keras's variables do, or what else is saved as one array; or None."""
     if isinstance(value, (Variable, Stateful)):
         return value
-    held = getattr(value, "value", None) if hasattr(type(value), "assign") else None
+    held = None
+    if isinstance(value, Stored):
+        held = value.variable
+    elif hasattr(type(value), "assign"):
+        held = getattr(value, "value", None)
     return held if isinstance(held, Variable) else None
+
+
+def own_name(variable: Variable | Stateful) -> str | None:
+    """The name by which a Saver knows a variable."""
+    return variable.name.removesuffix(":0") if isinstance(variable, Variable) else None
 
 
 def is_trackable(value: Any) -> bool:
@@ -63,6 +73,7 @@ def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable | Stateful]]:
                 f"{ATTRIBUTES}{variable.saved_as}" if isinstance(variable, Stateful) else ""
             )
             variables[key] = variable
+            nodes[number].name = own_name(variable)
             continue
         for name, child in children(value).items():
             variable = variable_of(child)
@@ -79,18 +90,21 @@ def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable | Stateful]]:
 class Match:
     """How the objects that there are now correspond to those of a checkpoint: by the names on the way from the root.
 
-    `bound` are the variables that a value was found for, as `(variable, key)`; `unbound` those that have none, with the way to
-    them; `waiting` the objects on which something is to be restored that does not hang on them yet, as `(object, node)`.
+    `bound` are the variables that a value was found for, as `(path, variable, key)`; `unbound` those that have none, as
+    `(path, variable)`; `waiting` the attributes for which something is to be restored that is not there yet, as `(object, name, node)`: also
+    those that hold a list or dict which lacks something.
+
+    It begins with `value` and the node `number`; `hung` is the attribute that the value was found at, if it was found at one.
     """
 
-    def __init__(self, nodes: list[Node], pairs: list[tuple[Any, int | None]]) -> None:
-        self.bound: list[tuple[Variable | Stateful, str]] = []
+    def __init__(self, nodes: list[Node], value: Any, number: int | None, hung: Hung | None = None) -> None:
+        self.bound: list[tuple[str, Variable | Stateful, str]] = []
         self.unbound: list[tuple[str, Variable | Stateful]] = []
-        self.waiting: list[tuple[Tracked, int]] = []
+        self.waiting: list[Hung] = []
         self.used: set[int] = set()
         seen: dict[int, int | None] = {}
-        queue = [(value, number, "(root)") for value, number in pairs]
-        for value, number, path in queue:  # grows as it goes
+        queue = [(value, number, "(root)", hung)]
+        for value, number, path, hung in queue:  # grows as it goes
             variable = variable_of(value)
             identity = id(value if variable is None else variable)
             if identity in seen and (seen[identity] is not None or number is None):
@@ -103,10 +117,28 @@ class Match:
                 continue
             named = children(value)
             known = nodes[number].children if number is not None else {}
-            queue.extend([(child, known.get(name), f"{path}.{name}") for name, child in named.items()])
-            if isinstance(value, Tracked) and number is not None and known.keys() - named.keys():
-                self.waiting.append((value, number))
-        found = {id(variable) for variable, _ in self.bound}
+            tracked = isinstance(value, Tracked)
+            for name, child in named.items():
+                node = known.get(name)
+                at = (value, name, node) if isinstance(value, Tracked) and node is not None else None
+                queue.append((child, node, f"{path}.{name}", at if tracked else hung))
+            missing = known.keys() - named.keys()
+            if tracked:
+                self.waiting.extend([(value, name, known[name]) for name in missing])
+            elif missing and hung is not None:
+                self.waiting.append(hung)
+        self._settle()
+
+    def by_name(self, names: Container[str]) -> Match:
+        """Bind to those of `names` that are variables' own: the checkpoint has no graph. A counter of `save` need not be there."""
+        named = [(path, variable, own_name(variable)) for path, variable in self.unbound]
+        self.bound = [(path, variable, name) for path, variable, name in named if name is not None and name in names]
+        self.unbound = [entry for entry in self.unbound if entry[0] != "(root).save_counter"]
+        self._settle()
+        return self
+
+    def _settle(self) -> None:
+        found = {id(variable) for _, variable, _ in self.bound}
         self.unbound = [(path, variable) for path, variable in self.unbound if id(variable) not in found]
 
     def _variable(self, variable: Variable | Stateful, number: int | None, nodes: list[Node], path: str) -> None:
@@ -114,4 +146,4 @@ class Match:
         if key is None:
             self.unbound.append((path, variable))
         else:
-            self.bound.append((variable, key))
+            self.bound.append((path, variable, key))

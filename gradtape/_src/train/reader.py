@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+from dataclasses import asdict
 from typing import Any
 
-from gradtape._src.core.dtypes import as_dtype
+from gradtape._src.core.dtypes import as_dtype, string
 from gradtape._src.core.errors import NotFoundError, public
 from gradtape._src.train import storage
 from gradtape._src.train.graph import ATTRIBUTES
 from gradtape._src.train.state import latest_checkpoint
 
+GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"  # how TensorFlow lists the graph of the objects among the variables: here it is JSON
 VALUE = f"{ATTRIBUTES}VARIABLE_VALUE"  # how TensorFlow's names of values end
 
 
@@ -32,19 +35,25 @@ class CheckpointReader:
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """Name → shape."""
-        return {self._name(key): list(entry.shape) for key, entry in self._reader.entries.items()}
+        graph: dict[str, list[int]] = {} if self._reader.by_name else {GRAPH: []}
+        return graph | {self._name(key): list(entry.shape) for key, entry in self._reader.entries.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, Any]:
         """Name → dtype."""
-        return {self._name(key): as_dtype(entry.dtype) for key, entry in self._reader.entries.items()}
+        graph = {} if self._reader.by_name else {GRAPH: string}
+        return graph | {self._name(key): as_dtype(entry.dtype) for key, entry in self._reader.entries.items()}
 
     def has_tensor(self, tensor_str: str) -> bool:
         """Whether there is a variable of that name."""
+        if tensor_str == GRAPH:
+            return not self._reader.by_name
         return tensor_str.removesuffix(VALUE) in self._reader.entries
 
     @public
     def get_tensor(self, tensor_str: str) -> Any:
         """The value under a name, a NumPy array or scalar; NotFoundError if there is none."""
+        if tensor_str == GRAPH and not self._reader.by_name:
+            return json.dumps([asdict(node) for node in self._reader.nodes]).encode()
         key = tensor_str.removesuffix(VALUE)
         if key not in self._reader.entries:
             names = some(sorted(self._reader.entries))

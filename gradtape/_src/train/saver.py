@@ -183,7 +183,11 @@ def _named(variables: Any) -> dict[str, Variable]:
 
 
 def _key(name: str, reader: storage.Reader) -> str:
+    """The key of a variable; a checkpoint of objects also says what its variables were called."""
     if name not in reader.entries:
+        for node in reader.nodes:
+            if node.name == name and node.key is not None:
+                return node.key
         raise NotFoundError(
             None, None, f"Key {name} not found in checkpoint {reader.path}; it has {some(sorted(reader.entries))}."
         )

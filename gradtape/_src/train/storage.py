@@ -35,10 +35,14 @@ class Entry:
 
 @dataclass
 class Node:
-    """One object of the saved graph: its children by name, as numbers of nodes, and the key of its array, if it has one."""
+    """One object of the saved graph: its children by name, as numbers of nodes, and the key of its array, if it has one.
+
+    `name` is the one that a variable gives itself.
+    """
 
     children: dict[str, int]
     key: str | None = None
+    name: str | None = None
 
 
 def file_of(prefix: str) -> str:
@@ -98,7 +102,7 @@ def save(prefix: str, nodes: list[Node] | None, arrays: Mapping[str, np.ndarray]
         entries[key] = entry
     graph = None
     if nodes is not None:
-        graph = [{"children": node.children} | ({"key": node.key} if node.key is not None else {}) for node in nodes]
+        graph = [{name: value for name, value in vars(node).items() if value is not None} for node in nodes]
     index = json.dumps({"format": FORMAT, "nodes": graph, "arrays": entries})
     metadata = {"gradtape": index, "crc32": str(zlib.crc32(index.encode()))}
     replace_file(file_of(prefix), lambda path: safetensors.numpy.save_file(tensors, path, metadata))
@@ -208,10 +212,12 @@ def _entry(key: str, given: Any, stored: set[str]) -> Entry:
 
 
 def _node(given: Any, count: int, entries: Mapping[str, Entry]) -> Node:
-    children, key = given["children"], given.get("key")
+    children, key, own_name = given["children"], given.get("key"), given.get("name")
     for name, number in children.items():
         if type(number) is not int or not 0 <= number < count:
             raise ValueError(f"object {name!r} has the number {number!r} among {count}")
     if key is not None and key not in entries:
         raise ValueError(f"it has no array {key!r}")
-    return Node(dict(children), key)
+    if own_name is not None and not isinstance(own_name, str):
+        raise ValueError(f"a variable has the name {own_name!r}")
+    return Node(dict(children), key, own_name)

@@ -1,0 +1,49 @@
+"""What a checkpoint saves of Keras's layers and optimizers: their attributes, under the names that TensorFlow gives them."""
+
+from typing import Any
+
+from keras.src.backend.common import KerasVariable
+from keras.src.metrics.metric import Metric
+from keras.src.random.seed_generator import SeedGenerator
+
+from gradtape._src.core.module import Tracked
+from gradtape._src.train.graph import is_trackable
+
+# What Keras collects for itself: it is found at the attributes, too.
+COLLECTED = frozenset({"_trainable_variables", "_non_trainable_variables", "_layers", "_metrics", "_seed_generators"})
+
+
+class KerasTracked(Tracked):
+    """An object of Keras whose attributes hold variables, or what has such.
+
+    Metrics are not saved, as with TensorFlow. What lies in lists and dicts is, and so are the states of random numbers, both
+    of which TensorFlow leaves out.
+    """
+
+    _COLLECTED = COLLECTED
+
+    def tracked_children(self):
+        """The attributes that have something to save."""
+        found = {name: _saved(value) for name, value in super().tracked_children().items() if name not in self._COLLECTED}
+        return {name: value for name, value in found.items() if _has_state(value)}
+
+    def child_set(self, name: str, value: Any) -> None:
+        """Something hangs on this object now. A variable that Keras has not initialized yet says when it is."""
+        if "_awaited" not in self.__dict__:
+            return
+        if isinstance(value, KerasVariable) and value._value is None:
+            value.when_initialized = lambda: self.child_set(name, value)
+            return
+        super().child_set(name, _saved(value))
+
+
+def _saved(value):
+    return value.state if isinstance(value, SeedGenerator) else value
+
+
+def _has_state(value):
+    if isinstance(value, dict):
+        value = [*value.values()]
+    if isinstance(value, (list, tuple)):
+        return any([_has_state(item) for item in value])
+    return is_trackable(value) and not isinstance(value, Metric)
