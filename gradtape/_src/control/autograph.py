@@ -21,7 +21,7 @@ from malt.impl import api, conversion
 from malt.lang import directives as malt_directives
 from malt.pyct import anno, errors as malt_errors, inspect_utils
 
-from gradtape._src.control import branch, directives
+from gradtape._src.control import branch, directives, untaken
 from gradtape._src.control.relocate import relocated
 from gradtape._src.control.statements import DynamicRange, for_stmt, if_stmt, symbolic, while_stmt
 from gradtape._src.core import dtypes, engine, nest
@@ -315,4 +315,4 @@ def if_exp(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], An
     """`if_true() if condition else if_false()`."""
     if symbolic(condition):
         return branch.cond(condition, if_true, if_false)
-    return if_true() if condition else if_false()
+    return untaken.chosen(condition, if_true, [if_false]) if condition else untaken.chosen(condition, if_false, [if_true])

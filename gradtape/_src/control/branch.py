@@ -11,6 +11,7 @@ import numpy as np
 from gradtape._src.autodiff.backward import Operation, takes_none, vjp_with_slices
 from gradtape._src.control.programs import rewired
 from gradtape._src.control.scope import TENSOR, Body, Scope, tensor_or_none, trace
+from gradtape._src.control.untaken import chosen
 from gradtape._src.core import dtypes, engine, execution, nest, tracing
 from gradtape._src.core.aval import PROVISIONAL, Aval, aval
 from gradtape._src.core.convert import is_tensor, spoken_name, tensor
@@ -304,7 +305,7 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
             raise TypeError(f"{which} must be callable. Received: {function!r}.")
     if engine.local.trace.scope is None:
         holds = pred if isinstance(pred, (bool, np.bool_)) else bool(tensor(pred))
-        return true_fn() if holds else false_fn()
+        return chosen(pred, true_fn, [false_fn]) if holds else chosen(pred, false_fn, [true_fn])
     if isinstance(pred, bool):
         raise TypeError(
             f"pred must not be a Python bool, received {pred}: `if` decides what is known while a function is traced."
@@ -328,8 +329,8 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
     if default is not None:
         functions.append(default)
     if engine.local.trace.scope is None:
-        found = int(to_numpy(index.node))
-        return branches.get(found, functions[-1])()
+        taken = branches.get(int(to_numpy(index.node)), functions[-1])
+        return chosen(index, taken, [function for function in functions if function is not taken])
     return run_branches(index.node, functions, CASE, [f"branch {i}" for i in range(len(functions))])
 
 

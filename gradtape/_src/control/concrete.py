@@ -13,6 +13,7 @@ from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
 from gradtape._src.control.scope import Body, Structure, call, flatten_results
 from gradtape._src.control.signature import misfit
+from gradtape._src.control.untaken import joined, on_tape
 from gradtape._src.core import engine, nest
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import spoken_name, tensor
@@ -253,7 +254,8 @@ class EagerFunction(ConcreteFunction):
     def _run(self, nodes: Sequence[Node]) -> Any:
         try:
             with recorded(self._recorded), seeds.drawn_by_function(self._seeds):
-                results = self._arguments.call(self._function.python_function, nodes)
+                results = self._arguments.call(self._function.transformed(), nodes)
+                results = joined(results) if on_tape() else results
         except StopIteration:  # a loop around the call would take it for its own end
             raise OutOfRangeError(None, None, "End of sequence: the iterator has no more elements.") from None
         found, structure = flatten_results(results, self._function._result)

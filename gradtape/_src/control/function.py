@@ -160,11 +160,7 @@ class Function:
             self._warn(arguments)
         if self._traces % MANY_TRACES == 0:
             self._calls_since = 0
-        python = self.python_function
-        if self._autograph:
-            from gradtape._src.control.autograph import converted  # loads what transforms source, at the first function only
-
-            python = converted(python)
+        python = self.transformed()
         parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
 
         def run() -> Any:
@@ -184,6 +180,14 @@ class Function:
             return (FirstCall if isinstance(reason, MadeFromArguments) else EagerFunction)(self, arguments)
         self._created = True
         return ConcreteFunction(self, arguments, body)
+
+    def transformed(self) -> Callable[..., Any]:
+        """What is called to trace or run it: the Python function with its statements as ops, if `autograph` says so."""
+        if not self._autograph:
+            return self.python_function
+        from gradtape._src.control.autograph import converted  # loads what transforms source, at the first function only
+
+        return converted(self.python_function)
 
     def _result(self, value: Any) -> Any:
         if value is None or isinstance(value, (Tensor, Stored)):

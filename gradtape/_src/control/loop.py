@@ -12,6 +12,7 @@ from gradtape._src.control.growth import Growth, tracing_body
 from gradtape._src.control.loop_body import ShapeChanged, check_same, trace_body, trace_condition
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
+from gradtape._src.control.untaken import repeated
 from gradtape._src.core import engine, nest, tracing
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.errors import public
@@ -142,7 +143,7 @@ def _settled(body: Callable[[Any], Any], state: Any) -> Any:
 
 
 def _in_python(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: Any, limit: Any) -> Any:
-    count = 0
+    count, start = 0, state
     most = None if limit is None else static(limit, "maximum_iterations")
     while (most is None or count < most) and bool(cond(state)):
         after = body(state)
@@ -152,7 +153,7 @@ def _in_python(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: An
             )
         state = _as_before(after, state, expand=False)
         count += 1
-    return state
+    return repeated(start, state, count, body)
 
 
 def _as_before(results: Any, state: Any, expand: bool = True) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.control.bounded_scan import record_scan
+from gradtape._src.control.eager_record import in_function
 from gradtape._src.control.growth import Growth, tracing_body
 from gradtape._src.control.loop import stopped
 from gradtape._src.control.loop_body import check_same, trace_body
@@ -133,7 +134,7 @@ def map_fn(
         _check_signature(results, signature, rows)
         return results
 
-    if rows.count == 0:
+    if rows.count == 0 and not in_function():
         return _no_rows(one, rows, specs)
     try:
         _, ys = record_rows(one, (), rows)
@@ -197,7 +198,7 @@ def _accumulate(fn: Any, elems: Any, initializer: Any, what: str, reverse: bool,
         check_same(carry, after)
         return [*after, *after] if every else after
 
-    if rows.count:
+    if rows.count or in_function():
         try:
             last, ys = record_rows(one, [s.node for s in state], rows, reverse)
         except BaseException as error:

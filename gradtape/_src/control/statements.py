@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control import branch, loop
+from gradtape._src.control import branch, loop, untaken
 from gradtape._src.control.bound_names import (
     NUMBERS,
     STRINGS,
@@ -25,6 +25,7 @@ from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.core import dtypes, engine, execution, nest, tracing
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import Stored, Tensor, handle
@@ -54,10 +55,11 @@ def if_stmt(
 ) -> None:
     """An `if` statement; `symbol_names` are the names it binds, of which the first `nouts` are used afterwards."""
     if not symbolic(condition):
-        if condition:
-            body()
+        taken, other = (body, orelse) if condition else (orelse, body)
+        if untaken.counts(condition):
+            untaken.switched(taken, other, get_state, set_state, nouts)
         else:
-            orelse()
+            taken()
         return
     pred = branch._scalar_bool(condition, "The condition of `if`").node
     before = get_state()
@@ -379,6 +381,8 @@ def while_stmt(
 ) -> None:
     """A `while` statement: a loop in Python while its condition is no tensor."""
     scope = engine.local.trace.scope
+    start = None if scope is not None else get_state()
+    trips = 0
     while True:
         before = get_state()
         assigned = dict(scope.after) if isinstance(scope, Scope) else {}
@@ -386,8 +390,11 @@ def while_stmt(
         if symbolic(holds):
             break
         if not holds:
+            if untaken.counts(holds):
+                untaken.looped(start, trips, body, (), get_state, set_state)
             return
         body()
+        trips += 1
     set_state(before)
     first = holds if isinstance(scope, Scope) and scope.after != assigned else None
     _staged_while(test, body, get_state, set_state, symbol_names, opts, first)
@@ -440,6 +447,11 @@ def for_stmt(
             _for_rows_until(rows, extra_test, body, get_state, set_state, symbol_names)
         else:
             _for_rows(rows, body, get_state, set_state, symbol_names)
+    elif untaken.counts(iterated):
+        start, rows = get_state(), tensor(iterated)
+        _for_in_python(iterated, extra_test, body)
+        row = aval(rows.node.aval.shape[1:], rows.node.aval.dtype)
+        untaken.looped(start, rows.shape[0], body, [row], get_state, set_state)
     else:
         _for_in_python(iterated, extra_test, body)
 
@@ -480,11 +492,12 @@ def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Se
     growth = Growth(engine.folded(taken.nodes[0]))
     body = growth.counting(body)
     symbol = handle(leaf(taken.avals[0], None))
+    if taken.count == 0 and not any(map(empty, get_state())):
+        untaken.looped(get_state(), 0, body, taken.avals, get_state, set_state)
+        return
     before = _defined(get_state, set_state, lambda: body(symbol), names, lambda: tensor(taken.count > 0), growth)
     with tracing_body(growth):
         state = _State(before, names)
-    if taken.count == 0:
-        return
 
     def step(carry: list[Node], row: list[Node]) -> list[Tensor]:
         set_state(state.pack([handle(n) for n in carry]))
@@ -500,6 +513,7 @@ def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Se
 def _for_rows_until(rows: Tensor, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
     count = rows.shape[0]
     if count == 0:
+        _for_rows(rows, body, get_state, set_state, names)
         return
     _counted(lambda i: gather(rows, i), tensor(count, "int64"), extra_test, body, get_state, set_state, names)
 

@@ -1,0 +1,121 @@
+"""What a branch or loop of a function that runs as eager code leads back to without having run.
+
+In TensorFlow an `if` or loop on tensors is one op: it takes what either branch uses, and its gradient is zeros for what did not
+run, not None. Where such a function runs as eager code under a tape, the branch that was not taken, or the body of a loop that
+made no trip, is traced aside, and what the statement gives is joined with what that leads back to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradtape._src.autodiff.backward import Entry, blocks, differentiable
+from gradtape._src.control.eager_record import running
+from gradtape._src.control.scope import Scope, is_constant
+from gradtape._src.core import engine, naming, nest, tracing
+from gradtape._src.core.aval import Aval
+from gradtape._src.core.convert import is_tensor
+from gradtape._src.core.program import Node, leaf
+from gradtape._src.core.tensor import EagerTensor, Tensor, handle
+from gradtape._src.ops import seeds
+from gradtape._src.ops.array import identity_n
+
+
+def on_tape() -> bool:
+    """Whether what runs is part of such a function, and recorded."""
+    state = engine.local
+    return running.functions > 0 and state.trace.scope is None and any(tape() is not None for tape in state.tapes)
+
+
+def counts(decides: Any) -> bool:
+    """Whether a statement, which is decided by `decides`, is an op in TensorFlow, and here a tape sees the way that was taken."""
+    return is_tensor(decides) and on_tape()
+
+
+def leads_back(function: Callable[..., Any], *arguments: Aval) -> list[Tensor]:
+    """The tensors from outside, and what the variables hold, that `function` would make its results from.
+
+    It is given symbols for its `arguments`.
+    """
+    symbols = [leaf(of, None) for of in arguments]
+    scope = Scope(nested=True)
+    results: list[Node] | None = None
+    with tracing.inner(scope) as inner, seeds.numbered_anew(), naming.apart():
+        scope.trace = inner
+        try:
+            results = _floating(function(*map(handle, symbols)))
+            tracing.enter(inner, results)
+        except Exception:
+            pass
+    leading = set(inner.nodes if results is None else results)
+    for node in reversed(inner.nodes):
+        if node in leading and not blocks(Entry(node, node.inputs)):
+            leading.update(node.inputs)
+    read = {origin: variable for variable, origin in scope.variables.values()}
+    used = [node for node in inner.leaves if node not in symbols and (node in read or not is_constant(node))]
+    used = [node for node in used if differentiable(node) and (results is None or node in leading)]
+    return [EagerTensor(read[node].read()) if node in read else handle(node) for node in used]
+
+
+def _floating(results: Any) -> list[Node]:
+    leaves, _ = nest.flatten_with_spec(results, nest.EXPANDED)
+    return [x.node for x in leaves if isinstance(x, Tensor) and x.node.aval.inexact]
+
+
+def joined(results: Any, also: Sequence[Any] = ()) -> Any:
+    """A nest of results as those of one op: what one of them leads back to, or a tensor in `also`, gets zeros at least."""
+    leaves, spec = nest.flatten_with_spec(results)
+    places = [i for i, x in enumerate(leaves) if type(x) is EagerTensor and x.node.aval.inexact]
+    taken = [x for x in also if isinstance(x, Tensor) and x.node.aval.inexact]
+    if not places or len(places) + len(taken) < 2:
+        return results
+    for place, new in zip(places, identity_n([*[leaves[i] for i in places], *taken]), strict=False):
+        leaves[place] = new
+    return nest.unflatten(spec, leaves)
+
+
+def chosen(decides: Any, taken: Callable[[], Any], others: Sequence[Callable[[], Any]]) -> Any:
+    """What `taken` gives, where one of several functions runs because of `decides`."""
+    results = taken()
+    return joined(results, [x for other in others for x in leads_back(other)]) if counts(decides) else results
+
+
+def repeated(start: Any, results: Any, trips: int, body: Callable[[Any], Any]) -> Any:
+    """What a `while_loop` gives that began with `start`."""
+    if not on_tape():
+        return results
+    return joined(results, [*nest.flatten(start), *([] if trips else leads_back(lambda: body(start)))])
+
+
+def switched(taken: Callable[[], None], other: Callable[[], None], get_state: Any, set_state: Any, nouts: int) -> None:
+    """Run one branch of an `if` statement on a tensor, whose names are joined with what the other one leads back to."""
+    before = get_state()
+    taken()
+    after = get_state()
+
+    def instead() -> Any:
+        set_state(before)
+        other()
+        return get_state()[:nouts]
+
+    also = leads_back(instead)
+    set_state((*joined(list(after[:nouts]), also), *after[nouts:]))
+
+
+def looped(before: Any, trips: Any, body: Callable[..., None], item: Sequence[Aval], get_state: Any, set_state: Any) -> None:
+    """After a loop on tensors, whose names held `before`: join them with those; without `trips`, with what `body` leads back to.
+
+    `item` is what a `for` loop gives its body.
+    """
+    after = get_state()
+    also: list[Any] = nest.flatten(list(before))
+
+    def once(*row: Tensor) -> Any:
+        set_state(before)
+        body(*row)
+        return get_state()
+
+    if not trips:
+        also += leads_back(once, *item)
+    set_state(tuple(joined(list(after), also)))
