@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -124,16 +125,27 @@ class Scope:
 class Structure:
     """How a traced function's arguments or results are nested: tensors, and what is no tensor and always the same."""
 
-    __slots__ = ("fixed", "spec")
+    __slots__ = ("_plain", "fixed", "spec")
 
     def __init__(self, spec: Any, fixed: list[Any]) -> None:
         self.spec, self.fixed = spec, fixed
+        self._plain: Callable[[list[Tensor]], Any] | None = None
 
     def pack(self, nodes: Sequence[Node]) -> Any:
         """The nest with these nodes as tensors."""
-        if len(nodes) == len(self.fixed) == 1 and self.spec.is_leaf():
-            return handle(nodes[0])
-        return self.fill(map(handle, nodes))
+        if self._plain is None:
+            self._plain = self._made_of_tensors()
+        return self._plain([handle(node) for node in nodes])
+
+    def _made_of_tensors(self) -> Callable[[list[Tensor]], Any]:
+        """How to make the nest: a tensor, list or tuple of tensors, as most are, without a library."""
+        if all(f is TENSOR for f in self.fixed):
+            if self.spec.is_leaf():
+                return operator.itemgetter(0)
+            if self.spec.is_one_level() and self.spec.type in (list, tuple):
+                kind: type = self.spec.type
+                return kind
+        return self.fill
 
     def fill(self, values: Iterable[Any]) -> Any:
         """The nest with these values where its tensors are."""
@@ -315,6 +327,8 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
     nodes = [leaf(of, value) for of, value in zip(body.avals, values, strict=True)]
     if not body.trains:  # what trains itself is not differentiated from outside
         journal.called(arguments, body, nodes, engine.local.trace)
+    if not body.written:
+        return nodes
     count = len(nodes) - len(body.written)
     put_all(body.written, nodes[count:])
     return nodes[:count]

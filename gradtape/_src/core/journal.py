@@ -182,10 +182,17 @@ def called(arguments: Sequence[Node], body: Any, results: Sequence[Node], trace:
     before += [n.origin or origin_of(n) for variable in body.variables for n in (variable._tensor.node,)]
     if body.captures:
         before += [n.origin or origin_of(n) for n in body.captures]
-    after = [origin_of(n) for n in results]
-    count = len(after) - len(body.assignments)
-    assigned = tuple(zip(after[count:], body.assignments, strict=True))
-    links.append(Link("call", before, after[:count], user_line(), moment(trace), get_ident(), assigned))
+    after = []
+    for node in results:  # leaves, which were made just now
+        node.origin = origin = (0, next(serial))
+        after.append(origin)
+    assigned: Sequence[tuple[Origin, Line]] = ()
+    if body.assignments:
+        count = len(after) - len(body.assignments)
+        assigned = tuple(zip(after[count:], body.assignments, strict=True))
+        del after[count:]
+    # made as the tuple that it is: this runs in each call of a function
+    links.append(tuple.__new__(Link, ("call", before, after, user_line(), moment(trace), get_ident(), assigned)))
 
 
 def moment(trace: Trace) -> Moment:
@@ -195,7 +202,8 @@ def moment(trace: Trace) -> Moment:
 
 def left(how: str, node: Node, trace: Trace) -> None:
     """Note that a value left the library."""
-    exits.append(Left(next(serial), how, origin_of(node), user_line(), moment(trace)))
+    line = user_line(2)
+    exits.append(tuple.__new__(Left, (next(serial), how, origin_of(node), line, (trace.serial, len(trace.nodes)))))
 
 
 class _Others(dict[str, bool]):

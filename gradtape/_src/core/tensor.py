@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+import jax
 import numpy as np
 
-from gradtape._src.core import config, engine, execution, journal, naming
-from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, cut, internal, public
+from gradtape._src.core import config, engine, execution, journal, memory, naming
+from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, internal, public
 from gradtape._src.core.function_names import in_function, name_in_function
 from gradtape._src.core.shape import TensorShape
 
@@ -170,7 +171,8 @@ class Tensor(Operators):
         if copy:
             return array.copy()
         view = array.view()  # as in TensorFlow: of the tensor's own memory, which nobody may write to
-        view.flags.writeable = False
+        if view.flags.writeable:
+            view.flags.writeable = False
         return view
 
     @public
@@ -249,27 +251,8 @@ class Tensor(Operators):
             return id(self.node)
         raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
 
-    if not TYPE_CHECKING:  # to a type checker a class with `__getattr__` has every attribute
-
-        def __getattr__(self, name):
-            if name in NUMPY_PROTOCOLS:
-                raise AttributeError(name)
-            try:
-                return self._attribute(name)
-            except BaseException as error:
-                cut(error)
-                raise
-
-        @public
-        def _attribute(self, name):
-            if (name in GRAPH_ATTRIBUTES or name in UPDATES) and (graph := graph_of(self.node)) is not None:
-                return graph.attribute(self, name)
-            if name == "name" and (engine.symbolic(self.node) or in_function(self.node)):
-                return name_in_function(self.node)
-            if name in ("name", "op", "graph"):
-                raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
-            instead = f" Use {_numpy_names[name]}." if name in _numpy_names else ""
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.{instead}")
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in _numpy_names]
 
     @public
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
@@ -335,8 +318,6 @@ class Tensor(Operators):
         return jax_value(self.node)
 
 
-# What NumPy asks for in each conversion, before `__array__`: a cheap no.
-NUMPY_PROTOCOLS = frozenset(["__array_struct__", "__array_interface__"])
 GRAPH_ATTRIBUTES = frozenset(["name", "op", "graph", "consumers", "value_index", "read_value", "_operation"])
 # What the Tensor that assigns a variable in a graph has of the variable: further assignments, which come after it.
 UPDATES = frozenset(
@@ -398,6 +379,38 @@ _numpy_names = {
     "tolist": "x.numpy().tolist()",
     "transpose": "tf.transpose(x, perm)",
 } | {name: f"tf.reduce_{name}(x, axis)" for name in ("all", "any", "max", "mean", "min", "prod", "sum")}
+
+
+class Sometimes:
+    """An attribute that `find(object, name)` gives or refuses. With `__getattr__` instead, CPython would look up every other
+    attribute the slow way, and NumPy ask it for two protocols in each conversion.
+    """
+
+    def __init__(self, name: str, find: Callable[[Any, str], Any]) -> None:
+        self.name, self.find = name, find
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            raise AttributeError(f"type object {owner.__name__!r} has no attribute {self.name!r}.")
+        return self.find(instance, self.name)
+
+
+@public
+def _attribute(of: Tensor, name: str) -> Any:
+    """What a tensor has in a graph or function only, and what NumPy's arrays have."""
+    if name not in _numpy_names:
+        if (graph := graph_of(of.node)) is not None:
+            return graph.attribute(of, name)
+        if name == "name" and (engine.symbolic(of.node) or in_function(of.node)):
+            return name_in_function(of.node)
+        if name in ("name", "op", "graph"):
+            raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
+    instead = f" Use {_numpy_names[name]}." if name in _numpy_names else ""
+    raise AttributeError(f"{type(of).__name__!r} object has no attribute {name!r}.{instead}")
+
+
+for _name in (*GRAPH_ATTRIBUTES, *UPDATES, *_numpy_names):
+    setattr(Tensor, _name, Sometimes(_name, _attribute))
 
 
 class EagerTensor(Tensor):
@@ -472,7 +485,13 @@ def emit(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Any:
 
 def to_numpy(node: Node) -> np.ndarray:
     """The value of a node as a NumPy array, without a copy where there is none to make."""
-    return np.asarray(engine.ready(node))
+    value = node.value
+    if value is None:
+        value = engine.value(node)
+    try:
+        return np.asarray(value)  # which waits for it
+    except jax.errors.JaxRuntimeError as error:
+        raise memory.translated(error) from None
 
 
 def jax_value(node: Node) -> Any:

@@ -18,7 +18,7 @@ from gradtape._src.core.op import Kernel, Op, define
 from gradtape._src.core.program import NUMBER, leaf
 from gradtape._src.core.scopes import scoped
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, Reference, Stored, Tensor, graph_of, handle, text, unvalued
+from gradtape._src.core.tensor import EagerTensor, Reference, Sometimes, Stored, Tensor, graph_of, handle, text, unvalued
 
 if TYPE_CHECKING:
     from gradtape._src.core.dtypes import DType
@@ -354,18 +354,6 @@ class Variable(Stored, metaclass=creators.Created):
         """A hashable reference to this variable."""
         return Reference(self)
 
-    # -- in a graph
-
-    if not TYPE_CHECKING:  # to a type checker a class with `__getattr__` has every attribute
-
-        @public
-        def __getattr__(self, name):
-            tensor = self.__dict__.get("_tensor")
-            if tensor is not None and name in VARIABLE_ATTRIBUTES:
-                graph = graph_of(tensor.node)
-                return _eager_attribute(self, name) if graph is None else graph.variable_attribute(self, name)
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.")
-
     # -- assigning
 
     @public
@@ -507,8 +495,14 @@ class Variable(Stored, metaclass=creators.Created):
 VARIABLE_ATTRIBUTES = frozenset(["eval", "graph", "handle", "initial_value", "initialized_value", "initializer", "load", "op"])
 
 
-def _eager_attribute(variable: Variable, name: str) -> Any:
-    """What TensorFlow has under one of VARIABLE_ATTRIBUTES in eager code: mostly an error that says why there is nothing."""
+@public
+def _attribute(variable: Variable, name: str) -> Any:
+    """What TensorFlow has under one of VARIABLE_ATTRIBUTES: in eager code mostly an error that says why there is nothing."""
+    tensor = variable.__dict__.get("_tensor")
+    if tensor is None:
+        raise AttributeError(f"{type(variable).__name__!r} object has no attribute {name!r}.")
+    if (graph := graph_of(tensor.node)) is not None:
+        return graph.variable_attribute(variable, name)
     if name == "initializer":
         return None
     if name == "handle":
@@ -522,6 +516,10 @@ def _eager_attribute(variable: Variable, name: str) -> Any:
     if name == "initial_value":
         _not_eager("initial_value", "numpy() before the first assignment")
     raise AttributeError(f"Variable.{name} is undefined when eager execution is enabled.")
+
+
+for _name in VARIABLE_ATTRIBUTES:
+    setattr(Variable, _name, Sometimes(_name, _attribute))
 
 
 def _not_eager(what: str, instead: str) -> NoReturn:
