@@ -12,6 +12,7 @@ import functools
 import inspect
 import sys
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -159,8 +160,21 @@ def converted(function: Any) -> Any:
 OURS = ("gradtape", "keras", "jax", "optree", "numpy", "malt", "grain", "keras_gradtape", "sklearn", "scipy")
 
 
+# Of functions, as one that runs as eager code asks in each call.
+_verdicts: weakref.WeakKeyDictionary[types.FunctionType, bool] = weakref.WeakKeyDictionary()
+
+
 def _as_it_is(function: Any) -> bool:
     """Whether a function is called without transforming it: the library's, other libraries', what asked for it."""
+    if type(function) is not types.FunctionType:
+        return _stays(function)
+    known = _verdicts.get(function)
+    if known is None:
+        known = _verdicts[function] = _stays(function)
+    return known
+
+
+def _stays(function: Any) -> bool:
     if getattr(function, "autograph_info__", None) is not None:
         return True
     module = getattr(function, "__module__", None) or getattr(type(function), "__module__", "") or ""
