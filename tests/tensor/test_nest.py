@@ -49,9 +49,11 @@ def test_keys_of_several_types():
     assert tf.nest.flatten({"b": 1, 2: 3, "a": 4}) == [3, 4, 1]
 
 
-@pytest.mark.better
-def test_an_ordered_dictionary_keeps_its_order():
-    assert tf.nest.flatten(collections.OrderedDict([("z", 1), ("a", 2)])) == [1, 2]
+def test_an_ordered_dictionary_is_sorted_and_keeps_its_order():
+    ordered = collections.OrderedDict([("z", 1), ("a", collections.OrderedDict([("k", 2), ("b", 3)]))])
+    assert tf.nest.flatten(["first", {"x": ordered}]) == ["first", 3, 2, 1]
+    packed = tf.nest.pack_sequence_as(ordered, [10, 20, 30])
+    assert repr(packed) == repr(collections.OrderedDict([("z", 30), ("a", collections.OrderedDict([("k", 20), ("b", 10)]))]))
 
 
 class Row(list):
@@ -249,6 +251,13 @@ class TestSameStructure:
 
     def test_types_are_not_checked_on_demand(self):
         tf.nest.assert_same_structure([1], (1,), check_types=False)
+        tf.nest.assert_same_structure(Point(1, 2), {"x": 1, "other": 2}, check_types=False)
+
+    def test_variables_of_an_eager_loop(self):
+        start = (0, [tf.constant(1), tf.constant(2)])
+        with pytest.raises(TypeError, match="don't have the same nested structure"):
+            tf.while_loop(lambda i, _: i < 2, lambda i, x: (i + 1, (x[1], x[0])), start)
+        assert [v.numpy() for v in tf.while_loop(lambda i, _: i < 1, lambda i, x: [i + 1, x[::-1]], start)[1]] == [2, 1]
 
 
 @pytest.mark.parametrize(

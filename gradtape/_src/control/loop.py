@@ -151,7 +151,8 @@ def _in_python(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: An
             raise (TypeError if most is None and (not is_tensor(after) or after.shape.rank == 0) else ValueError)(
                 f"The body of an eager loop must return a list or tuple, a value for each of 'loop_vars'. It returned {after!r}."
             )
-        state = _as_before(after, state, expand=False)
+        before, state = state, _as_before(after, state, expand=False)
+        nest.assert_same_structure(list(before), list(state))  # lists and tuples are not told apart in a function
         count += 1
     return repeated(start, state, count, body)
 

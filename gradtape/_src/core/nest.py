@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, MappingView, Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 
 NAMESPACE = "gradtape"
 EXPANDED = "gradtape, composites expanded"  # here IndexedSlices are structures, not leaves
+MOST_KNOWN = 1024
+_unordered: set[optree.PyTreeSpec] = set()  # some that were seen to have no OrderedDict in them
 _known: set[type] = {list, tuple, dict}  # types that were seen as leaves, or are registered
 
 
@@ -81,6 +84,57 @@ def _register_container(kind: Any) -> None:
             optree.register_pytree_node(kind, lambda value: (list(value), None), make_sequence, namespace=namespace)
 
 
+class _Sorted:
+    """Stands for an OrderedDict in a structure, of which optree knows a fixed order: TensorFlow sorts its keys as a dict's.
+
+    `keys` are sorted, `children` what they hold.
+    """
+
+    def __init__(self, value: OrderedDict[Any, Any]) -> None:
+        self.order = value.keys()
+        level = optree.tree_flatten_one_level(dict(value), none_is_leaf=True)
+        self.keys, self.children = level.entries, [_sorted(child) for child in level.children]
+
+
+class _Order:
+    """The keys of an OrderedDict in its own order, which does not make it another structure."""
+
+    def __init__(self, keys: Iterable[Any]) -> None:
+        self.keys = tuple(keys)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Order) and set(self.keys) == set(other.keys)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.keys))
+
+
+def _ordered(order: _Order, children: Iterable[Any]) -> OrderedDict[Any, Any]:
+    level = optree.tree_flatten_one_level(dict.fromkeys(order.keys), none_is_leaf=True)
+    held = dict(zip(level.entries, children, strict=True))
+    return OrderedDict([(key, held[key]) for key in order.keys])
+
+
+def _is_ordered(value: Any) -> bool:
+    return type(value) is OrderedDict
+
+
+def _sorted(structure: Any) -> Any:
+    """`structure` with a `_Sorted` for each OrderedDict."""
+    return optree.tree_map(
+        lambda x: _Sorted(x) if _is_ordered(x) else x, structure, is_leaf=_is_ordered, none_is_leaf=True, namespace=NAMESPACE
+    )
+
+
+for _space in (NAMESPACE, EXPANDED):
+    optree.register_pytree_node(
+        _Sorted,  # type: ignore[arg-type]
+        lambda value: (value.children, _Order(value.order), value.keys),
+        _ordered,
+        namespace=_space,
+    )
+
+
 def _components(slices: Any) -> tuple[list[Any], None]:
     parts = [slices.values, slices.indices, slices.dense_shape]
     return [part for part in parts if part is not None], None
@@ -97,8 +151,15 @@ optree.register_pytree_node(IndexedSlices, _components, _assembled, namespace=EX
 def flatten_with_spec(
     structure: Any, namespace: str = NAMESPACE, is_leaf: Callable[[Any], bool] | None = None
 ) -> tuple[list[Any], optree.PyTreeSpec]:
-    """`(leaves, spec)`; `None` is a leaf, and what `is_leaf` says; dicts go by sorted key, an OrderedDict by its own order."""
+    """`(leaves, spec)`; `None` is a leaf, and what `is_leaf` says; dicts go by sorted key, an OrderedDict too."""
     leaves, spec = optree.tree_flatten(structure, is_leaf, none_is_leaf=True, namespace=namespace)
+    if spec not in _unordered:
+        if "OrderedDict(" in repr(spec):
+            leaves, spec = optree.tree_flatten(_sorted(structure), is_leaf, none_is_leaf=True, namespace=namespace)
+        else:
+            if len(_unordered) >= MOST_KNOWN:
+                _unordered.clear()
+            _unordered.add(spec)
     for item in leaves:
         kind = type(item)
         if kind not in _known:
@@ -210,7 +271,8 @@ def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, 
             raise _different(ValueError, first, other, f"the keys are {list(a)} and {list(b)}")
         if len(children) != len(others):
             raise _different(ValueError, first, other, f"{a!r} and {b!r} don't have the same number of elements")
-        pending.extend(reversed([(children[name], others[name]) for name in children]))
+        pairs = [(children[name], others[name]) for name in children] if mappings else zip(children.values(), others.values())
+        pending.extend(reversed([*pairs]))
     return leaves
 
 
@@ -224,8 +286,12 @@ def _children(structure: Any, namespace: str) -> dict[Any, Any] | None:
     """Name (key, index, field) → child of one level, or None for a leaf."""
     if optree.tree_is_leaf(structure, none_is_leaf=True, namespace=namespace):
         return None
+    if _is_ordered(structure):
+        structure = dict(structure)
     level = optree.tree_flatten_one_level(structure, none_is_leaf=True, namespace=namespace)
-    names = level.entries if isinstance(structure, Mapping) else range(len(level.children))
+    names: Iterable[Any] = range(len(level.children))
+    if isinstance(structure, Mapping):
+        names = level.entries
     return dict(zip(names, level.children, strict=True))
 
 
