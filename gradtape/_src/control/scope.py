@@ -15,7 +15,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import verify
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op, define
-from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf
+from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf, leaves
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, Variable, hold_all, put_all
 from gradtape._src.ops import seeds
@@ -305,7 +305,7 @@ def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
         journal.asked += body.trains  # so does the function around it
     elif at_once:
         values = execution.execute(body.program, [engine.argument(node) for node in inputs])
-        nodes = [leaf(aval_, value) for aval_, value in zip(body.avals, values, strict=True)]
+        nodes = leaves(body.avals, values)
         if not body.trains:
             journal.called(arguments, body, nodes, state.trace)
     elif body.program.effects:
@@ -324,7 +324,7 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
     inputs += [argument(variable._tensor.node) for variable in body.variables]
     inputs += [argument(node) for node in body.captures]
     values = execution.execute(body.program, inputs)
-    nodes = [leaf(of, value) for of, value in zip(body.avals, values, strict=True)]
+    nodes = leaves(body.avals, values)
     if not body.trains:  # what trains itself is not differentiated from outside
         journal.called(arguments, body, nodes, engine.local.trace)
     if not body.written:

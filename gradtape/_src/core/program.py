@@ -7,7 +7,7 @@ A *key* is `(op, attribute values, *references)`: what a node computes, without 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
@@ -102,6 +102,22 @@ def leaf(aval: Any, value: Any, index: int = -1) -> Node:
     node = Node(LEAF_KEY, None, aval, None, index, None, 0)
     node.value = value
     return node
+
+
+def leaves(avals: Iterable[Any], values: Iterable[Any]) -> list[Node]:
+    """A leaf for each of these values; written out, as a training step makes one for each variable."""
+    made = []
+    new = Node.__new__
+    for aval, value in zip(avals, values, strict=True):
+        node = new(Node)
+        node.key = LEAF_KEY
+        node.aval = aval
+        node.value = value
+        node.index = -1
+        node.offset = 0
+        node.inputs = node.trace = node.code = node.handle = node.origin = None
+        made.append(node)
+    return made
 
 
 class Trace:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -57,26 +57,24 @@ def hold_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
         if state.tapes:
             trace.reads.append((len(trace.nodes), variable, variable.held()))
         variable._keep_for_undo(trace)
-    _swap(variables, map(EagerTensor, nodes))
+    _swap(variables, list(map(EagerTensor, nodes)))
     if execution.eager:
         engine.flush_if_outermost()
 
 
 def put_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
     """Swap in values that were computed already, where nothing records it."""
-    _swap(variables, map(_unwatched, nodes))
+    made = []
+    for node in nodes:  # written out, as a training step does it for each variable
+        held = EagerTensor.__new__(EagerTensor)
+        held.node = node
+        made.append(held)
+    _swap(variables, made)
 
 
-def _unwatched(node: Node) -> EagerTensor:
-    held = EagerTensor.__new__(EagerTensor)
-    held.node = node
-    return held
-
-
-def _swap(variables: Sequence[Variable], tensors: Iterable[EagerTensor]) -> None:
+def _swap(variables: Sequence[Variable], tensors: Sequence[EagerTensor]) -> None:
     """Change all at once: no Python code runs in between, so that an interrupt finds all of them changed, or none."""
-    made = list(tensors)
-    deque(map(setattr, variables, itertools.repeat("_tensor"), made), maxlen=0)
+    deque(map(setattr, variables, itertools.repeat("_tensor"), tensors), maxlen=0)
 
 
 class Variable(Stored, metaclass=creators.Created):
