@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from gradtape._src.core.aval import Aval
     from gradtape._src.core.op import Attributes, Op
 
+new = Node.__new__
 Structure = tuple[tuple[Key, ...], tuple[Any, ...]]  # the keys of a trace, the Avals of its leaves
 Variant = tuple[Program | None, tuple[int, ...], tuple[int, ...], tuple[Key, ...]]
 
@@ -92,7 +93,8 @@ structures = execution.Cache(1024)  # the same without saying which outputs are 
 def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
     """Append one op to the thread's trace and return its node. `inputs` is a tuple of nodes, `attrs` of structure.
 
-    How an input is referred to is written out for one and for two inputs: a call would cost more than what it does.
+    How an input is referred to is written out for one and for two inputs, and so is the making of the node: a call would
+    cost more than what it does.
     """
     trace = local.trace
     if trace.overrides is not None:
@@ -168,7 +170,15 @@ def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
     while internal[frame.f_code.co_filename] and frame.f_back is not None:
         frame = frame.f_back
     nodes = trace.nodes
-    node = Node(key, inputs, result, trace, len(nodes), frame.f_code, frame.f_lasti)
+    node = new(Node)
+    node.key = key
+    node.inputs = inputs
+    node.aval = result
+    node.trace = trace
+    node.index = len(nodes)
+    node.code = frame.f_code
+    node.offset = frame.f_lasti
+    node.value = node.handle = node.origin = None
     nodes.append(node)  # the one change to the trace, so that an interrupt finds it whole
     return node
 
