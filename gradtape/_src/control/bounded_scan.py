@@ -27,9 +27,9 @@ from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node, Program, leaf
-from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.ops.arithmetic import minimum
-from gradtape._src.ops.array import zeros
+from gradtape._src.ops.array import identity_n, zeros
 from gradtape._src.ops.select import where
 
 TRIPS = np.dtype(np.int64)
@@ -158,6 +158,24 @@ def _leads_back(body: Program) -> bool:
         return False
 
 
+def _leading_back(
+    op: Operation, body: Program, results: list[Tensor | None], needed: Sequence[bool], inputs: Sequence[Node]
+) -> list[Tensor | None]:
+    """The cotangents of a loop's inputs, joined with the inputs: a second derivative in one trace is zeros, not None.
+
+    A loop that is part of a Program's gradient is not joined: there FORWARD says it (see `_leads_back`).
+    """
+    trace = op.entry.node.trace
+    begins = trace is not None and trace.scope is not None and (trace.parent is None or trace.parent.scope is not trace.scope)
+    places = [i for i, result in enumerate(results) if result is not None]
+    if not begins or not places or not _leads_back(body):
+        return results
+    joined = identity_n([*[results[i] for i in places], *[handle(n) for n, need in zip(inputs, needed, strict=True) if need]])
+    for i, result in zip(places, joined, strict=False):
+        results[i] = result
+    return results
+
+
 def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     entry = op.entry
     body, consts, carry, length, reverse, dynamic, saved = entry.node.attrs
@@ -178,7 +196,7 @@ def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     results = reverse_scan(
         original, split, n if dynamic else None, (fixed, start, xs), residuals, grads[:plain], needed, length, reverse
     )
-    return [None, *results]
+    return [None, *_leading_back(op, original, results, op.needed[1:], entry.inputs[1:])]
 
 
 SCAN.gradient = _scan_gradient
@@ -410,7 +428,8 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     results_of = reverse_scan(
         segment, None, segments.node, ([*fixed, trips, stride], start, [numbers]), (), given, needed, capacity, False, kept, body
     )
-    return [*results_of[:consts], *results_of[consts + 2 : consts + 2 + carry]]
+    cotangents = [*results_of[:consts], *results_of[consts + 2 : consts + 2 + carry]]
+    return _leading_back(op, body, cotangents, op.needed, entry.inputs)
 
 
 WHILE.gradient = _while_gradient

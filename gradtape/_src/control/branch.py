@@ -10,7 +10,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, takes_none, vjp_with_slices
 from gradtape._src.control.programs import rewired
-from gradtape._src.control.scope import TENSOR, Body, Scope, tensor_or_none, trace
+from gradtape._src.control.scope import TENSOR, Body, Scope, connected, tensor_or_none, trace
 from gradtape._src.control.untaken import chosen
 from gradtape._src.core import dtypes, engine, execution, nest, tracing
 from gradtape._src.core.aval import PROVISIONAL, Aval, aval
@@ -65,7 +65,10 @@ takes_none.update([IF, CASE])
 
 
 def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]:
-    """Each branch's gradient in a branch of its own; zeros where the branch does not use an input. Rows stay rows."""
+    """Each branch's gradient in a branch of its own; zeros where the branch does not use an input. Rows stay rows.
+
+    An input that only other results depend on gets zeros, as TensorFlow gives.
+    """
     entry = op.entry
     attrs = entry.node.attrs
     branches = attrs[0] if entry.node.op is CASE else attrs
@@ -75,6 +78,11 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]
     derived = [vjp_with_slices(branch, given, needed) for branch in branches]
     places = [k for k in range(len(needed)) if any(where[k] is not None for _, where in derived)]
     results: list[Tensor | IndexedSlices | None] = [None] * len(op.needed)
+    if len(places) < len(needed):
+        others = set().union(*map(connected, branches))
+        for k, i in enumerate(needed):
+            if k not in places and i in others:
+                results[i + 1] = zeros(inputs[i].aval.shape, inputs[i].aval.type)
     if not places or not given:
         return results
     forms = [Form(inputs[needed[k]].aval, [(p, where[k]) for p, where in derived]) for k in places]

@@ -371,14 +371,14 @@ def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlice
             elif place is not None:
                 results[i] = EagerTensor(nodes[place])
     if None in where:
-        connected = {i for i in needed if i in _connected(program) or i in _connected(program.derived.get(FORWARD))}
+        others = connected(program) | connected(program.derived.get(FORWARD))
         for i, place in zip(needed, where, strict=True):
-            if place is None and i in connected:
+            if place is None and i in others:
                 results[i] = zeros(entry.inputs[i].aval.shape, entry.inputs[i].aval.type)
     return results
 
 
-def _connected(program: Program | None) -> set[int]:
+def connected(program: Program | None) -> set[int]:
     """The positions of the parameters that any of the outputs depends on. Without a Program: none."""
     if program is None:
         return set()
