@@ -17,6 +17,7 @@ from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, Firs
 from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.graph.live import only_in_graphs
 from gradtape._src.control.parameter_names import named_parameters
+from gradtape._src.control.retracing import Signatures
 from gradtape._src.control.scope import MadeFromArguments, Scope, trace
 from gradtape._src.control.signature import Signature
 from gradtape._src.core import engine, nest
@@ -51,13 +52,19 @@ class Function:
     _instance: Callable[[], Any] | None
 
     def __init__(
-        self, python_function: Callable[..., Any], input_signature: Any = None, autograph: bool = True, name: str | None = None
+        self,
+        python_function: Callable[..., Any],
+        input_signature: Any = None,
+        autograph: bool = True,
+        name: str | None = None,
+        relaxed: bool = False,
     ) -> None:
         functools.update_wrapper(self, python_function)
         self._function, self._instance = python_function, None
         self._name = name or getattr(python_function, "__name__", type(python_function).__name__)
-        self._autograph = autograph
+        self._autograph, self._relaxed = autograph, relaxed
         self._signature = Signature(python_function, input_signature)
+        self._signatures = Signatures(input_signature is not None, relaxed)
         self._traced: dict[Any, ConcreteFunction] = {}
         self._seen: dict[Any, ConcreteFunction] = {}  # the same for calls with nothing but tensors, found without detours
         self._created = False
@@ -83,7 +90,7 @@ class Function:
         except TypeError:
             reference = functools.partial(_itself, instance)
         method = self._function.__get__(instance, owner)
-        bound = Function(method, self.input_signature, self._autograph, self._name)
+        bound = Function(method, self.input_signature, self._autograph, self._name, self._relaxed)
         bound._function, bound._instance = self._function, reference  # it must not keep its object alive
         del vars(bound)["__wrapped__"]
         self._bound[id(instance)] = reference, bound
@@ -155,8 +162,9 @@ class Function:
             return found
 
     def _trace(self, arguments: Arguments) -> ConcreteFunction:
-        self._traces += 1
-        if self._traces >= MANY_TRACES and self._calls_since < 2 * MANY_TRACES and self._traces % MANY_TRACES == 0:
+        new = self._signatures.is_new(arguments)
+        self._traces += new
+        if new and self._traces >= MANY_TRACES and self._calls_since < 2 * MANY_TRACES and self._traces % MANY_TRACES == 0:
             self._warn(arguments)
         if self._traces % MANY_TRACES == 0:
             self._calls_since = 0
@@ -231,6 +239,8 @@ class Function:
         arguments = Arguments(nest.unflatten(spec, [symbol(x) if isinstance(x, TensorSpec) else x for x in specs]))
         wanted = [x for x in specs if isinstance(x, TensorSpec)]
         known = all(x.shape.is_fully_defined() for x in wanted)
+        if not known and len(wanted) == len(arguments.nodes):
+            self._traces += self._signatures.is_new(arguments, wanted)
         try:
             found = self._concrete(arguments)
         except (ValueError, InvalidArgumentError):
@@ -257,7 +267,7 @@ class Function:
         return "\n\n".join([found.pretty_printed_signature() for found in self._traced.values()])
 
     def experimental_get_tracing_count(self) -> int:
-        """How often the Python function was traced."""
+        """How often TensorFlow would have traced the Python function; here each shape is a trace of its own."""
         return self._traces
 
     @property
@@ -301,8 +311,9 @@ def function(
     """A function that runs as one compiled program; as a decorator, with or without arguments.
 
     It is traced once per signature: shapes and dtypes of tensors, values of Python arguments, identity of objects.
-    `input_signature` is a sequence of nests of `TensorSpec`. With `autograph`, `if`, `while` and `for` over tensors become
-    part of the program. Eager code is compiled without it, too: what it adds is that Python runs once only.
+    `input_signature` is a sequence of nests of `TensorSpec`; with `reduce_retracing`, too, other extents count as no new trace.
+    With `autograph`, `if`, `while` and `for` over tensors become part of the program. Eager code is compiled without it,
+    too: what it adds is that Python runs once only.
 
     >>> @tf.function
     ... def square(x):
@@ -320,6 +331,7 @@ def function(
             raise TypeError(
                 f"input_signature must be either a tuple or a list of TensorSpecs, got {type(input_signature).__name__}."
             )
-        return Function(python_function, input_signature, bool(autograph))
+        relaxed = bool(reduce_retracing or experimental_relax_shapes)
+        return Function(python_function, input_signature, bool(autograph), relaxed=relaxed)
 
     return decorate if func is None else decorate(func)

@@ -1,0 +1,55 @@
+"""How often TensorFlow would have traced a function.
+
+Here each shape is a trace of its own. TensorFlow traces once for an extent that is open, in an `input_signature` or a TensorSpec,
+or because `reduce_retracing` opened it where two calls differed; for variables of one shape; and for numbers that are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradtape._src.control.arguments import Arguments
+from gradtape._src.core.aval import Aval
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.variable import Variable
+
+NUMBERS = (bool, int, float, complex)
+
+
+class Signatures:
+    """The signatures for which TensorFlow has traced a function, each as what is no shape, and the shapes of the tensors."""
+
+    def __init__(self, one: bool, relaxes: bool) -> None:
+        self._one, self._relaxes = one, relaxes
+        self._known: list[tuple[Any, list[TensorShape]]] = []
+
+    def is_new(self, arguments: Arguments, specs: Sequence[TensorSpec] | None = None) -> bool:
+        """Whether TensorFlow would trace for these arguments, whose tensors may have the shapes of `specs`; it is noted."""
+        if self._one and self._known:
+            return False
+        rest = _without_shapes(arguments)
+        given = [n.aval.tensor_shape for n in arguments.nodes] if specs is None else [spec.shape for spec in specs]
+        alike = [shapes for known, shapes in self._known if known == rest]
+        if any(all(new.is_subtype_of(old) for new, old in zip(given, shapes, strict=True)) for shapes in alike):
+            return False
+        for shapes in alike if self._relaxes else ():
+            pairs = zip(given, shapes, strict=True)
+            given = [new.most_specific_common_supertype([old]) or TensorShape(None) for new, old in pairs]
+        self._known.append((rest, given))
+        return True
+
+
+def _without_shapes(arguments: Arguments) -> Any:
+    spec, key = arguments.key
+    variables: dict[int, int] = {}
+    found: list[Any] = []
+    for item in key:
+        if isinstance(item, Aval):
+            found.append(item.dtype)
+        elif item[0] is Variable:
+            found.append((Variable, variables.setdefault(item[1], len(variables)), item[2]))
+        else:
+            found.append(item[1] if item[0] in NUMBERS else item)
+    return spec, tuple(found)
