@@ -1,5 +1,35 @@
 """Training as in TensorFlow 1: optimizers, learning rates that change, the global step. The rest is `tf.train`."""
 
+from gradtape._src.compat.v1.monitored.coordinator import Coordinator as Coordinator
+from gradtape._src.compat.v1.monitored.hook import (
+    SessionRunArgs as SessionRunArgs,
+    SessionRunContext as SessionRunContext,
+    SessionRunHook as SessionRunHook,
+    SessionRunValues as SessionRunValues,
+)
+from gradtape._src.compat.v1.monitored.hooks import (
+    FeedFnHook as FeedFnHook,
+    FinalOpsHook as FinalOpsHook,
+    LoggingTensorHook as LoggingTensorHook,
+    NanLossDuringTrainingError as NanLossDuringTrainingError,
+    NanTensorHook as NanTensorHook,
+    StopAtStepHook as StopAtStepHook,
+)
+from gradtape._src.compat.v1.monitored.saving import (
+    CheckpointSaverHook as CheckpointSaverHook,
+    CheckpointSaverListener as CheckpointSaverListener,
+    StepCounterHook as StepCounterHook,
+    SummarySaverHook as SummarySaverHook,
+)
+from gradtape._src.compat.v1.monitored.scaffold import Scaffold as Scaffold
+from gradtape._src.compat.v1.monitored.session import (
+    ChiefSessionCreator as ChiefSessionCreator,
+    MonitoredSession as MonitoredSession,
+    MonitoredTrainingSession as MonitoredTrainingSession,
+    SessionCreator as SessionCreator,
+    SingularMonitoredSession as SingularMonitoredSession,
+)
+from gradtape._src.compat.v1.monitored.timer import SecondOrStepTimer as SecondOrStepTimer
 from gradtape._src.compat.v1.names import falls_back as _falls_back
 from gradtape._src.optimizers.averages import ExponentialMovingAverage as ExponentialMovingAverage
 from gradtape._src.optimizers.first import Optimizer as Optimizer

@@ -1,0 +1,67 @@
+"""`SessionRunHook`: what takes part in each run of a monitored session."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class SessionRunArgs(NamedTuple):
+    """What a hook adds to a run: `fetches` that it wants the values of, and a `feed_dict`."""
+
+    fetches: Any
+    feed_dict: Any = None
+    options: Any = None
+
+
+class SessionRunValues(NamedTuple):
+    """What a hook gets of a run: `results`, the values of its fetches."""
+
+    results: Any
+    options: Any = None
+    run_metadata: Any = None
+
+
+class SessionRunContext:
+    """A run, as hooks see it: what the caller asked for, the session, and a way to end the training."""
+
+    def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
+        self._original_args, self._session, self._stop_requested = original_args, session, False
+
+    @property
+    def original_args(self) -> SessionRunArgs:
+        """What the caller gave to `run`."""
+        return self._original_args
+
+    @property
+    def session(self) -> Any:
+        """The session, for runs that no hook sees."""
+        return self._session
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether a hook wants the training to end."""
+        return self._stop_requested
+
+    def request_stop(self) -> None:
+        """Have the training end after this run."""
+        self._stop_requested = True
+
+
+class SessionRunHook:
+    """Base of hooks; each method does nothing unless it is overridden."""
+
+    def begin(self) -> None:
+        """Before the session is made: the graph may still grow."""
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """The session is there, and its variables have values."""
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        """What to add to the run that follows."""
+        return None
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """A run has ended without an error."""
+
+    def end(self, session: Any) -> None:
+        """The training has ended without an error, or at the end of its data."""
