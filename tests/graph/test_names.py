@@ -94,6 +94,10 @@ def test_what_a_tensor_and_an_operation_say(session):
     assert x == x and x != y and x in {x: 1}
     with pytest.raises(ValueError, match="has no attr named 'nothing'"):
         x.op.get_attr("nothing")
+    total = tf.reduce_sum(tf.cast(x, tf.float64), 1, keepdims=True)
+    assert (total.op.get_attr("T"), total.op.get_attr("keep_dims"), tf.stack([x, x]).op.get_attr("N")) == (tf.float64, True, 2)
+    pooled = tf.nn.max_pool2d(tf.zeros([1, 4, 4, 1]), 2, 2, "VALID").op
+    assert (pooled.get_attr("ksize"), pooled.get_attr("padding")) == ([1, 2, 2, 1], b"VALID")
 
 
 ABSENT = {

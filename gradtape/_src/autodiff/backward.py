@@ -21,6 +21,7 @@ from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
 Cotangent = Tensor | IndexedSlices
 takes_none = {CALL}  # the ops whose gradient takes None for an output into which nothing flowed; others get zeros
 FORWARD = "forward"  # under it a gradient's Program keeps the Program it is of, if its derivative leads to values of that
+OF_TENSORFLOW = {"keep_dims": "keepdims", "squeeze_dims": "axis"}  # names of attributes in TensorFlow's ops
 takes_slices = {READ, _identity.op, _cast.op}  # those whose gradient takes IndexedSlices as they are; others get them dense
 
 
@@ -82,11 +83,23 @@ class Operation:
         """The value of an attribute, by its name."""
         node = self.entry.node
         try:
-            return node.attrs[node.op.attributes.index(name)]
+            return node.attrs[node.op.attributes.index(OF_TENSORFLOW.get(name, name))]
         except ValueError:
+            implied = implied_attribute(name, self.entry.inputs, node)
+            if implied is not None:
+                return implied
             raise ValueError(
                 f"{self.type} has no attribute {name!r}; it has {', '.join(node.op.attributes) or 'none'}."
             ) from None
+
+
+def implied_attribute(name: str, inputs: Sequence[Node], node: Node) -> Any:
+    """An attribute that TensorFlow's op has, and that follows here from what the op takes: a dtype or a count. None: no such."""
+    if name == "N":
+        return len(inputs)
+    if name == "SrcT" or (name == "T" and inputs):
+        return inputs[0].aval.type
+    return node.aval.type if name == "T" and type(node.aval) is not tuple else None
 
 
 def differentiable(node: Node) -> bool:

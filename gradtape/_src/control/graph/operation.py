@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from gradtape._src.autodiff.backward import OF_TENSORFLOW, implied_attribute
 from gradtape._src.control.graph.kinds import CONST, HANDLE, PLACEHOLDER
 from gradtape._src.core.aval import LARGE
+from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.errors import public
 from gradtape._src.core.program import Node
 from gradtape._src.core.shape import TensorShape
@@ -14,8 +18,6 @@ from gradtape._src.core.tensor import Tensor, handle, name_of
 
 if TYPE_CHECKING:
     from gradtape._src.control.graph.graph import Graph
-
-ATTRIBUTES = {"T": "dtype", "dtype": "dtype"}
 
 
 class Operation:
@@ -77,13 +79,18 @@ class Operation:
         """An attribute by name; ValueError if the op has none of it."""
         node = self.node
         op = node.op
-        if op is not None and name in op.attributes:
-            value = node.attrs[op.attributes.index(name)]
+        here = OF_TENSORFLOW.get(name, name)
+        if op is not None and here in op.attributes:
+            value = node.attrs[op.attributes.index(here)]
             if op in (PLACEHOLDER, HANDLE) and name == "shape":
                 return TensorShape([None if extent >= LARGE else extent for extent in value])
-            return node.aval.type if name == "dtype" else value
-        if name in ATTRIBUTES and type(node.aval) is not tuple:
+            if name == "dtype" or isinstance(value, np.dtype):
+                return node.aval.type if name == "dtype" else as_dtype(value)
+            return list(value) if isinstance(value, tuple) else value.encode() if isinstance(value, str) else value
+        if name == "dtype" and type(node.aval) is not tuple:
             return node.aval.type
+        if op is not None and (implied := implied_attribute(name, node.inputs, node)) is not None:
+            return implied
         if name == "value" and (op is CONST or op is None):
             return node.value if op is None else node.attrs[0].array
         if name == "_gradient_op_type":
