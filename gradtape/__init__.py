@@ -16,6 +16,7 @@ from gradtape import (
     nest as nest,
     optimizers as optimizers,
     profiler as profiler,
+    sets as sets,
     signal as signal,
     sparse as sparse,
     summary as summary,

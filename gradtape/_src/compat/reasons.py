@@ -56,7 +56,7 @@ _TABLE = [
     ),
     (
         "Sparse tensors have to_dense, from_dense, sparse_dense_matmul, reduce_sum and segment_* only; use to_dense.",
-        "sparse.* SparseTensorSpec sets",
+        "sparse.* SparseTensorSpec",
     ),
     (
         "Out of scope: ragged tensors. Pad the rows and keep their lengths; tf.sequence_mask makes the mask.",

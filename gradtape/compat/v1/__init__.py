@@ -225,6 +225,7 @@ from gradtape.compat.v1 import (
     metrics as metrics,
     nn as nn,
     random as random,
+    sets as sets,
     summary as summary,
     test as test,
     train as train,
