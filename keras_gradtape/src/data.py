@@ -14,6 +14,8 @@ import gradtape as tf
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops import philox, seeds
 
+SOME_SIZE = 32  # of a batch whose size is open, where only the shapes of weights follow from it
+
 
 class Batches(EpochIterator):
     """The batches of one epoch after the other: (first step, last step, list of batches)."""
@@ -47,6 +49,10 @@ class Batches(EpochIterator):
             raise StopIteration
         return begin, end, batches
 
+    def specs(self):
+        """The specs of a batch of a Dataset; None for other data."""
+        return self.data_adapter.specs() if isinstance(self.data_adapter, DatasetAdapter) else None
+
 
 class ShuffledArrays(ArrayDataAdapter):
     """Arrays in random order, that of Keras on TensorFlow: where a seed is set, it is the same in each epoch."""
@@ -76,6 +82,11 @@ def _exchanged(numbers, state):
     return np.array(rows)
 
 
+def _sized(spec):
+    open_batch = spec.shape.rank and spec.shape[0] is None
+    return tf.TensorSpec([SOME_SIZE, *spec.shape[1:]], spec.dtype) if open_batch else spec
+
+
 class DatasetAdapter(DataAdapter):
     """A gradtape Dataset whose elements are batches."""
 
@@ -83,14 +94,20 @@ class DatasetAdapter(DataAdapter):
         self._dataset, self._class_weight = dataset, class_weight
 
     def get_numpy_iterator(self):
-        for batch in self._dataset:
-            if self._class_weight is not None:
-                x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(batch)
-                if sample_weight is not None:
-                    raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
-                weights = data_adapter_utils.class_weight_to_sample_weights(np.asarray(y), self._class_weight)
-                batch = (x, y, weights)
-            yield data_adapter_utils.list_to_tuple(batch)
+        return map(self._given, iter(self._dataset))  # begun at once, as on TensorFlow: another order if it is shuffled
+
+    def _given(self, batch):
+        if self._class_weight is not None:
+            x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(batch)
+            if sample_weight is not None:
+                raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
+            weights = data_adapter_utils.class_weight_to_sample_weights(np.asarray(y), self._class_weight)
+            batch = (x, y, weights)
+        return data_adapter_utils.list_to_tuple(batch)
+
+    def specs(self):
+        """The specs of a batch; of some size, where that is open."""
+        return tree.map_structure(_sized, data_adapter_utils.list_to_tuple(self._dataset.element_spec))
 
     @property
     def num_batches(self):

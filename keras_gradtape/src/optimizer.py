@@ -17,7 +17,8 @@ def _whole(build):
     def whole(self, variables):
         before, count = self.built, len(self._variables)
         try:
-            build(self, variables)
+            with name_scope(self.name, caller=self):
+                build(self, variables)
         except BaseException:
             self.built = before
             del self._variables[count:]

@@ -15,7 +15,7 @@ from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import pythonify_logs
 
 import gradtape as tf
-from gradtape._src.core.errors import InvalidInFunctionError
+from gradtape._src.ops import seeds
 from keras_gradtape.src.data import Batches
 from keras_gradtape.src.least_squares import LeastSquares
 
@@ -35,7 +35,6 @@ class Trainer(BaseTrainer):
         self.test_function: Any = None
         self.predict_function: Any = None
         self._eval_epoch_iterator: Any = None
-        self._unbuilt = False
 
     # One step
 
@@ -83,20 +82,18 @@ class Trainer(BaseTrainer):
             compiled = tf.function(lambda data: step(data), autograph=False, reduce_retracing=True)
 
         def on_batch(data):
-            data = tree.map_structure(_tensor, data)
-            if self._unbuilt:  # what could not be built on symbols is built by running once
-                self._unbuilt = False
-                try:
-                    return step(data)
-                except tf.errors.InvalidArgumentError as error:  # of the class that it has where the step is traced
-                    told = InvalidInFunctionError(error.node_def, error.op, error.message)
-                    raise told.with_traceback(error.__traceback__) from None
-            return compiled(data)
+            return compiled(tree.map_structure(_tensor, data))
 
         return on_batch
 
     def _make_function(self, step):
-        on_batch = self._function_of(step)
+        streams: list[Any] = []
+
+        def going_on(data):  # as on TensorFlow, where one trace is for batches of any size
+            seeds.go_on(streams)
+            return step(data)
+
+        on_batch = self._function_of(going_on)
 
         def on_batches(batches):
             for data in batches:
@@ -134,10 +131,12 @@ class Trainer(BaseTrainer):
         initialize_all_variables()  # what an interrupt left
         if self.run_eagerly:
             return
+        if batches is not None:
+            data_batch = batches.specs()  # of a Dataset no batch is taken: it may give others in the next pass
         try:
             self._symbolic_build(iterator=batches, data_batch=data_batch)
-        except Exception:  # the step itself will raise what is really wrong, at the user's line
-            self._unbuilt = True
+        except Exception:  # the step builds what is left, or raises what is really wrong, at the user's line
+            pass
         if batches is not None:
             batches.reset()
 
@@ -279,7 +278,7 @@ class Trainer(BaseTrainer):
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         """The predictions for data, as NumPy arrays."""
         batches = self._batches(x, batch_size=batch_size, steps=steps)
-        self._build_for_prediction()
+        initialize_all_variables()
         callbacks = self._callbacks(callbacks, batches, verbose)
         self.make_predict_function()
         self.stop_predicting = False
@@ -294,11 +293,6 @@ class Trainer(BaseTrainer):
                 break
         callbacks.on_predict_end()
         return tree.map_structure(lambda *rows: np.concatenate(rows), *parts)
-
-    def _build_for_prediction(self):
-        """As `_build_for`, without what only training needs."""
-        initialize_all_variables()
-        self._unbuilt = self._unbuilt or not all(layer.built for layer in self._flatten_layers())
 
     # One batch
 
@@ -329,7 +323,7 @@ class Trainer(BaseTrainer):
 
     def predict_on_batch(self, x):
         """The predictions for one batch."""
-        self._build_for_prediction()
+        initialize_all_variables()
         outputs = self.make_predict_function()([(x,)])
         return tree.map_structure(np.asarray, outputs)
 

@@ -22,6 +22,10 @@ class Variable(KerasVariable, Stored):
             value = cast(value, self._dtype)  # an initializer may have given another
             self._value = tf.Variable(value, trainable=self._trainable, dtype=self._dtype, name=self._name)
 
+    def _initialize_with_initializer(self, initializer):
+        with tf.init_scope():  # in a function that is being traced, too, it has a value from here on
+            self._initialize(initializer(self._shape, dtype=self._dtype))
+
     def _deferred_initialize(self):
         if self._value is None:  # Keras begins with the first again after an interrupt
             super()._deferred_initialize()

@@ -207,6 +207,39 @@ def fit_an_embedding(tf):
     return [history["loss"], model.get_weights()]
 
 
+def sparse_crossentropy_of_what_are_no_probabilities(tf):
+    x = tf.constant([[0.2, 0.9, 0.4], [2.0, 0.5, -1.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        loss = tf.keras.losses.sparse_categorical_crossentropy(np.array([1, 1]), x)
+    return [loss, tape.gradient(loss, x)]
+
+
+def fit_on_a_shuffled_dataset(tf):
+    """The last batch is a smaller one; the steps draw numbers, and build what the model has not built."""
+
+    class Noisy(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = tf.keras.layers.Dense(2, kernel_initializer="ones")
+
+        def train_step(self, batch):
+            x, y = batch
+            with tf.GradientTape() as tape:
+                noise = tf.random.normal(tf.shape(x))
+                loss = tf.reduce_mean(tf.square(self.dense(x + noise) - y))
+            weights = self.trainable_variables
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+            return {"loss": loss, "noise": noise[0, 0]}
+
+    tf.random.set_seed(5)
+    model = Noisy()
+    model.compile("sgd")
+    batches = tf.data.Dataset.from_tensor_slices((X, Y)).shuffle(12).batch(5)
+    history = model.fit(batches, epochs=3, verbose=0).history
+    return [*history.values(), *model.get_weights()]
+
+
 PROGRAMS = {
     function.__name__: function
     for function in (
@@ -232,6 +265,8 @@ PROGRAMS = {
         fit_with_a_compute_loss,
         fit_with_a_train_step_of_older_keras,
         fit_an_embedding,
+        fit_on_a_shuffled_dataset,
+        sparse_crossentropy_of_what_are_no_probabilities,
     )
 }
 

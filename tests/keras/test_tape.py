@@ -369,6 +369,15 @@ class TestCrossentropiesOfLogits:
         model.compile("sgd", "categorical_crossentropy")
         assert model.evaluate(self.LOGITS, self.LABELS, verbose=0) == 80.0
 
+    def test_labels_out_of_range_in_fit(self):
+        model = keras.Sequential([keras.Input([2]), keras.layers.Activation(tf.nn.softmax)])
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        assert model.evaluate(self.LOGITS, np.array([1]), verbose=0) == 80.0
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"label value of 2 which is outside the valid range of \[0, 2\)"
+        ):
+            model.evaluate(self.LOGITS, np.array([2]), verbose=0)
+
     def test_a_warning_where_they_are_said_to_be_logits(self):
         with pytest.warns(UserWarning, match="made by a Softmax and thus does not represent logits"):
             keras.losses.categorical_crossentropy(self.LABELS, keras.ops.softmax(tf.constant(self.LOGITS)), from_logits=True)

@@ -171,6 +171,14 @@ def functions(tf):
         ]
         return [tf.stack(list(ds)) for ds in sampled for _ in range(2)]
 
+    def sizes():  # one trace for all, or from the second size on
+        def draw(x):
+            return random.uniform([tf.size(x), 2])
+
+        of_any = tf.function(draw, input_signature=[tf.TensorSpec([None])]), tf.function(draw, reduce_retracing=True)
+        return [function(tf.zeros([size])) for function in of_any for size in (3, 1, 2, 1)]
+
+    yield "function of any size", sizes
     yield "dataset order", orders
     yield "dataset sample", samples
     yield "function", lambda: [*draws(), *draws()]

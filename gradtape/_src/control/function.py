@@ -26,6 +26,7 @@ from gradtape._src.core.errors import InvalidArgumentError, cut, public
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
+from gradtape._src.ops import seeds
 
 logger = logging.getLogger("gradtape")
 MANY_TRACES = 5  # so many traces in so many calls are worth a warning
@@ -71,6 +72,7 @@ class Function:
         self._traces = self._calls_since = 0
         self._lock = threading.RLock()
         self._bound: dict[int, tuple[Any, Function]] = {}
+        self._streams: list[Any] = []  # of random numbers, in the traces that are one on TensorFlow
         self._opened: dict[Any, ConcreteFunction] = {}  # the traced functions as seen through specs with open extents
 
     @property
@@ -170,8 +172,11 @@ class Function:
             self._calls_since = 0
         python = self.transformed()
         parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
+        one = self.input_signature is not None or (self._relaxed and bool(self._traced))
 
         def run() -> Any:
+            if one:
+                seeds.go_on(self._streams)
             return arguments.call(python, parameters)
 
         try:

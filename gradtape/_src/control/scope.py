@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import FORWARD, Operation, takes_none, vjp_program, vjp_with_slices
+from gradtape._src.control.checked import on_host
 from gradtape._src.core import engine, execution, journal, naming, nest, tracing
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
@@ -102,7 +103,7 @@ class Scope:
             program = tracing.close(engine.local.trace, [node], list(drawn))
         except NotImplementedError:
             raise MadeFromArguments("a variable's initial value depends on the function's arguments") from None
-        (value,) = execution.execute(program, [stream.draw() for stream in drawn.values()])
+        (value,) = execution.execute(program, [stream.again().draw() for stream in drawn.values()])
         return value
 
     def check(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
@@ -295,7 +296,9 @@ def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
     """
     state = engine.local
     at_once = state.trace.parent is None and not any(tape() is not None for tape in state.tapes)
-    if at_once and body.checked is None and not body.draws:
+    if at_once and not body.draws:
+        if body.checked is not None:
+            check(body, body.inputs(arguments))
         return _run_at_once(body, arguments)
     inputs = body.inputs(arguments)
     if body.checked is not None:
@@ -338,8 +341,10 @@ def check(body: Body, inputs: tuple[Node, ...]) -> None:
     """Make the checks of a Body that is about to be called with `inputs`; in a trace, hand them on."""
     program = body.checked
     assert program is not None
-    nodes = tracing.call(program, inputs) if program.keys else [_input(program, r, inputs) for r in program.outputs]
     scope = engine.local.trace.scope
+    nodes = on_host(program, inputs) if scope is None else None
+    if nodes is None:
+        nodes = tracing.call(program, inputs) if program.keys else [_input(program, r, inputs) for r in program.outputs]
     position = 0
     for op, count, attrs in body.checks:
         checked = tuple(nodes[position : position + count])

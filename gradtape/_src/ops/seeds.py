@@ -60,6 +60,10 @@ class Stream:
         """The same stream from its beginning; another one if no seed was set."""
         return Stream(self.seed, self.own, self.blocks, self.repeated)
 
+    def shared(self, blocks):
+        """What draws from this stream, another number of `blocks` each time."""
+        return self if blocks == self.blocks else Shared(self, blocks)
+
     def draw(self, blocks=None):
         """The next state, from which `blocks` are set aside."""
         key, own = self.words
@@ -72,6 +76,21 @@ class Stream:
         if self.repeated:
             own, position = own + (position << 32), 0
         return np.array([position, own, key], np.int64)
+
+
+class Shared:
+    """A stream that another trace of a function draws from, too, a number of `blocks` each time."""
+
+    def __init__(self, stream, blocks):
+        self.stream, self.blocks = stream, blocks
+
+    def again(self):
+        """As the stream's."""
+        return Shared(self.stream.again(), self.blocks)
+
+    def draw(self, blocks=None):
+        """The next state of the stream."""
+        return self.stream.draw(self.blocks if blocks is None else blocks)
 
 
 class Global:
@@ -105,9 +124,24 @@ class Global:
 
 
 class Draws(list):
-    """What a function or a graph has met of draws, as `(leaf, stream)`, and how many of its ops had no seed of their own."""
+    """What a function or a graph has met of draws, as `(leaf, stream)`, and how many of its ops had no seed of their own.
+
+    `kept` are the streams of other traces of the function, if they go on in this one.
+    """
 
     unseeded = 0
+    kept: list[Stream] | None = None
+
+    def stream(self, *of):
+        """The stream for the next draw: a new one, or that of the same op in other traces."""
+        stream = Stream(*of)
+        if self.kept is None:
+            return stream
+        place = len(self)
+        if place == len(self.kept):
+            self.kept.append(stream)
+        found = self.kept[place]
+        return found.shared(stream.blocks) if (found.own, found.repeated) == (stream.own, stream.repeated) else stream
 
 
 class Drawing(threading.local):
@@ -156,7 +190,7 @@ def draw(kind, seed, blocks):
     if seed is None and source.seed is not None:
         seed = draws.unseeded
         draws.unseeded += 1
-    state = _taken(Stream(source.seed, seed, blocks, repeated=bool(trips)))
+    state = _taken(draws.stream(source.seed, seed, blocks, bool(trips)))
     return advanced(_of_trips(state, trips[:-1]), EagerTensor(trips[-1]), blocks) if trips else state
 
 
@@ -192,6 +226,12 @@ def drawn_by_function(source):
 def drawn():
     """What the function that is being traced has drawn so far, as `(leaf, stream)`."""
     return _drawing.draws or []
+
+
+def go_on(streams):
+    """For a function that is being traced: its ops go on where they are in other traces of it, whose streams the list holds."""
+    if _drawing.draws is not None:
+        _drawing.draws.kept = streams
 
 
 def again(stream):

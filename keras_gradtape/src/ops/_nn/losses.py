@@ -77,20 +77,30 @@ def categorical_crossentropy(target, output, from_logits=False, axis=-1):
 
 
 def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
-    target, output = cast(convert_to_tensor(target), "int64"), convert_to_tensor(output)
+    target, output = convert_to_tensor(target), convert_to_tensor(output)
+    if target.dtype != tf.int32:  # which is read as it is: whether it is in range is looked at
+        target = cast(target, "int64")
     if target.ndim == output.ndim and target.shape[-1] == 1:
         target = tf.squeeze(target, -1)
     if not output.ndim:
         raise ValueError(f"Argument `output` must be at least rank 1. Received: output.shape={output.shape}")
+    if target.ndim != output.ndim - 1:
+        raise ValueError(
+            "Argument `output` must have rank (ndim) `target.ndim - 1`. "
+            f"Received: target.shape={target.shape}, output.shape={output.shape}"
+        )
+    if axis not in (-1, output.ndim - 1):
+        classes = [i for i in range(output.ndim) if i != axis % output.ndim]
+        output, axis = tf.transpose(output, [*classes, axis % output.ndim]), -1
     if target.shape != output.shape[:-1]:
         raise ValueError(
             "Arguments `target` and `output` must have the same shape up until the last dimension: "
             f"target.shape={target.shape}, output.shape={output.shape}"
         )
-    # One-hot, as tf.nn.sparse_softmax_cross_entropy_with_logits looks at the labels, which would end the pending program
-    return categorical_crossentropy(
-        tf.one_hot(target, output.shape[axis], axis=axis, dtype=output.dtype), output, from_logits, axis
-    )
+    output, from_logits = _logits(output, from_logits, "Softmax")
+    if not from_logits:
+        output = tf.math.log(tf.clip_by_value(output, epsilon(), 1.0 - epsilon()))
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(target, output)
 
 
 def binary_crossentropy(target, output, from_logits=False):
