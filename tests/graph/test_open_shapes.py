@@ -74,6 +74,28 @@ def test_a_function_in_a_graph(session):
     same(session.run(result, {n: 2}), [0, 1])
 
 
+@tf2.function
+def squares_of_squares(x):
+    total = tf.constant(0.0)
+    for row in x:
+        for entry in tf.foldl(lambda total, entry: total + entry * entry, row, 0.0) * row:
+            total += entry
+    return total
+
+
+def test_loops_over_rows_of_unknown_number_in_a_function(session):
+    x = tf.placeholder(tf.float32, [None, None])
+    y = squares_of_squares(x)
+    same(session.run([y, *tf.gradients(y, x)], {x: [[1.0, 2.0]]}), [15.0, [[11.0, 17.0]]])
+    same(session.run(y, {x: [[1.0], [2.0], [3.0]]}), 36.0)
+
+
+def test_the_gradient_of_rows_at_once_of_unknown_number(session):
+    x = tf.placeholder(tf.float32, [None])
+    y = tf.vectorized_map(lambda row: row * row + 1.0, x)
+    same(session.run(tf.gradients(y, x)[0], {x: [1.0, 2.0, 3.0]}), [2.0, 4.0, 6.0])
+
+
 def recurrent(x, w, u):
     """A recurrent network by hand over rows of unknown number and length, with its outputs in an array."""
     time, rows = tf.shape(x)[1], tf.transpose(x, [1, 0, 2])

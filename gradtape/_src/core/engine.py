@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from gradtape._src.core import errors, execution, journal, memory, naming, runtime
-from gradtape._src.core.aval import aval
+from gradtape._src.core.aval import LARGE, aval
 from gradtape._src.core.errors import internal
 from gradtape._src.core.program import (
     ELEMENT,
@@ -301,7 +301,7 @@ def counting(count: int, rows: Sequence[Node] = ()) -> Node:
 
     `rows` are nodes whose first extent it is.
     """
-    graph = current_graph()
+    graph = graph_around() if count >= LARGE else current_graph()
     if graph is not None:
         made: Node = graph.counting(count, rows)
         return made

@@ -55,10 +55,18 @@ HANDLE = _graph_op("VarHandleOp", _shaped)
 HANDLE.attributes = ("dtype", "shape")
 CONST = define(Op("Const", lambda *, held: held.array, infer=lambda *, held: aval(held.array.shape, held.array.dtype)))
 CONST.reason = "it has no inputs"
-COUNT = define(
-    Op("Count", lambda *, count: jnp.arange(count, dtype=jnp.int64), infer=lambda *, count: aval((count,), np.dtype(np.int64)))
-)
-COUNT.reason = "it has no inputs"
+
+
+def _count(*rows: Any, count: int | None) -> Any:
+    return jnp.arange(rows[0].shape[0] if count is None else count, dtype=jnp.int64)
+
+
+def _count_aval(*rows: Aval, count: int | None) -> Aval:
+    return aval((rows[0].shape[0] if count is None else count,), np.dtype(np.int64))
+
+
+COUNT = define(Op("Count", _count, infer=_count_aval))  # the numbers below `count`, or those of the rows of its input
+COUNT.reason = "it gives integers"
 NOOP = _graph_op("NoOp", lambda: ())
 INITIALIZED = _graph_op("VarIsInitializedOp", lambda handle: aval((), np.dtype(bool)))
 # (ys…, what flows into them…, xs…) → gradients: recorded as one op, walked when the graph runs.

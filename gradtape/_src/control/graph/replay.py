@@ -25,7 +25,7 @@ from gradtape._src.control.graph.live import NeedsEager, Several, gradient_of_ca
 from gradtape._src.control.graph.structure import structure_of
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, execution, nest, tracing
-from gradtape._src.core.aval import LARGE, Aval
+from gradtape._src.core.aval import LARGE, Aval, aval
 from gradtape._src.core.define import check
 from gradtape._src.core.errors import InvalidArgumentError, invalid
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
@@ -328,12 +328,13 @@ class Replay:
         result = []
         for position, node in enumerate(inputs):
             if node.index == NUMBER and node.aval.dtype.kind in "iu" and int(node.value) >= LARGE:
-                sliced = op.type in ("StridedSlice", "Slice")
-                found = (
-                    on_axis(int(node.value), attrs[0][position - 1], before[0], after[0])
-                    if sliced
-                    else resolved(int(node.value), pairs_of(before, after), self._everywhere)
-                )
+                found: int | None
+                if op.type in ("StridedSlice", "Slice"):
+                    found = on_axis(int(node.value), attrs[0][position - 1], before[0], after[0])
+                elif op.type == "Scan" and len(after) > 1 + attrs[1] + attrs[2]:
+                    found = after[1 + attrs[1] + attrs[2]].shape[0]  # how many rows it has
+                else:
+                    found = resolved(int(node.value), pairs_of(before, after), self._everywhere)
                 if found is None:
                     raise invalid("An index depends on an unknown extent that is not the same for all tensors: use tf.shape.")
                 node = engine.number(found, node.aval.dtype)
@@ -456,17 +457,20 @@ def _between(inputs: Sequence[Node], made: Sequence[Node]) -> list[Node]:
     return list(found)
 
 
-def _plain(aval: Aval) -> str:
-    return f"[{','.join(['?' if e >= LARGE else str(e) for e in aval.shape])}]"
+def _plain(of: Aval) -> str:
+    return f"[{','.join(['?' if e >= LARGE else str(e) for e in of.shape])}]"
 
 
 def _scan(attrs: Attributes, avals: Sequence[Any]) -> list[Any]:
-    from gradtape._src.core.aval import aval
-
     _, consts, carry, *_ = attrs
     _, *rest = avals
     xs = [aval(a.shape[1:], a.dtype) for a in rest[consts + carry :]]
     return [*rest[: consts + carry], *xs]
+
+
+def _row(attrs: Attributes, avals: Sequence[Any]) -> list[Any]:
+    _, mapped, _ = attrs
+    return [aval(a.shape[1:], a.dtype) if m else a for a, m in zip(avals, mapped, strict=True)]
 
 
 # What the Programs of an op take, from the Avals of its inputs; else its inputs themselves.
@@ -474,5 +478,6 @@ PARAMETERS: dict[str, Callable[[Attributes, Sequence[Any]], Sequence[Any]]] = {
     "If": lambda attrs, avals: avals[1:],
     "Case": lambda attrs, avals: avals[1:],
     "Scan": _scan,
+    "VectorizedCall": _row,
     "CustomGradientProgram": lambda attrs, avals: [*avals[: attrs[0]], *avals[len(attrs[2]) :]],
 }
