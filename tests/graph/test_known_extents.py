@@ -29,6 +29,9 @@ MADE = {
     "loop": (lambda x, c: tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a + c), [0, x])[1], X + 2),
     "bounds": (lambda x, c: tf.clip_by_value(x, -c, c), X.clip(-1, 1)),
     "mask": (lambda x, c: tf.boolean_mask(x, [True, False, True]), X[[0, 2]]),
+    "broadcast": (lambda x, c: tf.broadcast_to(x, [2, 3, 2])[1], X),
+    "segments": (lambda x, c: tf.segment_sum(x, [0, 1, 1]), [X[0], X[1] + X[2]]),
+    "partition": (lambda x, c: tf.dynamic_partition(x, [0, 1, 0], 2)[0], X[[0, 2]]),
     "a stated shape": (lambda x, c: tf.ensure_shape(x, [3, 2]), X),
 }
 
@@ -61,3 +64,20 @@ def test_a_convolutional_network_with_labels_that_are_known(session):
     losses = [session.run([loss, step], {x: images})[0] for _ in range(3)]
     np.testing.assert_allclose(losses, [0.6824292, 0.6821624, 0.6819023], 1e-5)  # TensorFlow's
     assert pooled.shape.as_list() == [None, 2, 2, 2]
+
+
+SHAPES = [
+    (lambda x, y: tf.range(tf.constant(3, tf.int64)), "(3,)"),
+    (lambda x, y: tf.range(1, tf.constant(3.0)), "(2,)"),
+    (lambda x, y: tf.ensure_shape(x, [3, 2]), "(3, 2)"),
+    (lambda x, y: tf.ensure_shape(y, [None, 2]), "(None, 2)"),
+    (lambda x, y: tf.unique([1, 2, 1])[1], "(3,)"),
+    (lambda x, y: tf.unique([1, 2, 1])[0], "(None,)"),
+    (lambda x, y: tf.IndexedSlices(x, [0, 2], tf.constant([5, 2])), "(5, 2)"),
+]
+
+
+@pytest.mark.parametrize("make, shape", SHAPES)
+def test_shapes_known_before_the_run(make, shape):
+    with tf.Graph().as_default():
+        assert str(make(tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.float32)).shape) == shape

@@ -104,12 +104,16 @@ def test_what_does_not_fit(make, error, words):
 
 
 def test_scores_are_shares():
+    words = r"predictions must be in \[0, 1\]"
     with tf.Graph().as_default():
-        _, update = metrics.auc(tf.constant([1, 0]), tf.constant([1.5, 0.2]))
+        scores = v1.placeholder(tf.float32, [2])
+        _, update = metrics.auc(tf.constant([1, 0]), scores)
         with v1.Session() as session:
             session.run(v1.local_variables_initializer())
-            with pytest.raises(tf.errors.InvalidArgumentError, match=r"predictions must be in \[0, 1\]"):
-                session.run(update)
+            with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+                session.run(update, {scores: [1.5, 0.2]})
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):  # whatever is fed
+            metrics.auc(tf.constant([1, 0]), tf.constant([1.5, 0.2]))
 
 
 def test_eager_code_has_keras_metrics():

@@ -37,6 +37,7 @@ ROWS = (
         dtypes=NUMBERS,
         special=((3.0, [[3.0] * 3] * 2, 6.0),),
         errors=(
+            (lambda: tf.function(lambda: tf.fill([2], [1.0]))(), ValueError, r"got shape \[1\]"),
             (lambda: tf.fill([2], [1.0, 2.0]), Invalid, r"value must represent a scalar, got shape \[2\].*\[Op:Fill\]"),
             (lambda: tf.fill([-2], 1.0), Invalid, "Dimension -2 must be >= 0"),
             (lambda: tf.zeros([-2]), Invalid, "Dimension -2 must be >= 0"),

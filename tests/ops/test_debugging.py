@@ -178,7 +178,8 @@ def test_shapes_and_dtypes_are_checked(call, error, message):
 
 def test_results():
     assert check.assert_equal(1, 1) is None
-    assert int(check.assert_scalar(3)) == 3
+    assert check.assert_scalar(3) is None
+    assert int(tf.compat.v1.assert_scalar(3)) == 3
     assert check.assert_same_float_dtype() is tf.float32
     assert check.assert_same_float_dtype([tf.constant(1.0, "float16")]) is tf.float16
 
@@ -354,3 +355,40 @@ def test_strings_are_written_and_asserted_in_functions_and_graphs():
             with pytest.raises(tf.errors.InvalidArgumentError, match=r"(?s)x is.*bad"):
                 session.run(y, {x: -1.0})
     assert 'a ["p" "q"] 1\n' in stream.getvalue()
+
+
+v1 = tf.compat.v1
+
+
+@pytest.mark.parametrize("pair", [(check.assert_rank, 1), (check.assert_rank_at_least, 1), (check.assert_rank_in, [0, 1])])
+def test_ranks_in_a_graph(pair):
+    function, rank = pair
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32)
+        assert isinstance(function(tf.constant([1]), rank), v1.Operation)
+        with pytest.raises(ValueError, match="must have rank"):
+            function(tf.constant(1 if rank == 1 else [[1]]), rank)
+        with tf.control_dependencies([function(x, rank)]):
+            y = tf.identity(x)
+        assert session.run(y, {x: [1.0, 2.0]}).tolist() == [1, 2]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must have rank"):
+            session.run(function(x, 3 if rank == 1 else [3] if isinstance(rank, list) else 2), {x: [1.0]})
+
+
+def test_extents_in_a_graph():
+    with tf.Graph().as_default(), v1.Session() as session:
+        x, y = v1.placeholder(tf.float32, [None, 2]), v1.placeholder(tf.float32, [None])
+        checked = v1.debugging.assert_shapes([(x, ("N", 2)), (y, ("N",))])
+        session.run(checked, {x: [[1.0, 2.0]], y: [1.0]})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="x == y"):
+            session.run(checked, {x: [[1.0, 2.0]], y: [1.0, 2.0]})
+        with pytest.raises(ValueError, match="must have size 3"):
+            check.assert_shapes([(x, ("N", 3))])
+
+
+def test_what_is_false_whatever_is_fed_raises_at_once_in_a_graph():
+    with tf.Graph().as_default():
+        for call in (lambda: check.assert_equal(1, 2), lambda: check.assert_positive([0]), lambda: check.assert_less(2, 1)):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="did not hold"):
+                call()
+        v1.Session().run([check.assert_equal(1, 1), v1.assert_type(1, tf.int32), v1.assert_integer(1)])

@@ -411,3 +411,56 @@ def test_a_value_that_gives_itself_as_a_tensor_is_an_array():
     x = tf.convert_to_tensor(Foreign())
     assert x.dtype == tf.float32
     assert x.numpy().tolist() == [1.0, 2.0]
+
+
+# What TensorFlow 2.21 makes of Python values in eager code, and in a function: a dtype, or an exception.
+BY_PLACE = [
+    ([True, 1], ValueError, "int32"),
+    ([True, 1.5], ValueError, "float32"),
+    ([1, 1j], ValueError, "complex128"),
+    ([np.float64(1), 2.5], "float64", "float32"),
+    ([np.float16(1), np.float32(2)], "float16", "float32"),
+    (2**63, ValueError, "uint64"),
+    (2**64, ValueError, TypeError),
+    ([2**63, 1], ValueError, "float32"),
+    (1e39, ValueError, "float32"),
+    ([1, "a"], ValueError, TypeError),
+    ([None, 1], ValueError, TypeError),
+    (None, ValueError, ValueError),
+    ({1: 2}, ValueError, TypeError),
+    ([[1], [1, 2]], ValueError, ValueError),
+    (np.array([1, None]), ValueError, TypeError),
+    (np.array([1], np.longdouble), ValueError, TypeError),
+    ([tf.constant(1), tf.constant(2.5)], tf.errors.InvalidArgumentError, TypeError),
+]
+
+
+@pytest.mark.parametrize("value, eager, traced", BY_PLACE, ids=[str(value)[:30] for value, *_ in BY_PLACE])
+def test_a_function_has_numpys_rules_for_constants(value, eager, traced):
+    found = []
+
+    def answer():
+        found.append(tf.convert_to_tensor(value).dtype.name)
+
+    for make, expected in ((answer, eager), (tf.function(answer), traced)):
+        if isinstance(expected, str):
+            make()
+            assert found.pop() == expected
+        else:
+            with pytest.raises(expected) as caught:
+                make()
+            assert type(caught.value).__name__ == expected.__name__
+
+
+def test_no_constant_of_a_functions_tensors():
+    x = tf.constant([1.0, 2.0])
+    assert tf.function(lambda: tf.constant(x))().shape == [2]
+    for make in (tf.constant, lambda y: tf.constant([y, y])):
+        with pytest.raises(TypeError, match="Expected any non-tensor type, but got a tensor instead"):
+            tf.function(make)(x)
+
+
+@pytest.mark.parametrize("kind", [int, complex, str])
+def test_python_types_that_are_no_dtype(kind):
+    with pytest.raises(TypeError, match="Cannot convert the argument `type_value`"):
+        tf.as_dtype(kind)

@@ -517,3 +517,16 @@ def test_identity_is_a_new_tensor():
     read = tf.identity(variable)
     variable.assign([2.0])
     assert read.numpy().tolist() == [1.0]
+
+
+def test_a_vector_of_one_is_a_number_outside_of_functions():
+    assert tf.fill([2], [1.5]).numpy().tolist() == [1.5, 1.5]
+    assert tf.range([1], [3]).numpy().tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "shape, wanted, result",
+    [([0, 3], [-1, 0], [3, 0]), ([0, 3], [0, -1], [0, 3]), ([0, 3, 2], [0, 4, -1], [0, 4, 1]), ([0, 3], [-1, 3], [0, 3])],
+)
+def test_reshape_of_nothing_counts_no_zeros(shape, wanted, result):
+    assert tf.reshape(tf.zeros(shape), wanted).shape == result

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gradtape._src.core import dtypes, engine, journal
-from gradtape._src.core.errors import DtypeError, invalid, invalid_dtype, public
+from gradtape._src.core import constants, dtypes, engine, journal
+from gradtape._src.core.errors import DtypeError, invalid, invalid_dtype, public, tracing
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import NUMBER
 from gradtape._src.core.shape import TensorShape
@@ -67,8 +67,10 @@ def _number(value: Any, dtype: np.dtype | None) -> Node:
     if dtype is None:
         dtype = _default[type(value)]
         if type(value) is int and not -(2**31) <= value < 2**31:
+            if tracing():
+                return engine.number(value, constants.integer(value))
             dtype = np.dtype(np.int64)
-        elif type(value) is float and LARGEST < abs(value) < math.inf:
+        elif type(value) is float and LARGEST < abs(value) < math.inf and not tracing():
             raise _out_of_range(value)
     elif not _fits(_default[type(value)], dtype):
         raise TypeError(
@@ -149,6 +151,8 @@ def to_array(value: Any, dtype: np.dtype | None = None) -> Any:
         if array.dtype != object or dtype is None or not all(issubclass(k, int) for k in kinds):
             raise _no_tensor(value, kinds)
     if dtype is None:
+        if tracing():
+            return constants.default_type(array)
         _check_mixture(kinds)
         return _default_type(array, kinds)
     return _fitted(array, dtype, value)
@@ -161,9 +165,13 @@ def _own(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
     if array.dtype == object:
         if all(isinstance(item, (str, bytes)) for item in array.ravel()):
             return _strings(array, dtype)
+        if tracing():
+            raise constants.no_tensor(array)
         kind = type(array.ravel()[0]).__name__ if array.size else "object"
         raise ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported object type {kind}).")
     if array.dtype.newbyteorder("=") not in dtypes.BY_NUMPY:
+        if tracing():
+            raise constants.no_tensor(array)
         raise ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported numpy type: {array.dtype}).")
     if dtype is None:
         return array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -204,13 +212,16 @@ def _check_mixture(kinds: dict[type, None]) -> None:
         raise ValueError("Can't convert Python sequence with mixed types to Tensor. Give dtype=, or values of one type.")
 
 
-def _no_tensor(value: Any, kinds: dict[type, None]) -> ValueError:
+def _no_tensor(value: Any, kinds: dict[type, None]) -> Exception:
     """The error for a value that cannot be a tensor."""
     strange = [k for k in kinds if not issubclass(k, (*NUMBERS, np.generic, str, bytes))]
+    mixed = len({issubclass(k, (str, bytes)) for k in kinds}) > 1
+    if tracing() and value is not None and (strange or mixed or not isinstance(value, (list, tuple))):
+        return constants.no_tensor(value)
     if strange:
         item = None if strange[0] is type(None) else value
         return ValueError(f"Attempt to convert a value ({str(item)[:80]}) with an unsupported type ({strange[0]}) to a Tensor.")
-    if len({issubclass(k, (str, bytes)) for k in kinds}) > 1:
+    if mixed:
         return ValueError("Can't convert Python sequence with mixed types to Tensor. Give values of one type.")
     if any(issubclass(k, (np.datetime64, np.timedelta64)) for k in kinds):
         return ValueError("Failed to convert a NumPy array to a Tensor (Unsupported numpy type: datetime64).")
@@ -233,6 +244,8 @@ def _is_rectangular(value: Any) -> bool:
 def _default_type(array: np.ndarray, kinds: dict[type, None]) -> np.ndarray:
     """What Python numbers become: float32 and int32 (int64 where they need it). A NumPy float that comes first stays."""
     first = next(iter(kinds), float)
+    if array.dtype == np.uint64 or (array.dtype.kind == "f" and kinds and all(issubclass(k, int) for k in kinds)):
+        raise ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(array)[:80]}.")
     if array.dtype.kind == "f":
         if issubclass(first, np.floating):
             return array.astype(np.dtype(first))
@@ -240,8 +253,6 @@ def _default_type(array: np.ndarray, kinds: dict[type, None]) -> np.ndarray:
         if large.any() and np.isfinite(array[large]).any():
             raise _out_of_range(array[large][0])
         return array.astype(np.float32)
-    if array.dtype == np.uint64:
-        raise ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(array)[:80]}.")
     if array.dtype.kind in "iu" and (array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)):
         return array.astype(np.int32)
     return array
@@ -407,6 +418,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     `shape` reshapes the values; a single value fills it. TypeError if the values do not fit the shape.
     """
     if isinstance(value, (Tensor, Stored)):
+        constants.refuse_tensors(value)
         result = tensor(value)
         if dtype is not None and result.dtype != dtypes.as_dtype(dtype):
             raise TypeError(
@@ -417,6 +429,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
         value, dtype = result.numpy(), result.dtype
     wanted = dtypes.as_dtype(dtype).numpy if dtype is not None else None
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
+        constants.refuse_tensors(value)
         return EagerTensor(pack(value, wanted))
     array = to_array(value, wanted)
     if shape is not None:

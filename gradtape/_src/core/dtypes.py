@@ -168,14 +168,12 @@ ALL = (
 _by_name = {t.name: t for t in ALL} | {"double": float64, "half": float16, "float": float32}
 BY_NUMPY = {t.numpy: t for t in ALL}
 _by_enum = {t.enum: t for t in ALL}
-_by_python = {
+_by_python: dict[Any, DType] = {
     builtins.float: float32,
-    builtins.int: int32,
     builtins.bool: bool,
-    builtins.complex: complex128,
-    str: string,
     object: string,
 }
+_ambiguous = frozenset((builtins.int, builtins.complex, str))  # to TensorFlow, which knows how wide a Python float is to be
 
 
 def as_dtype(type_value: Any) -> DType:
@@ -187,7 +185,7 @@ def as_dtype(type_value: Any) -> DType:
             return BY_NUMPY[type_value.newbyteorder("=")] if type_value.kind not in "SU" else string
         if isinstance(type_value, str):
             return _by_name[type_value]
-        if isinstance(type_value, type) and type_value in _by_python:
+        if isinstance(type_value, type) and (type_value in _by_python or type_value in _ambiguous):
             return _by_python[type_value]
         if isinstance(type_value, builtins.int):
             return _by_enum[type_value]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from gradtape._src.core import engine
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
 
@@ -43,7 +46,9 @@ class IndexedSlices:
         """The static shape of the whole, a TensorShape."""
         if self._dense_shape is None:
             return TensorShape(None)
-        return TensorShape(self._dense_shape.numpy())
+        node = self._dense_shape.node
+        extents = engine.folded(node) if node.value is None else np.asarray(node.value)
+        return TensorShape([None] * node.aval.size if extents is None else extents)
 
     @property
     def dtype(self) -> DType:

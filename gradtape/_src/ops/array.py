@@ -119,7 +119,7 @@ def _broadcast_aval(input, shape):
             f"{plain(input.shape)} cannot be broadcast to {plain(shape)}. Give every axis an extent."
         )
     for have, want in zip(reversed(input.shape), reversed(shape), strict=False):
-        if have not in (1, want):
+        if have not in (1, want) and not provisional(have):
             raise invalid(
                 f"Incompatible shapes: {plain(input.shape)} vs. {plain(shape)}: an axis can be broadcast only if its "
                 f"extent is 1. Axes are matched from the last one; expand_dims puts one in."
@@ -205,8 +205,11 @@ def _(op, dy):
     return _reshape(dy, shape=op.inputs[0].node.aval.shape)
 
 
-def _resolve(shape, size):
-    """`shape` with the extent -1 replaced by what `size` elements leave for it."""
+def _resolve(shape, before):
+    """`shape` with the extent -1 replaced by what the elements of a tensor of shape `before` leave for it.
+
+    Where `shape` has a 0 itself, zeros count on neither side: [0, 3] to [-1, 0] is [3, 0].
+    """
     unknown = [axis for axis, extent in enumerate(shape) if extent < 0]
     for axis in unknown:
         if shape[axis] != -1:
@@ -215,10 +218,12 @@ def _resolve(shape, size):
         raise invalid(
             f"Only one input size may be -1, not both {unknown[0]} and {unknown[1]}: the requested shape is {plain(shape)}."
         )
-    known = math.prod([extent for extent in shape if extent >= 0])
+    empty = 0 in shape and 0 in before
+    known = math.prod([extent for extent in shape if extent > 0 or (extent == 0 and not empty)])
+    size = math.prod([extent for extent in before if extent or not empty])
     if provisional(size) and known and size % known:
         return tuple([PROVISIONAL if extent == -1 else extent for extent in shape])
-    if (size % known if known else size) != 0:
+    if not empty and (size % known if known else size) != 0:
         raise invalid(
             f"Input to reshape is a tensor with {size} values, but the requested shape requires a multiple of {known}: "
             f"{plain(shape)} has no whole number in the place of -1."
@@ -232,7 +237,7 @@ def reshape(tensor, shape, name=None):
     x = _as_tensor(tensor)
     wanted = static_list(shape, "shape")
     if min(wanted, default=0) < 0:
-        wanted = _resolve(wanted, x.node.aval.size)
+        wanted = _resolve(wanted, x.node.aval.shape)
     return emit(_reshape.op, (x.node,), (wanted,))
 
 
@@ -327,7 +332,10 @@ def _(op, dy):
 def ensure_shape(x, shape, name=None):
     """`x`, whose shape must be compatible with `shape` (None for an extent that may be anything)."""
     stated = TensorShape(shape)
-    return _ensure_shape(tensor(x), shape=None if stated.rank is None else tuple(stated.as_list()))
+    result = _ensure_shape(tensor(x), shape=None if stated.rank is None else tuple(stated.as_list()))
+    if engine.current_graph() is not None:
+        result.set_shape(stated)
+    return result
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from gradtape._src.core import dtypes, engine
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import NUMBERS, known_shape, static, static_vector, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op, ran
-from gradtape._src.core.errors import invalid, invalid_dtype, public
+from gradtape._src.core.errors import invalid, invalid_dtype, public, tracing
 from gradtape._src.core.op import Op
 from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
 from gradtape._src.ops.arithmetic import QUOTIENT
@@ -71,7 +71,12 @@ def _(op, dy):
 @public
 def fill(dims, value, name=None, layout=None):
     """A tensor of shape `dims`, each element the scalar `value`."""
-    return _fill(tensor(value), dims=extents(dims, "dims"))
+    return _fill(_number(tensor(value)), dims=extents(dims, "dims"))
+
+
+def _number(x):
+    """`x`; outside of functions TensorFlow takes a vector of one for the number in it."""
+    return _reshape(x, shape=()) if x.node.aval.shape == (1,) and not tracing() else x
 
 
 @op("Eye", infer=lambda rows, columns, dtype: aval((rows, columns), dtype), cheap=True)
@@ -129,25 +134,30 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
         start, limit = 0, start
     dtype = None if dtype is None else dtypes.as_dtype(dtype)
     given = (start, limit, delta)
-    bounds = [x if isinstance(x, (Tensor, Stored)) else tensor(x, dtype) for x in given]
+    bounds = [_number(tensor(x) if isinstance(x, (Tensor, Stored)) else tensor(x, dtype)) for x in given]
     for what, bound in zip(("start", "limit", "delta"), bounds, strict=True):
         if bound.ndim:
             raise invalid(f"{what} must be a scalar, not shape {plain(bound.shape)} [Op:Range]")
         if bound.dtype not in _RANGES:
             raise TypeError(f"range takes int32, int64 and floating-point numbers, received {what} of dtype {bound.dtype.name}.")
     numpy_dtype = (dtype or max([bound.dtype for bound in bounds], key=_RANGES.index)).numpy
-    if engine.current_graph() is not None and numpy_dtype.kind == "i":
+    computed = any(isinstance(x, (Tensor, Stored)) for x in given)
+    known = [] if engine.current_graph() is None else [engine.folded(bound.node) for bound in bounds]
+    if known and all(value is not None for value in known):
+        computed = False
+    elif engine.current_graph() is not None and numpy_dtype.kind == "i":
         ints = [static(bound, what) for what, bound in zip(("start", "limit", "delta"), bounds, strict=True)]
         if any(type(x) is not int for x in ints):  # how many there are is known when the graph runs
             return emit(_COUNTED, (), (*ints, numpy_dtype))
-    first, last, step = [to_numpy(tensor(bound).node).astype(numpy_dtype) for bound in bounds]
+    values = known if known and not computed else [to_numpy(bound.node) for bound in bounds]
+    first, last, step = [value.astype(numpy_dtype) for value in values]
     if step == 0:
         raise invalid(f"Requires delta != 0: {step} [Op:Range]")
     if (first > last) if step > 0 else (first < last):
         sign, relation = (">", "<=") if step > 0 else ("<", ">=")
         raise invalid(f"Requires start {relation} limit when delta {sign} 0: {first}/{last} [Op:Range]")
     in_function = engine.local.trace.scope is not None and engine.current_graph() is None  # whose constants have values
-    if any(isinstance(x, (Tensor, Stored)) for x in given) and not in_function:
+    if computed and not in_function:
         return ran(_range, *bounds, attrs=(numpy_dtype,))
     return host_constant(_range.op.kernel(first, last, step, dtype=numpy_dtype))
 
@@ -288,7 +298,7 @@ def meshgrid(*args, **kwargs):
     vectors = [tensor(x) for x in args]
     for i, x in enumerate(vectors):
         if x.dtype is not vectors[0].dtype:
-            raise invalid(
+            raise invalid_dtype(
                 f"cannot compute Mul as input #1(zero-based) was expected to be a {x.dtype.name} tensor but is a "
                 f"{vectors[0].dtype.name} tensor: meshgrid takes vectors of one dtype, vector {i} has another."
             )

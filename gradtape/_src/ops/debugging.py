@@ -7,14 +7,17 @@ import numpy as np
 from ml_dtypes import finfo
 
 from gradtape._src.core import dtypes, engine, errors
-from gradtape._src.core.convert import tensor
+from gradtape._src.core.aval import provisional
+from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
-from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.errors import InvalidArgumentError, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import Stored, Tensor, to_numpy
-from gradtape._src.ops import compare
+from gradtape._src.ops import array, compare
 from gradtape._src.ops.arithmetic import abs as absolute
+from gradtape._src.ops.grouping import no_op
 from gradtape._src.ops.printing import element_text, strings_of
+from gradtape._src.ops.reduction import reduce_any
 from gradtape._src.ops.shapes import FLOATING, only, same
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -69,9 +72,12 @@ def _demand(condition, tensors, explain):
     """Raise InvalidArgumentError with the text of `explain(condition, *tensors)` unless all of `condition` holds.
 
     `explain` takes NumPy arrays. While a function is traced there are no values: its calls check. In a graph the result is
-    the Operation that checks, when it is run.
+    the Operation that checks, when it is run; what is false whatever is fed raises there and then.
     """
     if engine.local.trace.parent is not None:
+        known = engine.folded(condition.node) if engine.current_graph() is not None else None
+        if known is not None and not known.all():
+            raise InvalidArgumentError(None, None, explain(*[engine.folded(t.node) for t in (condition, *tensors)]))
         asserted = _assert(condition, *tensors, explain=explain)
         return None if engine.current_graph() is None else asserted.op
     if not to_numpy(condition.node).all():
@@ -235,48 +241,61 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
 # Shapes
 
 
+MOST_AXES = 255  # that a tensor of TensorFlow's can have
+
+
 def _rank(rank):
     assert_type(rank, dtypes.int32)
     rank = tensor(rank)
     if rank.ndim:
         raise ValueError("Rank must be a scalar.")
-    return int(rank)
+    return static(rank, "rank")
 
 
-def _check_rank(x, holds, wanted, message):
+def _rank_is_open(x):
+    graph = engine.current_graph()
+    return graph is not None and graph.open_rank(x.node)
+
+
+def _check_rank(x, allowed, wanted, message):
+    """ValueError unless `allowed` has the rank of `x`; in a graph an Operation, which checks a rank that is not known yet."""
     x = tensor(x)
-    if not holds(x.ndim):
-        raise ValueError(f"{_prefix(message)}Tensor must have rank {wanted}.  Received rank {x.ndim}, shape {x.shape}")
+    headline = f"{_prefix(message)}Tensor must have rank {wanted}.  Received "
+    if _rank_is_open(x):
+        rank = array.rank(x)
+        return _demand(reduce_any(compare.equal(rank, list(allowed))), (rank,), lambda _, known: f"{headline}rank {known}")
+    if x.ndim not in allowed:
+        raise ValueError(f"{headline}rank {x.ndim}, shape {x.shape}")
+    return no_op()
 
 
 @public
 def assert_rank(x, rank, message=None, name=None):
     """ValueError unless `x` has `rank` axes."""
     rank = _rank(rank)
-    _check_rank(x, lambda n: n == rank, rank, message)
+    return _check_rank(x, (rank,), rank, message)
 
 
 @public
 def assert_rank_at_least(x, rank, message=None, name=None):
     """ValueError unless `x` has at least `rank` axes."""
     rank = _rank(rank)
-    _check_rank(x, lambda n: n >= rank, f"at least {rank}", message)
+    return _check_rank(x, range(rank, MOST_AXES), f"at least {rank}", message)
 
 
 @public
 def assert_rank_in(x, ranks, message=None, name=None):
     """ValueError unless the number of axes of `x` is one of `ranks`."""
     ranks = tuple([_rank(rank) for rank in ranks])
-    _check_rank(x, lambda n: n in ranks, f"in {ranks}", message)
+    return _check_rank(x, ranks, f"in {ranks}", message)
 
 
 @public
 def assert_scalar(tensor, message=None, name=None):
-    """`tensor`, unless it has axes: a ValueError."""
+    """ValueError if `tensor` has axes."""
     x = _as_tensor(tensor)
     if x.ndim:
         raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {x.shape}.")
-    return x
 
 
 ANY = (None, ".")
@@ -290,10 +309,16 @@ def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
     A pattern has an entry for each axis: an extent, a name (the same name: the same extent, in all patterns), or None
     for any. `...` or "*" as its first entry stands for any number of axes. A scalar counts as one axis of extent 1.
     """
-    known = {}
+    matched(shapes, message)
+
+
+def matched(shapes, message):
+    """As `assert_shapes`; gives the Operations of a graph that check extents which are known when it runs."""
+    known, late = {}, []
     for x, pattern in shapes.items() if isinstance(shapes, dict) else shapes:
         if pattern is not None:
-            _match(tensor(x), pattern, known, message)
+            late += _match(tensor(x), pattern, known, message)
+    return late
 
 
 def _match(x, pattern, known, message):
@@ -310,7 +335,9 @@ def _match(x, pattern, known, message):
                 f"{_prefix(message)}Tensor {_described(x)} specified shape index {i}.  Symbol `...` or `*` for a "
                 "variable number of unspecified dimensions is only allowed as the first entry"
             )
-    extents = tuple(x.shape) or (1,)
+    if _rank_is_open(x):
+        return []
+    extents, late = x.node.aval.shape or (1,), []
     if pattern and pattern[0] in REST:
         pattern = pattern[1:]
         if len(pattern) > 1:
@@ -326,16 +353,19 @@ def _match(x, pattern, known, message):
     for entry, axis in zip(pattern, axes, strict=True):
         if entry in ANY:
             continue
-        extent = extents[axis]
+        extent = array.shape(x)[axis] if provisional(extents[axis]) else extents[axis]
         if str(entry).isdecimal():
             wanted, source = int(entry), "Specified explicitly"
         else:
             wanted, source = known.setdefault(entry, (extent, f"Specified by tensor {_described(x)} dimension {axis}"))
-        if extent != wanted:
+        if isinstance(extent, Tensor) or isinstance(wanted, Tensor):
+            late.append(assert_equal(extent, wanted, message))
+        elif extent != wanted:
             raise ValueError(
                 f"{_prefix(message)}{source}.  Tensor {_described(x)} dimension {axis} must have size {wanted}.  "
                 f"Received size {extent}, shape {x.shape}"
             )
+    return late
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -149,12 +149,13 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     x, axis = tensor(value), _one_axis(axis)
     if isinstance(num_or_size_splits, (int, np.integer)) and not isinstance(num_or_size_splits, bool):
         return list(_split(x, num_split=int(num_or_size_splits), axis=axis))
-    if isinstance(num_or_size_splits, (Tensor, Stored)) and not num_or_size_splits.shape.rank:
+    given = num_or_size_splits
+    if isinstance(given, (bool, float, str, bytes)) or (isinstance(given, (Tensor, Stored)) and not given.shape.rank):
         raise ValueError(
             "Rank-0 tensors are not supported as the num_or_size_splits argument to split. Argument provided: "
-            f"{num_or_size_splits}. Give a Python integer, or a vector of sizes."
+            f"{given!r}. Give a Python integer, or a vector of sizes."
         )
-    sizes = static_list(num_or_size_splits, "num_or_size_splits")
+    sizes = static_list(given, "num_or_size_splits")
     if num is not None and num != len(sizes):
         raise invalid(
             f"size of the split_tensor must be 1-D and have the same elements as outputs got 1 -D and {len(sizes)} "
@@ -270,6 +271,8 @@ def _element(value, dtype, given):
         return EagerTensor(pack_list(value, dtype))
     if given is not None and isinstance(value, (Tensor, Stored)):
         return cast(value, given)
+    if isinstance(value, (Tensor, Stored)) and convert.dtype_of(value) is not dtype:
+        raise convert.mismatch(_pack.op, 1, dtype, convert.dtype_of(value))
     return tensor(value, dtype)
 
 

@@ -132,7 +132,7 @@ def _by_sorted_ids(function, data, segment_ids):
         raise invalid(f"input must be at least rank 1, received a scalar as data [Op:{name}]")
     if ids.ndim != 1:
         raise invalid(f"segment_ids should be a vector. Received shape {plain(ids.shape)} [Op:{name}]")
-    if ids.shape[0] != data.shape[0]:
+    if not ids.shape.is_compatible_with(data.shape[:1]):
         raise invalid(
             f"segment_ids should be the same size as dimension 0 of input. Received {ids.shape[0]} ids for data of shape "
             f"{plain(data.shape)} [Op:{name}]"

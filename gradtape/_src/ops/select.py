@@ -15,7 +15,7 @@ from gradtape._src.core import dtypes, engine
 from gradtape._src.core.aval import PROVISIONAL, aval
 from gradtape._src.core.convert import operands, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op, ran
-from gradtape._src.core.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, public
 from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
 from gradtape._src.ops.array import _reshape, host_constant, plain
 from gradtape._src.ops.gather import _gather, outside, require_indices, scatter_rows
@@ -28,7 +28,7 @@ from gradtape._src.ops.shapes import BOOL, REAL, broadcast_shapes, require, spok
 
 def _selected(condition, t, e):
     if condition.dtype is not BOOL:
-        raise invalid(
+        raise invalid_dtype(
             "cannot compute SelectV2 as input #0(zero-based) was expected to be a bool tensor but is a "
             f"{spoken(condition.type.name)} tensor: compare it with something, or tf.cast it to tf.bool."
         )
@@ -237,7 +237,7 @@ def dynamic_partition(data, partitions, num_partitions, name=None):
     count = static(num_partitions, "num_partitions")
     if count < 1:
         raise invalid(f"Value for attr 'num_partitions' of {count} must be at least minimum 1.")
-    if x.node.aval.shape[: partitions.ndim] != partitions.node.aval.shape:
+    if not partitions.shape.is_compatible_with(x.shape[: partitions.ndim]):
         raise invalid(
             f"data.shape must start with partitions.shape, got data.shape = {plain(x.shape)}, partitions.shape = "
             f"{plain(partitions.shape)}: give one partition for each row. [Op:DynamicPartition]"

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape._src.compat.v1.maths import _either
 from gradtape._src.core import convert, dtypes
-from gradtape._src.core.errors import public
+from gradtape._src.core.errors import public, tracing
 from gradtape._src.ops import array, blocks, counting, creation, gather as gathers, grouping, norms, points, rearrange, select
 
 _tensor = convert.tensor  # `tensor` is TensorFlow 1's name of a parameter
@@ -19,13 +19,15 @@ _tensor = convert.tensor  # `tensor` is TensorFlow 1's name of a parameter
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const", verify_shape: bool = False) -> Any:
     """A constant Tensor; with `verify_shape` a TypeError where `value` does not have `shape`.
 
-    Else values that are too few for `shape` are followed by the last one, again and again.
+    In a graph values that are too few for `shape` are followed by the last one, again and again.
     """
     if verify_shape and shape is not None and tuple(np.shape(value)) != tuple(shape):
         raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {tuple(np.shape(value))}.")
-    if shape is not None and isinstance(value, (list, tuple, np.ndarray)):
+    if shape is not None and isinstance(value, (list, tuple, np.ndarray)) and tracing():
         array = np.asarray(convert.to_array(value, None if dtype is None else dtypes.as_dtype(dtype).numpy)).ravel()
         left = math.prod([int(extent) for extent in shape]) - array.size
+        if left < 0:
+            raise ValueError(f"Too many elements provided. Takes at most {left + array.size}, but got {array.size}.")
         if array.size and left > 0:
             value = np.concatenate([array, np.repeat(array[-1:], left)])
     return convert.constant(value, dtype, shape)

@@ -69,7 +69,10 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     if found is None:
         return NotImplemented
     call.layout, avals = found
-    return _recorded(graph, call, nodes, avals)
+    result = _recorded(graph, call, nodes, avals)
+    if function.__name__ == "ensure_shape":
+        result.set_shape(args[1] if len(args) > 1 else kwargs["shape"])
+    return result
 
 
 class Bounds(NamedTuple):

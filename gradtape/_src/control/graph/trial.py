@@ -18,7 +18,7 @@ SAMPLE = 7  # the extent, for the one that is not known, of arrays on which an o
 def tried(op: Op, nodes: Sequence[Node], attrs: Attributes) -> Aval | list[Aval]:
     """The Aval of what `op` gives, or those of its several results: their first extents are not known.
 
-    A result that has as many rows as its input for ones and for zeros has as many in general.
+    A result that has as many rows as an input for ones and for zeros has as many in general.
     """
     ones = [np.ones([SAMPLE if e >= LARGE else e for e in n.aval.shape], n.aval.dtype) for n in nodes]
     results = op.run(ones, attrs)
@@ -27,8 +27,12 @@ def tried(op: Op, nodes: Sequence[Node], attrs: Attributes) -> Aval | list[Aval]
     others = op.run([np.zeros_like(x) for x in ones], attrs)
     open_extents = {e for n in nodes for e in n.aval.shape if e >= LARGE}
     rows = open_extents.pop() if len(open_extents) == 1 else PROVISIONAL
-    same = [np.shape(a)[:1] == np.shape(b)[:1] == (SAMPLE,) for a, b in zip(results, others, strict=True)]
-    return [_aval(result, rows if s else PROVISIONAL) for result, s in zip(results, same, strict=True)]
+    extents = {SAMPLE: rows} | {e: e for n in nodes for e in n.aval.shape[:1] if 1 < e < LARGE}
+    known = []
+    for some, other in zip(map(np.asarray, results), others, strict=True):
+        same = some.ndim and some.shape[:1] == np.shape(other)[:1]
+        known.append(_aval(some, extents.get(len(some), PROVISIONAL) if same else PROVISIONAL))
+    return known
 
 
 def _aval(result: Any, rows: int = PROVISIONAL) -> Aval:
