@@ -45,5 +45,5 @@ def _has_state(value):
     if isinstance(value, dict):
         value = [*value.values()]
     if isinstance(value, (list, tuple)):
-        return any([_has_state(item) for item in value])
+        return any(_has_state(item) for item in value)
     return is_trackable(value) and not isinstance(value, Metric)

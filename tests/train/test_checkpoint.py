@@ -75,7 +75,7 @@ class TestSaving:
             (lambda: tf.train.Checkpoint(b={"x": tf.Variable(3), "y": {"z": tf.Variable(2)}}), ["b/x", "b/y/z"]),
             (lambda: tf.train.Checkpoint(a=tf.train.Checkpoint(b=tf.Variable(1))), ["a/b"]),
             (lambda: tf.train.Checkpoint(d={"a/b": tf.Variable(1), "c.d": tf.Variable(2)}), ["d/a.Sb", "d/c..d"]),
-            (lambda: (lambda v: tf.train.Checkpoint(a=v, b=v))(tf.Variable(1)), ["a"]),
+            (lambda: (lambda v: tf.train.Checkpoint(b=v, a=v))(tf.Variable(1)), ["a"]),
             (lambda: tf.train.Checkpoint(), []),
         ],
     )
@@ -90,6 +90,14 @@ class TestSaving:
         assert ckpt.save_counter.numpy() == 2 and ckpt.save_counter.dtype == tf.int64
         assert tf.train.latest_checkpoint(tmp_path) == f"{tmp_path}/ck-2"
         assert sorted(os.listdir(tmp_path)) == ["checkpoint", "ck-1.safetensors", "ck-2.safetensors", "w.safetensors"]
+
+    def test_options_and_new_checkpoints(self, tmp_path):
+        ckpt, asked = tf.train.Checkpoint(v=tf.Variable(1.0)), []
+        path = ckpt.save(tmp_path / "ck", options=tf.train.CheckpointOptions(experimental_io_device="/job:localhost"))
+        new = tf.train.checkpoints_iterator(tmp_path, timeout=0, timeout_fn=lambda: asked.append(1) or len(asked) > 1)
+        assert next(new) == path
+        assert [next(new) for _ in [ckpt.save(tmp_path / "ck")]] == [f"{tmp_path}/ck-2"]
+        assert list(new) == [] and len(asked) == 2
 
     def test_makes_folders(self, tmp_path):
         tf.train.Checkpoint(v=tf.Variable(1.0)).save(tmp_path / "new" / "folder" / "ck")

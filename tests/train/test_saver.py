@@ -38,6 +38,9 @@ def test_the_last_ones_are_kept(tmp_path):
         session.run(v.initializer)
         paths = [saver.save(session, tmp_path / "model", global_step=i) for i in range(3)]
         assert saver.last_checkpoints == paths[1:]
+        again = tf.train.Saver(max_to_keep=3)
+        again.recover_last_checkpoints(paths)
+        assert again.last_checkpoints == paths[1:]
     assert [tf.train.checkpoint_exists(path) for path in paths] == [False, True, True]
     state = tf.train.get_checkpoint_state(tmp_path)
     assert (state.model_checkpoint_path, state.all_model_checkpoint_paths) == (paths[2], paths[1:])

@@ -137,10 +137,10 @@ _TABLE = [
     (
         "Out of scope: protocol buffers, clusters and coordinators. tf.train has checkpoints, in safetensors.",
         """
-        train.BytesList train.CheckpointOptions train.CheckpointView train.ClusterDef train.ClusterSpec train.Coordinator
+        train.BytesList train.CheckpointView train.ClusterDef train.ClusterSpec train.Coordinator
         train.Example train.Feature train.FeatureList train.FeatureLists train.Features
         train.FloatList train.Int64List train.JobDef train.SequenceExample train.ServerDef train.TrackableView
-        train.checkpoints_iterator train.experimental
+        train.experimental
         """,
     ),
 ]

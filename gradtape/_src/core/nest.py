@@ -109,8 +109,12 @@ class _Order:
         return hash(frozenset(self.keys))
 
 
-def _ordered(order: _Order, children: Iterable[Any]) -> OrderedDict[Any, Any]:
-    level = optree.tree_flatten_one_level(dict.fromkeys(order.keys), none_is_leaf=True)
+def _parts(value: _Sorted) -> tuple[list[Any], _Order, Any]:
+    return value.children, _Order(value.order), value.keys
+
+
+def _ordered(order: Any, children: Iterable[Any]) -> OrderedDict[Any, Any]:
+    level: Any = optree.tree_flatten_one_level(dict[Any, Any].fromkeys(order.keys, 0), none_is_leaf=True)
     held = dict(zip(level.entries, children, strict=True))
     return OrderedDict([(key, held[key]) for key in order.keys])
 
@@ -127,12 +131,7 @@ def _sorted(structure: Any) -> Any:
 
 
 for _space in (NAMESPACE, EXPANDED):
-    optree.register_pytree_node(
-        _Sorted,  # type: ignore[arg-type]
-        lambda value: (value.children, _Order(value.order), value.keys),
-        _ordered,
-        namespace=_space,
-    )
+    optree.register_pytree_node(_Sorted, _parts, _ordered, namespace=_space)  # type: ignore[arg-type]
 
 
 def _components(slices: Any) -> tuple[list[Any], None]:
@@ -271,8 +270,8 @@ def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, 
             raise _different(ValueError, first, other, f"the keys are {list(a)} and {list(b)}")
         if len(children) != len(others):
             raise _different(ValueError, first, other, f"{a!r} and {b!r} don't have the same number of elements")
-        pairs = [(children[name], others[name]) for name in children] if mappings else zip(children.values(), others.values())
-        pending.extend(reversed([*pairs]))
+        matching = [others[name] for name in children] if mappings else others.values()
+        pending.extend(reversed([*zip(children.values(), matching, strict=True)]))
     return leaves
 
 

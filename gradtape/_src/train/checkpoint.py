@@ -44,7 +44,7 @@ class Checkpoint(Tracked):
                 )
         self._root = root
         self._save_counter: Variable | None = None
-        for name, value in kwargs.items():
+        for name, value in sorted(kwargs.items()):  # a variable under several names is saved under the first
             setattr(self, name, value)
         self.tracked_children()  # raises where root and the keywords contradict each other
 

@@ -91,8 +91,8 @@ class Match:
     """How the objects that there are now correspond to those of a checkpoint: by the names on the way from the root.
 
     `bound` are the variables that a value was found for, as `(path, variable, key)`; `unbound` those that have none, as
-    `(path, variable)`; `waiting` the attributes for which something is to be restored that is not there yet, as `(object, name, node)`: also
-    those that hold a list or dict which lacks something.
+    `(path, variable)`; `waiting` the attributes for which something is to be restored that is not there yet, as
+    `(object, name, node)`: also those that hold a list or dict which lacks something.
 
     It begins with `value` and the node `number`; `hung` is the attribute that the value was found at, if it was found at one.
     """
@@ -130,9 +130,9 @@ class Match:
         self._settle()
 
     def by_name(self, names: Container[str]) -> Match:
-        """Bind to those of `names` that are variables' own: the checkpoint has no graph. A counter of `save` need not be there."""
+        """Bind to those of `names` that are variables' own: the checkpoint has no graph. A counter of `save` may be missing."""
         named = [(path, variable, own_name(variable)) for path, variable in self.unbound]
-        self.bound = [(path, variable, name) for path, variable, name in named if name is not None and name in names]
+        self.bound = [(path, variable, name) for path, variable, name in named if name and name in names]
         self.unbound = [entry for entry in self.unbound if entry[0] != "(root).save_counter"]
         self._settle()
         return self

@@ -90,6 +90,11 @@ class Saver:
         """Take these for the checkpoints that were saved before."""
         self._saved = [(path, None) for path in last_checkpoints]
 
+    def recover_last_checkpoints(self, checkpoint_paths: list[str]) -> None:
+        """Take those of these that are there for the checkpoints that were saved before, so that they count as such."""
+        files = {path: storage.file_of(os.fspath(path)) for path in checkpoint_paths}
+        self._saved = [(path, os.path.getmtime(file)) for path, file in files.items() if os.path.isfile(file)]
+
     @public
     def save(
         self,

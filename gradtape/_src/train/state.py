@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,3 +84,26 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
     """The path of the checkpoint that was saved last in a folder, or None if there is none."""
     saved, _ = read_state(os.fspath(checkpoint_dir), latest_filename or FILE)
     return saved[-1][0] if saved else None
+
+
+@public
+def checkpoints_iterator(
+    checkpoint_dir: Any, min_interval_secs: float = 0, timeout: float | None = None, timeout_fn: Callable[[], bool] | None = None
+) -> Iterator[str]:
+    """The path of each new checkpoint of a folder, as it is written; `min_interval_secs` lie between two at least.
+
+    Ends where none comes for `timeout` seconds (None: never), unless `timeout_fn` is given and does not return True.
+    """
+    last = None
+    while True:
+        found, until = latest_checkpoint(checkpoint_dir), None if timeout is None else time.monotonic() + timeout
+        while (found is None or found == last) and (until is None or time.monotonic() < until):
+            time.sleep(1 if until is None else min(1, max(0, until - time.monotonic())))
+            found = latest_checkpoint(checkpoint_dir)
+        if found is None or found == last:
+            if timeout_fn is None or timeout_fn():
+                return
+            continue
+        began, last = time.monotonic(), found
+        yield found
+        time.sleep(max(0, began + min_interval_secs - time.monotonic()))
