@@ -84,6 +84,10 @@ def _register_container(kind: Any) -> None:
             optree.register_pytree_node(kind, lambda value: (list(value), None), make_sequence, namespace=namespace)
 
 
+def _by_sorted_key(value: Any) -> Any:
+    return optree.tree_flatten_one_level(value, none_is_leaf=True)
+
+
 class _Sorted:
     """Stands for an OrderedDict in a structure, of which optree knows a fixed order: TensorFlow sorts its keys as a dict's.
 
@@ -92,7 +96,7 @@ class _Sorted:
 
     def __init__(self, value: OrderedDict[Any, Any]) -> None:
         self.order = value.keys()
-        level = optree.tree_flatten_one_level(dict(value), none_is_leaf=True)
+        level = _by_sorted_key(dict(value))
         self.keys, self.children = level.entries, [_sorted(child) for child in level.children]
 
 
@@ -114,7 +118,7 @@ def _parts(value: _Sorted) -> tuple[list[Any], _Order, Any]:
 
 
 def _ordered(order: Any, children: Iterable[Any]) -> OrderedDict[Any, Any]:
-    level: Any = optree.tree_flatten_one_level(dict[Any, Any].fromkeys(order.keys, 0), none_is_leaf=True)
+    level = _by_sorted_key(dict.fromkeys(order.keys))
     held = dict(zip(level.entries, children, strict=True))
     return OrderedDict([(key, held[key]) for key in order.keys])
 

@@ -5,6 +5,7 @@ from gradtape._src.compat.v1.assertions import (
     assert_equal as assert_equal,
     assert_greater as assert_greater,
     assert_greater_equal as assert_greater_equal,
+    assert_integer as assert_integer,
     assert_less as assert_less,
     assert_less_equal as assert_less_equal,
     assert_near as assert_near,
@@ -17,6 +18,7 @@ from gradtape._src.compat.v1.assertions import (
     assert_rank_at_least as assert_rank_at_least,
     assert_rank_in as assert_rank_in,
     assert_scalar as assert_scalar,
+    assert_type as assert_type,
 )
 from gradtape._src.compat.v1.images import extract_image_patches as extract_image_patches
 from gradtape._src.compat.v1.names import ELSEWHERE as _ELSEWHERE, falls_back as _falls_back
