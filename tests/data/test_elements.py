@@ -372,3 +372,16 @@ class TestOptions:
             tf.data.Options().nonsense = 3
         with pytest.raises(AttributeError, match="ThreadingOptions has no option 'size'; it has max_intra_op_parallelism"):
             _ = tf.data.Options().threading.size
+
+
+def test_ordered_dictionaries_keep_their_order_and_match_by_key():
+    spec = collections.OrderedDict([("b", tf.TensorSpec([None], tf.int64)), ("a", tf.TensorSpec([], tf.float32))])
+    rows = [collections.OrderedDict([("b", [1]), ("a", 0.5)]), {"a": 1.5, "b": [2, 2]}]
+    dataset = tf.data.Dataset.from_generator(lambda: iter(rows), output_signature=spec)
+    batch = next(
+        iter(dataset.padded_batch(2, collections.OrderedDict([("b", [3]), ("a", [])]), {"a": 0.0, "b": tf.constant(7, tf.int64)}))
+    )
+    assert list(batch) == ["b", "a"] and batch["a"].numpy().tolist() == [0.5, 1.5]
+    assert batch["b"].numpy().tolist() == [[1, 7, 7], [2, 2, 7]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="did not match the expected structure"):
+        list(tf.data.Dataset.from_generator(lambda: iter([{"a": 1.0, "c": [1]}]), output_signature=spec))

@@ -179,6 +179,28 @@ def flatten_with_spec(
     return leaves, spec
 
 
+def flatten_up_to(spec: optree.PyTreeSpec, value: Any) -> list[Any]:
+    """What stands in `value`, nested further maybe, where `spec` has a leaf. ValueError, TypeError if it is nested otherwise."""
+    if spec.is_leaf():
+        return [value]
+    if spec in _unordered:
+        return spec.flatten_up_to(value)
+    return [
+        leaf for part, child in zip(up_to_level(spec, value), spec.children(), strict=True) for leaf in flatten_up_to(child, part)
+    ]
+
+
+def up_to_level(spec: optree.PyTreeSpec, value: Any) -> list[Any]:
+    """What stands in `value` at the places of the first level of `spec`."""
+    level: Any = spec.one_level()
+    if spec.type is not _Sorted:
+        return level.flatten_up_to(value)  # type: ignore[no-any-return]
+    places = level.unflatten(range(spec.num_children))
+    if not isinstance(value, Mapping) or value.keys() != places.keys():
+        raise ValueError(f"Expected a mapping with the keys {list(places)}, got {value!r}.")
+    return [value[key] for key in sorted(places, key=places.__getitem__)]
+
+
 def unflatten(spec: optree.PyTreeSpec, leaves: Iterable[Any]) -> Any:
     """The structure of `spec` with other leaves."""
     return optree.tree_unflatten(spec, leaves)

@@ -42,7 +42,7 @@ def signature(generator: Any, types: Any, shapes: Any, specs: Any) -> Structure:
     if shapes is None:
         return from_specs(nest.map_structure(lambda dtype: TensorSpec(None, dtype), types))
     leaves, how = nest.flatten_with_spec(types)
-    extents = [shapes] if how.is_leaf() else how.flatten_up_to(shapes)
+    extents = nest.flatten_up_to(how, shapes)
     return from_specs(how.unflatten([TensorSpec(TensorShape(e), d) for d, e in zip(leaves, extents, strict=True)]))
 
 
@@ -72,7 +72,7 @@ class _Unfit(Exception):
 
 def _fitted(value: Any, structure: Structure, index: int) -> tuple[np.ndarray, ...]:
     try:
-        leaves = [value] if structure.nest.is_leaf() else structure.nest.flatten_up_to(value)
+        leaves = nest.flatten_up_to(structure.nest, value)
     except (TypeError, ValueError):
         expected = structure.nest.unflatten([spec.dtype for spec in structure.specs])
         raise _Unfit(

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gradtape._src.core import dtypes
+from gradtape._src.core import dtypes, nest
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
@@ -299,7 +299,7 @@ def _grouped(
 def _shapes(shapes: Any, structure: Structure) -> tuple[list[Any], Any]:
     """The shapes for the leaves of an element, and how they are nested."""
     how = structure.nest
-    return ([shapes] if how.is_leaf() else how.flatten_up_to(shapes)), how
+    return nest.flatten_up_to(how, shapes), how
 
 
 def _filled(shape: Any, filler: int | None) -> list[int | None]:

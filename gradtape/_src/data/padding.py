@@ -56,7 +56,7 @@ class Padding:
     def _extents(self, how: Nest) -> list[list[int | None]] | None:
         if self.shapes is None:
             return None
-        given = [self.shapes] if how.is_leaf() else how.flatten_up_to(self.shapes)
+        given = nest.flatten_up_to(how, self.shapes)
         return [[None if extent in (None, -1) else int(extent) for extent in _sequence(shape)] for shape in given]
 
     def _fill(self, how: Nest, kinds: Sequence[np.dtype]) -> list[Any]:
@@ -69,9 +69,7 @@ def _up_to(how: Nest, values: Any) -> list[Any]:
     """The values for the leaves of a nest, in which None stands for a part of it."""
     if values is None or how.is_leaf():
         return [values] * how.num_leaves
-    level = how.one_level()
-    assert level is not None  # it is no leaf
-    parts = level.flatten_up_to(values)
+    parts = nest.up_to_level(how, values)
     return [value for part, child in zip(parts, how.children(), strict=True) for value in _up_to(child, part)]
 
 
