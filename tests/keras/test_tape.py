@@ -70,6 +70,9 @@ class TestVariables:
         np.testing.assert_allclose(tf.nn.l2_loss(kernel), (value**2).sum() / 2, rtol=1e-6)
         np.testing.assert_array_equal(tf.add_n([kernel, kernel]), 2 * value)
         np.testing.assert_allclose(tf.linalg.global_norm(layer.trainable_variables), np.sqrt((value**2).sum()), rtol=1e-6)
+        np.testing.assert_array_equal(tf.ones([3, 2]) * kernel, value)
+        mask = keras.Variable([True, False], dtype="bool")
+        assert (mask & tf.constant([True, True])).numpy().tolist() == [True, False]
         assert [row.shape for row in kernel] == [(2,)] * 3
         with pytest.raises(ValueError, match="requested dtype float64 for Tensor with dtype float32"):
             tf.convert_to_tensor(kernel, tf.float64)

@@ -7,7 +7,7 @@ be broadcast, or of `None`, are a plain False and True.
 import functools
 
 from gradtape._src.core import naming
-from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.convert import dtype_of, is_tensor, tensor
 from gradtape._src.core.define import binary_operator
 from gradtape._src.core.errors import cut, public
 from gradtape._src.core.tensor import Tensor, graph_of
@@ -38,7 +38,7 @@ def _matrices(x, y):
 
 def _product(x, y):
     """`*`: where one operand is a tensor of bools the result is one, too, and the other counts as an integer."""
-    if any(is_tensor(operand) and operand.dtype.is_bool for operand in (x, y)):
+    if any(is_tensor(operand) and dtype_of(operand) == bool for operand in (x, y)):
         x = x if is_tensor(x) else tensor(x, y.dtype)
         return cast(arithmetic.multiply(cast(x, "int32"), cast(y, "int32")), "bool")
     return arithmetic.multiply(x, y)
@@ -48,8 +48,8 @@ def _logic(on_bools, on_integers):
     """`&`, `|` and `^`: logical between bools, else on bits."""
 
     def function(x, y):
-        dtype = x.dtype if is_tensor(x) else y.dtype
-        return (on_bools if dtype.is_bool else on_integers)(x, y)
+        dtype = dtype_of(x if is_tensor(x) else y)
+        return (on_bools if dtype == bool else on_integers)(x, y)
 
     return _pair(public(function))
 
