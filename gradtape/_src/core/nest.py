@@ -194,7 +194,7 @@ def up_to_level(spec: optree.PyTreeSpec, value: Any) -> list[Any]:
     """What stands in `value` at the places of the first level of `spec`."""
     level: Any = spec.one_level()
     if spec.type is not _Sorted:
-        return level.flatten_up_to(value)  # type: ignore[no-any-return]
+        return level.flatten_up_to(value)
     places = level.unflatten(range(spec.num_children))
     if not isinstance(value, Mapping) or value.keys() != places.keys():
         raise ValueError(f"Expected a mapping with the keys {list(places)}, got {value!r}.")
