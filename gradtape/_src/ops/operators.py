@@ -38,7 +38,7 @@ def _matrices(x, y):
 
 def _product(x, y):
     """`*`: where one operand is a tensor of bools the result is one, too, and the other counts as an integer."""
-    if any(is_tensor(operand) and dtype_of(operand) == bool for operand in (x, y)):
+    if any(is_tensor(operand) and dtype_of(operand).kind == "b" for operand in (x, y)):
         x = x if is_tensor(x) else tensor(x, y.dtype)
         return cast(arithmetic.multiply(cast(x, "int32"), cast(y, "int32")), "bool")
     return arithmetic.multiply(x, y)
@@ -49,7 +49,7 @@ def _logic(on_bools, on_integers):
 
     def function(x, y):
         dtype = dtype_of(x if is_tensor(x) else y)
-        return (on_bools if dtype == bool else on_integers)(x, y)
+        return (on_bools if dtype.kind == "b" else on_integers)(x, y)
 
     return _pair(public(function))
 
