@@ -69,6 +69,8 @@ def test_a_convolutional_network_with_labels_that_are_known(session):
 SHAPES = [
     (lambda x, y: tf.range(tf.constant(3, tf.int64)), "(3,)"),
     (lambda x, y: tf.range(1, tf.constant(3.0)), "(2,)"),
+    (lambda x, y: tf.range(tf.shape(x)[0], 10, 2), "(None,)"),
+    (lambda x, y: tf.linspace(0.0, 1.0, tf.shape(x)[0]), "(None,)"),
     (lambda x, y: tf.ensure_shape(x, [3, 2]), "(3, 2)"),
     (lambda x, y: tf.ensure_shape(y, [None, 2]), "(None, 2)"),
     (lambda x, y: tf.unique([1, 2, 1])[1], "(3,)"),
@@ -81,3 +83,9 @@ SHAPES = [
 def test_shapes_known_before_the_run(make, shape):
     with tf.Graph().as_default():
         assert str(make(tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.float32)).shape) == shape
+
+
+def test_numbers_that_a_run_counts(session):
+    x = tf.placeholder(tf.int32, [])
+    assert session.run(tf.linspace(0.0, 1.0, x), {x: 3}).tolist() == [0.0, 0.5, 1.0]
+    assert session.run(tf.range(x, 10, 2), {x: 5}).tolist() == [5, 7, 9]

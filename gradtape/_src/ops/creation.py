@@ -7,8 +7,8 @@ import numpy as np
 from jax import lax
 
 from gradtape._src.core import dtypes, engine
-from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import NUMBERS, known_shape, static, static_vector, tensor
+from gradtape._src.core.aval import PROVISIONAL, aval, provisional
+from gradtape._src.core.convert import NUMBERS, known_shape, settled, static, static_vector, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op, ran
 from gradtape._src.core.errors import invalid, invalid_dtype, public, tracing
 from gradtape._src.core.op import Op
@@ -112,10 +112,17 @@ def _range(start, limit, delta, *, dtype):
     return (first + np.arange(count) * step).astype(dtype)
 
 
+def _count(start, limit, delta):
+    """How many numbers there are; in a graph that does not know it yet, an extent that is not known."""
+    if (start, delta) != (0, 1) and any(map(provisional, (start, limit, delta))):
+        return PROVISIONAL
+    return len(range(start, limit, delta))
+
+
 _COUNTED = Op(
     "Range",
     lambda *, start, limit, delta, dtype: jnp.arange(start, limit, delta, dtype=dtype),
-    infer=lambda *, start, limit, delta, dtype: aval((len(range(start, limit, delta)),), dtype),
+    infer=lambda *, start, limit, delta, dtype: aval((_count(start, limit, delta),), dtype),
     cheap=True,
 )
 _COUNTED.reason = "it has no inputs"
@@ -173,7 +180,7 @@ def linspace(start, stop, num, name=None, axis=0):
     last = tensor(stop, first.dtype)
     if first.dtype.is_integer:
         first, last = [cast(x, QUOTIENT[x.dtype.name]) for x in (first, last)]
-    count = static(num, "num")
+    count = settled(num, "num")
     if count < 0:
         raise invalid(f"linspace needs num >= 0, received {count}.")
     shape = broadcast_shapes(first.node.aval.shape, last.node.aval.shape)
