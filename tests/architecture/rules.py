@@ -95,6 +95,10 @@ class Source:
     def tree(self) -> ast.Module:
         return ast.parse(self.text, self.path)
 
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return list(ast.walk(self.tree))
+
     @property
     def module(self) -> str:
         return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
@@ -103,7 +107,7 @@ class Source:
     def imports(self) -> list[tuple[int, str]]:
         """Every import as (line, dotted name of what is imported), inside functions and by `import_module` too."""
         found = []
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             match node:
                 case ast.Import(names=names):
                     found += [(node.lineno, name.name) for name in names]
@@ -127,7 +131,7 @@ class Source:
     def bindings(self) -> dict[str, str]:
         """What each imported name stands for: `jnp` for `jax.numpy`."""
         names = {}
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             match node:
                 case ast.Import(names=aliases):
                     for alias in aliases:
@@ -151,12 +155,12 @@ class Source:
     def mentions(self) -> Iterator[tuple[int, str]]:
         """Imports, and every chain of names whose first is imported or a builtin: (line, dotted name)."""
         yield from self.imports
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Name | ast.Attribute) and (name := self.dotted(node)):
                 yield node.lineno, name
 
     def calls(self) -> Iterator[tuple[ast.Call, str]]:
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Call) and (name := self.dotted(node.func)):
                 yield node, name
 

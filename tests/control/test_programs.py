@@ -32,6 +32,10 @@ def compare(ours, theirs, where):
         assert ours == theirs, where
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+# XLA takes seconds for a gradient of second order of a loop in a loop; test_loops.py has those of first order by default.
+LONG = {"nested_while": pytest.mark.long}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=LONG.get(name, ())) for name in PROGRAMS])
 def test_program_gives_what_tensorflow_gives(name):
     compare(plain(PROGRAMS[name](tf)), NUMBERS[name], name)
