@@ -89,3 +89,12 @@ def test_numbers_that_a_run_counts(session):
     x = tf.placeholder(tf.int32, [])
     assert session.run(tf.linspace(0.0, 1.0, x), {x: 3}).tolist() == [0.0, 0.5, 1.0]
     assert session.run(tf.range(x, 10, 2), {x: 5}).tolist() == [5, 7, 9]
+
+
+@pytest.mark.parametrize("function", [tf.reduce_sum, tf.argmax, tf.cumsum, tf.expand_dims])
+def test_an_axis_that_is_fed(session, function):
+    axis = tf.placeholder(tf.int32, [])
+    made = function(tf.constant(X), axis)
+    for known in (0, 1):
+        expected = function(tf.constant(X), known)
+        assert np.array_equal(*session.run([made, expected], {axis: known}))

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from gradtape._src.core import constants, dtypes, engine, journal
+from gradtape._src.core.aval import LARGE
 from gradtape._src.core.errors import DtypeError, invalid, invalid_dtype, public, tracing
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import NUMBER
@@ -477,11 +478,18 @@ def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> in
         if not isinstance(value, np.ndarray):
             node = node_of(value)
             if (found := _structural(node)) is not None:
+                _refuse_fed_axes(found, what)
                 return found[0]
             array = to_numpy(node)
         if array.ndim == 0 and array.dtype.kind in "iu":
             return int(array)
     raise not_an_integer(value, what)
+
+
+def _refuse_fed_axes(found: tuple[int, ...], what: str) -> None:
+    """An axis that a graph does not know yet is none of a tensor's: the graph makes the call when it runs."""
+    if what == "axis" and any(abs(axis) >= LARGE for axis in found):
+        raise engine.NeedsValues(f"{what} is not known before the graph runs")
 
 
 def settled(value: Any, what: str) -> int:
@@ -527,6 +535,7 @@ def static_list(value: Any, what: str) -> tuple[int, ...]:
     if isinstance(value, (Tensor, Stored)):
         node = node_of(value)
         if (found := _structural(node)) is not None:
+            _refuse_fed_axes(found, what)
             return found
         value = to_numpy(node)
     if isinstance(value, np.ndarray):

@@ -119,7 +119,7 @@ def _broadcast_aval(input, shape):
             f"{plain(input.shape)} cannot be broadcast to {plain(shape)}. Give every axis an extent."
         )
     for have, want in zip(reversed(input.shape), reversed(shape), strict=False):
-        if have not in (1, want) and not provisional(have):
+        if have not in (1, want) and not (provisional(have) or provisional(want)):
             raise invalid(
                 f"Incompatible shapes: {plain(input.shape)} vs. {plain(shape)}: an axis can be broadcast only if its "
                 f"extent is 1. Axes are matched from the last one; expand_dims puts one in."
