@@ -298,11 +298,11 @@ def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
     at_once = state.trace.parent is None and not any(tape() is not None for tape in state.tapes)
     if at_once and not body.draws:
         if body.checked is not None:
-            check(body, body.inputs(arguments))
+            check(body, arguments)
         return _run_at_once(body, arguments)
     inputs = body.inputs(arguments)
     if body.checked is not None:
-        check(body, inputs)
+        check(body, arguments, inputs)
     if state.trace.parent is not None:
         nodes = tracing.call(body.program, inputs, FUNCTION)
         journal.asked += body.trains  # so does the function around it
@@ -337,13 +337,17 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
     return nodes[:count]
 
 
-def check(body: Body, inputs: tuple[Node, ...]) -> None:
-    """Make the checks of a Body that is about to be called with `inputs`; in a trace, hand them on."""
+def check(body: Body, arguments: Sequence[Node], inputs: tuple[Node, ...] | None = None) -> None:
+    """Make the checks of a Body that is about to be called with `arguments`; in a trace, hand them on.
+
+    `inputs` are all that its program takes, if they are known already.
+    """
     program = body.checked
     assert program is not None
     scope = engine.local.trace.scope
-    nodes = on_host(program, inputs) if scope is None else None
+    nodes = on_host(program, arguments) if scope is None else None
     if nodes is None:
+        inputs = body.inputs(arguments) if inputs is None else inputs
         nodes = tracing.call(program, inputs) if program.keys else [_input(program, r, inputs) for r in program.outputs]
     position = 0
     for op, count, attrs in body.checks:

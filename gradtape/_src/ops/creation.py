@@ -149,14 +149,15 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
             raise TypeError(f"range takes int32, int64 and floating-point numbers, received {what} of dtype {bound.dtype.name}.")
     numpy_dtype = (dtype or max([bound.dtype for bound in bounds], key=_RANGES.index)).numpy
     computed = any(isinstance(x, (Tensor, Stored)) for x in given)
-    known = [] if engine.current_graph() is None else [engine.folded(bound.node) for bound in bounds]
-    if known and all(value is not None for value in known):
+    folded = [] if engine.current_graph() is None else [engine.folded(bound.node) for bound in bounds]
+    known = [value for value in folded if value is not None]
+    if len(known) == len(bounds):
         computed = False
     elif engine.current_graph() is not None and numpy_dtype.kind == "i":
         ints = [static(bound, what) for what, bound in zip(("start", "limit", "delta"), bounds, strict=True)]
         if any(type(x) is not int for x in ints):  # how many there are is known when the graph runs
             return emit(_COUNTED, (), (*ints, numpy_dtype))
-    values = known if known and not computed else [to_numpy(bound.node) for bound in bounds]
+    values = known if len(known) == len(bounds) else [to_numpy(bound.node) for bound in bounds]
     first, last, step = [value.astype(numpy_dtype) for value in values]
     if step == 0:
         raise invalid(f"Requires delta != 0: {step} [Op:Range]")

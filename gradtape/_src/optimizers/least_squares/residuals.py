@@ -79,7 +79,7 @@ class Residuals:
                 "out, or compute them from it with tf.* functions."
             )
         if body.checked is not None:
-            check(body, body.inputs(()))
+            check(body, ())
         self._program = program
         self._positions = [next(i for i, v in enumerate(body.variables) if v is w) for w in self.variables]
         inputs = body.inputs(())
