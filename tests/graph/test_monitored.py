@@ -72,7 +72,11 @@ def test_training_goes_on_from_its_checkpoint(tmp_path):
 
 def test_checkpoints_every_few_steps_and_what_listens(tmp_path):
     _, _, step = model(0.1)
-    calls = []
+    calls, told = [], []
+
+    class Told(train.CheckpointSaverListener):
+        def after_save(self, session, global_step_value):
+            told.append(global_step_value)
 
     class Listener(train.CheckpointSaverListener):
         def before_save(self, session, global_step_value):
@@ -85,12 +89,13 @@ def test_checkpoints_every_few_steps_and_what_listens(tmp_path):
         def end(self, session, global_step_value):
             calls.append(("end", global_step_value))
 
-    hook = train.CheckpointSaverHook(tmp_path, save_steps=2, saver=train.Saver(), listeners=[Listener()])
+    hook = train.CheckpointSaverHook(tmp_path, save_steps=2, saver=train.Saver(), listeners=[Listener(), Told()])
     with train.SingularMonitoredSession(hooks=[hook], checkpoint_dir=tmp_path) as session:
         while not session.should_stop():
             session.run(step)
         assert session.raw_session().run("global_step:0") == 4
     steps = [0, 2, 4]
+    assert told == steps  # also of the one at which another ended the training
     assert calls == [call for step in steps for call in (("before", step), ("after", step))] + [("end", 4)]
     state = train.get_checkpoint_state(tmp_path)
     assert state.all_model_checkpoint_paths == [str(tmp_path / f"model.ckpt-{step}") for step in steps]
