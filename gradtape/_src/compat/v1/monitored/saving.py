@@ -87,7 +87,8 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.before_save(session, step)
         self._known_saver().save(session, self._path, global_step=step)
-        return any([listener.after_save(session, step) for listener in self._listeners])  # all of them are told
+        ends = [listener.after_save(session, step) for listener in self._listeners]  # all of them are told
+        return any(ends)
 
     def _known_saver(self) -> Any:
         if self._saver is None and self._scaffold is not None:
