@@ -33,7 +33,25 @@ class CheckpointSaverListener:
         """The training has ended."""
 
 
-class CheckpointSaverHook(SessionRunHook):
+class _TimedHook(SessionRunHook):
+    """A hook that looks at the global step after each run, and acts when its timer says so."""
+
+    _timer: SecondOrStepTimer
+    _step: Any
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
+        return SessionRunArgs(self._step)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        if self._timer.should_trigger_for_step(run_values.results + 1):
+            self.act(run_context, step_of(run_context.session, self._step))
+
+    def act(self, run_context: SessionRunContext, step: int) -> None:
+        """It may be time, at this step."""
+        raise NotImplementedError
+
+
+class CheckpointSaverHook(_TimedHook):
     """Writes a checkpoint at the beginning, every `save_steps` steps or `save_secs` seconds, and at the end."""
 
     @public
@@ -64,13 +82,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._save(session, step)
         self._timer.update_last_triggered_step(step)
 
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        return SessionRunArgs(self._step)
-
-    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        if not self._timer.should_trigger_for_step(run_values.results + 1):
-            return
-        step = step_of(run_context.session, self._step)
+    def act(self, run_context: SessionRunContext, step: int) -> None:
         if self._timer.should_trigger_for_step(step):
             self._timer.update_last_triggered_step(step)
             if self._save(run_context.session, step):
@@ -110,7 +122,7 @@ def _timer(every_n_steps: int | None, every_n_secs: float | None) -> SecondOrSte
     return SecondOrStepTimer(every_n_secs, every_n_steps)
 
 
-class StepCounterHook(SessionRunHook):
+class StepCounterHook(_TimedHook):
     """Logs how many steps a second there are, and writes that as a summary if there is a folder or writer for it."""
 
     @public
@@ -129,13 +141,7 @@ class StepCounterHook(SessionRunHook):
     def after_create_session(self, session: Any, coord: Any) -> None:
         self._timer.reset()
 
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        return SessionRunArgs(self._step)
-
-    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        if not self._timer.should_trigger_for_step(run_values.results + 1):
-            return
-        step = step_of(run_context.session, self._step)
+    def act(self, run_context: SessionRunContext, step: int) -> None:
         seconds, steps = self._timer.update_last_triggered_step(step)
         if seconds and steps is not None:
             logging.info("global_step/sec: %g", steps / seconds)
