@@ -7,6 +7,7 @@ made no trip, is traced aside, and what the statement gives is joined with what 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -43,11 +44,9 @@ def leads_back(function: Callable[..., Any], *arguments: Aval) -> list[Tensor]:
     results: list[Node] | None = None
     with tracing.inner(scope) as inner, seeds.numbered_anew(), naming.apart():
         scope.trace = inner
-        try:
+        with contextlib.suppress(Exception):  # it did not run: an error is none of the user's, what was used before it counts
             results = _floating(function(*map(handle, symbols)))
             tracing.enter(inner, results)
-        except Exception:
-            pass
     leading = set(inner.nodes if results is None else results)
     for node in reversed(inner.nodes):
         if node in leading and not blocks(Entry(node, node.inputs)):

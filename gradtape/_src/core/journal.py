@@ -202,8 +202,7 @@ def moment(trace: Trace) -> Moment:
 
 def left(how: str, node: Node, trace: Trace) -> None:
     """Note that a value left the library."""
-    line = user_line(2)
-    exits.append(tuple.__new__(Left, (next(serial), how, origin_of(node), line, (trace.serial, len(trace.nodes)))))
+    exits.append(tuple.__new__(Left, (next(serial), how, origin_of(node), user_line(2), moment(trace))))
 
 
 class _Others(dict[str, bool]):

@@ -44,6 +44,7 @@ class Node:
     `trace` and `index` say where it was recorded, `code` and `offset` at which instruction of the user's code, `handle`
     is a weak reference to the Tensor that a user holds. A node that has run and whose value did not leave the program
     keeps `key` and `inputs`, and can be computed again. `origin` is what the journal calls it, once it has run.
+    Where most nodes are made, in `engine.record` and `leaves`, what `__init__` does is written out: a new slot belongs there too.
     """
 
     __slots__ = ("aval", "code", "handle", "index", "inputs", "key", "offset", "origin", "trace", "value")
