@@ -1,5 +1,7 @@
 """What a loop or branch of a function may bind, assign and leave behind; TensorFlow's answers and exceptions."""
 
+import linecache
+
 import pytest
 
 import gradtape as tf
@@ -264,3 +266,12 @@ def test_a_name_for_one_string_or_another():
 
     assert [sign(tf.constant(x))[1].numpy() for x in (1.0, -1.0)] == [b"positive", b"negative"]
     assert [x.numpy() for x in last(tf.constant(1.0))] == [4.0, b"one"]
+
+
+@pytest.mark.parametrize("name", ["<ipython-input-3-1d2e>", "<python-input-4>", "/tmp/ipykernel_7/23.py"])
+def test_a_function_of_a_notebook_has_its_source(name):
+    cell = "@tf.function\ndef f(x):\n    if x > 0:\n        return x\n    return -2 * x\n"
+    linecache.cache[name] = (len(cell), None, cell.splitlines(True), name)
+    names = {"tf": tf, "__name__": "__main__"}
+    exec(compile(cell, name, "exec"), names)
+    assert [names["f"](tf.constant(x)).numpy() for x in (3, -2)] == [3, 4]

@@ -10,6 +10,7 @@ import ast
 import copy
 import functools
 import inspect
+import linecache
 import sys
 import types
 import weakref
@@ -183,6 +184,11 @@ def _stays(function: Any) -> bool:
     return bool(conversion.is_unsupported(function) or conversion.is_allowlisted(function))
 
 
+def _readable(file: str) -> bool:
+    """Whether code of this file is the user's and has a source, as cells of notebooks have (`<ipython-input-3-…>`)."""
+    return not internal[file] and (not file.startswith("<") or bool(linecache.getlines(file)))
+
+
 def converted_call(function: Any, args: Any, kwargs: Any, caller_fn_scope: Any = None, options: Any = None) -> Any:
     """Call `function` from transformed code: builtins on tensors become ops, user functions are transformed too."""
     kwargs = kwargs or {}
@@ -204,7 +210,7 @@ def converted_call(function: Any, args: Any, kwargs: Any, caller_fn_scope: Any =
         if not inspect.isfunction(target) or _as_it_is(target):
             return function(*args, **kwargs)
         arguments = (function, *args)
-    if not inspect.isfunction(target) or target.__code__.co_filename.startswith("<") or internal[target.__code__.co_filename]:
+    if not inspect.isfunction(target) or not _readable(target.__code__.co_filename):
         return function(*args, **kwargs)
     try:
         made = transformed(target)
