@@ -96,6 +96,8 @@ def stateful(tf):
             random.uniform([3], -3, 100, "int32", seed=9),
         ],
     )
+    pictures = np.arange(24).reshape(3, 2, 2, 2)
+    yield "flips", lambda: [tf.image.random_flip_up_down(x, seed=6) for x in (pictures, pictures, pictures[0], pictures[1])]
     yield "shuffle", lambda: [random.shuffle(tf.range(6), seed=3) for _ in range(3)] + [random.shuffle(tf.range(6))]
     yield "categorical", lambda: [random.categorical(LOGITS, n, seed=s) for n, s in ((5, None), (5, 1), (6, 1))]
     yield "gamma", lambda: [random.gamma([2], [0.5, 3.0], seed=s) for s in (None, 1, 1)]

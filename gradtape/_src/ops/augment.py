@@ -6,7 +6,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.ops.adjust import adjust_brightness, adjust_contrast, adjust_saturation, hue_turned
 from gradtape._src.ops.array import reshape
-from gradtape._src.ops.compare import less
+from gradtape._src.ops.compare import greater, less
 from gradtape._src.ops.image import at_least_3d, crop_size, mirrored, of_rank_3_or_4
 from gradtape._src.ops.indexing import _slice
 from gradtape._src.ops.joining import unstack
@@ -41,13 +41,13 @@ def _range(lower, upper):
 
 
 def _flip(image, axis, draw):
-    """Each image of a batch by itself reversed along `axis`, or not."""
+    """Each image by itself reversed along `axis`, or not. As in TensorFlow: of a batch for numbers above 1/2, else below."""
     image = of_rank_3_or_4(at_least_3d(image))
     if image.ndim == 3:
         turned = less(draw([]), 0.5)
     else:
         count = image.shape[0]
-        turned = reshape(less(draw([count]), 0.5), [count, 1, 1, 1])
+        turned = reshape(greater(draw([count]), 0.5), [count, 1, 1, 1])
     return where(turned, mirrored(image, axis), image)
 
 
