@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from tests.explain.programs import functions, outside, sources, values
+from tests.explain.programs import functions, outside, questions, sources, values
 from tests.explain.table import answers, marked, programs_of
 
 # The codes whose mend can be applied without understanding the program, and how.
@@ -90,6 +90,10 @@ def numpy_name(lines, at, diagnosis):
     return [*lines[:at], lines[at].replace(call, name), *lines[at + 1 :]]
 
 
+def trainable_only(lines, at, diagnosis):
+    return [line.replace("model.variables", quoted(diagnosis)) for line in lines]
+
+
 MENDS = [
     (sources.a_constant_that_nobody_watched, insert_watch),
     (sources.an_array_that_nobody_watched, insert_watch),
@@ -97,6 +101,7 @@ MENDS = [
     (sources.variables_are_not_watched, insert_watch),
     (sources.one_watched_variable_of_two, insert_watch),
     (sources.not_trainable, insert_watch),
+    (questions.every_variable_of_a_model_with_batch_norm, trainable_only),
     (sources.watched_too_late, insert_watch),
     (sources.rebound_before_the_tape, assign_instead),
     (sources.a_variable_became_a_tensor, assign_instead),

@@ -11,7 +11,7 @@ from gradtape._src.core import journal
 from gradtape._src.core.journal import Left, Line
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import COPIES, Break, Source, View
-from gradtape._src.explain.history import History, Name
+from gradtape._src.explain.history import History, Name, Step
 
 WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "dataset"}
 CHOICES = {"cond", "case", "switch_case"}
@@ -23,6 +23,7 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str]) 
     used = history.before(targets)
     return (
         _left(view, source, used)
+        or _kept(view, source)
         or _other_object(view, source, used)
         or _not_taken(view, used, names)
         or _decided(view, source, used)
@@ -137,6 +138,18 @@ def _literal(node: ast.AST) -> bool:
     )
 
 
+# -- a statistic, not a weight
+
+
+def _kept(view: View, source: Source) -> Break | None:
+    """The first use, under the tape, of a variable that is not trainable; of a moving mean, say."""
+    if source.number is None or source.trainable or view.fault_of_variable(source, None) is None:
+        return None
+    uses = [step for name in source.names for step in view.history.users.get(name, ()) if view.sees(step.at)]
+    step = min(uses, key=lambda step: step.at, default=None)
+    return None if step is None else Break("not_trainable", step.line, step.how, step, unused=True)
+
+
 # -- another object
 
 
@@ -152,10 +165,11 @@ def _other_object(view: View, source: Source, used: dict[Name, None]) -> Break |
     variable = source.variable
     if variable is None:
         return None
-    for step in [history.steps[name] for name in used if name in history.steps]:
-        inside = view.tape is not None and step.name[1] > view.tape.number and view.sees(step.at)
-        if step.how == "variable" and inside and history.aval(step.name) is variable._tensor.node.aval:
-            return Break("wrong_object", step.line, None, step, how="fresh")
+    fresh = [step for name in used if (step := history.steps.get(name)) is not None and _made_in_tape(view, step)]
+    if not any(_made_in_tape(view, history.steps[name]) for name in source.names if name in history.steps):
+        for step in fresh:
+            if history.aval(step.name) is variable._tensor.node.aval:
+                return Break("wrong_object", step.line, None, step, how="fresh")
     asked = {key for call in history.calls if variable._uid in call.sources for key in call.sources}
     alike = []
     for number, holdings in history.held.items():
@@ -171,6 +185,11 @@ def _other_object(view: View, source: Source, used: dict[Name, None]) -> Break |
         later = max(other, variable, key=lambda v: v._uid)
         return Break("wrong_object", later._made, None, None, how="another", name=other.name)
     return None
+
+
+def _made_in_tape(view: View, step: Step) -> bool:
+    """Whether a step made a variable while the tape recorded."""
+    return step.how == "variable" and view.tape is not None and step.name[1] > view.tape.number and view.sees(step.at)
 
 
 # -- a branch that did not run

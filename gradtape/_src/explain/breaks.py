@@ -70,7 +70,7 @@ class View:
         if not source.inexact:
             return Break("not_floating", source.made, self._maker(source), None)
         if source.number is not None:
-            return self._fault_of_variable(source, step)
+            return self.fault_of_variable(source, step)
         (name,) = source.names
         if source.in_graph or name in self._watched or name in self.active():
             return None
@@ -80,7 +80,8 @@ class View:
         made = step.line if source.made[0] is None and step is not None else source.made  # an argument of a function
         return reset or Break("not_watched", made, self._maker(source), step)
 
-    def _fault_of_variable(self, source: Source, step: Step | None) -> Break | None:
+    def fault_of_variable(self, source: Source, step: Step | None) -> Break | None:
+        """Why the tape does not know a variable; `step` is the first op that uses it."""
         if source.number in self._watched_variables or source.in_graph:
             return None
         automatic = self.tape is None or self.tape.automatic

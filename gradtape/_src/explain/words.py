@@ -199,6 +199,12 @@ def _state(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _not_trainable(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("unused"):
+        model = re.match(r"(.*)\.variables\b", w.source)
+        return (
+            f"{w.source} was made with trainable=False and is only kept up to date: {w.target} does not depend on it",
+            f"take `{model[1] if model else 'model'}.trainable_variables` as sources",
+        )
     return (
         f"{w.source} was made with trainable=False, so the tape does not watch it by itself",
         f"inside the tape write `{w.tape}.watch({w.source})`, or make it with trainable=True",

@@ -40,6 +40,16 @@ def a_variable_that_is_not_in_the_expression():  # 24849
     return tape.gradient(loss, variables), tf.autodiff.explain(loss, variables)
 
 
+def every_variable_of_a_model_with_batch_norm():  # 26404
+    layers = tf.keras.layers
+    model = tf.keras.Sequential([layers.Dense(3), layers.BatchNormalization(), layers.Dense(1)])
+    images, labels = tf.constant([[1.0, 2.0], [3.0, 5.0], [0.0, 4.0]]), tf.constant([[1.0], [0.0], [1.0]])
+    with tf.GradientTape() as tape:
+        outputs = model(images, training=True)  # <- not_trainable
+        loss = tf.nn.l2_loss(outputs - labels)
+    return tape.gradient(loss, model.variables), tf.autodiff.explain(loss, model.variables)
+
+
 def a_histogram_of_python_floats():  # 30190
     kernel = tf.Variable([[0.1, 0.2], [0.3, 0.4]])
     inputs, labels = tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.constant([[1.0, 0.0], [0.0, 1.0]])
@@ -55,6 +65,17 @@ def a_histogram_of_python_floats():  # 30190
         loss = loss_of(inputs @ kernel)
         tape.watch(kernel)
     return tape.gradient(loss, kernel), tf.autodiff.explain(loss, kernel)
+
+
+def the_loss_was_forgotten():  # 39611
+    layers = tf.keras.layers
+    text_model = tf.keras.Sequential([layers.Embedding(5, 3), layers.Bidirectional(layers.LSTM(2)), layers.Dense(5)])
+    tokens = tf.constant([[0, 3, 1], [2, 2, 4]])
+    with tf.GradientTape() as tape:
+        text_model(tokens, training=True)
+        loss = tf.reduce_sum(text_model.losses)  # <- unused
+    weights = text_model.trainable_variables
+    return tape.gradient(loss, weights), tf.autodiff.explain(loss, weights)
 
 
 def the_loss_sums_arrays():  # 42984
