@@ -342,6 +342,25 @@ def test_a_numpy_function_sees_scalars_in_a_function_and_gives_the_dtype_that_it
         tf.py_function(lambda v: tf.cast(v, tf.float64), [1.0], tf.float32)
 
 
+def test_a_numpy_function_in_eager_code_gives_what_numpy_gives():
+    def results(function, *inputs):
+        found = tf.numpy_function(function, inputs, tf.float32)
+        return found if found is None or isinstance(found, list) else [found.dtype.name, found.numpy().tolist()]
+
+    assert results(np.sinh, 1.0)[0] == "float64"
+    assert results(lambda x: x * 2, tf.constant([1.0])) == ["float32", [2.0]]
+    assert results(lambda: "text") == ["string", b"text"]
+    assert results(lambda x: None, 1) is None
+    assert [t.dtype.name for t in results(lambda x, y: ((x, 1), {"a": y}), 1.0, tf.Variable(2.0))] == [
+        "float64",
+        "int32",
+        "float32",
+    ]
+    kept = tf.Variable([1.0, 2.0])
+    results(lambda x: x.fill(0), kept)
+    assert kept.numpy().tolist() == [1.0, 2.0]
+
+
 def test_inspect_finds_the_signature_of_functions_and_methods():
     class Holder:
         @tf.function(input_signature=[tf.TensorSpec([None])])

@@ -15,7 +15,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.eager_record import in_function
 from gradtape._src.core import dtypes, engine, nest, tracing
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import tensor
+from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import (
     InvalidArgumentError,
     OpError,
@@ -203,21 +203,40 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str |
 
 @public
 def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None) -> Any:
-    """Run a Python function of NumPy arrays; its results have the dtypes `Tout`. It has no gradient.
+    """Run a Python function of NumPy arrays. It has no gradient.
 
-    Without `func` it is a decorator, and what is decorated takes the inputs.
+    In a function its results must have the dtypes `Tout`; in eager code they keep their own, as in TensorFlow. Without `func`
+    it is a decorator, and what is decorated takes the inputs.
+
+    >>> tf.numpy_function(np.sinh, [1.0], tf.float64)
+    <tf.Tensor: shape=(), dtype=float64, numpy=1.1752011936438014>
     """
     if func is None:
         return _decorator(numpy_function, Tout)
+    if engine.local.trace.scope is None and not in_function():
+        return _at_once(func, list(inp) if isinstance(inp, (list, tuple)) else [inp])
     types, _ = _types(Tout)
-    traced = engine.local.trace.parent is not None or in_function()
 
     def run(arrays: list[np.ndarray]) -> list[Any]:
-        # As in TensorFlow: a function gives it NumPy's scalars, and takes what has the stated dtype; eager code is milder.
-        results = func(*[a[()] if traced and not a.ndim else a for a in arrays])
-        return _results(results, types, exact=traced)
+        results = func(*[a if a.ndim else a[()] for a in arrays])  # scalars as NumPy's own, as TensorFlow has it there
+        return _results(results, types, exact=True)
 
     return _call(PY_FUNC, run, inp, Tout)
+
+
+def _at_once(func: Callable[..., Any], values: list[Any]) -> Any:
+    """What a NumPy function gives in eager code: a tensor for each leaf of its result."""
+    inputs = tuple([tensor(value).node for value in values])
+    arrays = [np.array(to_numpy(i) if is_tensor(v) else v) for i, v in zip(inputs, values, strict=True)]  # its own, to write on
+    results = [None if r is None else tensor(r) for r in nest.flatten(func(*arrays))]
+    made = [r for r in results if r is not None and r.dtype != dtypes.string]
+    given = tuple([to_numpy(r.node) for r in made])
+    shapes, types = tuple([a.shape for a in given]), tuple([r.dtype for r in made])
+    if made:
+        elements = engine.elements(engine.record_ran(PY_FUNC, inputs, (_Made(func), types, shapes), given))
+        known = dict(zip(map(id, made), map(EagerTensor, elements), strict=True))
+        results = [known.get(id(r), r) for r in results]
+    return results[0] if len(results) == 1 else results
 
 
 def _py_gradient(op: Operation, *grads: Any) -> list[Any]:
