@@ -345,7 +345,7 @@ def test_a_numpy_function_sees_scalars_in_a_function_and_gives_the_dtype_that_it
 def test_a_numpy_function_in_eager_code_gives_what_numpy_gives():
     def results(function, *inputs):
         found = tf.numpy_function(function, inputs, tf.float32)
-        return found if found is None or isinstance(found, list) else [found.dtype.name, found.numpy().tolist()]
+        return found if found is None or isinstance(found, list) else [found.dtype.name, np.asarray(found.numpy()).tolist()]
 
     assert results(np.sinh, 1.0)[0] == "float64"
     assert results(lambda x: x * 2, tf.constant([1.0])) == ["float32", [2.0]]
