@@ -30,5 +30,9 @@ from gradtape._src.ops.debugging import (
     is_numeric_tensor as is_numeric_tensor,
     is_traceback_filtering_enabled as is_traceback_filtering_enabled,
 )
+from gradtape._src.ops.numerics import (
+    disable_check_numerics as disable_check_numerics,
+    enable_check_numerics as enable_check_numerics,
+)
 
 __getattr__ = _missing(__name__)

@@ -323,11 +323,11 @@ def test_no_gradient(row):
 @contextlib.contextmanager
 def run_one_by_one():
     engine.flush()
-    execution.eager = True
+    execution.run_each(True)
     try:
         yield
     finally:
-        execution.eager = False
+        execution.run_each(False)
 
 
 def agree_to_rounding(received, expected):

@@ -21,8 +21,6 @@ _TABLE = [
         "Write the rest with the names of tf.",
         "compat.v1.*",
     ),
-    ("Not there yet; planned. tf.debugging.check_numerics checks one tensor.", "debugging.enable_check_numerics"),
-    ("Not there yet; it comes with tf.debugging.enable_check_numerics.", "debugging.disable_check_numerics"),
     (
         "Out of scope: traces of devices are recorded by jax.profiler.trace; sounds are files of another library.",
         "summary.trace_on summary.trace_off summary.trace_export summary.audio",

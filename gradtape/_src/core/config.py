@@ -15,7 +15,7 @@ def run_eagerly(run: bool = True) -> None:
     """Run each op at once, by itself, instead of recording it; for debugging. Results agree to rounding, not to the bit."""
     if run:
         engine.flush_if_outermost()
-    execution.eager = bool(run)
+    execution.run_each(bool(run))
 
 
 @public

@@ -64,7 +64,23 @@ class Cache(OrderedDict[Any, Any]):
 programs = Cache(1024)  # fingerprint → Program
 kernels = Cache(4096)  # (op, attributes) → compiled kernel
 built: set[tuple[Any, ...]] = set()  # (op, attributes, input Avals) of the kernels that XLA has compiled
-eager = False  # whether each op runs at once, by itself
+eager = False  # whether each op runs at once, by itself: it was asked for, or each is checked
+check: Callable[[Program, int, Sequence[Any], Any], None] | None = None  # sees `(program, index, inputs, value)` of each op
+_asked = False
+
+
+def run_each(run: bool) -> None:
+    """Switch running op by op on or off."""
+    global eager, _asked
+    _asked = run
+    eager = _asked or check is not None
+
+
+def check_each(looks: Callable[[Program, int, Sequence[Any], Any], None] | None) -> None:
+    """From now on `looks` sees each op that runs; None: no longer."""
+    global eager, check
+    check = looks
+    eager = _asked or check is not None
 
 
 def execute(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
@@ -73,7 +89,7 @@ def execute(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
         return _staged(program, arguments)
     large = program.bytes > memory.LARGE
     try:
-        compiled = program.compiled
+        compiled = program.compiled if check is None else None
         if compiled is None:
             program.runs += 1
             first = program.runs == 1 and not large and not program.loops
@@ -156,7 +172,7 @@ def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """Run a Program node by node, each with its own compiled kernel."""
     leaves = (*arguments, *program.constants)
     values: list[Any] = []
-    for op, attrs, *references in program.keys:
+    for index, (op, attrs, *references) in enumerate(program.keys):
         inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
         if op in CALLS:
             values.append(interpret(attrs[0], inputs))
@@ -164,6 +180,8 @@ def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
             values.append(inputs[0][attrs[0]])
         else:
             values.append(kernel(op, attrs)(*inputs))
+            if check is not None:
+                check(program, index, inputs, values[-1])
     for op, attrs, *references in program.keys:
         if op not in CALLS and op is not ELEMENT:
             built.add((op, attrs, *[program.aval_of(r) for r in references]))

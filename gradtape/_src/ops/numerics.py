@@ -1,0 +1,90 @@
+"""`tf.debugging.enable_check_numerics`: the first op that gives an infinity or a NaN raises, with its line."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradtape._src.core import engine, execution
+from gradtape._src.core.aval import aval
+from gradtape._src.core.errors import InvalidArgumentError, public
+from gradtape._src.core.program import leaf
+from gradtape._src.core.tensor import EagerTensor
+
+if TYPE_CHECKING:
+    from gradtape._src.core.program import Program
+
+# What hands on elements as they are: not where a NaN comes from. TensorFlow's list, by the names that ops have here, too.
+HANDS_ON = {
+    "Concat", "ConcatV2", "ExpandDims", "Fill", "Gather", "GatherV2", "Identity", "IdentityN", "Maximum", "Minimum", "Pack",
+    "Reshape", "Slice", "Squeeze", "Stack", "StridedSlice", "StridedSliceGrad", "Transpose", "Unpack",
+}  # fmt: skip
+FIRST_ONLY = {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"}  # moments of an empty batch are NaN
+
+
+@public
+def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
+    """From now on raise InvalidArgumentError at the first op whose result has an infinity or a NaN.
+
+    It counts for eager code, for what functions and graphs do, and for gradients, in all threads; the message has the op, the
+    user's line, shapes and values. Ops run one by one meanwhile, which is slow; of a loop or branch the results are looked at.
+    A NaN that is masked away later raises, too: `tf.autodiff.explain_nan` finds the one that reaches a gradient. The limits
+    of TensorFlow's text, `stack_height_limit` and `path_length_limit`, have nothing to limit here.
+
+    >>> tf.debugging.enable_check_numerics()
+    >>> try:
+    ...     tf.sqrt(tf.constant([4.0, -1.0]))
+    ... except tf.errors.InvalidArgumentError as error:
+    ...     print(str(error).splitlines()[2])
+    !!! Detected Infinity or NaN in output 0 of eagerly-executing op "Sqrt" (# of outputs: 1) !!!
+    >>> tf.debugging.disable_check_numerics()
+    """
+    engine.flush_if_outermost()
+    execution.check_each(_look)
+
+
+@public
+def disable_check_numerics() -> None:
+    """No longer look at what each op gives; see `enable_check_numerics`."""
+    engine.flush_if_outermost()
+    execution.check_each(None)
+
+
+def _look(program: Program, index: int, inputs: Sequence[Any], value: Any) -> None:
+    op = program.keys[index][0]
+    if op.type in HANDS_ON:
+        return
+    outputs = value if isinstance(value, tuple) else (value,)
+    for slot, output in enumerate(outputs[:1] if op.type in FIRST_ONLY else outputs):
+        array = np.asarray(output)
+        if aval(array.shape, array.dtype).inexact and not np.isfinite(array).all():  # host-side: values of a run
+            raise InvalidArgumentError(None, None, _text(program, index, inputs, array, slot, len(outputs)))
+
+
+def _text(program: Program, index: int, inputs: Sequence[Any], array: np.ndarray, slot: int, count: int) -> str:
+    """What TensorFlow says, with the user's line."""
+    nan, infinite = int(np.isnan(array).sum()), array[np.isinf(array)]  # host-side: values of a run
+    negative, positive = int((infinite.real < 0).sum()), int((infinite.real > 0).sum())
+    found = {"-Inf": negative, "+Inf": positive, "+NaN": nan}
+    op = program.keys[index][0]
+    where = "eagerly-executing" if engine.local.trace.parent is None and len(program.keys) == 1 else "graph"
+    lines = [f'\n\n!!! Detected Infinity or NaN in output {slot} of {where} op "{op.type}" (# of outputs: {count}) !!!']
+    if program.lines:
+        code, offset = program.lines[index]
+        at = next((p[0] for i, p in enumerate(code.co_positions()) if 2 * i == offset), None) or code.co_firstlineno
+        lines.append(
+            f"  line: {code.co_filename}:{at}, in {code.co_name}\n        {linecache.getline(code.co_filename, at).strip()}"
+        )
+    lines.append(f"  dtype: {array.dtype.name}\n  shape: {array.shape}")
+    lines += [f"  # of {kind} elements: {number}" for kind, number in found.items() if number]
+    given = [str(EagerTensor(leaf(aval(np.shape(i), np.asarray(i).dtype), np.asarray(i)))) for i in inputs]
+    if len(given) == 1:
+        lines.append(f"\n  Input tensor: {given[0]}")
+    elif given:
+        lines.append(f"\n  Input tensors ({len(given)}):")
+        lines += [f"         {i}: {text}" for i, text in enumerate(given)]
+    kinds = [kind.removeprefix("+") if kind == "+NaN" else kind for kind, number in found.items() if number]
+    return "\n".join(lines) + f"\n\n : Tensor had {' and '.join(kinds)} values [Op:{op.type}]"
