@@ -79,6 +79,8 @@ class CustomGradient:
 
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if engine.local.trace.scope is not None:  # where TensorFlow, too, hands tensors over and no variables
+            args = nest.map_structure(lambda a: a.value() if isinstance(a, Variable) else a, args)
         with Watcher() as watcher:
             result, grad_fn = self._function(*args, **kwargs)
         arguments = nest.flatten(args)
