@@ -174,6 +174,20 @@ def test_branches_that_are_not_numbered_from_zero():
         tf.switch_case(tf.constant(1), branches)
     with pytest.raises(TypeError, match="'branch_index' must be a Tensor"):
         tf.switch_case(1, [lambda: 1, lambda: 2])
+    with pytest.raises(TypeError, match="'branch_index' must be a Tensor"):
+        tf.switch_case(1, [])
+    with pytest.raises(Invalid, match="branch_index must be a scalar"):
+        tf.switch_case(tf.constant([0]), [lambda: 1])
+
+
+def test_what_is_no_condition():
+    with pytest.raises(TypeError, match="pred must be a Tensor of type bool"):
+        tf.case([(1, lambda: 1)])
+    with pytest.raises(ValueError, match="at least"):
+        tf.case([])
+    for cond in (lambda i: 3 - i, lambda i: tf.constant([True, False])):
+        with pytest.raises(Invalid, match="must be a boolean scalar"):
+            tf.function(lambda cond=cond: tf.while_loop(cond, lambda i: [i + 1], [0]))()
 
 
 def test_a_python_bool_decides_in_eager_code_only():
@@ -257,6 +271,39 @@ def test_sizes_of_arrays_that_do_not_fit():
         tf.TensorArray(tf.float32)
     with pytest.raises(Invalid, match=r"not equal to the size of lengths \(2 vs. 3\)"):
         tf.TensorArray(tf.float32, 2).split([1.0, 2.0, 3.0, 4.0], [1, 2, 1])
+    with pytest.raises(Invalid, match="at least a vector"):
+        tf.TensorArray(tf.float32, 1).split(1.0, [1])
+    with pytest.raises(Invalid, match="trying to write dtype string"):
+        tf.TensorArray(tf.float32, 1).write(0, "text")
+    assert tf.TensorArray(tf.float32, 5).unstack([1.0, 2.0]).size().numpy() == 2
+
+
+def test_entries_that_were_never_written_are_zeros_where_their_shape_is_known():
+    array = tf.TensorArray(tf.float32, 3).write(1, [[4.0, 5.0]])
+    assert array.concat().numpy().tolist() == [[0.0, 0.0], [4.0, 5.0], [0.0, 0.0]]
+    for ask in (lambda a: a.read(0), lambda a: a.stack(), lambda a: a.concat()):
+        with pytest.raises(ValueError, match="not fully defined|non-fully-defined"):
+            ask(tf.TensorArray(tf.float32, 3))
+        with pytest.raises(Invalid, match="not fully defined|non-fully-defined"):
+            tf.function(lambda ask=ask: ask(tf.TensorArray(tf.float32, 3)))()
+
+
+@pytest.mark.parametrize(
+    "ask, eager, message",
+    [
+        (lambda a: a.write(-1, 1.0), "negative indices .index -1.", "Trying to modify element -1 in a list with 2 elements"),
+        (lambda a: a.write(2, 1.0), "Tried to write to index 2 but array is not resizeable", "Trying to modify element 2"),
+        (lambda a: a.read(2), "Tried to read from index 2 but array size is: 2", "Trying to access element 2 in a list"),
+    ],
+)
+def test_entries_that_are_not_there(ask, eager, message):
+    def f():
+        return tf.constant(0) if ask(tf.TensorArray(tf.float32, 2, element_shape=[])) is None else tf.constant(1)
+
+    with pytest.raises(tf.errors.OutOfRangeError, match=eager):
+        f()
+    with pytest.raises(Invalid, match=message):
+        tf.function(f)()
 
 
 LOOPS = {

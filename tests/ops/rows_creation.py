@@ -211,6 +211,7 @@ ROWS = (
             (lambda: tf.unravel_index([6], [2, 3]), Invalid, "index is out of bound as with dims.*Op:UnravelIndex"),
             (lambda: tf.unravel_index([[1]], [2, 3]), Invalid, "indices can only be scalar or vector"),
             (lambda: tf.unravel_index([1], 5), Invalid, "dims must be 1-D"),
+            (lambda: tf.unravel_index([1], [3, 0]), Invalid, "dims cannot contain a dim of zero"),
             (lambda: tf.unravel_index([1], [2**16, 2**16]), Invalid, "dims product is causing integer overflow"),
         ),
     ),

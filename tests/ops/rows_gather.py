@@ -98,6 +98,13 @@ ROWS = (
         ),
     ),
     Row(
+        "gather along axis 0, where batch_dims do not count",
+        lambda x, i: tf.gather(x, i, axis=0, batch_dims=1),
+        (real(2, 3), np.int32([[1, 0]])),
+        lambda x, i: x[i],
+        ops=("GatherV2",),
+    ),
+    Row(
         "gather in batches, along a later axis",
         lambda x, i: tf.gather(x, i, axis=2, batch_dims=-1),
         (real(2, 2, 3, 2), np.int32([[2, 2], [1, 0]])),

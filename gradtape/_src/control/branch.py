@@ -327,12 +327,14 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
 
     `branch_fns` is a list of functions, a dict from int to function, or a list of such pairs.
     """
-    branches = _numbered(branch_fns)
     if not is_tensor(branch_index):
         raise TypeError(f"'branch_index' must be a Tensor, got {type(branch_index)}: tf.constant({branch_index!r}) is one.")
+    branches = _numbered(branch_fns)
     index = tensor(branch_index)
-    if not index.dtype.is_integer or index.shape.rank:
-        raise TypeError(f"branch_index must be a Tensor or int, a scalar; received {branch_index!r}.")
+    if not index.dtype.is_integer:
+        raise TypeError(f"branch_index must be an integer, received {branch_index!r}.")
+    if index.shape.rank:
+        raise invalid(f"branch_index must be a scalar, received {branch_index!r}.")
     functions = list(branches.values())
     if default is not None:
         functions.append(default)
@@ -373,6 +375,10 @@ def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stric
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
             raise TypeError(f"Each entry in pred_fn_pairs must be a (condition, function) tuple. Received: {pair!r}.")
+        if not isinstance(pair[0], (bool, np.bool_)) and not (is_tensor(pair[0]) and pair[0].dtype == dtypes.bool):
+            raise TypeError(f"pred must be a Tensor of type bool, a condition. Received: {pair[0]!r}.")
+    if not pairs:
+        raise ValueError("case needs a (condition, function) tuple in pred_fn_pairs at least. Received none.")
     conditions = [pred for pred, _ in pairs]
     checks: list[Any] = []
     if default is None:
@@ -381,7 +387,7 @@ def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stric
         elif not any(map(bool, conditions)):
             raise invalid(f"{NONE_HOLDS}, and there is no default. Give default=.")
         default = pairs[-1][1]
-    if exclusive and engine.local.trace.scope is not None and pairs:
+    if exclusive and engine.local.trace.scope is not None:
         many = "Input error: exclusive=True: more than 1 conditions evaluated as True:"
         checks.append(debugging.Assert(count_nonzero(stack(conditions)) < 2, [many, stack(conditions)]))
 

@@ -15,7 +15,7 @@ from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.control.untaken import repeated
 from gradtape._src.core import engine, nest, tracing
 from gradtape._src.core.convert import is_tensor, static, tensor
-from gradtape._src.core.errors import public
+from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.shape import TensorShape
@@ -237,7 +237,7 @@ def _condition(value: Any) -> Any:
     if result.node.aval.size == 1 and result.node.aval.shape:
         result = reshape(result, ())
     if result.node.aval.dtype != np.bool_ or result.node.aval.shape:
-        raise TypeError(
+        raise invalid(
             f"The condition of a loop must be a boolean scalar, received dtype {result.dtype.name}, shape {result.shape}: "
             "compare it, or reduce it with tf.reduce_any or tf.reduce_all."
         )

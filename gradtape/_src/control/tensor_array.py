@@ -17,7 +17,7 @@ from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.aval import LARGE, Aval
 from gradtape._src.core.convert import is_tensor, static, static_list, tensor
 from gradtape._src.core.define import gradient, op, ran
-from gradtape._src.core.errors import OutOfRangeError, invalid, public
+from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, invalid, public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Tensor
@@ -68,6 +68,13 @@ def _resized(buffer, index):
 @gradient(_resized)
 def _(op, dy):
     return [dy[: shape(op.inputs[0])[0]], None]
+
+
+def _beyond(why: str, what: str, at: int, count: int) -> OutOfRangeError | InvalidArgumentError:
+    """The error of an index that is not there: in eager code an OutOfRangeError, in a function an InvalidArgumentError."""
+    if engine.local.trace.scope is None:
+        return OutOfRangeError(None, None, why)
+    return InvalidArgumentError(None, None, f"Trying to {what} element {at} in a list with {count} elements. {why}")
 
 
 class TensorArray:
@@ -162,8 +169,9 @@ class TensorArray:
         return new
 
     def _accepted(self, value: Any) -> Tensor:
-        if is_tensor(value) and value.dtype != self._dtype:
-            raise invalid(f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {value.dtype.name}")
+        given = value.dtype if is_tensor(value) else dtypes.string if isinstance(value, (str, bytes)) else self._dtype
+        if given != self._dtype:
+            raise invalid(f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {given.name}")
         entry = tensor(value, None if is_tensor(value) else self._dtype)
         if self._infer:
             if not self._shape.is_compatible_with(entry.shape):
@@ -206,15 +214,12 @@ class TensorArray:
         entry = new._accepted(value)
         at = self._index(index)
         if isinstance(at, int):
-            if at < 0:
-                raise OutOfRangeError(None, None, f"Writing to negative indices (index {at}) is not allowed.")
             count = new._count()
+            if at < 0:
+                raise _beyond(f"Writing to negative indices (index {at}) is not allowed.", "modify", at, count)
             if at >= count and not self._dynamic:
-                raise OutOfRangeError(
-                    None,
-                    None,
-                    f"Tried to write to index {at} but array is not resizeable and size is: {count}. Give dynamic_size=True.",
-                )
+                why = f"Tried to write to index {at} but array is not resizeable and size is: {count}. Give dynamic_size=True."
+                raise _beyond(why, "modify", at, count)
             if new._buffer is None:
                 new._size = max(count, at + 1)
                 new._entries[at] = entry
@@ -271,10 +276,7 @@ class TensorArray:
         if not self._size and shape is None:
             return zeros((0,), self._dtype)
         if shape is None:
-            raise ValueError(
-                f"Tried to stack elements of an empty list with non-fully-defined element_shape: {self._shape}. Write an "
-                "entry first, or give element_shape=."
-            )
+            raise self._unknown("Tried to stack elements of an empty list with non-fully-defined element_shape")
         if not self._entries or self._size >= LARGE:
             buffer = zeros((self._size, *shape), self._dtype)
             for at, entry in self._entries.items():
@@ -303,12 +305,23 @@ class TensorArray:
         return entry
 
     def _check_index(self, at: int) -> None:
-        if not 0 <= at < self._count():
-            raise OutOfRangeError(None, None, f"Tried to read from index {at} but array size is: {self._count()}")
+        count = self._count()
+        if not 0 <= at < count:
+            raise _beyond(f"Tried to read from index {at} but array size is: {count}", "access", at, count)
 
     def _entry(self, at: int) -> Tensor:
         found = self._entries.get(at)
-        return zeros(tuple(self._shape) if self._shape.is_fully_defined() else (), self._dtype) if found is None else found
+        if found is not None:
+            return found
+        element = self._element()
+        if element is None:
+            raise self._unknown("Trying to read an uninitialized tensor but element_shape is not fully defined")
+        return zeros(element, self._dtype)
+
+    def _unknown(self, what: str) -> ValueError | InvalidArgumentError:
+        """The error that entries which were never written have no known shape; an InvalidArgumentError, too, in a function."""
+        message = f"{what}: {self._shape}. Write an entry first, or give element_shape=."
+        return ValueError(message) if engine.local.trace.scope is None else invalid(message)
 
     @public
     def stack(self, name: str | None = None) -> Tensor:
@@ -331,7 +344,7 @@ class TensorArray:
         self._check_size()
         if self._buffer is not None and self._buffer.node.aval.large and self._buffer.node.aval.ndim > 1:
             return reshape(self._buffer, [-1, *self._buffer.node.aval.shape[2:]])
-        written = [e for _, e in sorted(self._entries.items())] if self._buffer is None else unstack(self._buffer)
+        written = [self._entry(at) for at in range(self._size)] if self._buffer is None else unstack(self._buffer)
         for number, entry in enumerate(written):
             if not entry.shape.rank:
                 raise invalid(f"Concat saw a scalar shape at index {number} but requires at least vectors.")
@@ -344,7 +357,7 @@ class TensorArray:
         """An array of the rows of `value`."""
         rows = tensor(value, None if is_tensor(value) else self._dtype)
         count = rows.shape[0]
-        if (not self._dynamic and self._count() not in (0, count)) or (count > self._count() and not self._dynamic):
+        if count > self._count() and not self._dynamic:
             raise ValueError(f"Cannot unstack {count} tensors into a TensorArray of static size {self._count()}")
         new = self._copy()
         if self._infer:
@@ -371,6 +384,8 @@ class TensorArray:
         """An array of parts of `value`, of these lengths along its first axis."""
         rows = tensor(value, None if is_tensor(value) else self._dtype)
         sizes = static_list(lengths, "lengths")
+        if not rows.shape.rank:
+            raise invalid("Expected value to be at least a vector, but received shape: []")
         if sum(sizes) != rows.shape[0]:
             raise invalid(
                 "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "

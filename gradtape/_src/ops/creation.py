@@ -355,4 +355,7 @@ not_differentiable(_unravel_index, because="its inputs and results are integers:
 def unravel_index(indices, dims, name=None):
     """The coordinates, in an array of shape `dims`, of the elements with the numbers `indices`: shape [rank, …]."""
     indices, dims = index_operands(indices, dims)
-    return _unravel_index(indices, dims=static_vector(dims, "dims"))
+    extents = static_vector(dims, "dims")
+    if 0 in extents:
+        raise invalid(f"Input dims cannot contain a dim of zero, but dims contains zero at index {extents.index(0)}.")
+    return _unravel_index(indices, dims=extents)

@@ -130,6 +130,8 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
     if batch_dims < 0:
         batch_dims += indices.aval.ndim
     axis = batch_dims if axis is None else static(axis, "axis")
+    if axis == 0:
+        batch_dims = 0  # TensorFlow looks at it for other axes only
     if not rank:
         raise invalid("params must be at least 1 dimensional: a scalar has nothing to gather from. [Op:GatherV2]")
     if axis < 0:
