@@ -222,7 +222,7 @@ def test_a_tensor_that_leaves_its_function():
         return x
 
     leak(tf.constant(1.0))
-    with pytest.raises(TypeError, match="out of scope .* used outside of it, where it has no value"):
+    with pytest.raises(TypeError, match=r"out of scope .* used outside of it, where it has no value"):
         kept[0] + 1.0
 
 

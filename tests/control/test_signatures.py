@@ -32,6 +32,8 @@ def test_a_nest_of_specs_takes_lists_of_numbers():
     assert f({"a": [1.0, 2.0], "b": [2]}).numpy().tolist() == [2.0, 4.0]
     with pytest.raises(TypeError, match="don't have the same nested structure"):
         f({"b": [2]})
+    with pytest.raises(TypeError, match=r"Can not cast .* to a Dict type"):
+        f(tf.constant(1.0))
 
 
 @pytest.mark.parametrize("argument", [{1, 2}, [{1}]])
@@ -282,9 +284,9 @@ def test_entries_that_were_never_written_are_zeros_where_their_shape_is_known():
     array = tf.TensorArray(tf.float32, 3).write(1, [[4.0, 5.0]])
     assert array.concat().numpy().tolist() == [[0.0, 0.0], [4.0, 5.0], [0.0, 0.0]]
     for ask in (lambda a: a.read(0), lambda a: a.stack(), lambda a: a.concat()):
-        with pytest.raises(ValueError, match="not fully defined|non-fully-defined"):
+        with pytest.raises(ValueError, match=r"not fully defined|non-fully-defined"):
             ask(tf.TensorArray(tf.float32, 3))
-        with pytest.raises(Invalid, match="not fully defined|non-fully-defined"):
+        with pytest.raises(Invalid, match=r"not fully defined|non-fully-defined"):
             tf.function(lambda ask=ask: ask(tf.TensorArray(tf.float32, 3)))()
 
 

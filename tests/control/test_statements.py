@@ -2,6 +2,7 @@
 
 import linecache
 
+import numpy as np
 import pytest
 
 import gradtape as tf
@@ -150,6 +151,89 @@ def reads_before_it_binds(numbers):
 def test_what_a_loop_cannot_do(statements, error, words):
     with pytest.raises(error, match=words):
         function_of(statements)([2, 4])
+
+
+def binds_first(rows):
+    for row in rows:
+        y = row * 2
+    return y
+
+
+def starts_from_none(rows):
+    y = None
+    for row in rows:
+        y = row
+    return y
+
+
+def another_dtype(rows):
+    s = 0
+    for row in rows:
+        s = tf.cast(row, tf.float32)
+    return s
+
+
+def a_numpy_number(rows):
+    s = 0
+    for _ in rows:
+        s = np.float64(1.5)
+    return s
+
+
+def a_longer_list(rows):
+    s = [0]
+    for _ in rows:
+        s = s + [1]
+    return s
+
+
+def only_with_values(rows):
+    while tf.size(tf.boolean_mask(rows, rows > 1)) > 5:
+        y = 1
+    return y
+
+
+def only_with_values_another_dtype(rows):
+    n = 0
+    while tf.size(tf.boolean_mask(rows, rows > tf.cast(n, tf.int32))) > 1:
+        n = n + 0.5
+    return n
+
+
+ROWS = (tf.constant([1, 2]), tf.data.Dataset.from_tensor_slices([1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("statements", "rows", "error", "words"),
+    [
+        (binds_first, ROWS[1], ValueError, "'y' must be defined before the loop"),
+        (starts_from_none, ROWS[1], ValueError, "'y' is not allowed to be None before the loop"),
+        (only_with_values, ROWS[0], tf.errors.InvalidArgumentError, "must iterate at least once to initialize y"),
+        (only_with_values_another_dtype, ROWS[0], TypeError, "'n' has dtype int32 before the loop, but dtype float32 after"),
+        *[(another_dtype, rows, TypeError, "'s' has dtype int32 before the loop, but dtype float32 after") for rows in ROWS],
+        *[(a_numpy_number, rows, TypeError, "'s' has dtype int32 before the loop, but dtype float64 after") for rows in ROWS],
+        *[(a_longer_list, rows, TypeError, "'s' does not have the same nested structure") for rows in ROWS],
+    ],
+)
+def test_the_rules_of_a_loop_hold_where_a_function_runs_as_eager_code(statements, rows, error, words):
+    for of in (rows, iter(rows)) if rows is ROWS[1] else (rows,):
+        with pytest.raises(error, match=words):
+            function_of(statements)(of)
+
+
+def test_builtins_of_tensors():
+    x = tf.constant([2, 3, 1])
+    assert function_of(lambda v: sorted(v, reverse=True))(x).numpy().tolist() == [3, 2, 1]
+    assert function_of(lambda v: sorted(v, key=lambda e: -e))(x).numpy().tolist() == [3, 2, 1]
+    assert function_of(lambda: len(ROWS[1]))().dtype == tf.int64
+    with pytest.raises(ValueError, match="only supports only 1D tensors"):
+        function_of(lambda v: sorted(v))(x[None])
+    with pytest.raises(ValueError, match="len requires a non-scalar tensor"):
+        function_of(lambda v: len(v))(x[0])
+    with pytest.raises(NotImplementedError, match="base 2 not supported"):
+        function_of(lambda v: int(v, 2))(x[0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="definitive cardinality"):
+        function_of(lambda: len(ROWS[1].repeat()))()
 
 
 def test_a_loop_of_so_many_trips_at_the_most():

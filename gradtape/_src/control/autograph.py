@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from malt import operators
 from malt.core import ag_ctx, converter
 from malt.impl import api, conversion
@@ -24,13 +25,17 @@ from malt.lang import directives as malt_directives
 from malt.pyct import anno, errors as malt_errors, inspect_utils
 
 from gradtape._src.control import branch, directives, untaken
+from gradtape._src.control.mapping import map_fn
+from gradtape._src.control.python_loops import symbolic
 from gradtape._src.control.relocate import relocated
-from gradtape._src.control.statements import DynamicRange, for_stmt, if_stmt, symbolic, while_stmt
+from gradtape._src.control.statements import DynamicRange, for_stmt, if_stmt, while_stmt
 from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import InvalidArgumentError, internal
 from gradtape._src.ops import arithmetic, cast, compare, creation, debugging, printing
+from gradtape._src.ops.gather import gather
 from gradtape._src.ops.reduction import reduce_max, reduce_min
+from gradtape._src.ops.sort import argsort
 
 FEATURES = (converter.Feature.ASSERT_STATEMENTS, converter.Feature.BUILTIN_FUNCTIONS)
 OPTIONS = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=FEATURES)
@@ -227,6 +232,8 @@ def _builtin(function: Any, args: Any, kwargs: Any, caller: Any) -> Any:
     found = _builtins.get(function) if any(symbolic(a) for a in args) else None
     if found is not None:
         return found(*args, **kwargs)
+    if function is len and len(args) == 1 and hasattr(args[0], "cardinality"):
+        return _cardinality(args[0])
     if function is print and any(symbolic(x) for a in args for x in nest.flatten(a)):
         return _print(*args, **kwargs)
     if function is super:
@@ -247,14 +254,33 @@ def _print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None, flus
 
 
 def _length(x: Any) -> Any:
-    return x.shape[0] if x.shape.rank else len(x)
+    if not x.shape.rank:
+        raise ValueError(f"len requires a non-scalar tensor, got one of shape {x.shape}.")
+    return x.shape[0]
+
+
+def _cardinality(dataset: Any) -> np.int64:
+    """The length of a Dataset, an int64 in a function."""
+    try:
+        return np.int64(len(dataset))
+    except TypeError as error:
+        raise InvalidArgumentError(None, None, f"len requires dataset with definitive cardinality: {error}") from None
+
+
+def _sorted(x: Any, key: Any = None, reverse: bool = False) -> Any:
+    by = x if key is None else map_fn(key, x, fn_output_signature=key(x[0]).dtype)
+    if by.shape.rank != 1:
+        raise ValueError(f"sort only supports only 1D tensors, got one of shape {by.shape}.")
+    return gather(x, argsort(by, direction="DESCENDING" if reverse else "ASCENDING", stable=True))
 
 
 def _to_float(x: Any) -> Any:
     return cast.cast(x, dtypes.float32)
 
 
-def _to_int(x: Any) -> Any:
+def _to_int(x: Any, base: int = 10) -> Any:
+    if base != 10:
+        raise NotImplementedError(f"base {base} not supported for int of a tensor")
     return cast.cast(x, dtypes.int32)
 
 
@@ -289,6 +315,7 @@ _builtins: dict[Any, Callable[..., Any]] = {
     max: _largest,
     min: _smallest,
     range: _range_of_tensors,
+    sorted: _sorted,
 }
 
 # ---------------------------------------------------------------------------------------------------------------------

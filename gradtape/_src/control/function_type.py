@@ -121,6 +121,8 @@ def fit(wanted: Any, value: Any) -> Any:
     """`value` as `wanted`, a nest of TensorSpecs and of what must be equal; TypeError or ValueError if it does not fit."""
     if isinstance(wanted, TensorSpec):
         return _fit_tensor(wanted, value)
+    if isinstance(wanted, (Mapping, tuple, list)) and isinstance(value, (Tensor, Variable)):
+        raise TypeError(f"Can not cast {value!r} to {'a Dict' if isinstance(wanted, Mapping) else type(wanted).__name__} type.")
     return nest.map_up_to(_fit_leaf, wanted, value)
 
 

@@ -22,23 +22,18 @@ from gradtape._src.control.bound_names import (
 from gradtape._src.control.growth import Growth, tracing_body
 from gradtape._src.control.loop_body import check_same
 from gradtape._src.control.mapping import Rows, record_rows
+from gradtape._src.control.python_loops import Rules, for_in_python, rules_of, symbolic
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.core import dtypes, engine, execution, nest, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.tensor import Stored, Tensor, handle
+from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.ops import array, cast, compare, debugging, select
 from gradtape._src.ops.arithmetic import minimum
 from gradtape._src.ops.gather import gather
 from gradtape._src.ops.rounding import ceil
-
-
-def symbolic(value: Any) -> bool:
-    """Whether a value is a tensor that belongs to a function that is being traced."""
-    return isinstance(value, (Tensor, Stored)) and engine.local.trace.scope is not None
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # if
@@ -310,7 +305,8 @@ class _State:
             for x, before in zip(leaves, fixed, strict=True):
                 if before is _FROM_OP:
                     like = next(known)
-                    result.append(x if isinstance(x, Tensor) else tensor(x, None if is_tensor(x) else like.dtype))
+                    own = is_tensor(x) or isinstance(x, (np.generic, np.ndarray))
+                    result.append(x if isinstance(x, Tensor) else tensor(x, None if own else like.dtype))
                 elif isinstance(x, STRINGS) and isinstance(before, STRINGS) and x != before:
                     raise engine.NeedsValues(f"'{name}' is another string in each trip, and strings are not part of programs")
                 elif x is not before and not (isinstance(x, UNDEFINED) or x == before):
@@ -382,6 +378,7 @@ def while_stmt(
     """A `while` statement: a loop in Python while its condition is no tensor."""
     scope = engine.local.trace.scope
     start = None if scope is not None else get_state()
+    rules: Rules | None = None
     trips = 0
     while True:
         before = get_state()
@@ -389,12 +386,18 @@ def while_stmt(
         holds = test()
         if symbolic(holds):
             break
+        if not trips:
+            rules = rules_of(holds, get_state, symbol_names)
         if not holds:
+            if rules is not None:
+                rules.ended()
             if untaken.counts(holds):
                 untaken.looped(start, trips, body, (), get_state, set_state)
             return
         body()
         trips += 1
+        if rules is not None:
+            rules.made_a_trip()
     set_state(before)
     first = holds if isinstance(scope, Scope) and scope.after != assigned else None
     _staged_while(test, body, get_state, set_state, symbol_names, opts, first)
@@ -449,11 +452,11 @@ def for_stmt(
             _for_rows(rows, body, get_state, set_state, symbol_names)
     elif untaken.counts(iterated):
         start, rows = get_state(), tensor(iterated)
-        _for_in_python(iterated, extra_test, body)
+        for_in_python(iterated, extra_test, body, rules_of(iterated, get_state, symbol_names))
         row = aval(rows.node.aval.shape[1:], rows.node.aval.dtype)
         untaken.looped(start, rows.shape[0], body, [row], get_state, set_state)
     else:
-        _for_in_python(iterated, extra_test, body)
+        for_in_python(iterated, extra_test, body, rules_of(iterated, get_state, symbol_names))
 
 
 def _starts_at(start: Tensor, get_state: Any, set_state: Any, names: Sequence[str], opts: Any) -> None:
@@ -463,28 +466,6 @@ def _starts_at(start: Tensor, get_state: Any, set_state: Any, names: Sequence[st
     if name in names and isinstance(values[names.index(name)], UNDEFINED):
         values[names.index(name)] = start
         set_state(values)
-
-
-def _for_in_python(iterated: Any, extra_test: Callable[[], Any] | None, body: Callable[[Any], None]) -> None:
-    if extra_test is None:
-        for item in iterated:
-            body(item)
-        return
-    if not _plain(extra_test()):
-        return
-    for item in iterated:
-        body(item)
-        if not _plain(extra_test()):
-            break
-
-
-def _plain(holds: Any) -> bool:
-    if symbolic(holds):
-        raise NotImplementedError(
-            "break and return statements which depend on a TF condition are not supported in Python for loops: it goes over "
-            "Python values, and a tensor is to end it. Loop over a tensor instead: `for i in tf.range(n)`."
-        )
-    return bool(holds)
 
 
 def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:

@@ -231,7 +231,7 @@ def _check_scope(trace: Trace, node: Node) -> None:
         )
     if foreign or (node.inputs is None and node.value is None and trace.parent is None):
         raise TypeError(
-            "A tensor is out of scope and cannot be used here: it is of a function or gradient that was being traced, and is used "
+            "A tensor is out of scope and cannot be used here: it is of a function or gradient that was being traced, and used "
             "outside of it, where it has no value. Return it from the function instead of storing it."
         )
 

@@ -1,0 +1,107 @@
+"""Loops of transformed code that run as Python.
+
+In a function that runs as eager code they keep the rules of TensorFlow's loops, which are ops there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradtape._src.control.bound_names import UNDEFINED, can_be_tensor, returned, tensor_dtype
+from gradtape._src.control.eager_record import running
+from gradtape._src.core import engine, nest
+from gradtape._src.core.convert import is_tensor
+from gradtape._src.core.errors import InvalidArgumentError
+from gradtape._src.core.tensor import Stored, Tensor
+
+
+def symbolic(value: Any) -> bool:
+    """Whether a value is a tensor that belongs to a function that is being traced."""
+    return isinstance(value, (Tensor, Stored)) and engine.local.trace.scope is not None
+
+
+class Rules:
+    """What is asked of a loop: the names that it binds keep their dtypes and structures.
+
+    Before a loop over a Dataset they hold something. A loop on tensors may bind a name first, but then it makes a trip.
+    """
+
+    def __init__(self, get_state: Callable[[], Any], names: Sequence[str], dataset: bool) -> None:
+        self._get_state, self._names, self._dataset = get_state, names, dataset
+        self._before = get_state()
+        self._trips = 0
+        for name, value in zip(names, self._before, strict=True) if dataset else ():
+            if returned(name, value):
+                continue
+            if isinstance(value, UNDEFINED):
+                raise ValueError(
+                    f"'{name}' must be defined before the loop: in a function, a loop over a Dataset keeps what it binds."
+                )
+            if value is None:
+                raise ValueError(f"'{name}' is not allowed to be None before the loop: give it a tensor, or a number.")
+
+    def made_a_trip(self) -> None:
+        """After each trip; the first one tells."""
+        self._trips += 1
+        if self._trips == 1:
+            for name, before, after in zip(self._names, self._before, self._get_state(), strict=True):
+                _check_kept(name, before, after)
+
+    def ended(self) -> None:
+        """After the last trip."""
+        if self._trips or self._dataset:
+            return
+        for name, value in zip(self._names, self._get_state(), strict=True):
+            if isinstance(value, UNDEFINED) and not returned(name, value):
+                raise InvalidArgumentError(None, None, f"loop must iterate at least once to initialize {name}")
+
+
+def rules_of(decides: Any, get_state: Callable[[], Any], names: Sequence[str]) -> Rules | None:
+    """The Rules for a loop that a condition or what it goes over `decides`; None if it is no op in TensorFlow."""
+    if not running.functions or engine.local.trace.scope is not None:
+        return None
+    dataset = hasattr(decides, "element_spec")
+    return Rules(get_state, names, dataset) if dataset or is_tensor(decides) else None
+
+
+def _check_kept(name: str, before: Any, after: Any) -> None:
+    if before is None or after is None or isinstance(before, UNDEFINED) or isinstance(after, UNDEFINED):
+        return
+    (old, spec), (new, other) = nest.flatten_with_spec(before), nest.flatten_with_spec(after)
+    if spec != other:
+        raise TypeError(
+            f"'{name}' does not have the same nested structure after one iteration of the loop: a loop on tensors keeps the "
+            f"structure of what it binds. It was {before!r} and is {after!r}."
+        )
+    for x, y in zip(old, new, strict=True):
+        if can_be_tensor(x) and can_be_tensor(y) and tensor_dtype(x) != tensor_dtype(y):
+            raise TypeError(
+                f"'{name}' has dtype {tensor_dtype(x).name} before the loop, but dtype {tensor_dtype(y).name} after one "
+                f"iteration. A loop variable keeps its dtype: use tf.cast in the loop, or start from tf.constant(…, "
+                f"tf.{tensor_dtype(y).name})."
+            )
+
+
+def for_in_python(
+    iterated: Any, extra_test: Callable[[], Any] | None, body: Callable[[Any], None], rules: Rules | None = None
+) -> None:
+    """A `for` loop, as long as `extra_test` holds."""
+    if extra_test is None or _plain(extra_test()):
+        for item in iterated:
+            body(item)
+            if rules is not None:
+                rules.made_a_trip()
+            if extra_test is not None and not _plain(extra_test()):
+                break
+    if rules is not None:
+        rules.ended()
+
+
+def _plain(holds: Any) -> bool:
+    if symbolic(holds):
+        raise NotImplementedError(
+            "break and return statements which depend on a TF condition are not supported in Python for loops: it goes over "
+            "Python values, and a tensor is to end it. Loop over a tensor instead: `for i in tf.range(n)`."
+        )
+    return bool(holds)
