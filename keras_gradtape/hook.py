@@ -136,12 +136,16 @@ def keep_64_bits(module) -> None:
         return "int32" if found == "int64" and "uint32" in types and not {"int64", "uint64"} & {*types} else found
 
     module._lattice_result_type = _lattice_result_type
-    module.PYTHON_DTYPES_MAP |= {int: "int64", "int": "int64", complex: "complex128"}
+    module.PYTHON_DTYPES_MAP |= {int: "int64", "int": "int64"}
     module.BIT64_TO_BIT32_DTYPE.clear()
 
 
 def extend_dynamic_backend(module) -> None:
-    """Let `DynamicBackend` of Keras 3.15 be set to this backend; 3.16 knows it."""
+    """Let `DynamicBackend` of Keras 3.15 be set to this backend; 3.16 knows it. A function of gradtape is no graph of TensorFlow's,
+    where a program has put gradtape under that name into `sys.modules`.
+    """
+    asks_tensorflow = module.in_tf_graph
+    module.in_tf_graph = lambda: sys.modules.get("tensorflow") is not sys.modules.get("gradtape") and asks_tensorflow()
     if hasattr(module, BACKENDS):
         return
     kind = module.DynamicBackend

@@ -70,6 +70,7 @@ def functions(keras):
         random.normal([2], seed=1337),
         random.normal([2], seed=2**31 + 5),
         random.normal([2]),
+        keras.ops.image.elastic_transform(x[..., None], 2.0, 1.0, fill_mode="nearest", seed=seed),
     ]
 
 

@@ -1,5 +1,7 @@
 """What Keras does with datasets of this library, where TensorFlow is not installed: the answers of Keras on TensorFlow 2.21."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -48,3 +50,15 @@ def test_a_seed_for_all_random_numbers():
 
     for first, second in zip(drawn(), drawn(), strict=True):
         np.testing.assert_array_equal(first, second)
+
+
+def test_a_layer_in_a_map_where_gradtape_has_tensorflows_name(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", tf)
+    crop = keras.layers.CenterCrop(1, 2)
+    crops = tf.data.Dataset.from_tensors(X[..., None]).map(lambda x: crop(x))
+    assert next(iter(crops)).numpy().tolist() == [[[4.0], [5.0]]]
+
+
+def test_a_picture_is_made_smaller_by_means_over_areas():
+    small = keras.layers.Resizing(2, 1, interpolation="area")(X[..., None])
+    assert small.numpy().ravel().tolist() == [2.5, 8.5]

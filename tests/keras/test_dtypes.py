@@ -22,6 +22,8 @@ keras = tf.keras
         (("float64", int), "float64"),
         (("int32", "float64"), "float64"),
         (("complex64", "float32"), "complex64"),
+        (("complex64", complex), "complex64"),
+        (("complex128", complex), "complex128"),  # TensorFlow gives complex64
     ],
 )
 def test_promotion(types, expected):

@@ -9,7 +9,7 @@ import gradtape as tf
 from keras_gradtape.src.ops._image.layout import check_rank, one_of
 from keras_gradtape.src.ops.core import convert_to_tensor
 
-INTERPOLATIONS = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic")
+INTERPOLATIONS = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic", "area")
 
 
 def resize(

@@ -192,16 +192,15 @@ def elastic_transform(
     one_of("fill_mode", fill_mode, FILL_MODES)
     images = convert_to_tensor(images)
     dtype = images.dtype if images.dtype.is_floating else tf.float32
-    size = int(6 * sigma) | 1  # the extent of the blur is one of the program
-    seeds = tf.random.split(draw_seed(seed))
-
-    def shift(extents, seed):
-        noise = sigma * tf.random.stateless_normal((*extents, 1), seed, dtype=dtype)
-        return alpha * gaussian_blur(noise, (size, size), (sigma, sigma), "channels_last")[..., 0]
+    size = 6 * int(sigma) | 1  # the extent of the blur is one of the program
+    seed = draw_seed(seed)
 
     def moved(x):
         extents = tuple(x.shape[:3])
-        at_y, at_x = [at + shift(extents, seeds[i]) for i, at in enumerate(_grid(extents[1], extents[2], dtype.name))]
+        noise = sigma * tf.random.stateless_normal(extents, seed, dtype=dtype)
+        blurred = gaussian_blur(noise[..., None], (size, size), (sigma, sigma), "channels_last")[..., 0]
+        # one shift for both axes, as Keras on TensorFlow has it: it draws both with one seed
+        at_y, at_x = [at + alpha * blurred for at in _grid(extents[1], extents[2], dtype.name)]
         return _at(x, at_y, at_x, ORDERS[interpolation], fill_mode, fill_value)
 
     return batched(moved, images, standardize_data_format(data_format))
