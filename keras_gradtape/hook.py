@@ -141,8 +141,9 @@ def keep_64_bits(module) -> None:
 
 
 def extend_dynamic_backend(module) -> None:
-    """Let `DynamicBackend` of Keras 3.15 be set to this backend; 3.16 knows it. A function of gradtape is no graph of TensorFlow's,
-    where a program has put gradtape under that name into `sys.modules`.
+    """Let `DynamicBackend` of Keras 3.15 be set to this backend; 3.16 knows it.
+
+    Where a program has put gradtape under TensorFlow's name into `sys.modules`, its functions are no graphs of TensorFlow's.
     """
     asks_tensorflow = module.in_tf_graph
     module.in_tf_graph = lambda: sys.modules.get("tensorflow") is not sys.modules.get("gradtape") and asks_tensorflow()
