@@ -41,6 +41,31 @@ def test_control_dependencies_order(session):
     assert [session.run(after), session.run(after), session.run(alone)] == [3.0, 5.0, 5.0]
 
 
+def test_an_op_that_does_nothing_waits(session):
+    v = tf.Variable(1.0)
+    session.run(v.initializer)
+    with tf.control_dependencies([v.assign_add(2.0)]):
+        waiting = [tf.no_op(name="train"), tf.group(name="nothing"), tf.group(tf.identity(v), name="some")]
+    for op, expected in zip(waiting, (3.0, 5.0, 7.0), strict=True):
+        assert session.run(op) is None
+        assert session.run(v) == expected
+
+
+def test_control_inputs_are_those_that_no_input_waited_for():
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [2], name="x")
+        y, z = tf.identity(x, name="y"), tf.identity(x, name="z")
+        with tf.control_dependencies([y]):
+            a = tf.identity(x, name="a")
+            with tf.control_dependencies([z]):
+                b = tf.identity(a, name="b")
+            tf.add(a, b, name="c")
+            tf.identity(y, name="d")
+            tf.no_op(name="e")
+    waits = [(op.name, [c.name for c in op.control_inputs]) for op in graph.get_operations()]
+    assert waits == [("x", []), ("y", []), ("z", []), ("a", ["y"]), ("b", ["z"]), ("c", []), ("d", []), ("e", ["y"])]
+
+
 def test_scatter(session):
     v = tf.Variable(np.zeros((3, 2), np.float32))
     session.run(v.initializer)

@@ -434,7 +434,7 @@ class Graph(Operations):
 
     def group(self, inputs: Sequence[Any], name: str) -> Operation:
         """An Operation that runs all of `inputs`."""
-        with self.control_dependencies(None), self.control_dependencies(list(inputs)):
+        with self.control_dependencies(list(inputs)):
             engine.record(NOOP, ())
         node = self.trace.nodes[-1]
         self._notes[node.index].call, self._notes[node.index].name = None, name

@@ -31,12 +31,18 @@ VALID = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 
 
 class Note:
-    """What was in force when an op was recorded: the name scope, the public function that was called, control inputs."""
+    """What was in force when an op was recorded: the name scope, the public function that was called, control dependencies.
 
-    __slots__ = ("call", "control", "implicit", "name", "outermost", "prefix")
+    `contexts` are the open contexts of those, `control` is what all of them wait for.
+    """
 
-    def __init__(self, prefix: str, call: naming.Call | None, outermost: str, name: str | None, control: frozenset[Node]) -> None:
-        self.prefix, self.call, self.outermost, self.name, self.control = prefix, call, outermost, name, control
+    __slots__ = ("call", "contexts", "control", "implicit", "name", "outermost", "prefix")
+
+    def __init__(
+        self, prefix: str, call: naming.Call | None, outermost: str, name: str | None, contexts: Sequence[frozenset[Node]]
+    ) -> None:
+        self.prefix, self.call, self.outermost, self.name, self.contexts = prefix, call, outermost, name, tuple(contexts)
+        self.control: frozenset[Node] = frozenset().union(*contexts)
         self.implicit = False
 
 
@@ -76,9 +82,9 @@ class Operations:
             name = OPERATORS.get(op.type)
         elif call is None and outermost in OWN_NAMES:
             name = outermost
-        control = frozenset(self._awaited).union(*self._controls)
+        awaited = [frozenset(self._awaited)] if self._awaited else []
         self._awaited.clear()
-        note = Note(scopes.prefix(), call, outermost, name, control)
+        note = Note(scopes.prefix(), call, outermost, name, [*self._controls, *awaited])
         note.implicit = op is CONST or op is READ
         if note.implicit and outermost in EXPLICIT:
             note.implicit = False
@@ -119,7 +125,7 @@ class Operations:
         if type_ == "BroadcastTo" and note.outermost in OWN_NAMES:  # a number spread over a shape
             like = [e.node.inputs[0] for e in node.attrs[0] if type(e) is Extent]
             type_ = SPREAD_TYPES[note.outermost] if like else "Const"
-            return self._add(node, name, type_, like[:1], self._control_of(note))
+            return self._add(node, name, type_, like[:1], self._control_of(note, like[:1]))
         for position, source in enumerate(node.inputs):
             if source.trace is not self.trace:
                 if source.value is None:
@@ -130,17 +136,26 @@ class Operations:
                 inputs.append(copy)
                 continue
             inputs.append(source)
-            producer = source.inputs[0] if source.op is ELEMENT else source
+            producer = _producer(source)
             if producer not in self._of_node and (pending := self._notes.get(producer.index)) is not None and pending.implicit:
                 what = "ReadVariableOp" if producer.op is READ else _parameter(node.op, position)
                 self._add(producer, self._unique(f"{name}/{what}"), producer.op.type, producer.inputs, [])
         assigned = self.assignments.get(node)
         if assigned is not None and (not inputs or inputs[0] is not assigned._tensor.node):
             inputs = [assigned._tensor.node, *inputs]
-        return self._add(node, name, type_, inputs, self._control_of(note))
+        return self._add(node, name, type_, inputs, self._control_of(note, inputs))
 
-    def _control_of(self, note: Note) -> list[Operation]:
-        return [self.operation_of(n) for n in sorted(note.control, key=lambda n: n.index)]
+    def _control_of(self, note: Note, inputs: Sequence[Node]) -> list[Operation]:
+        """The control inputs as TensorFlow lists them: none of a context in which an input was made, which waited already."""
+        producers = [_producer(i) for i in inputs]
+        made = [other for p in producers if (other := self._notes.get(p.index)) is not None]
+        waits = {
+            _producer(n): None
+            for context in note.contexts
+            if not any(context is c for other in made for c in other.contexts)
+            for n in sorted(context, key=lambda n: n.index)
+        }
+        return [self._operation(n) for n in waits if n not in producers]
 
     def _add(self, node: Node, name: str, type_: str, inputs: Sequence[Node], control: Sequence[Operation]) -> Operation:
         operation = Operation(self.graph, node, name, type_, inputs, control)
@@ -167,8 +182,9 @@ class Operations:
     def operation_of(self, node: Node) -> Operation:
         """The Operation that gives a node."""
         self._sync()
-        if node.op is ELEMENT:
-            (node,) = node.inputs
+        return self._operation(_producer(node))
+
+    def _operation(self, node: Node) -> Operation:
         found = self._of_node.get(node)
         if found is None:
             if node.trace is not self.trace:
@@ -307,6 +323,11 @@ class NameScope:
 
     def __exit__(self, *reason: object) -> None:
         scopes.enter_scope(self._before)
+
+
+def _producer(node: Node) -> Node:
+    """The node of the op that gives a value."""
+    return node.inputs[0] if node.op is ELEMENT else node
 
 
 def _parameter(op: Op, position: int) -> str:
