@@ -6,6 +6,7 @@ from gradtape._src.summary.summary import (
     create_file_writer as create_file_writer,
     create_noop_writer as create_noop_writer,
     flush as flush,
+    graph as graph,
     histogram as histogram,
     image as image,
     record_if as record_if,

@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
 from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.graph_pb2 import GraphDef
 
 import gradtape as tf
 
@@ -105,3 +106,45 @@ def test_what_cannot_be_written(tmp_path):
         pass
     with tf.summary.create_noop_writer().as_default():
         assert not tf.summary.should_record_summaries() and not tf.summary.scalar("x", 1.0)
+
+
+def graphs(folder):
+    """The nodes of the graphs in the files of a folder: name → (type, inputs, shapes of results)."""
+    found = []
+    for path in sorted(folder.iterdir()):
+        for raw in RawEventFileLoader(str(path)).Load():
+            event = Event.FromString(raw)
+            if event.graph_def:
+                nodes = GraphDef.FromString(event.graph_def).node
+                found.append({n.name: (n.op, list(n.input), shapes(n)) for n in nodes})
+    return found
+
+
+def shapes(node):
+    return [[d.size for d in shape.dim] for shape in node.attr["_output_shapes"].list.shape]
+
+
+def test_graphs(tmp_path):
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [None, 2], name="x")
+        with tf.name_scope("layer"):
+            y = tf.nn.relu(x)
+        with tf.control_dependencies([y]):
+            tf.split(x, 2, axis=1, name="parts")[1] + 1.0
+    w = tf.Variable([[1.0], [2.0]])
+    concrete = tf.function(lambda v: (v @ w, tf.math.top_k(v, 1))).get_concrete_function(tf.TensorSpec([3, 2], name="v"))
+    assert not tf.summary.graph(graph)
+    with tf.summary.create_file_writer(tmp_path).as_default():
+        assert tf.summary.graph(graph)
+        assert tf.summary.graph(concrete.graph)
+        with pytest.raises(ValueError, match="is not tf"):
+            tf.summary.graph(graph.get_operations())
+    drawn, traced = graphs(tmp_path)
+    assert drawn["layer/Relu"] == ("Relu", ["x"], [[-1, 2]])
+    assert drawn["parts"][1:] == (["x", "^layer/Relu"], [[-1, 1], [-1, 1]])
+    assert drawn["add"] == ("AddV2", ["parts:1", "add/y"], [[-1, 1]])
+    assert traced["MatMul"] == ("MatMul", ["v", "ReadVariableOp"], [[3, 1]])
+    assert traced["Identity_2"] == ("Identity", ["TopKV2:1"], [[3, 1]])
+    tf.compat.v1.summary.FileWriter(tmp_path / "one", graph).close()
+    assert graphs(tmp_path / "one") == [drawn]

@@ -25,7 +25,7 @@ _TABLE = [
         "Out of scope: traces of devices are recorded by jax.profiler.trace; sounds are files of another library.",
         "summary.trace_on summary.trace_off summary.trace_export summary.audio",
     ),
-    ("Out of scope: graphs are shown by tape.draw and gradtape why --html.", "summary.graph summary.experimental.write_raw_pb"),
+    ("Out of scope: tf.summary.write and tf.summary.graph take what they write.", "summary.experimental.write_raw_pb"),
     ("Not there yet: data and model parallelism on JAX's sharding are planned.", "distribute"),
     (
         "Out of scope: tf.test.compute_gradient checks gradients; unittest and pytest have the rest.",

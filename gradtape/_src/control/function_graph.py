@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.core.function_names import DEFAULTS, Numbered
@@ -12,16 +13,24 @@ from gradtape._src.core.variable import Variable
 
 if TYPE_CHECKING:
     from gradtape._src.control.concrete import ConcreteFunction
+    from gradtape._src.core.aval import Aval
 
 
 class FunctionOperation:
-    """One operation of a traced function: its `name` and its `type`."""
+    """One operation of a traced function: its `name` and `type`, and specs of what it takes and gives."""
 
-    def __init__(self, name: str, type: str) -> None:
-        self.name, self.type = name, type
+    control_inputs: tuple[FunctionOperation, ...] = ()
+
+    def __init__(self, name: str, type: str, inputs: Sequence[TensorSpec], results: Sequence[TensorSpec]) -> None:
+        self.name, self.type, self.inputs = name, type, list(inputs)
+        self.outputs = [TensorSpec(spec.shape, spec.dtype, f"{name}:{i}") for i, spec in enumerate(results)]
 
     def __repr__(self) -> str:
         return f"<tf.Operation {self.name!r} type={self.type}>"
+
+
+def _spec(known: Aval) -> TensorSpec:
+    return TensorSpec(known.tensor_shape, known.type)
 
 
 class FuncGraph:
@@ -87,12 +96,31 @@ class FuncGraph:
         concrete = self._concrete
         program = concrete.program
         numbered = Numbered()
-        arguments = [(spec.name or "").removesuffix(":0") for spec in concrete.inputs]
-        found = [FunctionOperation(numbered(name), "Placeholder") for name in arguments]
-        found += [FunctionOperation(numbered("Const"), "Const") for _ in program.constants]
-        types = [op.type for op, *_ in program.keys if op is not ELEMENT]
-        found += [FunctionOperation(numbered(DEFAULTS.get(type, type)), type) for type in types]
-        return found + [FunctionOperation(numbered("Identity"), "Identity") for _ in concrete.outputs]
+        found: list[FunctionOperation] = []
+
+        def add(name: str, type: str, inputs: Sequence[TensorSpec], results: Sequence[TensorSpec]) -> list[TensorSpec]:
+            found.append(FunctionOperation(numbered(name), type, inputs, results))
+            return found[-1].outputs
+
+        leaves: list[TensorSpec] = []
+        for spec in concrete.inputs:
+            leaves += add((spec.name or "").removesuffix(":0"), "Placeholder", [], [spec])
+        for variable in self.variables:
+            held = TensorSpec(variable.shape, variable.dtype)
+            leaves += add("ReadVariableOp", "ReadVariableOp", add("ReadVariableOp/resource", "Placeholder", [], [held]), [held])
+        for known in program.parameters[len(leaves) :]:  # what it captures, and its constants
+            leaves += add("Const", "Const", [], [_spec(known)])
+        values: list[list[TensorSpec]] = []
+        for (op, attrs, *references), result in zip(program.keys, program.avals, strict=True):
+            taken = [values[r][0] if r >= 0 else leaves[-1 - r] for r in references]
+            if op is ELEMENT:
+                values.append([values[references[0]][attrs[0]]])
+            else:
+                results = [_spec(one) for one in (result if isinstance(result, tuple) else (result,))]
+                values.append(add(DEFAULTS.get(op.type, op.type), op.type, taken, results))
+        for reference, spec in zip(program.outputs, concrete.outputs, strict=False):
+            add("Identity", "Identity", [values[reference][0] if reference >= 0 else leaves[-1 - reference]], [spec])
+        return found
 
     def get_operation_by_name(self, name: str) -> FunctionOperation:
         """The operation of this name; KeyError if there is none."""

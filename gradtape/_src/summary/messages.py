@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import sys
+from collections.abc import Iterable
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -12,8 +13,11 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.errors import invalid
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.tensor import stated_shape
 
 BUCKETS = 30
+PROTOCOL = ("summary", "event", "tensor", "graph", "node_def")
 
 
 @functools.cache
@@ -25,7 +29,7 @@ def tensorboard() -> Any:
         # gradtape for (`gradtape run`).
         sys.modules.setdefault("tensorboard.compat.notf", ModuleType("tensorboard.compat.notf"))
     try:
-        protocol = {name: import_module(f"tensorboard.compat.proto.{name}_pb2") for name in ("summary", "event", "tensor")}
+        protocol = {name: import_module(f"tensorboard.compat.proto.{name}_pb2") for name in PROTOCOL}
         kinds = {name: import_module(f"tensorboard.plugins.{name}.metadata") for name in ("scalar", "histogram", "image", "text")}
         writer = import_module("tensorboard.summary.writer.event_file_writer").EventFileWriter
     except ImportError as error:
@@ -38,6 +42,8 @@ def tensorboard() -> Any:
         Histogram=protocol["summary"].HistogramProto,
         Event=protocol["event"].Event,
         Tensor=protocol["tensor"].TensorProto,
+        Graph=protocol["graph"].GraphDef,
+        Node=protocol["node_def"].NodeDef,
         metadata={name: kind.create_summary_metadata for name, kind in kinds.items()},
         Writer=writer,
     )
@@ -128,6 +134,29 @@ def image_tensor(batch: np.ndarray, most: int) -> np.ndarray:
     shown = batch[:most].astype(np.uint8)
     sizes = [str(batch.shape[2]).encode(), str(batch.shape[1]).encode()]
     return np.array([*sizes, *[_png(one) for one in shown]], object)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Graphs
+
+
+def graph(operations: Iterable[Any]) -> Any:
+    """A GraphDef of operations: their names, types, devices, inputs, and the dtypes and shapes that they give."""
+    kinds = tensorboard()
+    found = kinds.Graph()
+    for operation in operations:
+        node = kinds.Node(name=operation.name, op=operation.type)
+        node.input.extend([t.name.removesuffix(":0") for t in operation.inputs])
+        node.input.extend([f"^{o.name}" for o in operation.control_inputs])
+        for k, output in enumerate(operation.outputs):
+            if k == 0:
+                node.attr["T"].type = output.dtype.as_datatype_enum
+            extents = output.shape if isinstance(output, TensorSpec) else stated_shape(output.node)
+            shape = node.attr["_output_shapes"].list.shape.add(unknown_rank=extents.rank is None)
+            for extent in () if extents.rank is None else extents.as_list():
+                shape.dim.add(size=-1 if extent is None else extent)
+        found.node.append(node)
+    return found
 
 
 # ---------------------------------------------------------------------------------------------------------------------

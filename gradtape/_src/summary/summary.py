@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.control.function_graph import FuncGraph
+from gradtape._src.control.graph.graph import Graph
 from gradtape._src.core import engine
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import constant, tensor
@@ -80,9 +82,9 @@ class SummaryWriter:
             self._file.close()
         self._closed = True
 
-    def _add(self, summary: Any, step: int) -> None:
+    def _add(self, step: int, **content: Any) -> None:
         if self._file is not None and not self._closed:
-            self._file.add_event(messages.tensorboard().Event(wall_time=time.time(), step=step, summary=summary))
+            self._file.add_event(messages.tensorboard().Event(wall_time=time.time(), step=step, **content))
 
 
 @public
@@ -166,7 +168,7 @@ def summary_scope(name: str, default_name: str = "summary", values: Any = None) 
 def _write(*inputs: Any, writer: SummaryWriter, tag: str, encode: Callable[..., Any]) -> Any:
     recording, step, *data = [np.asarray(x) for x in inputs]
     if recording:
-        writer._add(encode(tag, *data), int(step))
+        writer._add(int(step), summary=encode(tag, *data))
     return np.array(bool(recording))
 
 
@@ -275,3 +277,25 @@ def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: s
     if metadata is not None:
         raise NotImplementedError("metadata is not supported: write with scalar, histogram, image or text.")
     return _summary(tag, step, Encoded(None, None, _as_it_is), [tensor])
+
+
+@public
+def graph(graph_data: Any) -> Tensor:
+    """Write a graph, which TensorBoard draws: a `tf.Graph`, or that of a concrete function. Whether it was written, a tensor.
+
+    >>> square = tf.function(lambda x: x * x).get_concrete_function(tf.TensorSpec([], tf.float32))
+    >>> tf.summary.graph(square.graph).numpy()
+    False
+    """
+    if engine.local.trace.scope is not None:
+        raise ValueError("graph() cannot be invoked inside a graph context.")
+    writer = state.writer
+    if writer is None or writer.writes_nothing or not should_record_summaries():
+        return constant(False)
+    if not isinstance(graph_data, (Graph, FuncGraph)):
+        raise ValueError(
+            "Argument 'graph_data' is not tf.Graph or tf.compat.v1.GraphDef. "
+            f"Received graph_data={graph_data} of type {type(graph_data).__name__}."
+        )
+    writer._add(0, graph_def=messages.graph(graph_data.get_operations()).SerializeToString())
+    return constant(True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.graph.collections import GraphKeys, get_collection
-from gradtape._src.control.graph.graph import in_graph
+from gradtape._src.control.graph.graph import Graph, in_graph
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import constant, tensor
 from gradtape._src.core.errors import public
@@ -144,7 +144,7 @@ def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: st
 class FileWriter:
     """Writes summaries to a file in the folder `logdir`, which TensorBoard shows; a context that closes it.
 
-    Graphs and the metadata of runs are accepted and not written.
+    The metadata of runs are accepted and not written.
     """
 
     @public
@@ -161,6 +161,8 @@ class FileWriter:
         self._logdir = os.fspath(logdir)
         self._arguments = self._logdir, max_queue, flush_secs, filename_suffix or ""
         self._file: Any = messages.tensorboard().Writer(*self._arguments)
+        if graph is not None:
+            self.add_graph(graph)
 
     @public
     def add_summary(self, summary: Any, global_step: Any = None) -> None:
@@ -170,9 +172,19 @@ class FileWriter:
             summary = np.asarray(summary).item()
         if isinstance(summary, bytes):
             summary = kinds.Summary.FromString(summary)
-        step = None if global_step is None else int(global_step)
+        self._add(global_step, summary=summary)
+
+    @public
+    def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
+        """Write a `tf.Graph`, which TensorBoard draws."""
+        if not isinstance(graph, Graph):
+            raise TypeError(f"The passed graph must be an instance of `Graph`. Received {graph!r}.")
+        self._add(global_step, graph_def=messages.graph(graph.get_operations()).SerializeToString())
+
+    def _add(self, step: Any, **content: Any) -> None:
         self.reopen()
-        self._file.add_event(kinds.Event(wall_time=time.time(), step=step, summary=summary))
+        event = messages.tensorboard().Event(wall_time=time.time(), step=None if step is None else int(step), **content)
+        self._file.add_event(event)
 
     def get_logdir(self) -> str:
         """The folder."""
@@ -181,7 +193,7 @@ class FileWriter:
     def _accepted(self, *args: Any, **kwargs: Any) -> None:
         """Nothing: it is not written."""
 
-    add_graph = add_meta_graph = add_run_metadata = add_session_log = add_event = _accepted
+    add_meta_graph = add_run_metadata = add_session_log = add_event = _accepted
 
     def flush(self) -> None:
         """Write what is held back."""
