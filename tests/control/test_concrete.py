@@ -1,6 +1,7 @@
 """What `get_concrete_function` gives: how it is called, its names and types, what it refuses; TensorFlow's answers."""
 
 import collections
+import logging
 
 import pytest
 
@@ -228,3 +229,17 @@ def test_extents_that_follow_from_open_ones_are_open():
     concrete = f.get_concrete_function(tf.TensorSpec([None, 2]), tf.TensorSpec([None, 3]))
     assert [spec.shape.as_list() for spec in concrete.outputs] == [[None, 2], [None], [None, 4], [5]]
     assert [shape.as_list() for shape in concrete.output_shapes] == [[None, 2], [None], [None, 4], [5]]
+
+
+def test_a_function_that_is_made_again_and_again_is_warned_of_and_one_that_others_call_is_not(caplog):
+    def made(step):
+        return tf.function(lambda x: x)(step)
+
+    called = tf.function(lambda x: x + 1)
+    calls = tf.function(lambda x: called(x) * 2)
+    with caplog.at_level(logging.WARNING, "gradtape"):
+        for step in range(4):
+            called(step), calls(step + 4), made(step)
+        assert not caplog.records
+        made(4)
+    assert "5 out of the last 5 calls" in caplog.records[0].getMessage()

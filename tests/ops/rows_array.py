@@ -74,6 +74,7 @@ ROWS = (
                 Invalid,
                 "with 6 values, but the requested shape requires a multiple of 4",
             ),
+            (lambda: tf.reshape([1], [1] * 254), Invalid, "too many dimensions: must be < 254, but received 254"),
             (lambda: tf.reshape(X, [-1, -1]), Invalid, "Only one input size may be -1, not both 0 and 1"),
             (lambda: tf.reshape(X, [-2, 3]), Invalid, "Size 0 must be non-negative, not -2"),
             (lambda: tf.reshape(X, [2.0, 3.0]), TypeError, "shape must be an integer, received 2.0"),

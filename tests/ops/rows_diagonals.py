@@ -209,6 +209,7 @@ DIAGONALS = (
         special=((([1, 2, 3], [4, 5, 6]), [-3, 6, -3]),),
         errors=(
             (lambda: tf.linalg.cross([1.0, 2.0], [1.0, 2.0]), tf.errors.FailedPreconditionError, r"3-element vectors.*\[2\]"),
+            (lambda: tf.function(tf.linalg.cross)([1.0, 2.0], [1.0, 2.0]), ValueError, "3-element vectors"),
             (lambda: tf.linalg.cross([1.0, 2.0, 3.0], [[1.0, 2.0, 3.0]]), Invalid, r"of same shape: \[3\] vs. \[1,3\]"),
             (lambda: tf.linalg.cross([1j, 2, 3], [1j, 2, 3]), Invalid, f"'T' of complex128 {NOT_ALLOWED}"),
         ),

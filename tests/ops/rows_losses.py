@@ -98,7 +98,15 @@ SOFTMAX = (
         lambda p, z: cross_entropy(p, z, 1),
         oracle=False,
     ),
-    Row("softmax-cross-entropy-broadcast", dense, (distributions(3), real(2, 3)), cross_entropy, oracle=False),
+    Row(
+        "softmax-cross-entropy-broadcast",
+        dense,
+        (distributions(3), real(2, 3)),
+        cross_entropy,
+        oracle=False,
+        errors=((lambda: dense([[1.0, 0.0], [0.0, 1.0]], [[1.0, 2.0]]), Invalid, "2 values, but the requested shape has 1"),),
+    ),
+    Row("softmax-cross-entropy-rank", dense, (distributions(1, 3), real(3)), lambda p, z: cross_entropy(p[0], z), oracle=False),
     Row(
         "softmax-cross-entropy-logits",
         lambda z: dense([[0.25, 0.5, 0.25], [0.0, 0.0, 1.0]], z),

@@ -17,7 +17,7 @@ from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, Firs
 from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.graph.live import only_in_graphs
 from gradtape._src.control.parameter_names import named_parameters
-from gradtape._src.control.retracing import Signatures
+from gradtape._src.control.retracing import MANY_TRACES, Signatures, calls_of
 from gradtape._src.control.scope import MadeFromArguments, Scope, trace
 from gradtape._src.control.signature import Signature
 from gradtape._src.core import engine, nest
@@ -29,7 +29,6 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.ops import seeds
 
 logger = logging.getLogger("gradtape")
-MANY_TRACES = 5  # so many traces in so many calls are worth a warning
 _run_eagerly = False
 
 
@@ -69,7 +68,8 @@ class Function:
         self._traced: dict[Any, ConcreteFunction] = {}
         self._seen: dict[Any, ConcreteFunction] = {}  # the same for calls with nothing but tensors, found without detours
         self._created = False
-        self._traces = self._calls_since = 0
+        self._traces = 0
+        self._calls = calls_of(python_function)
         self._lock = threading.RLock()
         self._bound: dict[int, tuple[Any, Function]] = {}
         self._streams: list[Any] = []  # of random numbers, in the traces that are one on TensorFlow
@@ -135,6 +135,7 @@ class Function:
             if seen is not None:
                 found = self._seen.get(seen[1])
                 if found is not None:
+                    self._calls.since += 1
                     return found._run(seen[0])
             arguments = Arguments(self._signature.bind(args, kwargs))
             nodes = arguments.nodes
@@ -151,7 +152,7 @@ class Function:
         overrides = state.overrides
         key = (arguments.key, None if overrides is None else tuple(sorted(overrides.names.items())))
         found = self._traced.get(key) or (self._traced.get((key, state.serial)) if state.parent is not None else None)
-        self._calls_since += 1
+        self._calls.since += state.parent is None
         if found is not None:
             return found
         with self._lock:
@@ -166,10 +167,8 @@ class Function:
     def _trace(self, arguments: Arguments) -> ConcreteFunction:
         new = self._signatures.is_new(arguments)
         self._traces += new
-        if new and self._traces >= MANY_TRACES and self._calls_since < 2 * MANY_TRACES and self._traces % MANY_TRACES == 0:
+        if new and engine.local.trace.parent is None and self._calls.traced_too_often():
             self._warn(arguments)
-        if self._traces % MANY_TRACES == 0:
-            self._calls_since = 0
         python = self.transformed()
         parameters = named_parameters(arguments, self._signature.parameters, self.input_signature)
         one = self.input_signature is not None or (self._relaxed and bool(self._traced))
@@ -229,7 +228,7 @@ class Function:
             "%d out of the last %d calls to %r triggered tf.function retracing. Tracing is expensive.%s A Python number is part "
             "of the signature, so pass tf.constant(…) for what changes; give tensors of one shape, or an input_signature.",
             MANY_TRACES,
-            max(self._calls_since, MANY_TRACES),
+            self._calls.counted,
             self,
             changed,
         )

@@ -1,4 +1,4 @@
-"""How often TensorFlow would have traced a function.
+"""How often TensorFlow would have traced a function, and whether that is worth a warning.
 
 Here each shape is a trace of its own. TensorFlow traces once for an extent that is open, in an `input_signature` or a TensorSpec,
 or because `reduce_retracing` opened it where two calls differed; for variables of one shape; and for numbers that are equal.
@@ -6,16 +6,50 @@ or because `reduce_retracing` opened it where two calls differed; for variables 
 
 from __future__ import annotations
 
+import inspect
+import weakref
 from collections.abc import Sequence
+from types import CodeType
 from typing import Any
 
 from gradtape._src.control.arguments import Arguments
 from gradtape._src.core.aval import Aval
+from gradtape._src.core.errors import internal
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.variable import Variable
 
 NUMBERS = (bool, int, float, complex)
+MANY_TRACES = 5  # so many traces in so many calls are worth a warning
+MANY_WARNINGS = 2
+
+
+class Calls:
+    """How often functions of one code were called from outside of functions, and traced for that."""
+
+    def __init__(self) -> None:
+        self.since = self.counted = self._traces = self._warnings = 0
+
+    def traced_too_often(self) -> bool:
+        """Note a trace; whether so many of the last calls were traced that a warning is due. `counted` are those calls."""
+        self._traces += 1
+        if self._traces % MANY_TRACES:
+            return False
+        self.counted, self.since = max(self.since, MANY_TRACES), 0
+        due = self.counted < 2 * MANY_TRACES and self._warnings < MANY_WARNINGS
+        self._warnings += due
+        return due
+
+
+_calls: weakref.WeakKeyDictionary[CodeType, Calls] = weakref.WeakKeyDictionary()
+
+
+def calls_of(function: Any) -> Calls:
+    """The Calls of a Python function: a function that is made anew, of the same code, shares them. A library's does not."""
+    code = getattr(getattr(inspect.unwrap(function), "__func__", function), "__code__", None)
+    if code is None or internal[code.co_filename]:
+        return Calls()
+    return _calls.setdefault(code, Calls())
 
 
 class Signatures:

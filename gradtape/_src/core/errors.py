@@ -203,6 +203,11 @@ def invalid(message: str) -> InvalidArgumentError:
     return (InvalidInFunctionError if tracing() else InvalidArgumentError)(None, None, message)
 
 
+def unmet(message: str) -> OpError:
+    """A `FailedPreconditionError` with `message`, ready to be raised; as `invalid` while a function is traced."""
+    return invalid(message) if tracing() else FailedPreconditionError(None, None, message)
+
+
 def invalid_dtype(message: str) -> InvalidArgumentError:
     """As `invalid`, for what is wrong with a dtype: a TypeError too while a function is traced."""
     return (DtypeInFunctionError if tracing() else InvalidArgumentError)(None, None, message)

@@ -231,11 +231,16 @@ def _resolve(shape, before):
     return tuple([(size // known if known else 0) if extent == -1 else extent for extent in shape])
 
 
+MANY_AXES = 254  # more than a tensor can have
+
+
 @public
 def reshape(tensor, shape, name=None):
     """The elements of `tensor`, in row-major order, in another shape; one extent may be -1: what is left."""
     x = _as_tensor(tensor)
     wanted = static_list(shape, "shape")
+    if len(wanted) >= MANY_AXES:
+        raise invalid(f"too many dimensions: must be < {MANY_AXES}, but received {len(wanted)}")
     if min(wanted, default=0) < 0:
         wanted = _resolve(wanted, x.node.aval.shape)
     return emit(_reshape.op, (x.node,), (wanted,))

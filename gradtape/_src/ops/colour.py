@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
-from gradtape._src.core.errors import FailedPreconditionError, invalid, public
+from gradtape._src.core.errors import invalid, public, unmet
 from gradtape._src.ops.arithmetic import floordiv, reciprocal_no_nan
 from gradtape._src.ops.array import expand_dims, identity, plain
 from gradtape._src.ops.cast import cast
@@ -25,9 +25,7 @@ def _pixels(images):
     if not images.ndim:
         raise invalid(f"input must be at least 1D: received shape {plain(images.shape)}.")
     if images.shape[-1] != 3:
-        raise FailedPreconditionError(
-            None, None, f"input must have 3 channels but input only has {images.shape[-1]} channels: {plain(images.shape)}."
-        )
+        raise unmet(f"input must have 3 channels but input only has {images.shape[-1]} channels: {plain(images.shape)}.")
     return images
 
 

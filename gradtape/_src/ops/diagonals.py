@@ -14,7 +14,7 @@ from jax import lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, settled, static, static_list, tensor
 from gradtape._src.core.define import gradient, op
-from gradtape._src.core.errors import FailedPreconditionError, invalid, public
+from gradtape._src.core.errors import invalid, public, unmet
 from gradtape._src.ops.array import plain, transpose, zeros
 from gradtape._src.ops.reduction import reduce_sum
 from gradtape._src.ops.shapes import REAL, require
@@ -375,9 +375,7 @@ def _cross_rule(a, b):
     if a.shape != b.shape:
         raise invalid(f"Both inputs must be of same shape: {plain(a.shape)} vs. {plain(b.shape)}")
     if not a.ndim or a.shape[-1] != 3:
-        raise FailedPreconditionError(
-            None, None, f"Cross-products are only defined for 3-element vectors. Received shape {plain(a.shape)}."
-        )
+        raise unmet(f"Cross-products are only defined for 3-element vectors. Received shape {plain(a.shape)}.")
     return a
 
 

@@ -13,7 +13,7 @@ from gradtape._src.core.errors import InvalidArgumentError, invalid, public
 from gradtape._src.core.tensor import stated_shape
 from gradtape._src.ops.activation import relu
 from gradtape._src.ops.arithmetic import abs as abs_
-from gradtape._src.ops.array import broadcast_to, expand_dims, squeeze, stop_gradient
+from gradtape._src.ops.array import broadcast_to, expand_dims, reshape, squeeze, stop_gradient
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import logical_and
 from gradtape._src.ops.creation import one_hot
@@ -134,7 +134,10 @@ def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
         raise invalid("`logits` cannot be a scalar: they need an axis of classes.")
     axis = class_axis(axis, logits.ndim)
     precise = _precise(logits)
-    loss, _ = _softmax_cross_entropy(*_broadcast(precise, cast(labels, precise.dtype)), axis)
+    wide, labels = _broadcast(precise, cast(labels, precise.dtype))
+    loss, _ = _softmax_cross_entropy(wide, labels, axis - logits.ndim + wide.ndim)
+    if logits.shape.is_fully_defined() and wide.shape != logits.shape:
+        loss = reshape(loss, [extent for a, extent in enumerate(logits.shape) if a != axis])  # an error if labels have more rows
     return cast(loss, logits.dtype)
 
 
