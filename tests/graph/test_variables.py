@@ -66,6 +66,25 @@ def test_control_inputs_are_those_that_no_input_waited_for():
     assert waits == [("x", []), ("y", []), ("z", []), ("a", ["y"]), ("b", ["z"]), ("c", []), ("d", []), ("e", ["y"])]
 
 
+def test_what_an_optimizer_keeps_waits_for_nothing_when_it_is_made(session):
+    count, w = tf.Variable(0.0, trainable=False), tf.Variable([1.0, 2.0])
+    with tf.control_dependencies([count.assign_add(1.0)]):
+        train = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_sum(w * w))
+    session.run(tf.global_variables_initializer())
+    assert session.run(count) == 0.0
+    session.run(train)
+    assert session.run(count) == 1.0
+
+
+def test_a_sum_of_one_has_its_name(session):
+    x = tf.constant(2.0)
+    assert [t.name for t in (tf.add_n([x], name="total"), tf.add_n([x]), tf.accumulate_n([x]))] == [
+        "total:0",
+        "Const:0",
+        "Identity:0",
+    ]
+
+
 def test_scatter(session):
     v = tf.Variable(np.zeros((3, 2), np.float32))
     session.run(v.initializer)

@@ -122,8 +122,11 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
 @public
 @contextlib.contextmanager
 def init_scope() -> Iterator[None]:
-    """Context that lifts what is made in it out of functions that are being traced, into eager code or their graph."""
-    with tracing.outside(graph=True):
+    """Context that lifts what is made in it out of functions that are being traced, into eager code or their graph.
+
+    There it waits for no control dependencies.
+    """
+    with tracing.outside(graph=True), control_dependencies(None):
         yield
 
 

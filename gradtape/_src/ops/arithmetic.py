@@ -5,14 +5,14 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from gradtape._src.core import convert, dtypes
+from gradtape._src.core import convert, dtypes, engine
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import emit
-from gradtape._src.ops.array import filled, under_broadcast
+from gradtape._src.ops.array import filled, identity, under_broadcast
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import greater_equal, less_equal, logical_not
 from gradtape._src.ops.complex import complex as to_complex, conj, real
@@ -120,7 +120,9 @@ def add_n(inputs, name=None):
     inputs = list(inputs)
     if not inputs:
         raise ValueError("Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.")
-    return _add_n(*[tensor(x) for x in inputs]) if len(inputs) > 1 else tensor(inputs[0])
+    if len(inputs) > 1:
+        return _add_n(*[tensor(x) for x in inputs])
+    return tensor(inputs[0]) if name is None or engine.current_graph() is None else identity(inputs[0])
 
 
 @public
@@ -137,7 +139,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
             raise ValueError(f"inputs must have one dtype, received {first.dtype.name} and {x.dtype.name}. Use tf.cast.")
     if tensor_dtype is not None and first.dtype != tensor_dtype:
         raise TypeError(f"tensor_dtype is {dtypes.as_dtype(tensor_dtype).name}, but the inputs are {first.dtype.name}.")
-    return add_n(inputs)
+    return add_n(inputs) if len(inputs) > 1 else identity(first)
 
 
 @op("SquaredDifference", infer=only(FLOATING + ("int32", "int64") + COMPLEX, broadcast), broadcasting=True, saves="x y")

@@ -142,7 +142,8 @@ class Optimizer(Tracked):
             reason = reasons([v for _, v in pairs])
             raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.{reason}")
         graph = in_graph()
-        self._create_slots([v for _, v in used])
+        with scopes.init_scope():
+            self._create_slots([v for _, v in used])
         name = name or self._name
         with NameScope(f"{scopes.prefix()}{name}/"), naming.apart():
             self._prepare()
