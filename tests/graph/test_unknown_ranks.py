@@ -87,3 +87,58 @@ def test_a_shape_that_is_not_known(session):
     assert str(x.shape) == str((x * 2 + tf.ones([3])).shape) == str(tf.matmul(x, B).shape) == "<unknown>"
     assert x.get_shape().ndims is None
     assert tf.transpose(x, [1, 0]).shape.as_list() == [None, None]
+
+
+# Functions over rows of unknown rank: what they give of A, and its gradient.
+ROWS = {
+    "map_fn": (lambda x: tf.map_fn(lambda row: tf.reduce_sum(row * row), x), [0.3125, 3.125], 2 * A),
+    "a map to two": (lambda x: tf.map_fn(lambda r: (r * 2, tf.reduce_sum(r)), x, (tf.float32, tf.float32))[0], 2 * A, None),
+    "scan": (
+        lambda x: tf.scan(lambda a, row: a * 0.5 + tf.reduce_sum(row), x, initializer=1.0),
+        [1.25, 3.625],
+        [[1.5] * 3, [1] * 3],
+    ),
+    "scan from a row": (lambda x: tf.scan(lambda a, row: a + row, x), np.cumsum(A, 0), [[2] * 3, [1] * 3]),
+    "foldl": (lambda x: tf.foldl(lambda a, row: a * row + 1, x), [1.0, 1.25, 1.625], [A[1], A[0]]),
+    "a loop": (
+        lambda x: tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2.0), [0, x])[1],
+        8 * A,
+        np.full((2, 3), 8.0),
+    ),
+    "rows at once": (lambda x: tf.vectorized_map(lambda row: row * 2.0, x), 2 * A, np.full((2, 3), 2.0)),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_functions_over_rows(session, name):
+    use, value, dx = ROWS[name]
+    x = tf.placeholder(tf.float32)
+    y = use(x)
+    same(session.run(y, {x: A}), value)
+    if dx is not None:
+        same(session.run(tf.gradients(y, x)[0], {x: A}), dx)
+
+
+def test_a_function_over_rows_that_takes_from_around_it(session):
+    x, v = tf.placeholder(tf.float32), tf.get_variable("v", initializer=A)
+    y = tf.map_fn(lambda row: tf.matmul(row, v), x)
+    session.run(v.initializer)
+    dx, dv = session.run(tf.gradients(y, [x, v]), {x: np.ones((2, 2, 2))})
+    same([dx, dv], [[[[0.75, 3.0]] * 2] * 2, np.full((2, 3), 4.0)])
+    same(session.run(y, {x: np.ones((1, 1, 2))}), [[[0.75, 1.25, 1.75]]])
+    assert str(tf.map_fn(tf.reduce_sum, x).shape) == "(None,)"
+
+
+def test_a_loop_whose_variable_changes_its_rank(session):
+    x, n = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.int32, [])
+    shapes = [tf.TensorShape([]), tf.TensorShape(None)]
+    _, y = tf.while_loop(lambda i, a: i < n, lambda i, a: (i + 1, tf.stack([a, a * 2.0])), [0, x], shapes)
+    assert y.shape.rank is None
+    same(session.run([y, *tf.gradients(y, x)], {x: [1.0, 2.0], n: 2}), [[[[1, 2], [2, 4]], [[2, 4], [4, 8]]], [9.0, 9.0]])
+    same(session.run(y, {x: [1.0], n: 0}), [1.0])
+
+
+def test_an_error_of_a_loop_names_no_extents_that_nobody_gave(session):
+    x = tf.placeholder(tf.float32, [None])
+    with pytest.raises(ValueError, match=r"shape \(None,\) before the loop, but shape \(2, None\) after"):
+        tf.while_loop(lambda a: True, lambda a: tf.stack([a, a]), [x])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.bounded_scan import TRIPS, record_while
+from gradtape._src.control.graph.by_rank import changing_loop
 from gradtape._src.control.growth import Growth, tracing_body
 from gradtape._src.control.loop_body import ShapeChanged, check_same, trace_body, trace_condition
 from gradtape._src.control.scope import Scope, trace
@@ -70,6 +71,9 @@ def while_loop(
         results = run_loop(spread(cond), spread(body), _settled(spread(body), state), limit)
     except ShapeChanged as error:
         grows = any(isinstance(x, TensorArray) or type(x).__name__ == "SparseTensor" for x in nest.flatten(loop_vars))
+        if shape_invariants is not None and not grows and engine.current_graph() is not None:
+            results = _changing(spread(cond), spread(body), state, shape_invariants, limit)
+            return results if back_prop else stopped(results)
         if shape_invariants is not None or grows:
             raise engine.NeedsValues(str(error)) from None  # shapes are allowed to change, and arrays to grow
         raise
@@ -113,6 +117,20 @@ def _with_shape(x: Any, stated: Any) -> Any:
     if isinstance(x, IndexedSlices):
         return IndexedSlices(opened(x.values, shape), opened(x.indices, shape[:1]), x.dense_shape)
     return opened(x, shape)
+
+
+def _changing(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: Any, invariants: Any, limit: int | None) -> Any:
+    """A loop in a graph whose variables change their ranks."""
+    leaves, spec = nest.flatten_with_spec(state, nest.EXPANDED)
+    shapes = [None if s is None else TensorShape(getattr(s, "shape", s)) for s in nest.flatten(invariants)]
+
+    def packed(nodes: Sequence[Node]) -> Any:
+        return nest.unflatten(spec, [handle(n) for n in nodes])
+
+    def step(nodes: Sequence[Node]) -> list[Any]:
+        return nest.flatten(_as_before(body(packed(nodes)), state), expand_composites=True)
+
+    return packed(changing_loop(lambda nodes: _condition(cond(packed(nodes))), step, [x.node for x in leaves], shapes, limit))
 
 
 def _settled(body: Callable[[Any], Any], state: Any) -> Any:

@@ -122,6 +122,6 @@ def check_same(before: Sequence[Node], after: Sequence[Tensor], names: Sequence[
             )
         if a is not b and not (a.large and a.open_shape.is_compatible_with(b.open_shape)):
             raise ShapeChanged(
-                f"'{name}' has shape {a.tensor_shape} before the loop, but shape {b.tensor_shape} after one iteration. A loop "
+                f"'{name}' has shape {a.open_shape} before the loop, but shape {b.open_shape} after one iteration. A loop "
                 "variable that is compiled keeps its shape: use a tf.TensorArray for results that grow, or pad."
             )

@@ -488,7 +488,7 @@ def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> in
 
 def _refuse_fed_axes(found: tuple[int, ...], what: str) -> None:
     """An axis that a graph does not know yet is none of a tensor's: the graph makes the call when it runs."""
-    if what == "axis" and any(abs(axis) >= LARGE for axis in found):
+    if what in ("axis", "perm") and any(abs(axis) >= LARGE for axis in found):
         raise engine.NeedsValues(f"{what} is not known before the graph runs")
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from gradtape._src.core.aval import provisional
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import not_differentiable, op, ran
 from gradtape._src.core.errors import FailedPreconditionError, invalid, public
-from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.shapes import require
 from gradtape._src.ops.sparse import SparseTensor
 
@@ -22,6 +22,10 @@ def _merged(labels, lengths, blank):
 
 @op("CTCGreedyDecoder")
 def _greedy(inputs, sequence_length, *, merge_repeated, blank_index):
+    frames = len(inputs)
+    for i, length in enumerate(sequence_length):
+        if not 0 <= length <= frames:
+            raise FailedPreconditionError(None, None, f"sequence_length({i}) <= {frames} and >= 0 is needed, received {length}")
     best = inputs.argmax(axis=2).T
     if merge_repeated:
         rows = _merged(best, sequence_length, blank_index)
@@ -54,17 +58,15 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True, blank_index
     require(x.node.aval, ("float32", "float64"))
     if x.ndim != 3:
         raise invalid(f"inputs is not a 3-Tensor: it must be [max_time, batch, classes], received shape {x.shape}.")
-    frames, batch, classes = x.node.aval.shape
-    if lengths.shape != (batch,):
+    _, batch, classes = x.node.aval.shape
+    count = lengths.node.aval.size
+    if lengths.ndim != 1 or (count != batch and not provisional(count) and not provisional(batch)):
         raise FailedPreconditionError(
             None, None, f"len(sequence_length) != batch_size. sequence_length has shape {lengths.shape}, batch_size: {batch}"
         )
     blank = classes - 1 if blank_index is None else blank_index
     if not -classes <= blank < classes:
         raise invalid(f"blank_index expected to be between {-classes} and {classes - 1} but was {blank}")
-    for i, length in enumerate(to_numpy(lengths.node)):
-        if not 0 <= length <= frames:
-            raise FailedPreconditionError(None, None, f"sequence_length({i}) <= {frames} and >= 0 is needed, received {length}")
     places, values, shape, certain = ran(_greedy, x, lengths, attrs=(bool(merge_repeated), blank % classes))
     return [SparseTensor(places, values, shape)], certain
 

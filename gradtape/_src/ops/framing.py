@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 
-from gradtape._src.core.aval import aval
+from gradtape._src.core.aval import LARGE, PROVISIONAL, aval, provisional
 from gradtape._src.core.convert import settled, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
@@ -30,13 +30,21 @@ def step_of(frame_step):
     return step
 
 
+def _count(samples, frame_length, frame_step):
+    """How many frames fit into so many samples; in a graph, where a list may have been put behind them, that is as open."""
+    open_part = samples % PROVISIONAL if samples >= PROVISIONAL else LARGE
+    return PROVISIONAL if open_part < LARGE else max(0, 1 + (samples - frame_length) // frame_step)
+
+
 def _framed(signal, frames, frame_length, frame_step):
+    frames = _count(signal.shape[-1], frame_length, frame_step) if frames is None else frames
     return aval((*signal.shape[:-1], frames, frame_length), signal.dtype)
 
 
 @op("Frame", infer=_framed)
 def _frame(signal, *, frames, frame_length, frame_step):
-    """The first `frames` frames of the last axis, [..., samples] to [..., frames, frame_length]."""
+    """The first `frames` frames of the last axis, [..., samples] to [..., frames, frame_length]; None: all that fit."""
+    frames = _count(signal.shape[-1], frame_length, frame_step) if frames is None else frames
     first = jnp.arange(frames, dtype=jnp.int32)[:, None] * frame_step
     within = jnp.arange(frame_length, dtype=jnp.int32)
     return signal.at[..., first + within].get(mode="promise_in_bounds")
@@ -95,12 +103,11 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
     axis = axis_of(scalar(axis, "axis"), x.ndim)
     samples = x.node.aval.shape[axis]
     if pad_end:
-        count = -(-samples // step)
-        missing = max(0, length + step * (count - 1) - samples)
-        paddings = [(0, missing if a == axis else 0) for a in range(x.ndim)]
+        paddings = [(0, max(0, length - 1) if a == axis else 0) for a in range(x.ndim)]  # the last frame may begin at the end
         x = pad(x, paddings, constant_values=tensor(pad_value, None if isinstance(pad_value, Tensor) else x.dtype))
+        count = None if provisional(samples) else -(-samples // step)
     else:
-        count = max(0, 1 + (samples - length) // step)
+        count = None if provisional(samples) else _count(samples, length, step)
     if axis == x.ndim - 1:
         return _frame(x, frames=count, frame_length=length, frame_step=step)
     last = (*[a for a in range(x.ndim) if a != axis], axis)

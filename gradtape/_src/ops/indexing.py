@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from gradtape._src.core import dtypes, engine
-from gradtape._src.core.aval import aval
+from gradtape._src.core.aval import aval, provisional
 from gradtape._src.core.convert import node_of, static_list, static_vector, tensor
 from gradtape._src.core.define import check, gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
@@ -330,7 +330,8 @@ def slice_(input_, begin, size, name=None):
     shape = x.node.aval.shape
     size = static_list(size, "size")
     traced = engine.local.trace.parent is not None
-    if isinstance(begin, Tensor) and begin.node.value is None and traced and engine.folded(begin.node) is None:
+    known = not isinstance(begin, Tensor) or begin.node.aval.large or begin.node.value is not None
+    if not known and traced and engine.folded(begin.node) is None:
         begins = [b.node for b in unstack(begin)]
     else:
         begins = list(static_list(begin, "begin"))
@@ -345,9 +346,9 @@ def slice_(input_, begin, size, name=None):
             if not 0 <= start <= extent:
                 raise invalid(f"Expected begin[{axis}] in [0, {extent}], but got {start}")
             count = extent - start if count == -1 else count
-            if not 0 <= count <= extent - start:
+            if not provisional(count) and not 0 <= count <= extent - start:
                 raise invalid(f"Expected size[{axis}] in [0, {extent - start}], but got {count}")
-        elif not 0 <= count <= extent:
+        elif not provisional(count) and not 0 <= count <= extent:
             raise invalid(f"Expected size[{axis}] in [0, {extent}], but got {count}: where begin is not known, size must be.")
         sizes.append(count)
     axes = tuple([axis for axis, count in enumerate(sizes) if count and count != shape[axis]])

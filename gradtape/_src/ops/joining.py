@@ -10,7 +10,7 @@ from gradtape._src.core.convert import static, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
-from gradtape._src.ops.array import _broadcast_to, broadcast_source, identity, plain
+from gradtape._src.ops.array import _broadcast_to, broadcast_source, changing, identity, plain
 from gradtape._src.ops.cast import cast
 
 
@@ -125,8 +125,10 @@ def _(op, *dy):
     return concat(dy, op.get_attr("axis"))
 
 
-def _resolve_sizes(sizes, extent):
-    """`sizes` with -1 replaced by what is left of `extent`."""
+def split_sizes(sizes, extent):
+    """`sizes` with -1 replaced by what is left of `extent`. What a graph does not know yet is not checked."""
+    if any(map(provisional, sizes)):
+        return tuple(sizes)
     unknown = [i for i, size in enumerate(sizes) if size == -1]
     for i, size in enumerate(sizes):
         if size < -1:
@@ -134,7 +136,7 @@ def _resolve_sizes(sizes, extent):
     if len(unknown) > 1:
         raise invalid(f"There can only be one -1 in the input. Received the sizes {list(sizes)}.")
     known = sum([size for size in sizes if size != -1])
-    if known > extent or (not unknown and known != extent):
+    if not provisional(extent) and (known > extent or (not unknown and known != extent)):
         raise invalid(
             "Determined shape must either match input shape along split_dim exactly if fully specified, or be less "
             f"than the size of the input along split_dim if not fully specified.  Got: {known}, of {extent}: the sizes "
@@ -150,11 +152,13 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     if isinstance(num_or_size_splits, (int, np.integer)) and not isinstance(num_or_size_splits, bool):
         return list(_split(x, num_split=int(num_or_size_splits), axis=axis))
     given = num_or_size_splits
-    if isinstance(given, (bool, float, str, bytes)) or (isinstance(given, (Tensor, Stored)) and not given.shape.rank):
+    if isinstance(given, (bool, float, str, bytes)) or (isinstance(given, (Tensor, Stored)) and given.shape.rank == 0):
         raise ValueError(
             "Rank-0 tensors are not supported as the num_or_size_splits argument to split. Argument provided: "
             f"{given!r}. Give a Python integer, or a vector of sizes."
         )
+    if num is None and isinstance(given, Tensor) and changing(given):
+        raise ValueError(f"Cannot infer argument `num` from shape {given.shape}: how many sizes there are. Give num.")
     sizes = static_list(given, "num_or_size_splits")
     if num is not None and num != len(sizes):
         raise invalid(
@@ -163,7 +167,7 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
         )
     _check_axis(axis, x.ndim)
     axis %= x.ndim
-    return list(_split_v(x, size_splits=_resolve_sizes(sizes, x.node.aval.shape[axis]), axis=axis))
+    return list(_split_v(x, size_splits=split_sizes(sizes, x.node.aval.shape[axis]), axis=axis))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -251,6 +255,8 @@ def unstack(value, num=None, axis=0, name="unstack"):
     _check_stack_axis(axis, x.ndim)
     axis %= x.ndim
     count = x.node.aval.shape[axis] if num is None else static(num, "num")
+    if num is None and provisional(count):
+        raise ValueError(f"Cannot infer argument `num` from shape {x.shape}: how many slices there are. Give num.")
     return list(_unpack(x, num=count, axis=axis)) if count or num else []
 
 

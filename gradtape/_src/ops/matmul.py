@@ -8,7 +8,7 @@ from jax import lax
 
 from gradtape._src.core import convert, dtypes
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, node_of, static_list, tensor
+from gradtape._src.core.convert import is_tensor, known_shape, node_of, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
 from gradtape._src.core.tensor import emit, to_numpy
@@ -313,7 +313,8 @@ def _as_matrix(x, contracted, last):
     """
     shape = x.node.aval.shape
     free = tuple([a for a in range(len(shape)) if a not in contracted])
-    kept = tuple([shape[a] for a in free])
+    known = known_shape(x.node)  # in a graph several extents may be open
+    kept = tuple([known[a] for a in free])
     straight = tuple(range(len(shape)))
     columns_last = (*free, *contracted)
     if columns_last != straight and (*contracted, *free) == straight:

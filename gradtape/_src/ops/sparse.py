@@ -33,7 +33,7 @@ class SparseTensor:
     `tf.sparse.to_dense`, `from_dense`, `reduce_sum` and `sparse_dense_matmul`, and `*` and `/` by a dense tensor.
     """
 
-    __slots__ = ("_dense_shape", "_extents", "_indices", "_values")
+    __slots__ = ("_dense_shape", "_indices", "_known_extents", "_values")
 
     @public
     def __init__(self, indices, values, dense_shape):
@@ -41,9 +41,9 @@ class SparseTensor:
         dense_shape = _index_tensor(dense_shape, "dense_shape", 1)
         if values.ndim != 1:
             raise ValueError(f"Shape {values.shape} must have rank 1: values is a vector, with a value for each of the indices.")
-        extents = static_list(dense_shape, "dense_shape")
+        extents = _extents_of(dense_shape)
         (count, rank) = indices.shape
-        if rank != len(extents):
+        if extents is not None and rank != len(extents):
             raise ValueError(
                 f"Dimensions {rank} and {len(extents)} are not compatible: indices of shape {indices.shape} name {rank} axes, "
                 f"dense_shape is {plain(extents)}."
@@ -53,7 +53,14 @@ class SparseTensor:
                 f"Dimensions {count} and {values.shape[0]} are not compatible: indices names {count} places, values has "
                 f"{values.shape[0]} elements."
             )
-        self._indices, self._values, self._dense_shape, self._extents = indices, values, dense_shape, extents
+        self._indices, self._values, self._dense_shape, self._known_extents = indices, values, dense_shape, extents
+
+    @property
+    def _extents(self):
+        """The extents of the whole; NeedsValues in a graph in which they are computed: who asks is called when it runs."""
+        if self._known_extents is None:
+            raise engine.NeedsValues("the extents of a SparseTensor are not known before the graph runs")
+        return self._known_extents
 
     @classmethod
     @public
@@ -83,7 +90,10 @@ class SparseTensor:
     @property
     def shape(self):
         """The shape of the whole, a TensorShape."""
-        return TensorShape([None if provisional(extent) else extent for extent in self._extents])
+        if self._known_extents is None:
+            rank = self._indices.node.aval.shape[1]
+            return TensorShape(None if provisional(rank) else [None] * rank)
+        return TensorShape([None if provisional(extent) else extent for extent in self._known_extents])
 
     @property
     def dtype(self):
@@ -122,7 +132,17 @@ class SparseTensor:
 
 
 def _components(sparse):
-    return [sparse._indices, sparse._values, sparse._dense_shape], sparse._extents
+    return [sparse._indices, sparse._values, sparse._dense_shape], sparse._known_extents
+
+
+def _extents_of(dense_shape):
+    """The extents that a `dense_shape` says; None in a graph that computes them when it runs."""
+    try:
+        return static_list(dense_shape, "dense_shape")
+    except engine.NeedsValues:
+        if engine.current_graph() is None:
+            raise
+        return None
 
 
 def _assembled(extents, parts):
@@ -131,10 +151,10 @@ def _assembled(extents, parts):
     made._indices, made._values, made._dense_shape = parts
     if is_tensor(made._dense_shape):
         try:
-            extents = static_list(made._dense_shape, "dense_shape")
+            extents = _extents_of(made._dense_shape)
         except (engine.NeedsValues, TypeError):  # a symbol, inside and outside of its function
             made._dense_shape = host_constant(np.array(extents, np.int64))
-    made._extents = extents
+    made._known_extents = extents
     return made
 
 

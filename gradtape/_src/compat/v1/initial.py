@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.compat.v1.arrays import constant
 from gradtape._src.core import dtypes
-from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops import random, weights
 from gradtape._src.ops.array import ones, zeros
 from gradtape._src.ops.creation import eye
@@ -23,9 +24,10 @@ class Initial:
 
     @public
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
-        return self._make(TensorShape(shape).as_list(), self.dtype if dtype is None else dtypes.as_dtype(dtype))
+        extents = shape if isinstance(shape, Tensor) else TensorShape(shape).as_list()
+        return self._make(extents, self.dtype if dtype is None else dtypes.as_dtype(dtype))
 
-    def _make(self, shape: list[int], dtype: Any) -> Any:
+    def _make(self, shape: Any, dtype: Any) -> Any:
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
@@ -47,19 +49,19 @@ def _floating(dtype: Any) -> Any:
 class Zeros(Initial):
     """Gives zeros."""
 
-    def _make(self, shape: list[int], dtype: Any) -> Any:
+    def _make(self, shape: Any, dtype: Any) -> Any:
         return zeros(shape, dtype)
 
 
 class Ones(Initial):
     """Gives ones."""
 
-    def _make(self, shape: list[int], dtype: Any) -> Any:
+    def _make(self, shape: Any, dtype: Any) -> Any:
         return ones(shape, dtype)
 
 
 class Constant(Initial):
-    """Gives `value`: a number that fills the shape, or values that fit it."""
+    """Gives `value`: a number that fills the shape, or values that fit it; in a graph the last one fills what is left."""
 
     def __init__(self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False) -> None:
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
@@ -70,10 +72,8 @@ class Constant(Initial):
         super().__init__(dtype)
         self.value, self._verify_shape = value, verify_shape
 
-    def _make(self, shape: list[int], dtype: Any) -> Any:
-        if self._verify_shape and list(np.shape(self.value)) != shape:
-            raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {np.shape(self.value)}.")
-        return constant(self.value, dtype, shape)
+    def _make(self, shape: Any, dtype: Any) -> Any:
+        return constant(self.value, dtype, shape, verify_shape=self._verify_shape)
 
 
 class RandomUniform(Initial):
@@ -83,7 +83,7 @@ class RandomUniform(Initial):
         super().__init__(dtype)
         self.minval, self.maxval, self.seed = minval, maxval, seed
 
-    def _make(self, shape: list[int], dtype: Any) -> Any:
+    def _make(self, shape: Any, dtype: Any) -> Any:
         return random.uniform(shape, self.minval, self.maxval, dtype, self.seed)
 
 
@@ -94,14 +94,14 @@ class RandomNormal(Initial):
         super().__init__(_floating(dtype))
         self.mean, self.stddev, self.seed = mean, stddev, seed
 
-    def _make(self, shape: list[int], dtype: Any) -> Any:
+    def _make(self, shape: Any, dtype: Any) -> Any:
         return random.normal(shape, self.mean, self.stddev, dtype, self.seed)
 
 
 class TruncatedNormal(RandomNormal):
     """Gives normally distributed numbers, none further than two standard deviations from the mean."""
 
-    def _make(self, shape: list[int], dtype: Any) -> Any:
+    def _make(self, shape: Any, dtype: Any) -> Any:
         return random.truncated_normal(shape, self.mean, self.stddev, dtype, self.seed)
 
 
@@ -129,7 +129,7 @@ class VarianceScaling(Initial):
         super().__init__(_floating(dtype))
         self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
 
-    def _make(self, shape: list[int], dtype: Any) -> Any:
+    def _make(self, shape: Any, dtype: Any) -> Any:
         fan_in, fan_out = weights.fans(shape)
         count = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         variance = self.scale / max(1.0, count)
@@ -168,7 +168,7 @@ class Orthogonal(Initial):
         super().__init__(_floating(dtype))
         self.gain, self.seed = gain, seed
 
-    def _make(self, shape: list[int], dtype: Any) -> Any:
+    def _make(self, shape: Any, dtype: Any) -> Any:
         return weights.Orthogonal(self.gain, self.seed)(shape, dtype=dtype)
 
 
@@ -179,7 +179,7 @@ class Identity(Initial):
         super().__init__(_floating(dtype))
         self.gain = gain
 
-    def _make(self, shape: list[int], dtype: Any) -> Any:
+    def _make(self, shape: Any, dtype: Any) -> Any:
         if len(shape) != 2:
             raise ValueError(f"The tensor to initialize, specified by argument `shape` must be at least two-dimensional: {shape}")
         rows, columns = shape
@@ -193,7 +193,7 @@ class UniformUnitScaling(Initial):
         super().__init__(_floating(dtype))
         self.factor, self.seed = factor, seed
 
-    def _make(self, shape: list[int], dtype: Any) -> Any:
+    def _make(self, shape: Any, dtype: Any) -> Any:
         limit = (3 / max(1.0, float(np.prod(shape[:-1])))) ** 0.5 * self.factor
         return random.uniform(shape, -limit, limit, dtype, self.seed)
 

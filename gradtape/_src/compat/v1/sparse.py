@@ -29,7 +29,8 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     else:
         dense_shape = placeholder(dtypes.int64, [stated.rank], f"{name}/shape")
     made = SparseTensor(indices, values, dense_shape)
-    made._extents = tuple([open if known is None else known for open, known in zip(made._extents, stated.as_list(), strict=True)])
+    pairs = zip(made._extents, stated.as_list(), strict=True)
+    made._known_extents = tuple([open if known is None else known for open, known in pairs])
     return made
 
 

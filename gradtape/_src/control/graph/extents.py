@@ -10,11 +10,12 @@ import numpy as np
 
 from gradtape._src.control.graph.kinds import Extent
 from gradtape._src.core import engine
-from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval
+from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
 from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import invalid
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import NUMBER, Node
+from gradtape._src.ops.joining import split_sizes
 
 Pairs = dict[int, int | None]  # provisional extent → true one; None: it stands for several
 COEFFICIENT = LARGE // 2
@@ -63,6 +64,10 @@ def decoded(
         return (axis, batch_dims, after[0].shape[axis])
     if op.type == "Scan" and len(before) > 1 + attrs[1] + attrs[2]:
         attrs = (*attrs[:3], after[1 + attrs[1] + attrs[2]].shape[0], *attrs[4:])
+    if op.type == "SplitV":
+        sizes, axis = attrs
+        true = [extent(size) if type(size) is Extent else on_axis(size, axis, before[0], after[0]) for size in sizes]
+        return (split_sizes(true, after[0].shape[axis]), axis)
     if op.type == "Reshape":
         return (_reshaped(attrs[0], before[0], after[0], pairs, everywhere, extent),)
 
@@ -215,6 +220,24 @@ def _ambiguous(op: Op) -> Exception:
         f"{op.type} depends on an unknown extent, and several tensors that were fed have different ones. Compute the shape with "
         f"tf.shape, or give the placeholders their shapes. [Op:{op.type}]"
     )
+
+
+def with_extent(known: Aval, extent: int) -> Aval:
+    """An Aval with `extent` where one is not known."""
+    return aval(tuple([extent if e == PROVISIONAL else e for e in known.shape]), known.dtype) if known.large else known
+
+
+def beside(avals: Sequence[Any]) -> list[Any]:
+    """Avals with the extents that others have at the same axis, counted from the right, where one is not known."""
+
+    def one(a: Any) -> Any:
+        if type(a) is tuple or not a.large:
+            return a
+        others = [b.shape[::-1] for b in avals if type(b) is not tuple]
+        known = [[e for other in others if len(other) > k and 1 < (e := other[k]) < LARGE] for k in range(a.ndim)][::-1]
+        return aval(tuple([max(k) if e == PROVISIONAL and k else e for e, k in zip(a.shape, known, strict=True)]), a.dtype)
+
+    return list(map(one, avals))
 
 
 def only_types(attrs: Attributes) -> bool:

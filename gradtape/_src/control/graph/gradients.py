@@ -9,11 +9,13 @@ from gradtape._src.autodiff.aggregation import AggregationMethod
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.tape import UnconnectedGradients
 from gradtape._src.control import eager_record
-from gradtape._src.control.graph.graph import Graph, guessed, with_extent
+from gradtape._src.control.graph.extents import with_extent
+from gradtape._src.control.graph.graph import Graph, guessed
 from gradtape._src.control.graph.kinds import GRADIENT, PLACEHOLDER, Request
 from gradtape._src.control.graph.late import aside, provisional
 from gradtape._src.control.graph.replay import Replay, needed_nodes
 from gradtape._src.core import engine
+from gradtape._src.core.aval import LARGE
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -83,6 +85,13 @@ def _flow(y: Tensor, given: Any) -> Tensor | None:
     if dy.dtype != y.dtype:
         raise TypeError(
             f"Gradient type {dy.dtype.name} generated for {y.dtype.name}: grad_ys must have the dtypes of ys. Use tf.cast."
+        )
+    known = [[1 if e >= LARGE else e for e in x.node.aval.shape] for x in (y, dy)]
+    pairs = zip(reversed(known[0]), reversed(known[1]), strict=False)
+    if engine.local.trace.scope is not None and any(m != n and m != 1 and n != 1 for m, n in pairs):
+        raise ValueError(
+            f"Dimensions must be equal, but grad_ys has shape {dy.shape} for one of ys of shape {y.shape}: it must have the "
+            "shapes of ys, or broadcast to them."
         )
     return dy
 

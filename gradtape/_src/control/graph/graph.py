@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 from gradtape._src.autodiff.custom import Overrides, gradient_override_map
-from gradtape._src.control.graph.extents import only_types
+from gradtape._src.control.graph.extents import beside, only_types, with_extent
 from gradtape._src.control.graph.kinds import BY_VALUES, CONST, COUNT, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, Extent, Held
 from gradtape._src.control.graph.names import NameScope, Operations
 from gradtape._src.control.graph.operation import Operation
@@ -534,12 +534,11 @@ def _adapted(op: Op, inputs: tuple[Any, ...], attrs: Attributes) -> Any:
             continue
         guessed.append(extent)
         return result
+    trial = tuple(beside(inputs))
+    if trial != inputs:
+        with contextlib.suppress(InvalidArgumentError, ValueError):
+            return op.result(trial, attrs)
     return None
-
-
-def with_extent(known: Aval, extent: int) -> Aval:
-    """An Aval with `extent` where one is not known."""
-    return aval(tuple([extent if e == PROVISIONAL else e for e in known.shape]), known.dtype) if known.large else known
 
 
 guessed: list[int] = []  # the extents that stood for unknown ones, the last one last

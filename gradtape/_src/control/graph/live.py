@@ -14,6 +14,7 @@ from gradtape._src.core.aval import LARGE
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import CALLS, Node, Program
 from gradtape._src.core.tensor import handle, to_numpy
+from gradtape._src.ops import seeds
 from gradtape._src.ops.array import zeros
 from gradtape._src.ops.joining import stack
 
@@ -57,16 +58,16 @@ def of_one_shape(op: Op, attrs: Attributes, avals: Sequence[Any]) -> bool:
     return True
 
 
-def gradient_of_call(call: Callable[[Sequence[Node]], Any]) -> Callable[..., list[Any]]:
-    """The gradient of a call of a public function that was made when the graph ran: it is made again, under a tape."""
+def gradient_of_call(call: Callable[[Sequence[Node]], Any], seed: int) -> Callable[..., list[Any]]:
+    """The gradient of a call that was made when the graph ran: it is made again, under a tape, and draws the same."""
 
     def rule(op: Operation, *grads: Any) -> list[Any]:
         inputs = op.entry.inputs
         floating = [i for i, n in enumerate(inputs) if n.aval.inexact and op.needed[i]]
         given = [i for i, d in enumerate(grads) if d is not None]
-        with GradientTape() as tape:
+        with seeds.drawn_from(seeds.Global(seed)), GradientTape() as tape:
             tape.watch([handle(inputs[i]) for i in floating])
-            results = nest.flatten(call(inputs))
+            results = nest.flatten(call(inputs), expand_composites=True)
         found = tape.gradient(
             [results[i] for i in given], [handle(inputs[i]) for i in floating], output_gradients=[grads[i] for i in given]
         )

@@ -7,8 +7,9 @@ from typing import Any
 from gradtape._src.control.graph.graph import get_default_graph
 from gradtape._src.control.graph.late import put_off, waits
 from gradtape._src.core import dtypes, engine, naming
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import public
+from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Tensor
@@ -29,6 +30,13 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     Without `shape` its rank is not known either: what depends on it is called when the graph runs.
     """
     _require_graph("placeholder")
+    if engine.graph_around() is None:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"You must feed a value for placeholder tensor '{name or 'Placeholder'}', and a function has nothing that feeds it: "
+            "make it an argument.",
+        )
     made: Tensor = get_default_graph().placeholder(dtypes.as_dtype(dtype).numpy, TensorShape(shape), name or "Placeholder")
     return made
 
@@ -42,8 +50,7 @@ naming.Graphs.put_off, naming.Graphs.waits = put_off, waits
 
 @public
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """A tensor that has the value `input` unless a Session is fed another."""
-    _require_graph("placeholder_with_default")
+    """A tensor that has the value `input` unless a Session is fed another. In eager code and functions it is `input`."""
     value = tensor(input)
     stated = TensorShape(shape)
     if not stated.is_compatible_with(value.shape):
@@ -52,6 +59,10 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
         )
     node = engine.record(WITH_DEFAULT, (value.node,))
     result = EagerTensor(node)
-    if stated.rank is not None and not stated.is_fully_defined():
-        get_default_graph().open_extents(node, stated)
+    graph = engine.current_graph()
+    if graph is not None and stated.rank is None:
+        node.aval = aval((), node.aval.dtype)
+        graph.unknown_rank.add(node)
+    elif graph is not None and not stated.is_fully_defined():
+        graph.open_extents(node, stated)
     return result

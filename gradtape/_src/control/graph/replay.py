@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
+from gradtape._src.control.graph.by_rank import Inlined
 from gradtape._src.control.graph.extents import Pairs, decoded, on_axis, only_types, open_ints, pairs_of, resolved, within
 from gradtape._src.control.graph.kinds import (
     BY_VALUES,
@@ -274,15 +275,19 @@ class Replay:
     def _call(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Several:
         """Make a call that waited for ranks or values."""
         call = attrs[0].array
+        if isinstance(call, Inlined):
+            return Several(call.run(self, inputs, engine.local.trace.scope is None))
         if engine.local.trace.scope is not None:
             try:
-                return Several([item.node for item in nest.flatten(call(inputs))])
+                return Several([item.node for item in nest.flatten(call(inputs), expand_composites=True)])
             except engine.NeedsValues:
                 raise NeedsEager from None
-        values = tuple([engine.value(item.node) for item in nest.flatten(call(inputs))])
+        seed = call.next_seed()
+        with seeds.drawn_from(seeds.Global(seed)):
+            values = tuple([engine.value(item.node) for item in nest.flatten(call(inputs), expand_composites=True)])
         node = engine.record_ran(op, tuple(inputs), attrs, values)
         elements = Several(engine.elements(node))
-        self._entries += [Entry(node, tuple(inputs), gradient_of_call(call)), *[Entry(n, (node,)) for n in elements]]
+        self._entries += [Entry(node, tuple(inputs), gradient_of_call(call, seed)), *[Entry(n, (node,)) for n in elements]]
         return elements
 
     def noted(self, inputs: Sequence[Node], made: list[Node]) -> list[Node]:
