@@ -323,7 +323,7 @@ class TestIterators:
         first = next(dataset.as_numpy_iterator())
         first[1] = 7  # and gives copies
         assert elements(dataset) == [[0, 1, 2]]
-        assert type(next(D.range(1).as_numpy_iterator())) is np.int64
+        assert type(D.range(1).as_numpy_iterator().next()) is np.int64
 
     def test_ends_in_stop_iteration_or_out_of_range(self):
         iterator = iter(D.range(1))

@@ -44,6 +44,7 @@ AT_ONCE = [
     (lambda: D.range(5).window(1, 0), tf.errors.InvalidArgumentError, "Window shift must be greater than zero"),
     (lambda: D.range(5).map(abs, num_parallel_calls=0), tf.errors.InvalidArgumentError, "num_parallel_calls must be greater"),
     (lambda: D.range(5).interleave(abs, cycle_length=0), tf.errors.InvalidArgumentError, "cycle_length must be greater"),
+    (lambda: D.range(5).map(3), ValueError, "`func` must be a callable. Received func=3"),
     (lambda: D.range(5).apply(lambda d: 3), TypeError, r"must return a `tf.data.Dataset` object\. Got <class 'int'>"),
     (lambda: D.range(5).unbatch().element_spec, ValueError, "Cannot unbatch an input with scalar components"),
     (lambda: D.range(5).cache("file"), tf.errors.UnimplementedError, r"cache\(\) keeps the elements in memory"),

@@ -44,6 +44,7 @@ PASS = [
     lambda: check.assert_shapes([(1.0, ()), ([1.0], ()), (2.0, (1,)), (ONES, None), (1.0, (...,))]),
     lambda: check.assert_shapes({}),
     lambda: tf.Assert(True, ["fine"]),
+    lambda: tf.Assert(2, ["not zero"]),
     lambda: check.Assert(tf.constant([True, True]), []),
 ]
 

@@ -136,3 +136,5 @@ def test_unknown_values(tape, unconnected):
     tape, y, sources = tape
     with pytest.raises(ValueError, match="Unknown value for unconnected_gradients"):
         tape.gradient(y, sources["x"], unconnected_gradients=unconnected)
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="Unknown value for unconnected_gradients"):
+        tf.gradients(tf.constant(1.0), [tf.constant(2.0)], unconnected_gradients=unconnected)

@@ -54,7 +54,7 @@ def test_limits(name):
     assert float(dtype.max) == pytest.approx(float(largest), rel=1e-4)
 
 
-@pytest.mark.parametrize("name", ["complex64", "string"])
+@pytest.mark.parametrize("name", ["complex64", "string", "bool"])
 def test_no_limits(name):
     with pytest.raises(TypeError, match=f"Cannot find maximum value of .*{name}"):
         _ = getattr(tf, name).max
@@ -66,6 +66,8 @@ def test_range_of_values():
     assert tf.uint8.limits == (0, 255)
     assert tf.int8.limits == (0, 127)
     assert tf.float32.limits == (0, 1)
+    assert tf.bool.limits == (0, True)
+    assert tf.string.as_numpy_dtype is object
 
 
 def test_real_dtype():

@@ -38,6 +38,12 @@ class UnconnectedGradients(enum.Enum):
     NONE = "none"
     ZERO = "zero"
 
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        raise ValueError(
+            f"Unknown value for unconnected_gradients: {value!r}. Give tf.UnconnectedGradients.NONE or .ZERO ('none', 'zero')."
+        )
+
 
 NONE = UnconnectedGradients.NONE
 
@@ -72,7 +78,7 @@ class GradientTape(Recording):
         A source that the target does not depend on gives None, or with `unconnected_gradients="zero"` zeros.
         """
         try:
-            zero = unconnected_gradients is not NONE and _unconnected(unconnected_gradients) is not NONE
+            zero = unconnected_gradients is not NONE and UnconnectedGradients(unconnected_gradients) is not NONE
             self._ask(target, sources)
             flat_targets, grads_given = self._targets(target, output_gradients)
             flat_sources, pack = _sources(sources, self)
@@ -354,7 +360,7 @@ class GradientTape(Recording):
         >>> tape.jacobian(y, x).numpy().tolist()
         [[2.0, 0.0], [0.0, 4.0]]
         """
-        unconnected = _unconnected(unconnected_gradients)
+        unconnected = UnconnectedGradients(unconnected_gradients)
         self._check_row_by_row("jacobian", experimental_use_pfor)
         rows = Rows(mode, chunk_size)
         flat_sources, pack = _sources(sources, self)
@@ -407,7 +413,7 @@ class GradientTape(Recording):
         Row i of `target` must depend on row i of `source` only. An unconnected target gives zeros. `chunk_size`: so many
         elements of a row at a time, which takes less memory.
         """
-        _unconnected(unconnected_gradients)
+        UnconnectedGradients(unconnected_gradients)
         self._check_row_by_row("batch_jacobian", experimental_use_pfor)
         rows = Rows("reverse", chunk_size)
         source = _as_source(source, self)
@@ -557,12 +563,3 @@ def _spread(seed: Tensor, target: Source) -> Tensor:
             f"output_gradients of shape {seed.shape} for a target of shape {target.shape}: they must agree, or broadcast to it."
         ) from None
     return result
-
-
-def _unconnected(value: Any) -> UnconnectedGradients:
-    try:
-        return UnconnectedGradients(value)
-    except ValueError:
-        raise ValueError(
-            f"Unknown value for unconnected_gradients: {value!r}. Give tf.UnconnectedGradients.NONE or .ZERO ('none', 'zero')."
-        ) from None

@@ -21,9 +21,9 @@ class DType:
         self.name, self.numpy, self.enum = name, np.dtype(numpy_dtype), enum
 
     @property
-    def as_numpy_dtype(self) -> type[np.generic]:
+    def as_numpy_dtype(self) -> type[Any]:
         """The NumPy scalar type."""
-        return self.numpy.type
+        return object if self.numpy.kind == "O" else self.numpy.type
 
     @property
     def as_datatype_enum(self) -> builtins.int:
@@ -86,8 +86,6 @@ class DType:
         return self._limit("max")
 
     def _limit(self, which: str) -> Any:
-        if self.is_bool:
-            return which == "max"
         if self.is_integer:
             return getattr(np.iinfo(self.numpy), which)
         if self.is_floating:
@@ -97,7 +95,7 @@ class DType:
     @property
     def limits(self) -> tuple[Any, Any]:
         """`(0, max)`, the range of image values, which for floating types is `(0, 1)`."""
-        return (0, 1) if self.is_floating else (0, self.max)
+        return (0, 1) if self.is_floating else (0, True if self.is_bool else self.max)
 
     @property
     def base_dtype(self) -> DType:

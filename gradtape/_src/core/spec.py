@@ -21,6 +21,11 @@ class TensorSpec:
     def __init__(self, shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> None:
         self._shape, self._dtype, self._name = TensorShape(shape), dtypes.as_dtype(dtype), name
 
+    @property
+    def value_type(self) -> type[Tensor]:
+        """The class of what it is the spec of."""
+        return Tensor
+
     @classmethod
     @public
     def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:

@@ -88,6 +88,8 @@ class Call:
     """A function of the user's, called with one element after the other. `what` names it in errors."""
 
     def __init__(self, function: Callable[..., Any], what: str) -> None:
+        if not callable(function):
+            raise ValueError(f"Argument `func` must be a callable. Received func={function} (of {type(function)}) in {what}.")
         self.function, self.what = function, what
         self._seeds = None
 

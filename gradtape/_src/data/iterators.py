@@ -118,3 +118,7 @@ class NumpyIterator(Iterator):
     """What `dataset.as_numpy_iterator()` gives: its elements as NumPy arrays, and NumPy scalars for rank 0."""
 
     _convert = staticmethod(as_numpy)
+
+    def next(self) -> Any:
+        """The next element."""
+        return next(self)

@@ -8,7 +8,7 @@ from ml_dtypes import finfo
 
 from gradtape._src.core import dtypes, engine, errors
 from gradtape._src.core.aval import provisional
-from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -112,7 +112,7 @@ def Assert(condition, data, summarize=None, name=None):
 
     `summarize` is how many entries of each are shown: 3 for None, all for -1.
     """
-    condition = tensor(condition, dtypes.bool)
+    condition = tensor(condition if is_tensor(condition) or np.ndim(condition) else bool(condition), dtypes.bool)
 
     items = [np.array(item.encode(), object) if isinstance(item, str) else tensor(item) for item in data]
     items = [item if (known := strings_of(item)) is None else known for item in items]
