@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, takes_none, vjp_with_slices
+from gradtape._src.control.graph.kinds import COUNT
 from gradtape._src.control.programs import rewired
 from gradtape._src.control.scope import TENSOR, Body, Scope, connected, tensor_or_none, trace
 from gradtape._src.control.untaken import chosen
@@ -20,7 +21,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.scopes import control_dependencies
-from gradtape._src.core.tensor import EagerTensor, Tensor, handle, to_numpy
+from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.ops import debugging
 from gradtape._src.ops.array import host_constant, reshape, zeros
 from gradtape._src.ops.cast import cast
@@ -126,8 +127,9 @@ class Form:
         elif isinstance(found, tuple):
             values, indices = EagerTensor(nodes[found[0]]), cast(EagerTensor(nodes[found[1]]), self.type)
         else:
-            values, indices = EagerTensor(nodes[found]), handle(engine.counting(self.of.shape[0], [nodes[found]]))
-            indices = cast(indices, self.type)
+            # an op and no constant: in what is recorded aside for a graph the extent is a provisional one, of millions
+            count = engine.record(COUNT, (nodes[found],), (None,))
+            values, indices = EagerTensor(nodes[found]), cast(EagerTensor(count), self.type)
         missing = self.count - values.shape[0]
         if missing:
             values = concat([values, zeros((missing, *self.of.shape[1:]), self.of.type)], 0)
