@@ -102,7 +102,7 @@ BINARY = [
     row("fmax", with_nan(3), numbers(3, seed=3)),
     row("fmin", numbers(3, seed=3), with_nan(3)),
     row("nextafter", x, call=lambda f, x: f(x, 9.0), oracle=lambda x, there: x),
-    row("heaviside", np.array([-1.0, 0.0, 2.0]), numbers(3)),
+    row("heaviside", numbers(3), call=lambda f, x: f(np.array([-1.0, 0.0, 2.0]), x)),
     row("clip", x, call=lambda f, x: f(x, -1.0, 1.0)),
 ]
 PRODUCTS = [
@@ -276,3 +276,12 @@ def test_no_function_needs_values():
             if tuple(mine.shape) != theirs.shape or (mine.dtype != theirs.dtype and r.name != "kaiser"):
                 wrong.append(f"{r.name} {r.options}: {mine.shape} {mine.dtype}, expected {theirs}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_step_has_no_slope_and_a_ramp_none_at_its_edges():
+    x = tf.constant([-1.0, 0.5, 1.0])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        step, ramp = ops.heaviside(x, 1.0), ops.sparse_sigmoid(x)
+    assert tape.gradient(step, x) is None
+    assert tape.gradient(ramp, x).numpy().tolist() == [0.0, 0.5, 0.0]

@@ -71,7 +71,7 @@ def erfc(x):
 
 def erfinv(x):
     x = convert_to_tensor(x)
-    if x.dtype.size < 4:
+    if x.dtype.is_floating and x.dtype.size < 4:
         return tf.cast(tf.math.erfinv(tf.cast(x, "float32")), x.dtype)
     return tf.math.erfinv(x)
 
@@ -128,7 +128,7 @@ def ifft2(x):
 
 
 def rfft(x, fft_length=None):
-    return _parts(tf.signal.rfft(convert_to_tensor(x), fft_length and [fft_length]))
+    return _parts(tf.signal.rfft(x, fft_length and [fft_length]))
 
 
 def irfft(x, fft_length=None):

@@ -24,7 +24,8 @@ def _with_logits(output, logits):
 
 
 def sparse_sigmoid(x):
-    return 0.5 * tf.clip_by_value(convert_to_tensor(x) + 1, 0.0, 2.0)
+    x = convert_to_tensor(x)
+    return tf.where(x <= -1, 0.0, tf.where(x >= 1, 1.0, 0.5 * (x + 1)))  # at the edges its slope is 0
 
 
 def tanh(x):
@@ -96,7 +97,7 @@ def gelu(x, approximate=True):
 
 def celu(x, alpha=1.0):
     x = convert_to_tensor(x)
-    return tf.nn.elu(x) if alpha == 1 else alpha * tf.nn.elu(x / alpha)
+    return tf.nn.elu(x) if isinstance(alpha, (int, float)) and alpha == 1 else alpha * tf.nn.elu(x / alpha)
 
 
 def glu(x, axis=-1):

@@ -118,6 +118,7 @@ def ldexp(x1, x2):
 
 def heaviside(x1, x2):
     x1, x2, _ = pair(x1, x2, float)
+    x1 = tf.stop_gradient(x1)  # a step has no slope
     return tf.where(x1 < 0, 0.0, tf.where(x1 > 0, 1.0, tf.where(tf.math.is_nan(x1), x1, x2)))
 
 

@@ -199,7 +199,7 @@ def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
     if not x.dtype.is_floating:
         return x
     largest, smallest = [float(limit) for limit in (x.dtype.max, x.dtype.min)]
-    x = tf.where(tf.math.is_nan(x), float(nan), x)
+    x = tf.where(tf.math.is_nan(x), tf.cast(nan, x.dtype), x)
     x = tf.where(isposinf(x), largest if posinf is None else posinf, x)
     return tf.where(isneginf(x), smallest if neginf is None else neginf, x)
 
