@@ -250,6 +250,19 @@ def test_nothing_but_none_is_said_once_for_each_line(caplog):
     assert said[0].startswith(f"The gradient is None. {__file__}:") and ": stopped: " in said[0] and "\n" not in said[0]
 
 
+def test_it_is_said_in_a_function_too(caplog):
+    x = tf.Variable(2.0)
+
+    @tf.function
+    def step(scale):
+        with tf.GradientTape() as tape:
+            y = tf.round(x * scale)
+        return tape.gradient(y, x)
+
+    assert step(tf.constant(2.0)) is None
+    assert "The gradient is None. " in caplog.text and "not_differentiable: Round in `y = tf.round(x * scale)`" in caplog.text
+
+
 def test_a_jacobian_says_it_too(caplog):
     w = tf.Variable([1.5, 2.5])
     with tf.GradientTape() as tape:

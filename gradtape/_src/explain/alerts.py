@@ -11,6 +11,7 @@ from typing import Any
 
 from gradtape._src.autodiff import tape
 from gradtape._src.autodiff.observers import observers
+from gradtape._src.control import autograph
 from gradtape._src.core import errors, journal
 from gradtape._src.core.journal import Asked, Line
 from gradtape._src.core.tensor import Stored
@@ -41,7 +42,8 @@ def missing(call: Asked, sources: Sequence[Any], given: Sequence[bool], strict: 
 def _asked_by_user() -> bool:
     """Whether a line of the user's asked for the gradient, and not the library for a purpose of its own."""
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename in (tape.__file__, errors.__file__):
+    between = (tape.__file__, errors.__file__, autograph.__file__)  # the last where the user's line is transformed
+    while frame is not None and frame.f_code.co_filename in between:
         frame = frame.f_back
     return frame is not None and not errors.internal[frame.f_code.co_filename]
 

@@ -165,12 +165,12 @@ def _other_object(view: View, source: Source, used: dict[Name, None]) -> Break |
     variable = source.variable
     if variable is None:
         return None
-    fresh = [step for name in used if (step := history.steps.get(name)) is not None and _made_in_tape(view, step)]
-    if not any(_made_in_tape(view, history.steps[name]) for name in source.names if name in history.steps):
-        for step in fresh:
-            if history.aval(step.name) is variable._tensor.node.aval:
-                return Break("wrong_object", step.line, None, step, how="fresh")
     asked = {key for call in history.calls if variable._uid in call.sources for key in call.sources}
+    sources = {name for key in asked for _, name in history.held.get(key, ())}
+    if not any(_made_in_tape(view, history.steps[name]) for name in source.names if name in history.steps):
+        for step in [history.steps[name] for name in used if name in history.steps and name not in sources]:
+            if _made_in_tape(view, step) and history.aval(step.name) is variable._tensor.node.aval:
+                return Break("wrong_object", step.line, None, step, how="fresh")
     alike = []
     for number, holdings in history.held.items():
         other = journal.variables.get(number)

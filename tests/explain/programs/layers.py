@@ -30,6 +30,15 @@ def each_layer_gets_the_input():  # TensorFlow issue 36880
     return tape.gradient(y, net.first.kernel), tf.autodiff.explain(y, net.first.kernel)
 
 
+def a_layer_that_is_never_called():
+    layers = [tf.keras.layers.Dense(2), tf.keras.layers.Dense(2)]
+    layers[1].build([None, 4])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(layers[0](tf.ones([3, 4])))  # <- unused
+    weights = [weight for layer in layers for weight in layer.trainable_variables]
+    return tape.gradient(loss, weights), tf.autodiff.explain(loss, weights)
+
+
 def predict_in_the_tape():
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     x = np.ones((3, 2), np.float32)
