@@ -7,6 +7,7 @@ from gradtape import (
     bitwise as bitwise,
     config as config,
     data as data,
+    distribute as distribute,
     dtypes as dtypes,
     errors as errors,
     experimental as experimental,

@@ -1,6 +1,6 @@
 """The backend in Keras's official layout. Nothing but Keras imports this package: it imports parts of Keras itself."""
 
-from keras_gradtape.src import ops, random, rnn
+from keras_gradtape.src import distribution_lib, ops, random, rnn
 from keras_gradtape.src.ops.core import compute_output_spec, device_scope, name_scope
 from keras_gradtape.src.variable import Variable
 
@@ -9,8 +9,6 @@ SUPPORTS_COMPLEX_DTYPES = True
 SUPPORTS_GRADIENT = True
 SUPPORTS_RAGGED_TENSORS = False
 SUPPORTS_SPARSE_TENSORS = False
-
-distribution_lib = None
 
 __all__ = [
     "IS_THREAD_SAFE",

@@ -21,7 +21,7 @@ class Batches(EpochIterator):
     """The batches of one epoch after the other: (first step, last step, list of batches)."""
 
     def __init__(self, x, y=None, sample_weight=None, class_weight=None, **options):
-        if isinstance(x, tf.data.Dataset):
+        if isinstance(x, (tf.data.Dataset, tf.distribute.DistributedDataset)):
             for name, value in (("y", y), ("sample_weight", sample_weight)):
                 if value is not None:
                     raise ValueError(
@@ -88,7 +88,7 @@ def _sized(spec):
 
 
 class DatasetAdapter(DataAdapter):
-    """A gradtape Dataset whose elements are batches."""
+    """A gradtape Dataset whose elements are batches, or one that a strategy distributes."""
 
     def __init__(self, dataset, class_weight=None):
         self._dataset, self._class_weight = dataset, class_weight
@@ -111,7 +111,8 @@ class DatasetAdapter(DataAdapter):
 
     @property
     def num_batches(self):
-        count = int(self._dataset.cardinality())
+        count = self._dataset.cardinality  # a property of a distributed one
+        count = int(count() if callable(count) else count)
         return count if count >= 0 else None
 
     @property

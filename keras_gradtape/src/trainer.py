@@ -17,6 +17,7 @@ from keras.src.utils.python_utils import pythonify_logs
 import gradtape as tf
 from gradtape._src.ops import seeds
 from keras_gradtape.src.data import Batches
+from keras_gradtape.src.distribution_lib import distribute_batch
 from keras_gradtape.src.least_squares import LeastSquares
 
 BaseTrainer: Any = getattr(base_trainer, "BaseTrainer", None) or base_trainer.Trainer  # its name from Keras 3.16 on, or before
@@ -35,6 +36,12 @@ class Trainer(BaseTrainer):
         self.test_function: Any = None
         self.predict_function: Any = None
         self._eval_epoch_iterator: Any = None
+        self._strategy: Any = tf.distribute.get_strategy() if tf.distribute.has_strategy() else None
+
+    @property
+    def distribute_strategy(self):
+        """The `tf.distribute.Strategy` in whose scope the model was made."""
+        return self._strategy or tf.distribute.get_strategy()
 
     # One step
 
@@ -78,13 +85,26 @@ class Trainer(BaseTrainer):
     def _function_of(self, step):
         """`step` as a function of a list of batches, as the model was compiled."""
         compiled = step
+        if self._strategy is not None:
+            in_replica = step
+
+            def step(data):
+                return self._strategy.run(in_replica, (data,))
+
         if self.jit_compile and not self.run_eagerly:
             compiled = tf.function(lambda data: step(data), autograph=False, reduce_retracing=True)
 
         def on_batch(data):
-            return compiled(tree.map_structure(_tensor, data))
+            return compiled(tree.map_structure(self._laid_out, data))
 
         return on_batch
+
+    def _laid_out(self, x):
+        """A part of a batch as a tensor, which lies where the strategy or `keras.distribution` says."""
+        if x is None:
+            return None
+        batch = tf.convert_to_tensor(x)
+        return distribute_batch(batch) if self._strategy is None else self._strategy.extended._batch(batch)
 
     def _make_function(self, step):
         streams: list[Any] = []
@@ -134,7 +154,8 @@ class Trainer(BaseTrainer):
         if batches is not None:
             data_batch = batches.specs()  # of a Dataset no batch is taken: it may give others in the next pass
         try:
-            self._symbolic_build(iterator=batches, data_batch=data_batch)
+            with self.distribute_strategy.scope():
+                self._symbolic_build(iterator=batches, data_batch=data_batch)
         except Exception:  # the step builds what is left, or raises what is really wrong, at the user's line
             pass
         if batches is not None:

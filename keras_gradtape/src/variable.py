@@ -1,18 +1,21 @@
 """Keras's Variable, held in a gradtape Variable."""
 
 from collections.abc import Callable
+from typing import Any
 
-from keras.src.backend.common import KerasVariable
+from keras.src.backend.common import KerasVariable, global_state
 
 import gradtape as tf
 from gradtape._src.core.convert import node_of
 from gradtape._src.core.tensor import Stored
+from keras_gradtape.src.distribution_lib import distribute_variable
 from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
 
 class Variable(KerasVariable, Stored):
     """A Keras variable. gradtape takes it for the tensor that `value` is, and a tape for the variable that holds it."""
 
+    _layout: Any  # of keras.distribution, or None
     when_initialized: Callable[[], None] | None = None  # called once there is a value, where that comes later
 
     def _initialize(self, value):
@@ -21,6 +24,15 @@ class Variable(KerasVariable, Stored):
         else:
             value = cast(value, self._dtype)  # an initializer may have given another
             self._value = tf.Variable(value, trainable=self._trainable, dtype=self._dtype, name=self._name)
+            self._lay_out(tuple(value.shape))
+
+    def _lay_out(self, shape):
+        distribution = global_state.get_global_attribute("distribution")
+        if self._layout is None and distribution is not None:
+            self._shape = shape  # which the distribution asks for
+            self._layout = distribution.get_variable_layout(self)
+        if self._layout is not None:
+            distribute_variable(self._value, self._layout)
 
     def _initialize_with_initializer(self, initializer):
         with tf.init_scope():  # in a function that is being traced, too, it has a value from here on

@@ -54,7 +54,7 @@ OUT_OF_SCOPE = {
 # Root names that are raw ops of the same name as a function of a family.
 RAW_OPS = {"fftnd", "ifftnd", "irfftnd", "rfftnd"}
 
-FAMILIES = ["math", "math.special", "linalg", "nn", "random", "image", "signal", "sparse", "debugging", "nest"]
+FAMILIES = ["math", "math.special", "linalg", "nn", "random", "image", "signal", "sparse", "debugging", "nest", "distribute"]
 
 CLASSES = {
     "Variable": """
@@ -74,6 +74,20 @@ CLASSES = {
     "DType": "is_compatible_with",
     "Module": "",
     "TensorArray": "close concat gather identity read scatter size split stack unstack write",
+    "distribute.Strategy": """
+        scope run reduce gather experimental_local_results experimental_distribute_dataset distribute_datasets_from_function
+        experimental_distribute_values_from_function
+    """,
+    "distribute.MirroredStrategy": "",
+    "distribute.OneDeviceStrategy": "",
+    "distribute.StrategyExtended": """
+        batch_reduce_to colocate_vars_with reduce_to update value_container variable_created_in_scope
+    """,
+    "distribute.ReplicaContext": "all_gather all_reduce merge_call",
+    "distribute.InputContext": "get_per_replica_batch_size",
+    "distribute.HierarchicalCopyAllReduce": "",
+    "distribute.NcclAllReduce": "",
+    "distribute.ReductionToOneDevice": "",
     "GradientTape": "watch gradient jacobian batch_jacobian stop_recording reset watched_variables",
     "autodiff.ForwardAccumulator": "jvp",
     "RegisterGradient": "",

@@ -26,7 +26,14 @@ _TABLE = [
         "summary.trace_on summary.trace_off summary.trace_export summary.audio",
     ),
     ("Out of scope: tf.summary.write and tf.summary.graph take what they write.", "summary.experimental.write_raw_pb"),
-    ("Not there yet: data and model parallelism on JAX's sharding are planned.", "distribute"),
+    (
+        "Out of scope: parameter servers and their clusters. tf.distribute.MirroredStrategy spans the devices of a process, and "
+        "keras.distribution.initialize joins processes.",
+        """
+        distribute.MultiWorkerMirroredStrategy distribute.ParameterServerStrategy distribute.Server distribute.TPUStrategy
+        distribute.cluster_resolver distribute.coordinator distribute.experimental
+        """,
+    ),
     (
         "Out of scope: tf.test.compute_gradient checks gradients; unittest and pytest have the rest.",
         "test.*",

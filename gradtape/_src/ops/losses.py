@@ -280,6 +280,10 @@ def _(op, dy):
     return t * dy
 
 
+def require_replica(what):
+    """RuntimeError where a strategy's scope is open and no replica runs: `distribute/context` puts in how that is known."""
+
+
 @public
 def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
     """Σ loss / `global_batch_size`, the number of examples over all replicas (as many as there are losses by default).
@@ -300,6 +304,7 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
             weight = expand_dims(weight, -1)
         loss = loss * weight
     if global_batch_size is None:
+        require_replica("compute_average_loss")
         global_batch_size = int(loss.shape[0])
     else:
         global_batch_size = static(global_batch_size, "global_batch_size")
@@ -312,4 +317,5 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
 @public
 def scale_regularization_loss(regularization_loss):
     """Σ of the losses: with one replica there is nothing to scale."""
+    require_replica("scale_regularization_loss")
     return reduce_sum(regularization_loss)

@@ -1,0 +1,162 @@
+"""In which strategy, and in or across its replica, code of this thread runs."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from gradtape._src.core import nest
+from gradtape._src.core.convert import constant, tensor
+from gradtape._src.core.errors import public
+from gradtape._src.distribute.values import reduce_op
+from gradtape._src.ops import losses
+
+if TYPE_CHECKING:
+    from gradtape._src.core.tensor import Tensor
+    from gradtape._src.distribute.strategy import Strategy
+
+
+class Entry(NamedTuple):
+    """A context that is open: of a strategy, in its replica, or across replicas (None)."""
+
+    strategy: Strategy
+    replica: ReplicaContext | None
+
+
+class _Open(threading.local):
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+
+
+_open = _Open()
+default: Any = None  # an Entry: outside of all strategies; `strategy` says it
+
+
+def current() -> Entry:
+    """The innermost context of this thread."""
+    entry: Entry = _open.entries[-1] if _open.entries else default
+    return entry
+
+
+@contextlib.contextmanager
+def entered(entry: Entry) -> Iterator[None]:
+    """A context in which `entry` is the current one."""
+    entries = _open.entries
+    _open.entries = [*entries, entry]
+    try:
+        yield
+    finally:
+        _open.entries = entries
+
+
+def require_replica(what: str) -> None:
+    """RuntimeError in a cross-replica context."""
+    if in_cross_replica_context():
+        raise RuntimeError(
+            f"You are calling `{what}` in cross replica context, while it was expected to be called in replica context: call it "
+            "in a function that strategy.run runs."
+        )
+
+
+losses.require_replica = require_replica
+
+
+def crossing() -> NoReturn:
+    """The error for what is called in a replica, and must not be."""
+    raise RuntimeError("Method requires being in cross-replica context, use get_replica_context().merge_call()")
+
+
+def get_strategy() -> Strategy:
+    """The strategy whose scope is open, or in whose `run` the code is; outside of all, one that does nothing.
+
+    >>> strategy = tf.distribute.MirroredStrategy()
+    >>> with strategy.scope():
+    ...     print(tf.distribute.get_strategy() is strategy)
+    True
+    """
+    return current().strategy
+
+
+def has_strategy() -> bool:
+    """Whether there is a strategy around the code, other than the one that does nothing."""
+    return current().strategy is not default.strategy
+
+
+def in_cross_replica_context() -> bool:
+    """Whether the code is across replicas: in a strategy's `scope()`, and not in a function that its `run` runs.
+
+    >>> with tf.distribute.MirroredStrategy().scope():
+    ...     print(tf.distribute.in_cross_replica_context())
+    True
+    """
+    return current().replica is None
+
+
+def get_replica_context() -> ReplicaContext | None:
+    """The replica in which the code runs, a ReplicaContext; None across replicas.
+
+    >>> strategy = tf.distribute.MirroredStrategy()
+    >>> strategy.run(lambda: tf.distribute.get_replica_context().num_replicas_in_sync)
+    1
+    """
+    return current().replica
+
+
+class ReplicaContext:
+    """A replica, as code in it sees it. There is one, which spans all devices of its strategy.
+
+    >>> strategy = tf.distribute.MirroredStrategy()
+    >>> def step(x):
+    ...     return tf.distribute.get_replica_context().all_reduce("SUM", x)
+    >>> strategy.run(step, args=(tf.constant(2.0),)).numpy()
+    np.float32(2.0)
+    """
+
+    def __init__(self, strategy: Strategy, replica_id_in_sync_group: Any) -> None:
+        self._strategy, self._id = strategy, replica_id_in_sync_group
+
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy that it is a replica of."""
+        return self._strategy
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """The number of replicas: 1."""
+        return self._strategy.num_replicas_in_sync
+
+    @property
+    def replica_id_in_sync_group(self) -> Tensor:
+        """Its number, a scalar int32 tensor: 0."""
+        return constant(self._id)
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The names of the devices that it spans."""
+        return self._strategy.extended.worker_devices
+
+    @public
+    def merge_call(self, merge_fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+        """`merge_fn(strategy, *args, **kwargs)`, called across replicas; what it returns."""
+        with entered(Entry(self._strategy, None)):
+            return merge_fn(self._strategy, *args, **(kwargs or {}))
+
+    @public
+    def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
+        """The sum or mean of `value`, a tensor or a nest of them, over all replicas: with one replica, its own values."""
+        _known(reduce_op)
+        return nest.map_structure(_as_tensor, value)
+
+    @public
+    def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
+        """The values of all replicas, one after the other along `axis`: with one replica, its own values."""
+        return nest.map_structure(_as_tensor, value)
+
+
+_known = reduce_op
+
+
+def _as_tensor(value: Any) -> Any:
+    return value if hasattr(value, "dense_shape") else tensor(value)

@@ -1,0 +1,122 @@
+"""Where values lie: devices by TensorFlow's names, tensors and variables laid out over several of them.
+
+Nothing else is needed to compute on many devices: a program over arrays that lie on a mesh is partitioned by XLA.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, cast
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
+
+from gradtape._src.core import engine
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.program import Node, leaf
+from gradtape._src.core.tensor import EagerTensor, Tensor, graph_of
+from gradtape._src.core.variable import ResourceVariable, Variable
+
+AXIS = "batch"  # of the mesh of a strategy: rows are split along it
+_NAME = re.compile(r"(?:.*/)?(?:device:)?(CPU|GPU|TPU)(?::(\d+|\*))?", re.IGNORECASE)
+
+
+@op("ShardingConstraint", infer=lambda input, sharding: input, cheap=True)
+def _constrained(input, *, sharding):
+    return jax.lax.with_sharding_constraint(input, sharding)
+
+
+@gradient(_constrained)
+def _(op, dy):
+    return dy
+
+
+def relayout(value: Any, sharding: Sharding) -> Tensor:
+    """The same values, laid out as `sharding` says: an op, through which gradients pass."""
+    return cast(Tensor, _constrained(tensor(value), sharding=sharding))
+
+
+def place(value: Any, sharding: Sharding) -> Tensor:
+    """A batch that comes from outside, laid out as `sharding` says: its parts go to their devices, and no op is recorded."""
+    x = tensor(value)
+    if x.node.value is None:
+        return relayout(x, sharding)
+    if x.node.aval.dtype == object:
+        return x
+    return EagerTensor(leaf(x.node.aval, jax.device_put(x.node.value, sharding)))
+
+
+class DistributedVariable(ResourceVariable):
+    """A variable that lies on several devices, and stays laid out as it is: what is assigned is laid out so, too."""
+
+    _sharding: Sharding
+
+    def _hold(self, node: Node) -> Any:
+        return super()._hold(engine.record(_constrained.op, (node,), (self._sharding,)))
+
+
+def lay_out(variable: Variable, sharding: Sharding) -> Variable:
+    """Lay out a variable that was just made; gives the variable, which is a DistributedVariable from here on."""
+    if graph_of(variable._tensor.node) is None and variable.aval.dtype != object:
+        node = variable._tensor.node
+        node.value = jax.device_put(engine.value(node), sharding)
+        if type(variable) is ResourceVariable:
+            variable.__class__ = DistributedVariable
+            cast(DistributedVariable, variable)._sharding = sharding
+    return variable
+
+
+class Layout:
+    """How a strategy lays out what it is given: `copies` of variables on each of its devices, `rows` split among them.
+
+    On one device, the one that JAX takes by itself, nothing needs to be laid out: both are None.
+    """
+
+    copies: Sharding | None
+    rows: Sharding | None
+
+    def __init__(self, devices: Sequence[Any]) -> None:
+        self.devices = list(devices)
+        if len(self.devices) > 1:
+            mesh = Mesh(np.array(self.devices), (AXIS,))
+            self.copies, self.rows = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec(AXIS))
+        else:
+            alone = self.devices[0]
+            self.copies = self.rows = None if alone == jax.local_devices()[0] else SingleDeviceSharding(alone)
+
+    def variable(self, made: Variable) -> Variable:
+        """A new variable, with its copies in place."""
+        return made if self.copies is None else lay_out(made, self.copies)
+
+    def batch(self, value: Any) -> Any:
+        """A batch, its rows split among the devices; as copies, where they are not as many for each."""
+        if self.rows is None or not isinstance(value, Tensor):
+            return value
+        divides = value.shape.rank and value.shape[0] % len(self.devices) == 0
+        return place(value, cast(Sharding, self.rows if divides else self.copies))
+
+
+def found(names: Sequence[Any] | None) -> list[Any]:
+    """The devices of these names, or all of this process; what is not there is left out, as TensorFlow places softly."""
+    if names is None:
+        return list(jax.local_devices())
+    devices = [device for name in names for device in _named(name)]
+    return devices or jax.local_devices()[:1]
+
+
+def _named(name: Any) -> list[Any]:
+    if not isinstance(name, str):
+        if isinstance(name, jax.Device):
+            return [name]
+        raise TypeError(f"A device is named by a string such as 'GPU:0', received {name!r}.")
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise ValueError(f"Unknown attribute {name!r} is encountered while parsing the device spec: give 'GPU:0' or 'CPU:0'.")
+    try:
+        devices = jax.devices(match[1].lower())
+    except RuntimeError:  # JAX has none of this kind
+        return []
+    return devices if match[2] == "*" else [d for d in devices if d.id == int(match[2] or 0)]

@@ -1,0 +1,358 @@
+"""`Strategy` and its kinds: one logical replica that spans the devices."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import TracebackType
+from typing import Any
+
+from gradtape._src.control.autograph import converted
+from gradtape._src.core import creators, engine, nest
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.variable import Variable
+from gradtape._src.distribute import context
+from gradtape._src.distribute.context import Entry, ReplicaContext
+from gradtape._src.distribute.datasets import DistributedDataset
+from gradtape._src.distribute.sharding import Layout, found
+from gradtape._src.distribute.values import (
+    DistributedValues,
+    InputContext,
+    PerReplica,
+    ReduceOp,
+    ValueContext,
+    reduce_op,
+    unwrapped,
+)
+from gradtape._src.ops.arithmetic import truediv
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.reduction import reduce_sum
+
+logger = logging.getLogger("gradtape")
+
+
+class Scope:
+    """What `Strategy.scope()` gives: a context in which its variables are made."""
+
+    def __init__(self, strategy: Strategy) -> None:
+        self._strategy = strategy
+        self._open: list[ExitStack] = []
+
+    @public
+    def __enter__(self) -> Strategy:
+        opened = ExitStack()
+        for entered in self._strategy._contexts():
+            opened.enter_context(entered)
+        self._open.append(opened)
+        self._strategy._scopes.append(self)  # which stays open where only `__enter__` is called, as in notebooks
+        return self._strategy
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self._strategy._scopes.remove(self)
+        self._open.pop().close()
+
+
+class Strategy:
+    """How a program is spread over devices. `MirroredStrategy` and `OneDeviceStrategy` are its kinds.
+
+    One replica spans all devices, and `num_replicas_in_sync` is 1: a program says what is to be computed on a whole batch, the
+    rows of which lie split over the devices, and XLA divides the work. So it gives what it gives on one device, to rounding.
+    Where TensorFlow's replicas each see their part of a batch, the one here sees all of it, and a batch is as large as
+    the dataset makes it: `64 * strategy.num_replicas_in_sync` is 64.
+
+    >>> strategy = tf.distribute.MirroredStrategy()
+    >>> with strategy.scope():
+    ...     v = tf.Variable(1.0)
+    >>> dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.range(4).batch(4))
+    >>> for batch in dataset:
+    ...     total = strategy.run(lambda x: v * tf.cast(x, tf.float32), args=(batch,))
+    ...     print(strategy.reduce("SUM", total, axis=0).numpy())
+    6.0
+    """
+
+    def __init__(self, extended: StrategyExtended) -> None:
+        self._extended = extended
+        self._scopes: list[Scope] = []  # those that are open
+
+    @property
+    def extended(self) -> StrategyExtended:
+        """More of it, a StrategyExtended."""
+        return self._extended
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """The number of replicas: 1, on however many devices."""
+        return 1
+
+    @public
+    def scope(self) -> AbstractContextManager[Strategy]:
+        """A context in which variables are made that have a copy on each device."""
+        return Scope(self)
+
+    def _contexts(self) -> list[AbstractContextManager[Any]]:
+        entry = context.current()
+        if entry.strategy is self:
+            if entry.replica is not None:
+                context.crossing()
+            return []
+        if entry.strategy is not context.default.strategy:
+            raise RuntimeError(
+                f"Mixing different tf.distribute.Strategy objects: {entry.strategy!r} is not {self!r}. Leave the scope of "
+                "the one before using the other."
+            )
+        return [context.entered(Entry(self, None)), creators.variable_creator_scope(self._extended._created)]
+
+    @public
+    def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
+        """`fn(*args, **kwargs)`, in the replica. What lies split over the devices is computed by all of them.
+
+        RuntimeError if it is called in a function that `run` runs.
+        """
+        if not isinstance(args, (list, tuple)):
+            raise ValueError(f"positional args must be a list or tuple, got {type(args)}")
+        if engine.local.trace.scope is not None:
+            fn = converted(fn)
+        args, kwargs = unwrapped(tuple(args)), unwrapped(kwargs or {})
+        with self.scope(), context.entered(Entry(self, ReplicaContext(self, 0))):
+            return fn(*args, **kwargs)
+
+    def _require_crossing(self) -> None:
+        entry = context.current()
+        if entry.strategy is self and entry.replica is not None and self is not context.default.strategy:
+            context.crossing()
+
+    @public
+    def reduce(self, reduce_op: ReduceOp | str, value: Any, axis: int | None) -> Any:
+        """The sum or mean of what `run` gave, over replicas and, if `axis` is given, over that axis of the tensor.
+
+        There is one replica, so without an axis it is the value itself.
+
+        >>> strategy = tf.distribute.MirroredStrategy()
+        >>> strategy.reduce("MEAN", tf.constant([1.0, 2.0, 6.0]), axis=0).numpy()
+        np.float32(3.0)
+        """
+        self._require_crossing()
+        wanted, value = _reduce_op(reduce_op), unwrapped(value)
+        if axis is None:
+            return nest.map_structure(_as_tensor, value) if wanted is ReduceOp.SUM else value
+        x = tensor(value)
+        if not isinstance(axis, int):
+            raise TypeError(f"`axis` must be an int or None, received {axis!r}.")
+        if not -x.ndim <= axis < x.ndim:
+            raise ValueError(f"Invalid reduction dimension {axis} for input with {x.ndim} dimensions.")
+        total = reduce_sum(x, axis)
+        return total if wanted is ReduceOp.SUM else truediv(total, cast(x.shape[axis], total.dtype))
+
+    @public
+    def gather(self, value: Any, axis: int) -> Any:
+        """What `run` gave in all replicas, one after the other along `axis`: with one replica, what it gave."""
+        entry = context.current()
+        if entry.strategy is self and entry.replica is not None:
+            raise RuntimeError(
+                "tf.distribute.Strategy.gather method requires cross-replica context, use "
+                "get_replica_context().all_gather() instead"
+            )
+        return unwrapped(value)
+
+    @public
+    def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
+        """The value of each replica, a tuple: of one, the value."""
+        return value.values if isinstance(value, DistributedValues) else (value,)
+
+    @public
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
+        """A dataset of batches as one whose batches lie split along their first axis over the devices.
+
+        A batch whose rows cannot be divided evenly is copied to all devices.
+        """
+        if not hasattr(dataset, "element_spec"):
+            raise AttributeError(
+                f"a tf.data.Dataset can be distributed, received {dataset!r}: Dataset.from_tensor_slices makes one."
+            )
+        return self._extended._distributed(dataset)
+
+    @public
+    def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
+        """The dataset that `dataset_fn(input_context)` makes, its batches split along their first axis over the devices.
+
+        >>> strategy = tf.distribute.MirroredStrategy()
+        >>> def made(context):
+        ...     return tf.data.Dataset.range(4).batch(context.get_per_replica_batch_size(2))
+        >>> [x.numpy().tolist() for x in strategy.distribute_datasets_from_function(made)]
+        [[0, 1], [2, 3]]
+        """
+        return self.experimental_distribute_dataset(dataset_fn(InputContext()))
+
+    @public
+    def experimental_distribute_values_from_function(self, value_fn: Callable[[ValueContext], Any]) -> Any:
+        """What `value_fn(value_context)` gives for the replica, as DistributedValues that `run` takes; in a nest, each of it."""
+        return nest.map_structure(lambda value: PerReplica([value]), value_fn(ValueContext()))
+
+
+_reduce_op = reduce_op
+
+
+def _as_tensor(value: Any) -> Any:
+    return value if hasattr(value, "dense_shape") else tensor(value)
+
+
+class StrategyExtended:
+    """What of a strategy libraries use: where it computes, and updates of variables."""
+
+    def __init__(self, container_strategy: Any) -> None:
+        self._strategy = container_strategy
+
+    @functools.cached_property
+    def _layout(self) -> Layout:
+        return Layout(found(None)[:1])
+
+    def _created(self, next_creator: Callable[..., Variable], **kwargs: Any) -> Variable:
+        return self._layout.variable(next_creator(**kwargs))
+
+    def _batch(self, value: Any) -> Any:
+        return self._layout.batch(value)
+
+    def _distributed(self, dataset: Any) -> Any:
+        return DistributedDataset(dataset, self._batch)
+
+    @property
+    def worker_devices(self) -> tuple[str, ...]:
+        """The names of the devices that compute."""
+        kinds = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}
+        return tuple(
+            [f"/job:localhost/replica:0/task:0/device:{kinds.get(d.platform, d.platform)}:{d.id}" for d in self._layout.devices]
+        )
+
+    @property
+    def parameter_devices(self) -> tuple[str, ...]:
+        """The names of the devices that hold variables: the same."""
+        return self.worker_devices
+
+    @property
+    def experimental_require_static_shapes(self) -> bool:
+        """Whether shapes must be known when a function is traced: False, as one is traced for each."""
+        return False
+
+    @public
+    def variable_created_in_scope(self, v: Variable) -> bool:
+        """Whether a variable may be used with the strategy: any may."""
+        return True
+
+    @public
+    @contextmanager
+    def colocate_vars_with(self, colocate_with_variable: Variable) -> Iterator[None]:
+        """A context for variables that are to lie where another lies: they lie on all devices as it is."""
+        yield
+
+    @public
+    def value_container(self, value: Any) -> Any:
+        """The variable or value that a value is a part of: itself."""
+        return value
+
+    @public
+    def update(self, var: Variable, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, group: bool = True) -> Any:
+        """`fn(var, *args, **kwargs)`; in a tuple, if not `group`, as of each device.
+
+        >>> strategy, v = tf.distribute.MirroredStrategy(), tf.Variable(1.0)
+        >>> with strategy.scope():
+        ...     _ = strategy.extended.update(v, lambda v, x: v.assign_add(x), args=(2.0,))
+        >>> v.numpy()
+        np.float32(3.0)
+        """
+        result = fn(var, *unwrapped(tuple(args)), **unwrapped(kwargs or {}))
+        return result if group else (result,)
+
+    @public
+    def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any, options: Any = None) -> Any:
+        """The sum or mean of a value over replicas, where `destinations` lie: with one replica, the value."""
+        _reduce_op(reduce_op)
+        return unwrapped(value)
+
+    @public
+    def batch_reduce_to(self, reduce_op: ReduceOp | str, value_destination_pairs: Any, options: Any = None) -> list[Any]:
+        """`reduce_to` of each pair of a list."""
+        return [self.reduce_to(reduce_op, value, where) for value, where in value_destination_pairs]
+
+
+class _Devices(StrategyExtended):
+    def __init__(self, strategy: Strategy, devices: Sequence[Any]) -> None:
+        super().__init__(strategy)
+        self._layout = Layout(devices)
+
+
+class MirroredStrategy(Strategy):
+    """Data parallelism: variables made in its `scope()` have a copy on each device, batches lie split over them.
+
+    `devices` are names (`"GPU:0"`), by default all that JAX has. `cross_device_ops` is taken, and XLA chooses. There is one
+    replica, that spans the devices: see `Strategy`.
+
+    >>> strategy = tf.distribute.MirroredStrategy()
+    >>> with strategy.scope():
+    ...     w = tf.Variable([1.0, 2.0])
+    >>> def step(x):
+    ...     with tf.GradientTape() as tape:
+    ...         loss = tf.reduce_sum(w * x)
+    ...     w.assign_sub(tape.gradient(loss, w))
+    ...     return loss
+    >>> strategy.run(step, args=(tf.constant([3.0, 1.0]),)).numpy()
+    np.float32(5.0)
+    >>> w.numpy()
+    array([-2.,  1.], dtype=float32)
+    """
+
+    @public
+    def __init__(self, devices: Sequence[str] | None = None, cross_device_ops: Any = None) -> None:
+        chosen = found(devices)
+        if len(set(chosen)) < len(chosen):
+            raise AssertionError(f"No duplicates allowed in `devices` argument: {devices}. Name each device once.")
+        super().__init__(_Devices(self, chosen))
+        if len(chosen) > 1:
+            logger.info("MirroredStrategy: one replica that spans %d devices; batches are split over them.", len(chosen))
+
+
+class OneDeviceStrategy(Strategy):
+    """Everything on one device, that of this name: variables of its `scope()`, and batches of its datasets.
+
+    >>> strategy = tf.distribute.OneDeviceStrategy("CPU:0")
+    >>> strategy.run(lambda x: x * 2, args=(tf.constant(2.0),)).numpy()
+    np.float32(4.0)
+    """
+
+    @public
+    def __init__(self, device: str) -> None:
+        super().__init__(_Devices(self, found([device])[:1]))
+
+
+class DefaultStrategy(Strategy):
+    """What `tf.distribute.get_strategy()` gives outside of all scopes: everything is as without it."""
+
+    def __init__(self) -> None:
+        super().__init__(_Default(self))
+
+    def _contexts(self) -> list[AbstractContextManager[Any]]:
+        if context.has_strategy():
+            raise RuntimeError("Must not nest tf.distribute.Strategy scopes.")
+        return []
+
+
+class _Default(StrategyExtended):
+    def _distributed(self, dataset: Any) -> Any:
+        return dataset
+
+
+_default = DefaultStrategy()
+context.default = Entry(_default, ReplicaContext(_default, 0))
+
+
+_around_all = ExitStack()
+
+
+@public
+def experimental_set_strategy(strategy: Strategy | None) -> None:
+    """Have `strategy` be the one around all code of this thread from now on; None: none."""
+    _around_all.close()
+    if strategy is not None and strategy is not _default:
+        _around_all.enter_context(strategy.scope())

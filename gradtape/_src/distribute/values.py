@@ -1,0 +1,168 @@
+"""What strategies are given and give: `ReduceOp`, `DistributedValues`, the contexts of input functions, options."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, NamedTuple
+
+from gradtape._src.core import nest
+from gradtape._src.core.creators import VariableAggregation
+from gradtape._src.core.errors import public
+
+
+class ReduceOp(enum.Enum):
+    """How the values of replicas are brought together: `SUM` or `MEAN`. Functions take its name, too, in any case of letters."""
+
+    SUM = "SUM"
+    MEAN = "MEAN"
+
+    @staticmethod
+    @public
+    def from_variable_aggregation(aggregation: VariableAggregation) -> ReduceOp:
+        """The one of the same name; ValueError for an aggregation that is neither a sum nor a mean."""
+        try:
+            return ReduceOp[aggregation.name]
+        except KeyError:
+            raise ValueError(
+                f"Could not convert from `tf.VariableAggregation` {aggregation} to `tf.distribute.ReduceOp` type"
+            ) from None
+
+
+def reduce_op(given: Any) -> ReduceOp:
+    """What a user gave as a ReduceOp; ValueError if it is none."""
+    return given if isinstance(given, ReduceOp) else ReduceOp(str(given).upper())
+
+
+class DistributedValues:
+    """Base of what holds a value for each replica. There is one replica, so it holds one: `values` is a tuple of it."""
+
+    def __init__(self, values: Any) -> None:
+        self._values = tuple(values)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The value of each replica."""
+        return self._values
+
+
+class PerReplica(DistributedValues):
+    """What `experimental_distribute_values_from_function` gives."""
+
+    def __repr__(self) -> str:
+        return f"PerReplica:{{\n  0: {self._values[0]}\n}}"
+
+
+def unwrapped(structure: Any) -> Any:
+    """A nest with the replica's own values in place of DistributedValues."""
+    if not any(isinstance(item, DistributedValues) for item in nest.flatten(structure)):
+        return structure
+    return nest.map_structure(lambda item: item.values[0] if isinstance(item, DistributedValues) else item, structure)
+
+
+class InputContext:
+    """What a function that makes a dataset is told: for which of how many input pipelines, and the number of replicas.
+
+    >>> tf.distribute.InputContext(num_replicas_in_sync=2).get_per_replica_batch_size(8)
+    4
+    """
+
+    def __init__(self, num_input_pipelines: int = 1, input_pipeline_id: int = 0, num_replicas_in_sync: int = 1) -> None:
+        self._num_input_pipelines = num_input_pipelines
+        self._input_pipeline_id = input_pipeline_id
+        self._num_replicas_in_sync = num_replicas_in_sync
+
+    @property
+    def num_input_pipelines(self) -> int:
+        """The number of input pipelines: one for each process."""
+        return self._num_input_pipelines
+
+    @property
+    def input_pipeline_id(self) -> int:
+        """Which of them the function is called for."""
+        return self._input_pipeline_id
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """The number of replicas."""
+        return self._num_replicas_in_sync
+
+    @public
+    def get_per_replica_batch_size(self, global_batch_size: int) -> int:
+        """The number of examples for one replica; ValueError if they cannot be divided evenly."""
+        if global_batch_size % self._num_replicas_in_sync:
+            raise ValueError(
+                f"The `global_batch_size` {global_batch_size} is not divisible by `num_replicas_in_sync` "
+                f"{self._num_replicas_in_sync}."
+            )
+        return global_batch_size // self._num_replicas_in_sync
+
+    def __str__(self) -> str:
+        return f"tf.distribute.InputContext(input pipeline id {self._input_pipeline_id}, total: {self._num_input_pipelines})"
+
+
+class ValueContext:
+    """What a function that makes values is told: `replica_id_in_sync_group` and `num_replicas_in_sync`."""
+
+    def __init__(self, replica_id_in_sync_group: int = 0, num_replicas_in_sync: int = 1) -> None:
+        self.replica_id_in_sync_group = replica_id_in_sync_group
+        self.num_replicas_in_sync = num_replicas_in_sync
+
+    def __str__(self) -> str:
+        total = self.num_replicas_in_sync
+        return f"tf.distribute.ValueContext(replica id {self.replica_id_in_sync_group},  total replicas in sync: {total})"
+
+
+class InputReplicationMode(enum.Enum):
+    """How an input function is called: once for each worker, or for each replica. There is one of both."""
+
+    PER_WORKER = "PER_WORKER"
+    PER_REPLICA = "PER_REPLICA"
+
+
+class InputOptions(NamedTuple):
+    """Options of distributed datasets, taken as TensorFlow takes them: batches go to the devices in any case."""
+
+    experimental_fetch_to_device: bool = True
+    experimental_replication_mode: InputReplicationMode = InputReplicationMode.PER_WORKER
+    experimental_place_dataset_on_device: bool = False
+    experimental_per_replica_buffer_size: int = 1
+
+
+class RunOptions(NamedTuple):
+    """Options of `Strategy.run`, taken as TensorFlow takes them; XLA has no use for them here."""
+
+    experimental_enable_dynamic_batch_size: bool = True
+    experimental_bucketizing_dynamic_shape: bool = False
+    experimental_xla_options: Any = None
+
+
+class CrossDeviceOps:
+    """How devices would add up their gradients. A strategy takes one and leaves the choice to XLA."""
+
+    def __init__(self) -> None:
+        pass
+
+
+class ReductionToOneDevice(CrossDeviceOps):
+    """All values to one device, and the sum back. A strategy takes it and leaves the choice to XLA."""
+
+    def __init__(self, reduce_to_device: Any = None, accumulation_fn: Any = None) -> None:
+        super().__init__()
+
+
+class NcclAllReduce(CrossDeviceOps):
+    """NCCL's sums. A strategy takes it and leaves the choice to XLA, which uses NCCL on several GPUs."""
+
+    def __init__(self, num_packs: int = 1) -> None:
+        if num_packs < 0:
+            raise ValueError(f"NCCL all-reduce requires num_packs >= 0, but {num_packs} is specified")
+        super().__init__()
+
+
+class HierarchicalCopyAllReduce(NcclAllReduce):
+    """Sums of sums. A strategy takes it and leaves the choice to XLA."""
+
+    def __init__(self, num_packs: int = 1) -> None:
+        if num_packs < 0:
+            raise ValueError(f"HierarchicalCopy requires num_packs >= 0, but {num_packs} is specified")
+        super().__init__(num_packs)

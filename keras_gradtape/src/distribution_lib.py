@@ -1,0 +1,104 @@
+"""`keras.distribution` on gradtape: devices, meshes and layouts are JAX's, and XLA partitions what is computed on them."""
+
+import jax
+import numpy as np
+from jax.experimental import multihost_utils
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from keras.src.backend.common import global_state
+from keras.src.random.seed_generator import make_default_seed
+from keras.src.utils import rng_utils
+
+import gradtape as tf
+from gradtape._src.distribute.sharding import lay_out, place, relayout
+
+
+def list_devices(device_type=None):
+    """The names of JAX's devices, such as "gpu:0"; of its default kind, if none is given."""
+    return [f"{device.platform}:{device.id}" for device in jax.devices(device_type and device_type.lower())]
+
+
+def get_device_count(device_type=None):
+    """The number of JAX's devices, of its default kind, if none is given."""
+    return jax.device_count(device_type and device_type.lower())
+
+
+def _sharding(layout):
+    """A TensorLayout as JAX's sharding, which may be given as it is."""
+    return getattr(layout, "backend_layout", layout)
+
+
+def distribute_tensor(tensor, layout):
+    """The same values, laid out as `layout` says."""
+    return relayout(tensor, _sharding(layout))
+
+
+def distribute_variable(value, layout):
+    """A gradtape Variable that was just made, laid out as `layout` says, as it will stay."""
+    return lay_out(value, _sharding(layout))
+
+
+def distribute_data_input(per_process_batch, layout, batch_dim_name):
+    """A batch of this process as its part of the batch of all, laid out as `layout` says.
+
+    A batch of rows that cannot be divided evenly is copied to all devices.
+    """
+    sharding, batch = _sharding(layout), tf.convert_to_tensor(per_process_batch)
+    if jax.process_count() > 1:
+        return tf.convert_to_tensor(jax.make_array_from_process_local_data(sharding, batch.numpy()))
+    extents = dict(sharding.mesh.shape)
+    if batch.shape.rank and batch.shape[0] % extents.get(batch_dim_name, 1):
+        sharding = NamedSharding(sharding.mesh, PartitionSpec())
+    return place(batch, sharding)
+
+
+def distribute_batch(tensor):
+    """A tensor of a batch as the current distribution lays it out."""
+    distribution = global_state.get_global_attribute("distribution")
+    if distribution is None or not tensor.shape.rank:
+        return tensor
+    layout = distribution.get_data_layout(tuple(tensor.shape))
+    return distribute_data_input(tensor, layout, distribution.batch_dim_name)
+
+
+def initialize(job_addresses, num_processes, process_id):
+    """Join the processes of a cluster: the first address is that of the process that the others meet."""
+    address, *others = job_addresses.split(",") if job_addresses else [None]
+    if others and num_processes is not None and num_processes != len(others) + 1:
+        raise ValueError(
+            f"The provided job_addresses {[address, *others]} has {len(others) + 1} jobs, but num_processes is {num_processes}"
+        )
+    jax.distributed.initialize(coordinator_address=address, num_processes=num_processes, process_id=process_id)
+    if rng_utils.get_random_seed() is None:  # the same for all, as their variables begin with the same values
+        seed = multihost_utils.broadcast_one_to_all(np.uint32(make_default_seed()))
+        rng_utils.set_random_seed(int(seed))
+
+
+def num_processes():
+    """The number of processes."""
+    return jax.process_count()
+
+
+def process_id():
+    """The number of this process."""
+    return jax.process_index()
+
+
+def _to_backend_device(device_name):
+    if isinstance(device_name, jax.Device):
+        return device_name
+    kind, _, number = str(device_name).partition(":")
+    for device in jax.devices(kind):
+        if device.id == int(number or 0):
+            return device
+    raise ValueError(f"Device not found: {device_name}. keras.distribution.list_devices() lists those that are there.")
+
+
+def _to_backend_mesh(device_mesh):
+    devices = [_to_backend_device(name) for name in device_mesh.devices.flatten()]
+    return Mesh(np.array(devices).reshape(device_mesh.devices.shape), device_mesh.axis_names)
+
+
+def _to_backend_layout(tensor_layout):
+    if tensor_layout.device_mesh is None:
+        raise ValueError("Cannot create sharding when device mesh is not set for TensorLayout.")
+    return NamedSharding(tensor_layout.device_mesh.backend_mesh, PartitionSpec(*tensor_layout.axes))

@@ -1,0 +1,199 @@
+"""What holds on four devices, as functions `check_*`. `test_several_devices.py` runs them all in one process, which has four.
+
+Prints a JSON object: the name of each check, and its traceback or null.
+"""
+
+import json
+import tempfile
+import traceback
+
+import jax
+import numpy as np
+
+import gradtape as tf
+from gradtape._src.core import engine
+from gradtape._src.core.convert import node_of
+
+keras = tf.keras
+distribution = keras.distribution
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(20, 8)).astype("f"), RNG.normal(size=(20, 4)).astype("f")  # batches of 8: the last one is not whole
+
+
+def array(value):
+    return engine.value(node_of(value))
+
+
+def shards(value):
+    """The shapes of what each device holds."""
+    return [shard.data.shape for shard in array(value).addressable_shards]
+
+
+def devices(value):
+    return sorted(device.id for device in array(value).devices())
+
+
+def close(got, wanted):
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6), got, wanted)
+
+
+def trained():
+    """A model after two epochs, and what `fit`, `evaluate` and `predict` gave."""
+    keras.utils.set_random_seed(3)
+    layers = [keras.layers.Dense(8, "relu", name="a"), keras.layers.Dropout(0.2), keras.layers.Dense(4, name="b")]
+    model = keras.Sequential([keras.layers.Input((8,)), *layers])
+    model.compile(keras.optimizers.SGD(0.1, momentum=0.9), "mse", metrics=["mae"])
+    history = model.fit(X, Y, batch_size=8, epochs=2, shuffle=False, verbose=0).history
+    return model, (history, model.evaluate(X, Y, batch_size=8, verbose=0), model.predict(X, batch_size=8, verbose=0))
+
+
+ON_ONE = trained()[1]
+
+
+def check_data_parallel():
+    with distribution.DataParallel().scope():
+        model, results = trained()
+        batch = model._laid_out(X[:8])
+        rest = model._laid_out(X[16:19])
+    close(results, ON_ONE)
+    variables = [*model.variables, *model.optimizer.variables, *model.metrics_variables]
+    assert len(variables) > 10
+    for variable in variables:
+        assert shards(variable.value) == [tuple(variable.shape)] * 4, variable.path
+    assert shards(batch) == [(2, 8)] * 4 and shards(rest) == [(3, 8)] * 4
+
+
+def check_model_parallel():
+    mesh = distribution.DeviceMesh((2, 2), ["batch", "model"], distribution.list_devices())
+    layouts = distribution.LayoutMap(mesh)
+    layouts[".*/a/kernel"] = (None, "model")
+    layouts[".*/b/kernel"] = ("model", None)
+    layouts[".*/a/output"] = ("batch", "model")
+    with distribution.ModelParallel(layout_map=layouts, batch_dim_name="batch").scope():
+        model, results = trained()
+        hidden = model.layers[0](model._laid_out(X[:8]))
+    close(results, ON_ONE)
+    a, b = model.layers[0], model.layers[2]
+    assert shards(a.kernel.value) == [(8, 4)] * 4 and shards(b.kernel.value) == [(4, 4)] * 4
+    assert shards(a.bias.value) == [(8,)] * 4
+    slots = {v.path.split("_", 1)[1]: v for v in model.optimizer.variables if "momentum" in v.path}
+    assert sorted(shards(v.value)[0] for v in slots.values()) == [(4,), (4, 4), (8,), (8, 4)]
+    assert shards(hidden) == [(4, 4)] * 4
+    with tempfile.TemporaryDirectory() as folder:
+        kept = np.array(a.kernel.value)
+        model.save_weights(f"{folder}/w.weights.h5")
+        a.kernel.assign(np.zeros((8, 8), "f"))
+        assert shards(a.kernel.value) == [(8, 4)] * 4
+        model.load_weights(f"{folder}/w.weights.h5")
+    np.testing.assert_array_equal(a.kernel.value, kept)
+    assert shards(a.kernel.value) == [(8, 4)] * 4
+
+
+def check_fit_in_the_scope_of_a_strategy():
+    with tf.distribute.MirroredStrategy().scope():
+        model, results = trained()
+    close(results, ON_ONE)
+    assert all(devices(v.value) == [0, 1, 2, 3] for v in [*model.variables, *model.optimizer.variables])
+    assert shards(model._laid_out(X[:8])) == [(2, 8)] * 4
+
+
+def stepped(strategy, compiled):
+    """The losses of a loop with a tape, and the variable after it."""
+    with strategy.scope():
+        w = tf.Variable(tf.reshape(tf.range(32.0) / 32, [8, 4]))
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.nn.compute_average_loss(tf.reduce_sum(tf.abs(tf.tanh(x @ w) - y), 1))
+        w.assign_sub(0.1 * tape.gradient(loss, w))
+        return loss
+
+    def train(batch):
+        return strategy.reduce("SUM", strategy.run(step, args=batch), axis=None)
+
+    dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices((X, Y)).batch(8))
+    train = tf.function(train) if compiled else train
+    return [train(batch).numpy() for batch in dataset], w, list(dataset)
+
+
+def check_loops_with_a_tape():
+    wanted, w, _ = stepped(tf.distribute.get_strategy(), False)
+    assert devices(w) == [0]
+    for compiled in (False, True):
+        losses, v, batches = stepped(tf.distribute.MirroredStrategy(), compiled)
+        close((losses, v.numpy()), (wanted, w.numpy()))
+        assert shards(v) == [(8, 4)] * 4
+        assert [shards(x) for x, _ in batches] == [[(2, 8)] * 4, [(2, 8)] * 4, [(1, 8)] * 4]
+
+
+def check_a_function_that_goes_through_a_distributed_dataset():
+    strategy = tf.distribute.MirroredStrategy(["CPU:1", "CPU:3"])
+    with strategy.scope():
+        total = tf.Variable(0.0)
+
+    @tf.function
+    def run(dataset):
+        for x in dataset:
+            if tf.reduce_sum(x) > 0.0:
+                total.assign_add(strategy.reduce("SUM", strategy.run(lambda x: x * x, args=(x,)), axis=0))
+
+    rows = np.arange(-2, 6, dtype="f")
+    run(strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(rows).batch(3)))
+    assert total.numpy() == sum(rows[3:] ** 2) and devices(total) == [1, 3]
+    assert strategy.extended.worker_devices[1].endswith("CPU:3") and strategy.num_replicas_in_sync == 1
+
+
+def check_a_variable_stays_laid_out():
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        v = tf.Variable(np.zeros(8, "f"), name="v")
+    split = strategy._extended._batch(tf.range(8.0))
+    assert shards(split) == [(2,)] * 4
+    v.assign(split * 2)
+    assert shards(v) == [(8,)] * 4
+    v.assign_add(np.ones(8, "f"))
+    v.scatter_nd_update([[0]], [5.0])
+    assert shards(v) == [(8,)] * 4
+    np.testing.assert_array_equal(v.numpy(), [5, 3, 5, 7, 9, 11, 13, 15])
+    with tempfile.TemporaryDirectory() as folder:
+        path = tf.train.Checkpoint(v=v).save(f"{folder}/c")
+        v.assign(np.zeros(8, "f"))
+        tf.train.Checkpoint(v=v).restore(path)
+    assert shards(v) == [(8,)] * 4 and v.numpy()[1] == 3
+
+
+def check_gradients_pass_a_layout():
+    mesh = distribution.DeviceMesh((4,), ["batch"], distribution.list_devices())
+    layout = distribution.TensorLayout(["batch"], mesh)
+    x = tf.constant([1.0, 2.0, 3.0, 4.0])
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = distribution.distribute_tensor(x**3, layout)
+        gradient = tape.gradient(y, x)
+    assert shards(y) == [(1,)] * 4
+    np.testing.assert_allclose(gradient, 3 * x.numpy() ** 2)
+    np.testing.assert_allclose(outer.jacobian(gradient, x), np.diag(6 * x.numpy()))
+
+
+def check_one_device_of_several():
+    strategy = tf.distribute.OneDeviceStrategy("/device:CPU:2")
+    with strategy.scope():
+        v = tf.Variable([1.0, 2.0])
+    (batch,) = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensors([3.0, 4.0]))
+    result = strategy.run(lambda x: v * x, args=(batch,))
+    assert devices(v) == devices(batch) == devices(result) == [2]
+    np.testing.assert_array_equal(result, [3, 8])
+
+
+def outcome(check):
+    try:
+        check()
+    except Exception:
+        return traceback.format_exc()
+
+
+if __name__ == "__main__":
+    print(json.dumps({name: outcome(check) for name, check in list(globals().items()) if name.startswith("check_")}))
