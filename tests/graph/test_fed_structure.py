@@ -1,4 +1,4 @@
-"""Shapes, orders and sizes that are fed: placeholders of two integers, of some, of unknown rank. The numbers are TensorFlow's 2.21."""
+"""Shapes, orders and sizes that are fed: placeholders of two, some, unknown rank. Numbers are TensorFlow 2.21's."""
 
 import numpy as np
 import pytest
@@ -66,6 +66,20 @@ def test_frames_of_a_signal_of_unknown_length(session):
     same(session.run(spectrum[0, 0], fed), [0.9204572, 1.8993007, 1.4072132, 0.1397788, 0.0367341], 1e-5)
 
 
+def test_rows_of_what_is_made_flat(session):
+    x, n = tf.placeholder(tf.float32, [None, None, 2]), tf.placeholder(tf.int32, [None])
+    batch, length = tf.shape(x)[0], tf.shape(x)[1]
+    last = tf.gather(tf.reshape(x, [-1, 2]), tf.range(batch) * length + n - 1)
+    results = session.run([last, *tf.gradients(last, x)], {x: np.arange(12.0).reshape(2, 3, 2), n: [1, 3]})
+    same(results, [[[0, 1], [10, 11]], [[[1, 1], [0, 0], [0, 0]], [[0, 0], [0, 0], [1, 1]]]])
+
+
+def test_an_array_split_from_what_is_fed(session):
+    x, lengths = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.int32, [2])
+    part = tf.TensorArray(tf.float32, 2, infer_shape=False).split(x, lengths).read(1)
+    same(session.run([part, *tf.gradients(part * 2.0, x)], {x: [1.0, 2.0, 3.0], lengths: [1, 2]}), [[2.0, 3.0], [0.0, 2.0, 2.0]])
+
+
 def test_the_decoder_of_a_batch_of_unknown_size(session):
     x, n = tf.placeholder(tf.float32, [None, None, 4]), tf.placeholder(tf.int32, [None])
     (decoded,), certain = tf.nn.ctc_greedy_decoder(x, n)
@@ -79,7 +93,7 @@ def test_a_constant_of_too_few_values(session):
     v = tf.get_variable("v", [3, 4], initializer=start)
     session.run(v.initializer)
     same(session.run(v), [[0, 1, 2, 3], [4, 5, 6, 7], [7, 7, 7, 7]])
-    with pytest.raises(ValueError, match="Too many elements provided. Takes at most 4, but got 8"):
+    with pytest.raises(ValueError, match=r"Too many elements provided\. Takes at most 4, but got 8"):
         start([2, 2])
     with pytest.raises(TypeError, match="Expected Tensor's shape"):
         tf.constant_initializer(list(range(8)), verify_shape=True)([3, 4])

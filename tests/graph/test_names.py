@@ -122,3 +122,11 @@ def test_finalize(session):
     session.graph.finalize()
     with pytest.raises(RuntimeError, match="Graph is finalized and cannot be modified"):
         tf.constant(1.0)
+
+
+@pytest.mark.parametrize("name", ["a b", "x:0", "_x"])
+def test_a_name_that_is_none(session, name):
+    with pytest.raises(ValueError, match=f"`{name}` is not a valid node name"):
+        tf.constant(1.0, name=name)
+    with tf.name_scope("s"):
+        assert tf.constant(1.0, name="_x").name == "s/_x:0"

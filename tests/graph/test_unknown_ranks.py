@@ -138,7 +138,9 @@ def test_a_loop_whose_variable_changes_its_rank(session):
     same(session.run(y, {x: [1.0], n: 0}), [1.0])
 
 
-def test_an_error_of_a_loop_names_no_extents_that_nobody_gave(session):
+def test_an_error_names_no_extents_that_nobody_gave(session):
     x = tf.placeholder(tf.float32, [None])
     with pytest.raises(ValueError, match=r"shape \(None,\) before the loop, but shape \(2, None\) after"):
         tf.while_loop(lambda a: True, lambda a: tf.stack([a, a]), [x])
+    with pytest.raises(ValueError, match=r"Incompatible shapes: \[\?,3\] vs. \[2,4\]"):
+        tf.ones([tf.shape(x)[0], 3]) + tf.ones([2, 4])

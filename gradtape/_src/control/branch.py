@@ -23,7 +23,7 @@ from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.scopes import control_dependencies
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.ops import debugging
-from gradtape._src.ops.array import host_constant, reshape, zeros
+from gradtape._src.ops.array import host_shape, reshape, zeros
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.joining import concat, stack
 from gradtape._src.ops.reduction import count_nonzero, reduce_all, reduce_any
@@ -140,7 +140,7 @@ class Form:
         """The cotangent, of the nodes that come next."""
         if not self.sliced:
             return EagerTensor(next(nodes))
-        shape = host_constant(np.array(self.of.shape, np.int32))
+        shape = host_shape(self.of.shape)
         return IndexedSlices(EagerTensor(next(nodes)), EagerTensor(next(nodes)), shape)
 
 

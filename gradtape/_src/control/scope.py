@@ -6,8 +6,6 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from gradtape._src.autodiff.backward import FORWARD, Operation, takes_none, vjp_program, vjp_with_slices
 from gradtape._src.control.checked import on_host
 from gradtape._src.core import engine, execution, journal, naming, nest, tracing
@@ -20,7 +18,7 @@ from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Tr
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, Variable, hold_all, put_all
 from gradtape._src.ops import seeds
-from gradtape._src.ops.array import host_constant, zeros
+from gradtape._src.ops.array import host_shape, zeros
 
 ASSIGNMENTS = (ASSIGN, ASSIGN_ADD, ASSIGN_SUB)
 LARGE_CONSTANT = 1 << 14  # a constant with more elements is an argument of the program, not part of it
@@ -375,7 +373,7 @@ def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlice
         for i, place in zip(needed, where, strict=True):
             if isinstance(place, tuple):
                 values, indices = place
-                shape = host_constant(np.array(entry.inputs[i].aval.shape, np.int32))
+                shape = host_shape(entry.inputs[i].aval.shape)
                 results[i] = IndexedSlices(EagerTensor(nodes[values]), EagerTensor(nodes[indices]), shape)
             elif place is not None:
                 results[i] = EagerTensor(nodes[place])

@@ -14,7 +14,7 @@ from gradtape._src.autodiff.backward import Operation
 from gradtape._src.control.eager_record import in_function
 from gradtape._src.control.growth import Growth, entries_for, is_around
 from gradtape._src.core import dtypes, engine, nest
-from gradtape._src.core.aval import LARGE, Aval
+from gradtape._src.core.aval import LARGE, Aval, provisional
 from gradtape._src.core.convert import is_tensor, static, static_list, tensor
 from gradtape._src.core.define import gradient, op, ran
 from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, invalid, public
@@ -386,7 +386,8 @@ class TensorArray:
         sizes = static_list(lengths, "lengths")
         if not rows.shape.rank:
             raise invalid("Expected value to be at least a vector, but received shape: []")
-        if sum(sizes) != rows.shape[0]:
+        extents = (*sizes, rows.node.aval.shape[0])
+        if not any(map(provisional, extents)) and sum(sizes) != rows.shape[0]:
             raise invalid(
                 "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
                 f"{sum(sizes)} and value's shape is: {list(rows.shape)}"

@@ -240,6 +240,8 @@ def cut(error: BaseException) -> None:
     Called in an `except` block that ends in a bare `raise`: re-raising adds no entry for the frame that does it,
     so what the user sees last is a line of their own.
     """
+    if naming.open_graphs:
+        naming.Graphs.spoken(error)
     if KEEP_FRAMES:
         return
     first = last = None

@@ -22,6 +22,7 @@ class Graphs:
     adapted: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any]  # what it gives if unknown extents are known ones, or None
     put_off: Callable[..., Any]  # what a call gives that waits for a rank; NotImplemented for one that need not
     waits: Callable[..., Any]  # what a call gives that waits for values
+    spoken: Callable[[BaseException], None]  # takes the numbers that stand for unknown extents out of an error's message
     other: Callable[[Any, Any], str | None]  # what is wrong with a node that belongs to another graph
 
 

@@ -37,6 +37,14 @@ def host_constant(array):
     return EagerTensor(node)
 
 
+LARGEST = np.iinfo(np.int32).max
+
+
+def host_shape(extents):
+    """A Tensor of int32 of a shape; while a graph is built what is not known may be beyond that."""
+    return host_constant(np.array([min(extent, LARGEST) for extent in extents], np.int32))
+
+
 def broadcast_source(dy, axes=()):
     """What `dy` is a broadcast of, with extent 1 where it is constant. None if it is none, or not so along `axes`.
 

@@ -10,7 +10,7 @@ from gradtape._src.core.define import check, gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, invalid_dtype, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import emit
-from gradtape._src.ops.array import _reshape, host_constant, plain
+from gradtape._src.ops.array import _reshape, host_shape, plain
 from gradtape._src.ops.shapes import same, spoken
 
 INDICES = (np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64))
@@ -84,7 +84,7 @@ def _(op, dy):
     if indices.ndim != 1:
         count = indices.node.aval.size
         dy, indices = _reshape(dy, shape=(count, *shape[1:])), _reshape(indices, shape=(count,))
-    return IndexedSlices(dy, indices, host_constant(np.array(shape, np.int32))), None
+    return IndexedSlices(dy, indices, host_shape(shape)), None
 
 
 @op(

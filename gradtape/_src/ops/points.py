@@ -15,7 +15,7 @@ from gradtape._src.core.define import check, gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import emit
-from gradtape._src.ops.array import _reshape, extents, host_constant, plain, zeros
+from gradtape._src.ops.array import _reshape, extents, host_shape, plain, zeros
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.compare import equal
 from gradtape._src.ops.gather import require_indices, widened
@@ -109,7 +109,7 @@ def _(op, dy):
     batch_dims, shape, ignore = op.entry.node.attrs
     if indices.ndim == 2 and indices.shape[-1] == 1 and not batch_dims and not ignore:
         flat = _reshape(indices, shape=(indices.shape[0],))
-        return IndexedSlices(dy, flat, host_constant(np.array(shape, np.int32))), None
+        return IndexedSlices(dy, flat, host_shape(shape)), None
     return _scattered(indices, dy, shape, batch_dims, ignore), None
 
 

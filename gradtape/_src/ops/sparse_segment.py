@@ -10,7 +10,7 @@ from gradtape._src.core.errors import invalid, invalid_dtype, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.arithmetic import sqrt
-from gradtape._src.ops.array import host_constant, plain
+from gradtape._src.ops.array import host_shape, plain
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.gather import scatter_rows
 from gradtape._src.ops.segment import _counts, _sum, take_rows
@@ -83,7 +83,7 @@ def _segment_op(type, allowed, divisor, divide):
             dy = dy / divide(_counts(segment_ids, op.get_attr("num_segments"), dy.dtype, dy.ndim - 1))
         rows, shape = take_rows(dy, segment_ids), data.node.aval.shape
         if op.get_attr("sparse_gradient"):
-            return IndexedSlices(rows, indices, host_constant(np.array(shape, np.int32))), None, None
+            return IndexedSlices(rows, indices, host_shape(shape)), None, None
         return scatter_rows(rows, indices, shape), None, None
 
     return segment

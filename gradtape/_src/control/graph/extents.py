@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from gradtape._src.ops.joining import split_sizes
 
 Pairs = dict[int, int | None]  # provisional extent → true one; None: it stands for several
 COEFFICIENT = LARGE // 2
+_LONG = re.compile(r"\d{8,}")
 
 
 def open_ints(value: Any) -> bool:
@@ -176,6 +178,18 @@ def _coefficients(value: int) -> list[int] | None:
         found.append(digit)
         value = (value - digit) // PROVISIONAL
     return found if len(found) > 1 else None
+
+
+def spoken(error: BaseException) -> None:
+    """Write ? into an error's message where a number stands for an extent that is not known."""
+
+    def plain(text: Any) -> Any:
+        return _LONG.sub(lambda found: "?" if _coefficients(int(found[0])) else found[0], text) if isinstance(text, str) else text
+
+    if _LONG.search(str(error)):
+        error.args = tuple(map(plain, error.args))
+        if hasattr(error, "message"):
+            error.message = plain(error.message)
 
 
 def _reshaped(

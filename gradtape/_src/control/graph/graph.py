@@ -17,7 +17,7 @@ from gradtape._src.control.graph.operation import Operation
 from gradtape._src.control.graph.structure import structure_of
 from gradtape._src.control.graph.trial import tried
 from gradtape._src.core import engine, naming, nest, scopes
-from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
+from gradtape._src.core.aval import LARGE, PROVISIONAL, aval
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op

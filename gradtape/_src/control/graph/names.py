@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 OPERATOR_FRAMES = frozenset(["forward", "reflected", "call"])
 # Functions that name their result after themselves, and the type that TensorFlow gives to a number spread over a shape.
 OWN_NAMES = frozenset(["zeros", "ones", "zeros_like", "ones_like"])
+SUMMARIES = ("scalar", "histogram", "image", "text")  # of which any name is made a valid one
 SPREAD_TYPES = {"zeros": "Fill", "ones": "Fill", "zeros_like": "ZerosLike", "ones_like": "OnesLike"}
 EXPLICIT = frozenset(["constant", "convert_to_tensor", "read_value", "identity"])
 VALID = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
@@ -72,6 +73,8 @@ class Operations:
         stack = naming.calls.stack
         call = next((c for c in reversed(stack) if c.name is not None), None)
         outermost = stack[0].function if stack else ""
+        if call is not None and not VALID.match(full := scopes.prefix() + (call.name or "")) and call.function not in SUMMARIES:
+            raise ValueError(f"`{full}` is not a valid node name. Accepted names conform to Regex /{VALID!r}/")
         name = None
         if not stack:
             frame: Any = sys._getframe(2)

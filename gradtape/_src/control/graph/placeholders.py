@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradtape._src.control.graph.extents import spoken
 from gradtape._src.control.graph.graph import get_default_graph
 from gradtape._src.control.graph.late import put_off, waits
 from gradtape._src.core import dtypes, engine, naming
@@ -45,7 +46,7 @@ WITH_DEFAULT = define(Op("PlaceholderWithDefault", lambda input: input, infer=la
 WITH_DEFAULT.gradient = lambda op, dy: dy
 
 
-naming.Graphs.put_off, naming.Graphs.waits = put_off, waits
+naming.Graphs.put_off, naming.Graphs.waits, naming.Graphs.spoken = put_off, waits, spoken
 
 
 @public
