@@ -444,6 +444,23 @@ def test_an_error_of_a_python_function_is_the_op_s(raised, of_the_op):
         calls[1](tf.constant(1.0))
 
 
+@pytest.mark.parametrize(
+    "result, message",
+    [(None, "0 values"), ("a", "string"), ({"a": 1.0}, "dict"), (object(), "object"), ([None, 1.0], "2 values")],
+)
+def test_what_a_python_function_returns_is_of_the_stated_dtypes(result, message):
+    def call(kind):
+        return kind(lambda: result, [], tf.float32)
+
+    for run in (
+        lambda: call(tf.py_function),
+        tf.function(lambda: call(tf.py_function)),
+        tf.function(lambda: call(tf.numpy_function)),
+    ):
+        with pytest.raises(Invalid, match=message):
+            run()
+
+
 def test_python_functions_as_decorators():
     @tf.py_function(Tout=tf.float32)
     def log_huber(x, m):

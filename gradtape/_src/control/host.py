@@ -35,14 +35,17 @@ Shapes = tuple[tuple[int, ...], ...]
 
 def _results(values: Any, types: Sequence[Any], exact: bool = False) -> list[Any]:
     """What a Python function returned, as arrays. A NumPy array is cast within its kind, unless `exact`; a Tensor is not."""
-    given = [] if values is None and not types else list(values) if isinstance(values, (list, tuple)) else [values]
+    given = [] if values is None else list(values) if isinstance(values, (list, tuple)) else [values]
     if len(given) != len(types):
         raise invalid(f"The Python function returned {len(given)} values, Tout names {len(types)}: {[t.name for t in types]}.")
     arrays = []
     for value, dtype in zip(given, types, strict=True):
-        if value is None:
-            value = np.zeros((), dtype.numpy)
         array = to_numpy(value.node) if isinstance(value, Tensor) else np.asarray(value)
+        if array.dtype.kind in "OUS" and dtype != dtypes.string:
+            kind = "string" if array.dtype.kind in "US" else type(value).__name__
+            raise invalid(
+                f"The Python function returned a value of type {kind}, which is not of dtype {dtype.name}, as Tout says."
+            )
         own_dtype = (exact or isinstance(value, (Tensor, np.ndarray, np.generic))) and array.dtype.kind not in "OUS"
         whole = exact or isinstance(value, Tensor)
         differs = array.dtype != dtype.numpy if whole else array.dtype.kind != dtype.numpy.kind
