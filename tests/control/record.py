@@ -2,7 +2,6 @@
 
 import json
 import pathlib
-import sys
 
 import numpy as np
 
@@ -26,8 +25,7 @@ def plain(value):
 if __name__ == "__main__":
     import tensorflow as tf
 
-    sys.path.insert(0, str(HERE))
-    from programs import PROGRAMS
+    from tests.control.programs import PROGRAMS
 
     found = {}
     for name, function in PROGRAMS.items():
