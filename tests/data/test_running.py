@@ -219,6 +219,11 @@ class TestCache:
         dataset = D.range(20).shuffle(20).cache()
         assert elements(dataset) == elements(dataset)
 
+    def test_is_whole_with_the_last_element_where_their_number_is_known(self):
+        dataset = D.range(20).shuffle(20).cache()
+        first = iter(dataset)  # Keras takes the steps of an epoch and does not look for an end
+        assert [next(first).numpy() for _ in range(20)] == elements(dataset)
+
 
 def test_a_generator_is_closed_when_its_iterator_is_dropped():
     closed = []

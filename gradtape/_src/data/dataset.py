@@ -290,7 +290,7 @@ class Dataset(Grouping):
             raise UnimplementedError(
                 None, None, "cache(filename) is not in gradtape: cache() keeps the elements in memory, and files are not written."
             )
-        cached = stages.Cache(self._start)
+        cached = stages.Cache(self._start, self._count)
         return Dataset(cached, lambda: self.structure, self._count, "CacheDataset", self._rows, self._options, self._asks)
 
     @public

@@ -165,10 +165,10 @@ def exchanged(items: list[Any], words: Iterator[int]) -> Stream:
 
 
 class Cache:
-    """The elements of the first pass that came to its end."""
+    """The elements of the first pass that came to its end, which is the last of `count` where so many are known to come."""
 
-    def __init__(self, start: Start) -> None:
-        self.start = start
+    def __init__(self, start: Start, count: int) -> None:
+        self.start, self.count = start, count
         self.elements: list[Any] | None = None
 
     def __call__(self) -> Stream:
@@ -177,6 +177,8 @@ class Cache:
     def _filled(self, source: Stream, seen: list[Any]) -> Stream:
         for item in source:
             seen.append(item)
+            if len(seen) == self.count and self.elements is None:
+                self.elements = seen
             yield item
         if self.elements is None:
             self.elements = seen
