@@ -112,3 +112,13 @@ def test_what_flows_into_a_gradient_has_the_shape_of_its_target(session):
     same(session.run(tf.gradients(x * x, x, grad_ys=tf.ones([1, 3]))), [2 * A])
     with pytest.raises(ValueError, match="Dimensions must be equal"):
         tf.gradients(x * 2.0, x, grad_ys=tf.ones([3, 2]))
+
+
+def test_the_alignment_loss_of_a_batch_of_unknown_size(session):
+    x, n, y = tf.placeholder(tf.float32, [None, None, 4]), tf.placeholder(tf.int32, [None]), tf.sparse_placeholder(tf.int32)
+    loss = tf.nn.ctc_loss(y, x, n)
+    assert loss.shape.as_list() == [None]
+    labels = (np.array([[0, 0], [1, 0]]), np.array([1, 2]), np.array([2, 1]))
+    fed = {x: np.linspace(-1, 1, 24).reshape(3, 2, 4) * [1, -1, 2, 0.5], n: [3, 2], y: labels}
+    value, dx = session.run([loss, tf.gradients(loss, x)[0]], fed)
+    same([value, dx[1, 0]], [[2.058001, 1.9442366], [0.1977857, -0.343012, 0.2065747, -0.0613481]], 1e-5)

@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax, nn
 
-from gradtape._src.core import dtypes
-from gradtape._src.core.aval import aval
+from gradtape._src.core import dtypes, engine
+from gradtape._src.core.aval import aval, provisional
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.ops.array import expand_dims, transpose
+from gradtape._src.ops.array import changing, expand_dims, transpose
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.creation import ones_like
 from gradtape._src.ops.floats import wide
@@ -170,6 +170,17 @@ def _ctc_loss_gradient(labels, logits, label_length, logit_length, alphas, *, bl
     return jnp.where(here, nn.softmax(z) - said, 0.0).astype(logits.dtype)
 
 
+def _require_extents(labels, logits):
+    """NeedsValues in a graph that does not know how many rows, labels and frames there are: it makes the call when it runs."""
+    whole = labels.dense_shape if isinstance(labels, SparseTensor) else labels
+    if (
+        any(map(provisional, logits.node.aval.shape))
+        or changing(whole)
+        or (isinstance(labels, SparseTensor) and None in labels.shape)
+    ):
+        raise engine.NeedsValues("how many rows, labels and frames there are is not known before the graph runs")
+
+
 def _dense(labels):
     """The labels of a SparseTensor as a matrix, and how many each row has."""
     rows = labels.indices[:, 0]
@@ -189,6 +200,7 @@ def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True,
     `blank_index` must be given, and fewer frames than labels are an InvalidArgumentError.
     """
     is_sparse = isinstance(labels, SparseTensor)
+    _require_extents(labels if is_sparse else tensor(labels), tensor(logits))
     if is_sparse:
         if blank_index is None:
             raise ValueError("Argument `blank_index` must be provided when labels is a SparseTensor. Give the class, or -1.")
@@ -249,6 +261,7 @@ def ctc_loss_v1(labels, logits, logit_length, collapse, merge, longer, time_majo
     """
     logits, lengths = tensor(logits), tensor(logit_length, None if is_tensor(logit_length) else dtypes.int32)
     require(lengths.node.aval, ("int32",), "sequence_length")
+    _require_extents(labels, logits)
     if logits.ndim == 3 and not time_major:
         logits = transpose(logits, (1, 0, 2))
     labels, label_length = _dense(labels)

@@ -221,11 +221,20 @@ def _turned(graph: Graph, a: Any, **others: Any) -> tuple[Any, list[Aval | np.dt
     return None if graph.open_rank(x) else (ONE, [aval((PROVISIONAL,) * x.aval.ndim, x.aval.dtype)])
 
 
+def _losses(
+    graph: Graph, inputs: Any = None, logits: Any = None, time_major: bool = True, logits_time_major: bool = True, **others: Any
+) -> tuple[Any, list[Aval | np.dtype]] | None:
+    """A loss for each row of a batch."""
+    x = convert.tensor(logits if inputs is None else inputs).node.aval
+    return (ONE, [aval((x.shape[time_major and logits_time_major],), x.dtype)]) if x.ndim == 3 else None
+
+
 TOLD: dict[str, Callable[..., tuple[Any, list[Aval | np.dtype]] | None]] = {
     "reshape": _reshaped,
     "broadcast_to": _reshaped,
     "split": _parts,
     "transpose": _turned,
+    "ctc_loss": _losses,
 }
 
 
