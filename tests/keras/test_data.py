@@ -1,4 +1,4 @@
-"""What Keras does with datasets of this library, where TensorFlow is not installed: the answers of Keras on TensorFlow 2.21."""
+"""What Keras does with data, where TensorFlow is not installed: the answers and errors of Keras on TensorFlow 2.21."""
 
 import sys
 
@@ -62,3 +62,17 @@ def test_a_layer_in_a_map_where_gradtape_has_tensorflows_name(monkeypatch):
 def test_a_picture_is_made_smaller_by_means_over_areas():
     small = keras.layers.Resizing(2, 1, interpolation="area")(X[..., None])
     assert small.numpy().ravel().tolist() == [2.5, 8.5]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (lambda: keras.ops.expand_dims(X, 5), ValueError),
+        (lambda: keras.ops.linspace(0, 1, -1), ValueError),
+        (lambda: keras.ops.arange(0, 5, 0), tf.errors.InvalidArgumentError),
+        (lambda: keras.ops.erfinv(np.array([True])), tf.errors.InvalidArgumentError),
+    ],
+)
+def test_errors_of_functions_have_the_class_that_they_have_on_tensorflow(wrong, error):
+    with pytest.raises(error):
+        wrong()

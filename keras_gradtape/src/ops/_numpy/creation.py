@@ -95,7 +95,7 @@ def arange(start, stop=None, step=None, dtype=None):
     if stop is None:
         start, stop = 0, start
     step = 1 if step is None else step
-    if any(isinstance(bound, tf.Tensor) for bound in given):
+    if any(isinstance(bound, tf.Tensor) for bound in given) or step == 0:  # which is an error there
         return tf.cast(tf.range(start, stop, step), dtype)
     return tf.convert_to_tensor(np.arange(start, stop, step).astype(dtype.as_numpy_dtype))
 
@@ -103,6 +103,8 @@ def arange(start, stop=None, step=None, dtype=None):
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
     start, stop, found = pair(start, stop, float)
     num = int(num)
+    if num < 0:
+        raise ValueError(f"`num` must be a non-negative integer. Received: num={num}")
     intervals = num - 1 if endpoint else num
     step = (stop - start) / max(intervals, 1)
     shape = tf.broadcast_static_shape(start.shape, stop.shape)

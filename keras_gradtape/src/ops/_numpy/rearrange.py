@@ -27,7 +27,7 @@ def broadcast_to(x, shape):
 def expand_dims(x, axis):
     x = tensor(x)
     if not isinstance(axis, (list, tuple)):
-        return tf.expand_dims(x, axis)
+        return tf.expand_dims(x, canonical(axis, x.ndim + 1))
     axes = axes_of(axis, x.ndim + len(axis))
     extents = iter(x.shape)
     return tf.reshape(x, [1 if a in axes else next(extents) for a in range(x.ndim + len(axes))])
