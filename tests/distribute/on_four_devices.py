@@ -188,6 +188,19 @@ def check_one_device_of_several():
     np.testing.assert_array_equal(result, [3, 8])
 
 
+def check_what_lies_elsewhere_is_brought_there():
+    with tf.distribute.MirroredStrategy().scope():
+        v = tf.Variable(tf.range(4.0))
+    with tf.distribute.OneDeviceStrategy("CPU:3").scope():
+        w = tf.Variable(2.0)
+    foreign = tf.experimental.dlpack.from_dlpack(np.arange(4, dtype="f"))
+    for _ in range(3):  # op by op, and compiled
+        product = w * v * foreign
+        np.testing.assert_array_equal(product, [0, 2, 8, 18])
+    assert devices(product) == [0, 1, 2, 3] and devices(w) == [3]
+    np.testing.assert_array_equal(tf.function(lambda x: w + x)(foreign), [2, 3, 4, 5])
+
+
 def outcome(check):
     try:
         check()

@@ -1,5 +1,8 @@
 """`tf.distribute` on one device, where TensorFlow has one replica, too: its answers, recorded from TensorFlow 2.21."""
 
+import doctest
+import importlib
+
 import numpy as np
 import pytest
 
@@ -13,6 +16,13 @@ DEFAULT = distribute.get_strategy()
 @pytest.fixture(scope="module")
 def strategy():
     return distribute.MirroredStrategy(["CPU:0"])
+
+
+@pytest.mark.parametrize("module", ["context", "strategy", "values"])
+def test_examples(module, count):
+    failed, ran = doctest.testmod(importlib.import_module(f"gradtape._src.distribute.{module}"), extraglobs={"tf": tf, "np": np})
+    assert not failed
+    count("examples of docstrings run", ran)
 
 
 def around():

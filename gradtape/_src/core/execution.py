@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from gradtape._src.core import interruptible, memory, runtime, tuning
+from gradtape._src.core import devices, interruptible, memory, runtime, tuning
 from gradtape._src.core.program import CALLS, ELEMENT, Program, effectful
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ def execute(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
             return interruptible.call(_waiting, (compiled, arguments))
         values = compiled(*arguments)
         return jax.block_until_ready(values) if large else values
+    except ValueError as error:
+        return execute(program, devices.brought_together(arguments, error))
     except jax.errors.JaxRuntimeError as error:
         raise memory.translated(error) from None
 
