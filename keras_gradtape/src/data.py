@@ -13,6 +13,7 @@ from keras.src.trainers.epoch_iterator import EpochIterator
 import gradtape as tf
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops import philox, seeds
+from keras_gradtape.src.distribution_lib import require_own_data
 
 SOME_SIZE = 32  # of a batch whose size is open, where only the shapes of weights follow from it
 
@@ -21,6 +22,7 @@ class Batches(EpochIterator):
     """The batches of one epoch after the other: (first step, last step, list of batches)."""
 
     def __init__(self, x, y=None, sample_weight=None, class_weight=None, **options):
+        require_own_data()
         if isinstance(x, (tf.data.Dataset, tf.distribute.DistributedDataset)):
             for name, value in (("y", y), ("sample_weight", sample_weight)):
                 if value is not None:

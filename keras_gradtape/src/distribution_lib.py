@@ -60,6 +60,16 @@ def distribute_batch(tensor):
     return distribute_data_input(tensor, layout, distribution.batch_dim_name)
 
 
+def require_own_data():
+    """ValueError if the current distribution is to give each of several processes its part of the data, as is not done here."""
+    distribution = global_state.get_global_attribute("distribution")
+    if distribution is not None and distribution.num_processes > 1 and distribution.auto_shard_dataset:
+        raise ValueError(
+            "Data is not shared among processes: give each its own part, such as dataset.shard(num_processes, process_id), and "
+            "set `distribution.auto_shard_dataset = False`."
+        )
+
+
 def initialize(job_addresses, num_processes, process_id):
     """Join the processes of a cluster: the first address is that of the process that the others meet."""
     address, *others = job_addresses.split(",") if job_addresses else [None]

@@ -1,5 +1,6 @@
 """`fit`, `evaluate`, `predict` and their kin on gradtape: a step under a `GradientTape`, as one compiled function."""
 
+import functools
 import warnings
 from types import SimpleNamespace
 from typing import Any
@@ -86,11 +87,7 @@ class Trainer(BaseTrainer):
         """`step` as a function of a list of batches, as the model was compiled."""
         compiled = step
         if self._strategy is not None:
-            in_replica = step
-
-            def step(data):
-                return self._strategy.run(in_replica, (data,))
-
+            step = functools.partial(self._in_replica, step)
         if self.jit_compile and not self.run_eagerly:
             compiled = tf.function(lambda data: step(data), autograph=False, reduce_retracing=True)
 
@@ -98,6 +95,9 @@ class Trainer(BaseTrainer):
             return compiled(tree.map_structure(self._laid_out, data))
 
         return on_batch
+
+    def _in_replica(self, step, data):
+        return self._strategy.run(lambda: step(data))  # a function of the backend's, whose source is not transformed
 
     def _laid_out(self, x):
         """A part of a batch as a tensor, which lies where the strategy or `keras.distribution` says."""
