@@ -166,7 +166,7 @@ def _other_object(view: View, source: Source, used: dict[Name, None]) -> Break |
     if variable is None:
         return None
     asked = {key for call in history.calls if variable._uid in call.sources for key in call.sources}
-    sources = {name for key in asked for _, name in history.held.get(key, ())}
+    sources = {name for key in asked if isinstance(key, int) for _, name in history.held.get(key, ())}
     if not any(_made_in_tape(view, history.steps[name]) for name in source.names if name in history.steps):
         for step in [history.steps[name] for name in used if name in history.steps and name not in sources]:
             if _made_in_tape(view, step) and history.aval(step.name) is variable._tensor.node.aval:
