@@ -22,7 +22,7 @@ conftest.skip_if_backend = lambda backend, reason: pytest.mark.skipif(backend ==
 
 
 def excluded() -> dict[str, str]:
-    """The tests that are left out, `keras/src/file.py::Class::test` (or a beginning of it), each with its reason."""
+    """The tests that are left out, `keras/src/file.py::Class::test` (or a beginning of it and `*`), each with its reason."""
     reasons = {}
     for line in EXCLUDED.read_text().splitlines():
         if line and not line.startswith("#"):
@@ -48,8 +48,9 @@ def pytest_collection_modifyitems(config, items):
     for module in {item.module for item in items}:
         if hasattr(module, "TestPyDataset"):
             module.TestPyDataset.__getitem__ = _batch
-    names = tuple(excluded())
-    left_out = [item for item in items if _name(item).startswith(names)] if names else []
+    names = excluded()
+    beginnings = tuple([name.removesuffix("*") for name in names if name.endswith("*")])
+    left_out = [item for item in items if (name := _name(item)) in names or name.startswith(beginnings)]
     if left_out:
         dropped = set(left_out)
         config.hook.pytest_deselected(items=left_out)
