@@ -8,7 +8,7 @@ import pytest
 import gradtape as tf
 from tests.fuzz.programs import draw
 
-CHUNK, CHUNKS, LONG = 25, 8, 160  # programs in a test, such tests, and those of a long run
+CHUNK, CHUNKS, LONG = 25, 6, 160  # programs in a test, such tests, and those of a long run
 
 
 def on_gradtape(program, seed):
