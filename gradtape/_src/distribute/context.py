@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from gradtape._src.core import nest
-from gradtape._src.core.convert import constant, tensor
+from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
-from gradtape._src.distribute.values import reduce_op
+from gradtape._src.distribute.values import as_reduce_op, as_tensor
 from gradtape._src.ops import losses
 
 if TYPE_CHECKING:
@@ -146,17 +146,10 @@ class ReplicaContext:
     @public
     def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
         """The sum or mean of `value`, a tensor or a nest of them, over all replicas: with one replica, its own values."""
-        _known(reduce_op)
-        return nest.map_structure(_as_tensor, value)
+        as_reduce_op(reduce_op)
+        return nest.map_structure(as_tensor, value)
 
     @public
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
         """The values of all replicas, one after the other along `axis`: with one replica, its own values."""
-        return nest.map_structure(_as_tensor, value)
-
-
-_known = reduce_op
-
-
-def _as_tensor(value: Any) -> Any:
-    return value if hasattr(value, "dense_shape") else tensor(value)
+        return nest.map_structure(as_tensor, value)

@@ -24,7 +24,8 @@ from gradtape._src.distribute.values import (
     PerReplica,
     ReduceOp,
     ValueContext,
-    reduce_op,
+    as_reduce_op,
+    as_tensor,
     unwrapped,
 )
 from gradtape._src.ops.arithmetic import truediv
@@ -135,9 +136,9 @@ class Strategy:
         np.float32(3.0)
         """
         self._require_crossing()
-        wanted, value = _reduce_op(reduce_op), unwrapped(value)
+        wanted, value = as_reduce_op(reduce_op), unwrapped(value)
         if axis is None:
-            return nest.map_structure(_as_tensor, value) if wanted is ReduceOp.SUM else value
+            return nest.map_structure(as_tensor, value) if wanted is ReduceOp.SUM else value
         x = tensor(value)
         if not isinstance(axis, int):
             raise TypeError(f"`axis` must be an int or None, received {axis!r}.")
@@ -190,13 +191,6 @@ class Strategy:
     def experimental_distribute_values_from_function(self, value_fn: Callable[[ValueContext], Any]) -> Any:
         """What `value_fn(value_context)` gives for the replica, as DistributedValues that `run` takes; in a nest, each of it."""
         return nest.map_structure(lambda value: PerReplica([value]), value_fn(ValueContext()))
-
-
-_reduce_op = reduce_op
-
-
-def _as_tensor(value: Any) -> Any:
-    return value if hasattr(value, "dense_shape") else tensor(value)
 
 
 class StrategyExtended:
@@ -268,7 +262,7 @@ class StrategyExtended:
     @public
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any, options: Any = None) -> Any:
         """The sum or mean of a value over replicas, where `destinations` lie: with one replica, the value."""
-        _reduce_op(reduce_op)
+        as_reduce_op(reduce_op)
         return unwrapped(value)
 
     @public

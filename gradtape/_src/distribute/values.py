@@ -6,6 +6,7 @@ import enum
 from typing import Any, NamedTuple
 
 from gradtape._src.core import nest
+from gradtape._src.core.convert import tensor
 from gradtape._src.core.creators import VariableAggregation
 from gradtape._src.core.errors import public
 
@@ -28,9 +29,14 @@ class ReduceOp(enum.Enum):
             ) from None
 
 
-def reduce_op(given: Any) -> ReduceOp:
+def as_reduce_op(given: Any) -> ReduceOp:
     """What a user gave as a ReduceOp; ValueError if it is none."""
     return given if isinstance(given, ReduceOp) else ReduceOp(str(given).upper())
+
+
+def as_tensor(value: Any) -> Any:
+    """A value as a tensor; IndexedSlices and SparseTensors stay what they are."""
+    return value if hasattr(value, "dense_shape") else tensor(value)
 
 
 class DistributedValues:
