@@ -1,0 +1,282 @@
+"""How functions run: effects, threads, Python in them, and the values that are part of them."""
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+from gradtape._src.core import execution
+
+Invalid = tf.errors.InvalidArgumentError
+
+# -- how it runs
+
+
+def test_random_numbers_differ_from_call_to_call_and_trip_to_trip():
+    @tf.function
+    def noise():
+        rows = tf.TensorArray(tf.float32, size=4)
+        for i in tf.range(4):
+            rows = rows.write(i, tf.random.normal([3]))
+        return rows.stack()
+
+    tf.random.set_seed(1)
+    first, second = noise().numpy(), noise().numpy()
+    assert len(np.unique(np.concatenate([first, second]))) == 24
+    tf.random.set_seed(1)
+    again = tf.function(noise.python_function)
+    np.testing.assert_array_equal(again(), first)
+
+
+def test_a_function_without_values_runs_as_one_program():
+    @tf.function
+    def f(x):
+        for _ in tf.range(3):
+            x = tf.where(x > 0, tf.sin(x), -x)
+        return x
+
+    x = tf.constant([1.0, -1.0])
+    f(x)
+    execution.counters.reset()
+    for _ in range(5):
+        f(x)
+    assert (execution.counters.programs, execution.counters.kernels) == (0, 0)
+
+
+def test_effects_happen_once_for_each_call_and_not_in_the_gradient():
+    seen = []
+
+    @tf.function
+    def f(x):
+        y = tf.numpy_function(lambda a: seen.append(1) or a, [x], tf.float64)
+        return tf.reduce_sum(tf.stop_gradient(tf.ensure_shape(y, [2])) + x * x)
+
+    x = tf.constant([1.0, 2.0], tf.float64)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    assert tape.gradient(y, x).numpy().tolist() == [2.0, 4.0]
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize(
+    "raised, of_the_op",
+    [
+        (ValueError, Invalid),
+        (TypeError, Invalid),
+        (StopIteration, tf.errors.OutOfRangeError),
+        (MemoryError, tf.errors.ResourceExhaustedError),
+        (NotImplementedError, tf.errors.UnimplementedError),
+        (ZeroDivisionError, tf.errors.UnknownError),
+    ],
+)
+def test_an_error_of_a_python_function_is_the_op_s(raised, of_the_op):
+    def fails(v):
+        raise raised("what went wrong")
+
+    calls = [lambda x, kind=kind: kind(fails, [x], tf.float32) for kind in (tf.py_function, tf.numpy_function)]
+    for call in (calls[0], *map(tf.function, calls)):
+        with pytest.raises(of_the_op, match=f"{raised.__name__}: what went wrong") as caught:
+            call(tf.constant(1.0))
+        assert type(caught.value.__cause__) is raised
+    with pytest.raises(raised, match="what went wrong"):  # TensorFlow, too, calls it directly in eager code
+        calls[1](tf.constant(1.0))
+
+
+@pytest.mark.parametrize(
+    "result, message",
+    [(None, "0 values"), ("a", "string"), ({"a": 1.0}, "dict"), (object(), "object"), ([None, 1.0], "2 values")],
+)
+def test_what_a_python_function_returns_is_of_the_stated_dtypes(result, message):
+    def call(kind):
+        return kind(lambda: result, [], tf.float32)
+
+    for run in (
+        lambda: call(tf.py_function),
+        tf.function(lambda: call(tf.py_function)),
+        tf.function(lambda: call(tf.numpy_function)),
+    ):
+        with pytest.raises(Invalid, match=message):
+            run()
+
+
+def test_python_functions_as_decorators():
+    @tf.py_function(Tout=tf.float32)
+    def log_huber(x, m):
+        return x**2 if tf.abs(x) <= m else m**2 * (1 - 2 * tf.math.log(m) + tf.math.log(x**2))
+
+    @tf.numpy_function(Tout=tf.float32)
+    def hyperbolic(x):
+        return np.sinh(x)
+
+    x, m = tf.constant(1.0), tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        tape.watch([x, m])
+        y = log_huber(x, m)
+    assert [float(t) for t in (y, *tape.gradient(y, [x, m]))] == [1.0, 2.0, 0.0]
+    assert log_huber.__name__ == "log_huber"
+    for call in (hyperbolic, tf.function(hyperbolic, input_signature=[tf.TensorSpec(None, tf.float32)])):
+        np.testing.assert_allclose(call(x), np.sinh(np.float32(1.0)))
+
+
+def test_functions_of_an_object_do_not_keep_it():
+    class Model:
+        def __init__(self):
+            self.w = tf.Variable(2.0)
+
+        @tf.function
+        def __call__(self, x):
+            return x * self.w
+
+    model = Model()
+    assert model(tf.constant(3.0)).numpy() == 6.0
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
+
+
+def test_threads_call_one_function():
+    v = tf.Variable(2.0)
+
+    @tf.function
+    def f(x):
+        return x * v
+
+    results = {}
+
+    def work(number):
+        results[number] = float(f(tf.constant(float(number))))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {n: 2.0 * n for n in range(8)}
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_a_long_loop_is_differentiated_in_bounded_memory():
+    """5,000 trips through 1,024 checkpoints: the gradient of x·a^n is a^n and n·x·a^(n-1)."""
+
+    @tf.function
+    def power(x, a, n):
+        i = 0
+        while i < n:
+            x = x * a
+            i += 1
+        return x
+
+    x, a = tf.constant(2.0, tf.float64), tf.constant(1.0001, tf.float64)
+    for n in (0, 1, 1023, 1024, 1025, 5000):
+        with tf.GradientTape() as tape:
+            tape.watch([x, a])
+            y = power(x, a, tf.constant(n))
+        dx, da = tape.gradient(y, [x, a])
+        np.testing.assert_allclose([y, dx, da], [2 * 1.0001**n, 1.0001**n, 2 * n * 1.0001 ** (n - 1)], 1e-9)
+
+
+def test_do_not_convert():
+    @tf.autograph.experimental.do_not_convert
+    def plain(x):
+        return x if x > 0 else -x
+
+    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="as a Python `bool`"):
+        tf.function(plain)(tf.constant(1.0))
+
+
+def test_a_result_whose_shape_depends_on_values_keeps_its_place_when_a_function_takes_it():
+    double, table = tf.function(lambda x: x * 2), tf.constant([5.0, 6.0, 7.0])
+    found = []
+    for number in (9.0, 10.0, 11.0):
+        rows = tf.where(tf.constant([number - 9.0, 1.0, number - 10.0]) > 0.5)
+        before = tf.gather(table, rows[:, 0])
+        doubled = double(rows)
+        after = tf.gather(table, rows[:, 0])
+        found.append([x.numpy().ravel().tolist() for x in (before, doubled, after)])
+    assert found == [[[6], [2], [6]], [[5, 6], [0, 2], [5, 6]], [[5, 6, 7], [0, 2, 4], [5, 6, 7]]]
+
+
+ARGUMENTS_THAT_ARE_STRUCTURE = [
+    (tf.pad, [[1.0, 2.0]], [[1, 0], [1, 1]], [[0, 0, 0, 0], [0, 1, 2, 0]]),
+    (lambda x, p: tf.pad(x, p, "REFLECT"), [[1.0, 2.0], [3.0, 4.0]], [[1, 0], [0, 1]], [[3, 4, 3], [1, 2, 1], [3, 4, 3]]),
+    (lambda x, p: tf.pad(x, p, constant_values=2.0), [[1.0]], [[1, 0], [0, 1]], [[2, 2], [1, 2]]),
+    (lambda x, a: tf.tensordot(x, x, a), [[1.0, 2.0], [3.0, 4.0]], [[0], [1]], [[7, 15], [10, 22]]),
+    (tf.image.central_crop, [[[0.0], [1.0], [2.0], [3.0]]] * 4, 0.5, [[[1], [2]]] * 2),
+    (lambda x, r: x * tf.signal.linear_to_mel_weight_matrix(1, 3, r), 1.0, 8000.0, [[0], [0.6022291780], [0]]),
+]
+
+
+@pytest.mark.parametrize("function, x, structure, expected", ARGUMENTS_THAT_ARE_STRUCTURE)
+def test_structure_may_be_a_tensor_that_a_function_takes(function, x, structure, expected):
+    result = tf.function(function)(tf.constant(x), tf.constant(structure))
+    np.testing.assert_allclose(result.numpy(), expected, 1e-5)
+
+
+# -- values that are part of a function
+
+ROWS = np.arange(8, dtype=np.float32).reshape(4, 2)
+BANDS = np.array([[1.0, 1.0, 0.0], [5.0, 5.0, 5.0], [0.0, 1.0, 1.0]], np.float32)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda i: tf.signal.frame(tf.constant(ROWS), 2, 1)[i],
+        lambda i: tf.image.crop_and_resize(tf.constant(ROWS[None, ..., None]), [[0.0, 0.0, 1.0, 1.0]], [i], [2, 2]),
+        lambda i: tf.sparse.segment_sum(tf.constant(ROWS), [i, i + 1], [0, 0]),
+        lambda i: tf.linalg.tridiagonal_solve(tf.constant(BANDS), tf.ones([3]) + tf.cast(i, tf.float32)),
+    ],
+    ids=["frame", "crop_and_resize", "segment_sum", "tridiagonal_solve"],
+)
+def test_a_constant_made_inside_is_an_array_like_any_other(use):
+    i = tf.constant(0)
+    np.testing.assert_allclose(tf.function(use)(i).numpy(), use(i).numpy(), rtol=1e-6)
+
+
+def loop(step):
+    """`step` three times, in a loop of trips that are not known before."""
+    return lambda x, y: tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, step(x, y)), (0, x))[1]
+
+
+SECOND = [  # of each first derivative, to x and to y, the second ones to x and to y; as TensorFlow gives them
+    (lambda x, y: x + 1.0, [[None, None], None]),
+    (lambda x, y: x * 2.0, [[0, None], None]),
+    (lambda x, y: -x, [[None, None], None]),
+    (lambda x, y: tf.reduce_mean(x), [[None, None], None]),
+    (lambda x, y: tf.linalg.matvec(tf.constant([[1.0, 2.0], [3.0, 4.0]]), x), [[0, None], None]),
+    (lambda x, y: x * y, [[0, 2], [2, 0]]),
+    (lambda x, y: x - 2.0 * y, [[0, 0], [0, 0]]),
+    (lambda x, y: x * x + y, [[4, 0], [0, 0]]),
+    (lambda x, y: x + y, [[None, None], [None, None]]),
+    (lambda x, y: tf.maximum(x, 0.0), [[None, None], None]),
+    (lambda x, y: x * tf.stop_gradient(x), [[0, None], None]),
+    (lambda x, y: tf.cond(x[0] > 0.0, lambda: x * 2.0, lambda: x * 3.0), [[None, None], None]),
+    (lambda x, y: tf.cond(x[0] > 0.0, lambda: x * y, lambda: x + y), [[0, 2], [2, 0]]),
+    (lambda x, y: tf.cond(x[0] > 0.0, lambda: x - y, lambda: x + y), [[None, None], [None, None]]),
+    (loop(lambda x, y: x + y), [[None, None], [None, None]]),
+    (loop(lambda x, y: -x), [[None, None], None]),
+    (loop(lambda x, y: 2.0 * x), [[0, None], None]),
+    (lambda x, y: tf.map_fn(lambda row: row * 2.0, x), [[0, None], None]),
+    (lambda x, y: tf.map_fn(lambda row: row + 2.0, x), [[None, None], None]),
+    (lambda x, y: tf.function(lambda z: z + 2.0)(x), [[None, None], None]),
+    (lambda x, y: tf.function(lambda z: z * 2.0)(x), [[0, None], None]),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), SECOND)
+def test_a_derivative_that_uses_values_of_the_forward_pass_has_one_of_zeros(body, expected):
+    function = tf.function(body)
+    xs = [tf.constant([1.0, 2.0]), tf.constant([1.0, 2.0])]
+    with tf.GradientTape(persistent=True) as outer:
+        outer.watch(xs)
+        with tf.GradientTape() as tape:
+            tape.watch(xs)
+            y = function(*xs)
+        first = tape.gradient(y, xs)
+    second = [None if d is None else [e if e is None else float(tf.reduce_sum(e)) for e in outer.gradient(d, xs)] for d in first]
+    assert second == expected
