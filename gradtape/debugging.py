@@ -1,6 +1,10 @@
 """Checks of values, shapes and dtypes: `tf.debugging`."""
 
 from gradtape._src.compat.names import missing as _missing
+from gradtape._src.explain.numerics import (
+    disable_check_numerics as disable_check_numerics,
+    enable_check_numerics as enable_check_numerics,
+)
 from gradtape._src.ops.debugging import (
     Assert as Assert,
     assert_all_finite as assert_all_finite,
@@ -29,10 +33,6 @@ from gradtape._src.ops.debugging import (
     enable_traceback_filtering as enable_traceback_filtering,
     is_numeric_tensor as is_numeric_tensor,
     is_traceback_filtering_enabled as is_traceback_filtering_enabled,
-)
-from gradtape._src.ops.numerics import (
-    disable_check_numerics as disable_check_numerics,
-    enable_check_numerics as enable_check_numerics,
 )
 
 __getattr__ = _missing(__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +9,9 @@ import numpy as np
 
 from gradtape._src.core import engine, execution
 from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import InvalidArgumentError, public
-from gradtape._src.core.program import leaf
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.explain import source
 
 if TYPE_CHECKING:
     from gradtape._src.core.program import Program
@@ -60,27 +59,24 @@ def _look(program: Program, index: int, inputs: Sequence[Any], value: Any) -> No
     outputs = value if isinstance(value, tuple) else (value,)
     for slot, output in enumerate(outputs[:1] if op.type in FIRST_ONLY else outputs):
         array = np.asarray(output)
-        if aval(array.shape, array.dtype).inexact and not np.isfinite(array).all():  # host-side: values of a run
+        if aval(array.shape, array.dtype).inexact and not np.isfinite(array).all():
             raise InvalidArgumentError(None, None, _text(program, index, inputs, array, slot, len(outputs)))
 
 
 def _text(program: Program, index: int, inputs: Sequence[Any], array: np.ndarray, slot: int, count: int) -> str:
     """What TensorFlow says, with the user's line."""
-    nan, infinite = int(np.isnan(array).sum()), array[np.isinf(array)]  # host-side: values of a run
+    nan, infinite = int(np.isnan(array).sum()), array[np.isinf(array)]
     negative, positive = int((infinite.real < 0).sum()), int((infinite.real > 0).sum())
     found = {"-Inf": negative, "+Inf": positive, "+NaN": nan}
     op = program.keys[index][0]
     where = "eagerly-executing" if engine.local.trace.parent is None and len(program.keys) == 1 else "graph"
     lines = [f'\n\n!!! Detected Infinity or NaN in output {slot} of {where} op "{op.type}" (# of outputs: {count}) !!!']
     if program.lines:
-        code, offset = program.lines[index]
-        at = next((p[0] for i, p in enumerate(code.co_positions()) if 2 * i == offset), None) or code.co_firstlineno
-        lines.append(
-            f"  line: {code.co_filename}:{at}, in {code.co_name}\n        {linecache.getline(code.co_filename, at).strip()}"
-        )
+        at = program.lines[index]
+        lines.append(f"  line: {source.file(at)}:{source.number(at)}, in {at[0].co_name}\n        {source.text(at)}")
     lines.append(f"  dtype: {array.dtype.name}\n  shape: {array.shape}")
     lines += [f"  # of {kind} elements: {number}" for kind, number in found.items() if number]
-    given = [str(EagerTensor(leaf(aval(np.shape(i), np.asarray(i).dtype), np.asarray(i)))) for i in inputs]
+    given = [str(constant(np.asarray(i))) for i in inputs]
     if len(given) == 1:
         lines.append(f"\n  Input tensor: {given[0]}")
     elif given:
