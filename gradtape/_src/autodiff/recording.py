@@ -255,13 +255,22 @@ class Recording:
             else:
                 logger.debug("gradient of a persistent tape asked inside its context: the gradient's ops are recorded too")
 
+    def _differentiated(self, targets: Sequence[Source]) -> list[Node]:
+        """The nodes of targets, of which the function that is traced is told."""
+        nodes = [t.held() if isinstance(t, Variable) else t.node for t in targets]
+        scope = engine.local.trace.scope
+        if scope is not None:
+            scope.differentiated(nodes)
+        return nodes
+
     def _asked(self, targets: Sequence[Source], sources: Sequence[Source]) -> journal.Asked:
         """Tell the journal that gradients are asked for."""
+        nodes = self._differentiated(targets)
         if self._recording:
             self._note()
         asked = journal.Asked(
             self._record,
-            [journal.origin_of(t.held() if isinstance(t, Variable) else t.node) for t in targets],
+            [journal.origin_of(node) for node in nodes],
             [s._uid if isinstance(s, Variable) else journal.origin_of(s.node) for s in sources],
             engine.local.trace,
         )

@@ -452,6 +452,7 @@ class GradientTape(Recording):
     ) -> list[Any]:
         """`gradient` for several sets of output gradients at once, which are stacked in `seeds`; so are the results, dense."""
         self._ask()
+        self._differentiated(targets)
         of = [aval(s.node.aval.shape[1:], s.node.aval.dtype) for s in seeds]
         plan = self._plan(targets, sources, [_one_of(a) for a in of], dense=True)
         if plan is not None:

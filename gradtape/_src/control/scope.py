@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from gradtape._src.autodiff.backward import FORWARD, Operation, takes_none, vjp_program, vjp_with_slices
 from gradtape._src.control.checked import on_host
@@ -20,6 +21,7 @@ from gradtape._src.core.variable import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, Variable
 from gradtape._src.ops import seeds
 from gradtape._src.ops.array import host_shape, zeros
 
+T = TypeVar("T")
 ASSIGNMENTS = (ASSIGN, ASSIGN_ADD, ASSIGN_SUB)
 LARGE_CONSTANT = 1 << 14  # a constant with more elements is an argument of the program, not part of it
 
@@ -40,6 +42,31 @@ READ_ASSIGNED = define(Op("ReadAssigned", lambda value, variable: value, infer=l
 READ_ASSIGNED.gradient = lambda op, dy: [None, dy]
 
 
+class Check(NamedTuple):
+    """A data-dependent check of an op, on so many `inputs`.
+
+    `uses` are where the op's result goes: while it is traced, nodes of the trace by their indices; of a Body, its results
+    by their positions. None: the check is made whether anybody uses the result or not. `line` is the op's.
+    """
+
+    op: Op
+    inputs: int
+    attrs: Attributes
+    uses: tuple[int, ...] | None
+    line: Line
+
+    def make(self, nodes: Sequence[Node]) -> None:
+        """Raise the op's error if the values of `nodes` deserve it."""
+        for node in nodes:
+            engine.value(node)
+        verify(self.op, nodes, self.attrs, self.line)
+
+
+def have_values(nodes: Iterable[Node]) -> bool:
+    """Whether these nodes of a trace have values already."""
+    return all(engine.folded(node) is not None for node in nodes)
+
+
 class MadeFromArguments(engine.NeedsValues):
     """A function makes a variable whose initial value depends on the function's arguments."""
 
@@ -54,7 +81,8 @@ class Scope:
         self.now: dict[int, Node] = {}
         self.written: dict[int, Variable] = {}
         self.after: dict[int, Node] = {}  # the values of those
-        self.checks: list[tuple[Op, tuple[Node, ...], Attributes]] = []
+        self.checks: list[tuple[Check, tuple[Node, ...]]] = []
+        self.targets: list[Node] = []  # of the gradients that are asked for
         self.created: list[Variable] = []
         self.trace: Trace | None = None
 
@@ -105,20 +133,30 @@ class Scope:
         return value
 
     def check(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
-        """Note a data-dependent check of an op for when the function is called; make it at once if the values are known.
+        """Note a data-dependent check of the op that is recorded next, for when the function is called.
 
         What a gradient computes, in a trace of its own inside of the function's, is not checked.
         """
+        here = engine.local.trace
+        asked_for = op.type in ASKED_FOR
+        if self.nested and asked_for and here is self.trace:
+            engine.record(CHECK, nodes, (op, attrs))
+        else:
+            uses = None if asked_for else (len(here.nodes),)
+            self.hand_on(Check(op, len(nodes), attrs, uses, journal.user_line()), nodes)
+
+    def hand_on(self, check: Check, nodes: tuple[Node, ...]) -> None:
+        """Note a check; make it at once if it is made in any case and the values are known."""
         if self.trace is not None and engine.local.trace is not self.trace:
             return
-        if self.nested and op.type in ASKED_FOR:
-            engine.record(CHECK, nodes, (op, attrs))
-        elif all(engine.folded(node) is not None for node in nodes):
-            for node in nodes:
-                engine.value(node)
-            verify(op, nodes, attrs)
-        elif not self.nested:
-            self.checks.append((op, nodes, attrs))
+        if check.uses is None and have_values(nodes):
+            check.make(nodes)
+        else:
+            self.checks.append((check, nodes))
+
+    def differentiated(self, targets: Sequence[Node]) -> None:
+        """Note the targets of a gradient, which need not be results: they count as used."""
+        self.targets += targets
 
 
 class Structure:
@@ -210,7 +248,7 @@ class Body:
     assignments: list[Line]
     trains: bool
     created: list[Variable]
-    checks: list[tuple[Op, int, Attributes]]
+    checks: list[Check]
     checked: Program | None
     keep: list[Tensor]
 
@@ -261,13 +299,15 @@ def trace(
         read = [node for _, node in scope.variables.values()]
         seeds_taken = [node for node, _ in drawn]
         body.draws = [stream for _, stream in drawn]
-        tracing.enter(inner, [*nodes, *[node for _, checked, _ in scope.checks for node in checked]])
+        tracing.enter(inner, nodes)
+        body.checks, checked = _used_checks(inner, scope, nodes, len(body.written))
+        tracing.enter(inner, checked)
         known = {*parameters, *read, *seeds_taken}
         around = _constants_around(inner) if scope.nested else ()  # a gradient may be asked for with respect to them
         body.captures = [n for n in inner.leaves if n not in known and (n in around or not is_constant(n))]
         inputs = [*parameters, *read, *body.captures, *seeds_taken]
         body.program = execution.intern(tracing.close(inner, nodes, inputs, effects=True))
-        _close_checks(body, inner, scope, inputs)
+        body.checked = execution.intern(tracing.close(inner, checked, inputs)) if checked else None
     body.avals = [body.program.aval_of(r) for r in body.program.outputs]
     lines, results = body.program.lines, body.program.outputs
     body.assignments = [lines[r] if r >= 0 and lines else (None, 0) for r in results[len(results) - len(body.written) :]]
@@ -277,14 +317,27 @@ def trace(
     return body
 
 
-def _close_checks(body: Body, inner: Trace, scope: Scope, inputs: Sequence[Node]) -> None:
-    body.checks, body.checked = [], None
+def _used_checks(trace: Trace, scope: Scope, outputs: Sequence[Node], written: int) -> tuple[list[Check], list[Node]]:
+    """The checks of ops that are used, and what they are made on. Others are dropped with their ops, as in TensorFlow.
+
+    The last outputs are the new values of `written` variables: they are used in any case.
+    """
+    kept: list[Check] = []
+    checked: list[Node] = []
     if scope.checks:
-        wanted: list[Node] = []
-        for op, nodes, attrs in scope.checks:
-            body.checks.append((op, len(nodes), attrs))
-            wanted += nodes
-        body.checked = execution.intern(tracing.close(inner, wanted, inputs))
+        results = len(outputs) - written
+        demanded = [node for check, nodes in scope.checks if check.uses is None for node in nodes]
+        users = tracing.users(trace, outputs[:results], [*outputs[results:], *scope.targets, *demanded])
+        for check, nodes in scope.checks:
+            uses = None if check.uses is None else users.of(check.uses)
+            if uses == ():
+                continue
+            if have_values(nodes):
+                check.make(nodes)
+            elif not scope.nested:
+                kept.append(check._replace(uses=uses))
+                checked += nodes
+    return kept, checked
 
 
 def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
@@ -299,11 +352,13 @@ def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
             check(body, arguments)
         return _run_at_once(body, arguments)
     inputs = body.inputs(arguments)
-    if body.checked is not None:
+    if body.checked is not None and state.trace.parent is None:
         check(body, arguments, inputs)
     if state.trace.parent is not None:
         nodes = tracing.call(body.program, inputs, FUNCTION)
         journal.asked += body.trains  # so does the function around it
+        if body.checked is not None:
+            _hand_on_checks(body, inputs, nodes)
     elif at_once:
         values = execution.execute(body.program, [engine.argument(node) for node in inputs])
         nodes = leaves(body.avals, values)
@@ -336,25 +391,39 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
 
 
 def check(body: Body, arguments: Sequence[Node], inputs: tuple[Node, ...] | None = None) -> None:
-    """Make the checks of a Body that is about to be called with `arguments`; in a trace, hand them on.
+    """Make the checks of a Body that is about to be called with `arguments` in eager code.
 
     `inputs` are all that its program takes, if they are known already.
     """
-    program = body.checked
-    assert program is not None
-    scope = engine.local.trace.scope
-    nodes = on_host(program, arguments) if scope is None else None
+    assert body.checked is not None
+    nodes = on_host(body.checked, arguments)
     if nodes is None:
-        inputs = body.inputs(arguments) if inputs is None else inputs
-        nodes = tracing.call(program, inputs) if program.keys else [_input(program, r, inputs) for r in program.outputs]
-    position = 0
-    for op, count, attrs in body.checks:
-        checked = tuple(nodes[position : position + count])
-        position += count
-        if scope is not None:
-            scope.check(op, checked, attrs)
-        else:
-            verify(op, checked, attrs)
+        nodes = _checked_nodes(body.checked, body.inputs(arguments) if inputs is None else inputs)
+    for check, checked in parted(body.checks, nodes):
+        verify(check.op, checked, check.attrs, check.line)
+
+
+def _hand_on_checks(body: Body, inputs: tuple[Node, ...], results: Sequence[Node]) -> None:
+    """Note the checks of a Body that was called in a trace, which are made if its results there are used."""
+    scope = engine.local.trace.scope
+    if not isinstance(scope, Scope):
+        return  # a graph's checks are made when it is run
+    assert body.checked is not None
+    for check, checked in parted(body.checks, _checked_nodes(body.checked, inputs)):
+        uses = None if check.uses is None else tuple([results[i].index for i in check.uses])
+        scope.hand_on(check._replace(uses=uses), checked)
+
+
+def _checked_nodes(program: Program, inputs: tuple[Node, ...]) -> list[Node]:
+    """The nodes that are checked, which `program` computes."""
+    return tracing.call(program, inputs) if program.keys else [_input(program, r, inputs) for r in program.outputs]
+
+
+def parted(checks: Iterable[Check], nodes: Sequence[T]) -> Iterator[tuple[Check, tuple[T, ...]]]:
+    """Each check with what it is made on."""
+    remaining = iter(nodes)
+    for check in checks:
+        yield check, tuple(itertools.islice(remaining, check.inputs))
 
 
 def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]:

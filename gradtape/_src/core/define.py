@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from gradtape._src.core import convert, engine, naming
+from gradtape._src.core import convert, engine, journal, naming
 from gradtape._src.core.errors import InvalidArgumentError, cut
 from gradtape._src.core.op import Attributes, Kernel, Op, Rule, define, ops
 from gradtape._src.core.tensor import EagerTensor, emit, to_numpy
@@ -202,8 +202,8 @@ def check(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
     verify(made, checked, attrs)
 
 
-def verify(made: Op, checked: Sequence[Node], attrs: Attributes) -> None:
-    """Raise the op's data-dependent error if the values of the `checked` inputs deserve it."""
+def verify(made: Op, checked: Sequence[Node], attrs: Attributes, line: journal.Line = (None, 0)) -> None:
+    """Raise the op's data-dependent error if the values of the `checked` inputs deserve it; of a function's op, with its line."""
     attributes = dict(zip(made.attributes, attrs, strict=True))
     assert made.status is not None
     for node in checked:
@@ -211,7 +211,13 @@ def verify(made: Op, checked: Sequence[Node], attrs: Attributes) -> None:
     arrays = [to_numpy(node) for node in checked]
     message = made.status(*arrays, **attributes)
     if message:
-        raise InvalidArgumentError(None, None, f"{message} [Op:{made.type}]")
+        raise InvalidArgumentError(None, None, f"{message} [Op:{made.type}]{_detected_at(line)}")
+
+
+def _detected_at(line: journal.Line) -> str:
+    code, _ = line
+    file, number = journal.file_and_number(line)
+    return "" if code is None else f"\nDetected at {file}:{number}, in {code.co_name}"
 
 
 def gradient(function: Any) -> Callable[[Rule], Rule]:

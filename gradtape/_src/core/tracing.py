@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,37 @@ def enter(trace: Trace, nodes: Sequence[Node]) -> list[int]:
     """The references by which nodes stand in a trace; what comes from outside of it becomes a leaf."""
     known = trace.leaf_index
     return [node.index if node.trace is trace else known[node] if node in known else engine.adopt(trace, node) for node in nodes]
+
+
+class Users:
+    """Which outputs of a trace depend on each of its nodes: a bit for each output, and one more for what is done in any case."""
+
+    def __init__(self, count: int, masks: Sequence[int]) -> None:
+        self._always, self._masks = 1 << count, masks
+
+    def of(self, indices: Iterable[int]) -> tuple[int, ...] | None:
+        """The positions of the outputs that depend on any of these nodes; None if they are computed in any case."""
+        mask = 0
+        for index in indices:
+            mask |= self._masks[index] if index < len(self._masks) else 0
+        return None if mask & self._always else tuple([i for i in range(mask.bit_length()) if mask >> i & 1])
+
+
+def users(trace: Trace, outputs: Sequence[Node], always: Sequence[Node]) -> Users:
+    """The Users of the nodes of a trace. `always` are computed in any case, as is what has effects."""
+    keys = [node.key for node in trace.nodes]
+    masks = [0] * len(keys)
+    for position, node in enumerate([*outputs, *always]):
+        if node.trace is trace:
+            masks[node.index] |= 1 << min(position, len(outputs))
+    for index in range(len(keys) - 1, -1, -1):
+        if effectful(keys[index]):
+            masks[index] |= 1 << len(outputs)
+        if masks[index]:
+            for reference in keys[index][2:]:
+                if reference >= 0:
+                    masks[reference] |= masks[index]
+    return Users(len(outputs), masks)
 
 
 def close(trace: Trace, outputs: Sequence[Node], parameters: Sequence[Node], effects: bool = False) -> Program:

@@ -178,6 +178,9 @@ class Graph(Operations):
     def check(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
         """A data-dependent check: the Session makes it when it runs the op."""
 
+    def differentiated(self, targets: Sequence[Node]) -> None:
+        """Targets of a gradient are run with it."""
+
     # -- what tensors, variables and conversions ask
 
     def constant(self, array: Any) -> Node:

@@ -24,7 +24,7 @@ from gradtape._src.control.graph.kinds import (
 )
 from gradtape._src.control.graph.live import NeedsEager, Several, gradient_of_call, in_python, is_open, of_one_shape
 from gradtape._src.control.graph.structure import structure_of
-from gradtape._src.control.scope import Scope
+from gradtape._src.control.scope import Check, Scope
 from gradtape._src.core import engine, execution, nest, tracing
 from gradtape._src.core.aval import LARGE, Aval, aval
 from gradtape._src.core.define import check
@@ -48,6 +48,10 @@ class RunScope(Scope):
     def __init__(self, avals: Callable[[Variable], Aval]) -> None:
         super().__init__()
         self._avals = avals
+
+    def hand_on(self, check: Check, nodes: tuple[Node, ...]) -> None:
+        """Note a check: what is run in a session was asked for."""
+        super().hand_on(check._replace(uses=None), nodes)
 
     def read(self, variable: Variable) -> Node:
         """The node that the variable holds now; at first a parameter."""

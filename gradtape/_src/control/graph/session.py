@@ -14,7 +14,7 @@ from gradtape._src.control.graph.kinds import CONST
 from gradtape._src.control.graph.operation import Operation
 from gradtape._src.control.graph.replay import NeedsEager, Replay, RunScope, ValueScope, needed_nodes
 from gradtape._src.control.graph.structure import NeedsFeed
-from gradtape._src.control.scope import Body, trace
+from gradtape._src.control.scope import Body, parted, trace
 from gradtape._src.core import engine, execution, nest
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import node_of, to_array
@@ -412,11 +412,8 @@ class Session:
         program = body.checked
         assert program is not None
         values = execution.execute(program, arguments)
-        position = 0
-        for op, count, attrs in body.checks:
-            checked = values[position : position + count]
-            position += count
-            verify(op, [leaf(aval(v.shape, v.dtype), v) for v in checked], attrs)
+        for check, checked in parted(body.checks, values):
+            verify(check.op, [leaf(aval(v.shape, v.dtype), v) for v in checked], check.attrs)
 
 
 class InteractiveSession(Session):
