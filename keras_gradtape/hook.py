@@ -27,9 +27,13 @@ ARMS = {
     "keras.src.optimizers.optimizer": f"from {PACKAGE}.src.optimizer import BackendOptimizer",
 }
 
+# What imports TensorFlow where it needs it: it is given gradtape, whether TensorFlow is installed or not.
+IMPORTING = {"keras.src.callbacks.tensorboard"}
+
 # What is done to a module once it is loaded.
 COMPLETIONS = {
     "keras.src.backend.common.dtypes": "keep_64_bits",
+    "keras.src.callbacks.tensorboard": "let_profile",
     "keras.src.utils.backend_utils": "extend_dynamic_backend",
     "keras.src.utils.rng_utils": "give_tensorflow",
     "keras.src.utils.timeseries_dataset_utils": "give_tensorflow",
@@ -59,35 +63,37 @@ class Finder:
 
     @staticmethod
     def find_spec(fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if fullname in ARMS or fullname == CONFIG:
-            kind: type[SourceFileLoader] = Changed
-        elif fullname in COMPLETIONS:
-            kind = Completed
-        else:
+        if fullname != CONFIG and fullname not in ARMS and fullname not in IMPORTING and fullname not in COMPLETIONS:
             return None
         spec = PathFinder.find_spec(fullname, path, target)  # type: ignore[arg-type]
         if spec is not None and type(spec.loader) is SourceFileLoader and spec.origin is not None:
-            spec.loader = kind(fullname, spec.origin)
+            spec.loader = Loader(fullname, spec.origin)
         return spec
 
 
-class Changed(SourceFileLoader):
-    """Loads a module whose syntax tree is changed first. What needs no change is loaded as it is."""
+class Loader(SourceFileLoader):
+    """Loads a module whose syntax tree is changed first, or that is changed once it is there; what needs neither, as it is."""
 
     def get_code(self, fullname):  # not source_to_code, whose result would go into __pycache__
         path = self.get_filename(fullname)
-        tree = ast.parse(self.get_data(path), path)
-        if (add_name(tree) if fullname == CONFIG else add_arm(tree, ARMS[fullname])) is None:
+        tree = self.changed_tree(fullname, path)
+        if tree is None:
             return super().get_code(fullname)
         return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
 
-
-class Completed(SourceFileLoader):
-    """Loads a module that is changed once it is there."""
+    def changed_tree(self, fullname, path):
+        """The module's syntax tree with its change, or None where nothing is to be changed."""
+        if fullname != CONFIG and fullname not in ARMS and fullname not in IMPORTING:
+            return None
+        tree = ast.parse(self.get_data(path), path)
+        if fullname == CONFIG:
+            return add_name(tree)
+        return add_arm(tree, ARMS[fullname]) if fullname in ARMS else import_gradtape(tree)
 
     def exec_module(self, module):
         super().exec_module(module)
-        globals()[COMPLETIONS[module.__name__]](module)
+        if module.__name__ in COMPLETIONS:
+            globals()[COMPLETIONS[module.__name__]](module)
 
 
 def add_name(tree: ast.Module) -> ast.Module | None:
@@ -122,6 +128,23 @@ def add_arm(tree: ast.Module, source: str) -> ast.Module | None:
         last.orelse = [ast.If(test, ast.parse(source).body, last.orelse)]
         return tree
     return None
+
+
+def import_gradtape(tree: ast.Module) -> ast.Module:
+    """Have every import of TensorFlow import the module of gradtape of that name; gives the tree."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "tensorflow":
+            node.module = NAME + node.module.removeprefix("tensorflow")
+        elif isinstance(node, ast.Import):
+            for name in node.names:
+                if name.name.partition(".")[0] == "tensorflow":
+                    name.name = NAME + name.name.removeprefix("tensorflow")
+    return tree
+
+
+def let_profile(module) -> None:
+    """Let `TensorBoard` trace batches, which it does on backends that it knows by name."""
+    module.backend = Profiled(module.backend)
 
 
 def keep_64_bits(module) -> None:
@@ -219,6 +242,19 @@ def refuse_onnx(module) -> None:
         )
 
     module.export_onnx = export_onnx
+
+
+class Profiled:
+    """Keras's backend, said to be TensorFlow's: whoever asks traces batches with `backend.tensorboard`, which is ours."""
+
+    def __init__(self, backend) -> None:
+        self._backend = backend
+
+    def backend(self):
+        return "tensorflow"
+
+    def __getattr__(self, name):
+        return getattr(self._backend, name)
 
 
 class TensorFlow:

@@ -3,6 +3,7 @@
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.summary.summary import (
     SummaryWriter as SummaryWriter,
+    audio as audio,
     create_file_writer as create_file_writer,
     create_noop_writer as create_noop_writer,
     flush as flush,
@@ -15,6 +16,7 @@ from gradtape._src.summary.summary import (
     text as text,
     write as write,
 )
+from gradtape._src.summary.tracing import trace_export as trace_export, trace_off as trace_off, trace_on as trace_on
 from gradtape.summary import experimental as experimental
 
 __getattr__ = _missing(__name__)

@@ -1,6 +1,6 @@
 """The backend in Keras's official layout. Nothing but Keras imports this package: it imports parts of Keras itself."""
 
-from keras_gradtape.src import distribution_lib, ops, random, rnn
+from keras_gradtape.src import distribution_lib, ops, random, rnn, tensorboard
 from keras_gradtape.src.ops.core import compute_output_spec, device_scope, name_scope
 from keras_gradtape.src.variable import Variable
 
@@ -24,4 +24,5 @@ __all__ = [
     "ops",
     "random",
     "rnn",
+    "tensorboard",
 ]

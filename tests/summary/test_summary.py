@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
+from tensorboard.compat.proto.config_pb2 import RunMetadata
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 
@@ -148,3 +149,89 @@ def test_graphs(tmp_path):
     assert traced["Identity_2"] == ("Identity", ["TopKV2:1"], [[3, 1]])
     tf.compat.v1.summary.FileWriter(tmp_path / "one", graph).close()
     assert graphs(tmp_path / "one") == [drawn]
+
+
+def test_audio_is_what_tensorflow_writes(tmp_path):
+    with tf.summary.create_file_writer(tmp_path).as_default(step=1):
+        assert tf.summary.audio("a", [[[0.5, -0.5], [1.5, 0.25 / 2**14]]] * 4, 8000, max_outputs=2)
+        with pytest.raises(ValueError, match=r"Unknown encoding: 'mp3'. Expected 'wav'"):
+            tf.summary.audio("a", [[[0.5]]], 8000, encoding="mp3")
+        with pytest.raises(ValueError, match=r"shape \[n, frames, channels\], received \[1\]"):
+            tf.summary.audio("a", [0.5], 8000)
+    ((_, _, plugin, (clip, label, again, _)),) = written(tmp_path)
+    assert plugin == "audio" and label == b"" and clip == again
+    # tf.audio.encode_wav of TensorFlow 2.21
+    assert clip.hex() == (
+        "524946462c00000057415645666d74201000000001000200401f0000007d0000040010006461746108000000004000c0ff7f0100"
+    )
+
+
+def test_messages_of_ones_own(tmp_path):
+    v1 = tf.compat.v1
+    metadata = v1.SummaryMetadata(plugin_data=v1.SummaryMetadata.PluginData(plugin_name="mine", content=b"x\0"))
+    written_by_hand = v1.Summary(value=[v1.Summary.Value(tag="hand", metadata=metadata)])
+    written_by_hand.value[0].tensor.dtype = 1
+    written_by_hand.value[0].tensor.tensor_content = np.float32(2).tobytes()
+    with tf.summary.create_file_writer(tmp_path).as_default(step=3), tf.name_scope("not_in_tags"):
+        assert tf.summary.write("w", lambda: tf.constant([1.0]), metadata=metadata)
+        assert tf.summary.write("s", b"ends\0", metadata=metadata.SerializeToString())
+        assert tf.summary.experimental.write_raw_pb(written_by_hand.SerializeToString())
+        with pytest.raises(ValueError, match="a constant of serialized summaries"):
+            tf.summary.experimental.write_raw_pb(tf.constant(1.0))
+    assert written(tmp_path) == [
+        (3, "w", "mine", [1.0]),
+        (3, "s", "mine", [b"ends\0"]),
+        (3, "hand", "mine", 2.0),
+    ]
+
+
+def test_traces_of_functions(tmp_path, caplog):
+    square, cube = tf.function(lambda x: x * x), tf.function(lambda x: x * x * x)
+    with pytest.raises(ValueError, match=r"Must enable trace before export through tf.summary.trace_on"):
+        tf.summary.trace_export("t", step=0)
+    with tf.summary.create_file_writer(tmp_path / "events").as_default():
+        tf.summary.trace_on()
+        tf.summary.trace_on()
+        square(tf.constant(2.0))
+        square(tf.constant(3.0))
+        with pytest.raises(ValueError, match="No step set"):
+            tf.summary.trace_export("t")
+        tf.summary.trace_export("graphs", step=4)
+        cube(tf.constant(2.0))
+        tf.summary.trace_on(profiler=True, profiler_outdir=str(tmp_path / "profile"))
+        tf.function(lambda x: tf.summary.trace_on() or x)(1.0)
+        cube(tf.constant(2.0))
+        tf.summary.trace_export("both", step=5)
+        tf.summary.trace_on(profiler=True)
+        tf.summary.trace_off()
+        tf.summary.trace_off()
+    assert [record.message for record in caplog.records] == [
+        "Trace already enabled",
+        "Cannot enable trace inside a tf.function.",
+        "No `profiler_outdir` passed to trace_on(). Profiler won't be enabled.",
+    ]
+    found = [(step, tag, plugin, RunMetadata.FromString(data)) for step, tag, plugin, (data,) in written(tmp_path / "events")]
+    assert [(step, tag, plugin, len(run.function_graphs)) for step, tag, plugin, run in found] == [
+        (4, "graphs", "graph_run_metadata_graph", 1),
+        (5, "both", "graph_run_metadata", 2),
+    ]
+    assert [node.op for node in found[0][3].function_graphs[0].pre_optimization_graph.node] == ["Placeholder", "Mul", "Identity"]
+    assert list((tmp_path / "profile").glob("plugins/profile/*/*.xplane.pb"))
+
+
+def test_profiles_of_devices(tmp_path):
+    experimental = tf.profiler.experimental
+    with pytest.raises(tf.errors.UnavailableError, match=r"Cannot export profiling results\. No profiler is running"):
+        experimental.stop()
+    with experimental.Profile(tmp_path, experimental.ProfilerOptions(host_tracer_level=3)):
+        with pytest.raises(tf.errors.AlreadyExistsError, match="Another profiler is running"):
+            experimental.start(tmp_path)
+        for step in range(2):
+            with experimental.Trace("train", step_num=step) as event:
+                tf.square(2.0).numpy()
+                event.set_metadata(cached="yes")
+    (page,) = tmp_path.glob("plugins/profile/*/*.xplane.pb")
+    assert b"train" in page.read_bytes()
+    experimental.start(tmp_path / "dropped")
+    experimental.stop(save=False)
+    assert not (tmp_path / "dropped").exists()

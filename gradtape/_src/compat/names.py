@@ -11,6 +11,7 @@ from typing import Any
 
 from gradtape._src.compat.reasons import REASONS, reason
 from gradtape._src.core.errors import public
+from gradtape._src.summary.messages import protocol
 
 # Names that stand on Keras, and where: imported when they are first used, as Keras takes seconds to import.
 ON_KERAS = {
@@ -19,6 +20,30 @@ ON_KERAS = {
     "gradtape.losses": "gradtape.keras:losses",
     "gradtape.metrics": "gradtape.keras:metrics",
     "gradtape.optimizers.Optax": "keras_gradtape.src.optax:Optax",
+}
+# Messages of TensorBoard's package, which is loaded when one is asked for: by module, name → the `.proto` file.
+MESSAGES = {
+    "gradtape.compat.v1": {
+        "AttrValue": "attr_value",
+        "Event": "event",
+        "GraphDef": "graph",
+        "HistogramProto": "summary",
+        "LogMessage": "event",
+        "MetaGraphDef": "meta_graph",
+        "NameAttrList": "attr_value",
+        "NodeDef": "node_def",
+        "SessionLog": "event",
+        "Summary": "summary",
+        "SummaryMetadata": "summary",
+        "TensorInfo": "meta_graph",
+    },
+    "gradtape.compat.v1.summary": {
+        "Event": "event",
+        "SessionLog": "event",
+        "Summary": "summary",
+        "SummaryDescription": "summary",
+        "TaggedRunMetadata": "event",
+    },
 }
 # Modules that show Keras's names beside their own.
 BESIDE_KERAS = {"gradtape.optimizers": "optimizers"}
@@ -34,6 +59,11 @@ def missing(module: str) -> Callable[[str], Any]:
         if place is not None:
             importlib.import_module("gradtape.keras")  # which makes gradtape the backend, and all else of Keras may follow
             return pkgutil.resolve_name(place)
+        if name in MESSAGES.get(module, ()):
+            try:
+                return getattr(protocol(MESSAGES[module][name]), name)
+            except ImportError as error:
+                raise AttributeError(f"{prefix}.{name} needs TensorBoard's package. {error}") from None
         if module in BESIDE_KERAS and not name.startswith("_"):
             keras = getattr(importlib.import_module("gradtape.keras"), BESIDE_KERAS[module])
             if hasattr(keras, name):

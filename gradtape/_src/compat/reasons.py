@@ -22,11 +22,6 @@ _TABLE = [
         "compat.v1.*",
     ),
     (
-        "Out of scope: traces of devices are recorded by jax.profiler.trace; sounds are files of another library.",
-        "summary.trace_on summary.trace_off summary.trace_export summary.audio",
-    ),
-    ("Out of scope: tf.summary.write and tf.summary.graph take what they write.", "summary.experimental.write_raw_pb"),
-    (
         "Out of scope: parameter servers and their clusters. tf.distribute.MirroredStrategy spans the devices of a process, and "
         "keras.distribution.initialize joins processes.",
         """
@@ -39,8 +34,8 @@ _TABLE = [
         "test.*",
     ),
     (
-        "Out of scope: traces of devices are recorded by jax.profiler.trace. tf.profiler.profile counts operations and memory.",
-        "profiler.experimental",
+        "Out of scope: TensorBoard asks the server that tf.profiler.experimental.server.start(port) starts.",
+        "profiler.experimental.client",
     ),
     (STRINGS, "strings as_string edit_distance fingerprint"),
     (FILES, "io audio data.FixedLengthRecordDataset data.TFRecordDataset data.TextLineDataset"),

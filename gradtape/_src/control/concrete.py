@@ -30,6 +30,15 @@ if TYPE_CHECKING:
     from gradtape._src.control.function import Function
 
 
+class Calls:
+    """Where the functions that eager code calls are noted while somebody asks for them; None while nobody does."""
+
+    noted: dict[ConcreteFunction, None] | None = None
+
+
+calls = Calls()
+
+
 class ConcreteFunction:
     """A function traced for one signature. Called with the tensors of that signature, or with all arguments."""
 
@@ -228,6 +237,8 @@ class ConcreteFunction:
         return [tensor(given[name]).node for name in names]
 
     def _run(self, nodes: Sequence[Node]) -> Any:
+        if calls.noted is not None and engine.local.trace.parent is None:
+            calls.noted[self] = None
         return self._body.structure.pack(call(self._body, nodes))
 
     @property

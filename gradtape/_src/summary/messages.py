@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import sys
+import wave
 from collections.abc import Iterable
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
@@ -18,34 +19,43 @@ from gradtape._src.core.tensor import stated_shape
 
 BUCKETS = 30
 PROTOCOL = ("summary", "event", "tensor", "graph", "node_def")
+SHOWN = ("scalar", "histogram", "image", "text", "audio")
 
 
-@functools.cache
-def tensorboard() -> Any:
-    """The classes of TensorBoard's package; ImportError with the way out where it is not installed."""
+def package(module: str) -> Any:
+    """A module of TensorBoard's package; ImportError with the way out where it is not installed."""
     loaded = sys.modules.get("tensorflow")
     if loaded is None or loaded.__name__ == "gradtape":
         # By this module's name TensorBoard's package knows that it is to do without TensorFlow, which it would load, or take
         # gradtape for (`gradtape run`).
         sys.modules.setdefault("tensorboard.compat.notf", ModuleType("tensorboard.compat.notf"))
     try:
-        protocol = {name: import_module(f"tensorboard.compat.proto.{name}_pb2") for name in PROTOCOL}
-        kinds = {name: import_module(f"tensorboard.plugins.{name}.metadata") for name in ("scalar", "histogram", "image", "text")}
-        writer = import_module("tensorboard.summary.writer.event_file_writer").EventFileWriter
+        return import_module(f"tensorboard.{module}")
     except ImportError as error:
         raise ImportError(
             f"Summaries are written by TensorBoard's own package, and it is not there ({error}): pip install 'gradtape[summary]'."
         ) from error
-    message = protocol["summary"].Summary
+
+
+def protocol(name: str) -> Any:
+    """The module of the messages of one `.proto` file."""
+    return package(f"compat.proto.{name}_pb2")
+
+
+@functools.cache
+def tensorboard() -> Any:
+    """The classes of TensorBoard's package that write summaries."""
+    found = {name: protocol(name) for name in PROTOCOL}
     return SimpleNamespace(
-        Summary=message,
-        Histogram=protocol["summary"].HistogramProto,
-        Event=protocol["event"].Event,
-        Tensor=protocol["tensor"].TensorProto,
-        Graph=protocol["graph"].GraphDef,
-        Node=protocol["node_def"].NodeDef,
-        metadata={name: kind.create_summary_metadata for name, kind in kinds.items()},
-        Writer=writer,
+        Summary=found["summary"].Summary,
+        Metadata=found["summary"].SummaryMetadata,
+        Histogram=found["summary"].HistogramProto,
+        Event=found["event"].Event,
+        Tensor=found["tensor"].TensorProto,
+        Graph=found["graph"].GraphDef,
+        Node=found["node_def"].NodeDef,
+        metadata={name: package(f"plugins.{name}.metadata").create_summary_metadata for name in SHOWN},
+        Writer=package("summary.writer.event_file_writer").EventFileWriter,
     )
 
 
@@ -98,9 +108,15 @@ def text(tag: str, texts: np.ndarray) -> Any:
 # Of TensorFlow 2
 
 
-def tensor(tag: str, value: np.ndarray, kind: str | None, description: str | None = None) -> Any:
-    """A tensor that the plugin `kind` shows."""
-    metadata = tensorboard().metadata[kind](display_name=None, description=description) if kind else None
+def tensor(tag: str, value: np.ndarray, kind: str | bytes | None, description: str | None = None) -> Any:
+    """A tensor that the plugin `kind` shows; bytes are the metadata themselves."""
+    if isinstance(kind, bytes):
+        metadata = tensorboard().Metadata.FromString(kind)
+    elif kind is None:
+        metadata = None
+    else:
+        encoding = {"encoding": WAV} if kind == "audio" else {}
+        metadata = tensorboard().metadata[kind](display_name=None, description=description, **encoding)
     return _of(tag, tensor=_tensor(value), metadata=metadata)
 
 
@@ -136,6 +152,14 @@ def image_tensor(batch: np.ndarray, most: int) -> np.ndarray:
     return np.array([*sizes, *[_png(one) for one in shown]], object)
 
 
+def audio_tensor(batch: np.ndarray, sample_rate: np.ndarray, most: int) -> np.ndarray:
+    """Strings [n, 2]: the first clips of a batch [n, frames, channels] of floats from -1 to 1 as WAV, and empty labels."""
+    if batch.ndim != 3:
+        raise ValueError(f"Sounds have shape [n, frames, channels], received {list(batch.shape)}.")
+    rows = [[_wav(one, int(sample_rate)), b""] for one in batch[:most]]
+    return np.array(rows, object).reshape(len(rows), 2)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Graphs
 
@@ -159,6 +183,17 @@ def graph(operations: Iterable[Any]) -> Any:
     return found
 
 
+def run_metadata(graphs: Iterable[Any]) -> Any:
+    """A RunMetadata with the graphs of functions: as they were traced, which is also how they stand before XLA has them."""
+    found = protocol("config").RunMetadata()
+    for one in graphs:
+        definition = graph(one.get_operations())
+        function = found.function_graphs.add(pre_optimization_graph=definition, post_optimization_graph=definition)
+        function.partition_graphs.append(definition)
+    found.partition_graphs.extend([function.pre_optimization_graph for function in found.function_graphs])
+    return found
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -169,6 +204,7 @@ def _of(tag: str, **content: Any) -> Any:
 
 DTYPES: dict[str, int] = {"float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int64": 9, "bool": 10}  # TensorFlow's numbers
 STRING = 7
+WAV = 11  # TensorBoard's number of the encoding
 
 
 def _tensor(value: np.ndarray) -> Any:
@@ -191,4 +227,17 @@ def _png(image: np.ndarray) -> bytes:
 
     stream = io.BytesIO()
     Image.fromarray(image[..., 0] if image.shape[-1] == 1 else image).save(stream, "png")
+    return stream.getvalue()
+
+
+def _wav(clip: np.ndarray, sample_rate: int) -> bytes:
+    """A clip [frames, channels] as WAV of 16 bits; halves are rounded away from 0."""
+    scaled = clip.astype(np.float32) * np.float32(1 << 15)
+    samples = np.clip(np.trunc(scaled + np.copysign(np.float32(0.5), scaled)), -(1 << 15), (1 << 15) - 1).astype("<i2")
+    stream = io.BytesIO()
+    with wave.open(stream, "wb") as file:
+        file.setnchannels(clip.shape[1])
+        file.setsampwidth(2)
+        file.setframerate(sample_rate)
+        file.writeframes(samples.tobytes())
     return stream.getvalue()

@@ -15,7 +15,7 @@ from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.graph.graph import Graph
 from gradtape._src.core import engine
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import constant, tensor
+from gradtape._src.core.convert import constant, tensor, tensor as to_tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.scopes import name_scope
@@ -105,7 +105,7 @@ def create_file_writer(
     if logdir is None:
         raise ValueError("Argument `logdir` cannot be None: give a folder, or make a create_noop_writer().")
     most, pause = 10 if max_queue is None else max_queue, 120_000 if flush_millis is None else flush_millis
-    return SummaryWriter(logdir, int(most), int(pause), filename_suffix or "")
+    return SummaryWriter(logdir, int(most), int(pause), ".v2" if filename_suffix is None else filename_suffix)
 
 
 @public
@@ -187,12 +187,12 @@ WRITE.reason = "it says whether something was written"
 class Encoded:
     """How a summary's data become a message: equal where that is the same, so that a program is found again."""
 
-    def __init__(self, kind: str | None, description: str | None, convert: Callable[..., Any], *arguments: Any) -> None:
+    def __init__(self, kind: str | bytes | None, description: str | None, convert: Callable[..., Any], *arguments: Any) -> None:
         self.parts = kind, description, convert, arguments
 
-    def __call__(self, tag: str, data: np.ndarray) -> Any:
+    def __call__(self, tag: str, *data: np.ndarray) -> Any:
         kind, description, convert, arguments = self.parts
-        return messages.tensor(tag, convert(data, *arguments), kind, description)
+        return messages.tensor(tag, convert(*data, *arguments), kind, description)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Encoded) and self.parts == other.parts
@@ -204,14 +204,41 @@ class Encoded:
 class Constant:
     """A message of strings, which are no part of programs."""
 
-    def __init__(self, kind: str | None, description: str | None, texts: np.ndarray) -> None:
+    def __init__(self, kind: str | bytes | None, description: str | None, texts: np.ndarray) -> None:
         self.kind, self.description, self.texts = kind, description, texts
 
     def __call__(self, tag: str) -> Any:
         return messages.tensor(tag, self.texts, self.kind, self.description)
 
 
+def _texts(data: Any) -> np.ndarray | None:
+    """The array of one string, a list of some, or a constant tensor of them; None for anything else."""
+    if isinstance(data, (str, bytes)):
+        return np.array(data, object)
+    return strings_of(data if isinstance(data, Tensor) else to_tensor(data))
+
+
+class Raw:
+    """Summaries that are messages already."""
+
+    def __init__(self, texts: np.ndarray) -> None:
+        self.texts = texts
+
+    def __call__(self, tag: str) -> Any:
+        merged = messages.tensorboard().Summary()
+        for text in self.texts.ravel():
+            merged.MergeFromString(text)
+        return merged
+
+
 def _summary(name: str, step: Any, encode: Callable[..., Any], data: list[Any]) -> Tensor:
+    if state.writer is None or state.writer.writes_nothing:
+        return constant(False)
+    with name_scope(name) as scope:
+        return _written(scope.removesuffix("/"), step, encode, data)
+
+
+def _written(tag: str, step: Any, encode: Callable[..., Any], data: list[Any]) -> Tensor:
     writer = state.writer
     if writer is None or writer.writes_nothing:
         return constant(False)
@@ -220,8 +247,6 @@ def _summary(name: str, step: Any, encode: Callable[..., Any], data: list[Any]) 
         raise ValueError(
             "No step set. Please specify one either through the `step` argument or through tf.summary.experimental.set_step()"
         )
-    with name_scope(name) as scope:
-        tag = scope.removesuffix("/")
     inputs = [should_record_summaries(), tensor(step, None if isinstance(step, Tensor) else "int64"), *data]
     nodes = tuple([tensor(x).node for x in inputs])
     if engine.local.trace.parent is None:
@@ -265,18 +290,64 @@ def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, descript
 @public
 def text(name: str, data: Any, step: Any = None, description: str | None = None) -> Tensor:
     """Write strings, which TensorBoard shows as Markdown: one, a list, or a constant tensor. Whether it was written, a tensor."""
-    known = strings_of(data if isinstance(data, Tensor) else constant(data))
+    known = _texts(data)
     if known is None:
         raise ValueError(f"Expected data to be a string, or a constant tensor of strings; received {data!r}.")
     return _summary(name, step, Constant("text", description, known), [])
 
 
 @public
+def audio(
+    name: str,
+    data: Any,
+    sample_rate: Any,
+    step: Any = None,
+    max_outputs: int = 3,
+    encoding: str | None = None,
+    description: str | None = None,
+) -> Tensor:
+    """Write the first `max_outputs` clips of sounds [n, frames, channels], floats from -1 to 1, as WAV of 16 bits.
+
+    `sample_rate` is in Hz. `encoding`: "wav", or None for the same; ValueError for others. Returns whether it was written, a
+    tensor.
+
+    >>> tf.summary.audio("tone", tf.sin(tf.range(800.0))[None, :, None], sample_rate=8000, step=1).numpy()
+    False
+    """
+    if encoding not in (None, "wav"):
+        raise ValueError(f"Unknown encoding: {encoding!r}. Expected 'wav', or None for it.")
+    encode = Encoded("audio", description, messages.audio_tensor, int(max_outputs))
+    return _summary(name, step, encode, [tensor(data), tensor(sample_rate, "int32")])
+
+
+@public
 def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None) -> Tensor:
-    """Write a tensor under `tag`, without saying what shows it. Whether it was written, a tensor."""
-    if metadata is not None:
-        raise NotImplementedError("metadata is not supported: write with scalar, histogram, image or text.")
-    return _summary(tag, step, Encoded(None, None, _as_it_is), [tensor])
+    """Write a tensor, or what the function `tensor` returns, under `tag`. Returns whether it was written, a tensor.
+
+    `metadata` says what shows it: a `tf.compat.v1.SummaryMetadata`, or its bytes.
+    """
+    if state.writer is None or state.writer.writes_nothing:
+        return constant(False)
+    if hasattr(metadata, "SerializeToString"):
+        metadata = metadata.SerializeToString()
+    data = tensor() if callable(tensor) else tensor
+    texts = _texts(data)
+    if texts is not None:
+        return _written(tag, step, Constant(metadata, None, texts), [])
+    return _written(tag, step, Encoded(metadata, None, _as_it_is), [data])
+
+
+@public
+def write_raw_pb(tensor: Any, step: Any = None, name: str | None = None) -> Tensor:
+    """Write the serialized `tf.compat.v1.Summary` messages in a tensor of strings. Returns whether they were written, a tensor.
+
+    >>> tf.summary.experimental.write_raw_pb(tf.compat.v1.Summary().SerializeToString(), step=1).numpy()
+    False
+    """
+    known = _texts(tensor)
+    if known is None:
+        raise ValueError(f"Expected tensor to be a constant of serialized summaries; received {tensor!r}.")
+    return _written("", step, Raw(known), [])
 
 
 @public

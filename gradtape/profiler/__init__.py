@@ -1,6 +1,7 @@
-"""What a computation and its gradient cost."""
+"""What a computation and its gradient cost; traces of what the devices do."""
 
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.profile.profile import Profile as Profile, profile as profile
+from gradtape.profiler import experimental as experimental
 
 __getattr__ = _missing(__name__)

@@ -1,0 +1,107 @@
+"""`tf.summary.trace_on` and its kin: the graphs of the functions that run, and what the devices do, written for TensorBoard."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradtape._src.control.concrete import ConcreteFunction, calls
+from gradtape._src.core import engine, profiler as device_profiler
+from gradtape._src.core.errors import public
+from gradtape._src.summary import messages
+from gradtape._src.summary.summary import state, write
+
+logger = logging.getLogger("gradtape")
+
+
+@dataclass
+class Traced:
+    """What is traced: the functions that ran, in order, and whether the profiler was started for it."""
+
+    graph: bool
+    profiler: bool
+    profiling: bool
+    functions: dict[ConcreteFunction, None] = field(default_factory=dict)
+
+
+class Tracing:
+    """What the process traces, if anything."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.current: Traced | None = None
+
+
+tracing = Tracing()
+
+
+@public
+def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: str | None = None) -> None:
+    """Begin to note the functions that run, of all threads, for `trace_export` to write their graphs.
+
+    With `profiler` what the devices do is traced, too, and saved under the folder `profiler_outdir`. Inside of a function, and if
+    a trace is on, it warns and does nothing.
+    """
+    if _inside("enable trace"):
+        return
+    with tracing.lock:
+        if tracing.current is not None:
+            logger.warning("Trace already enabled")
+            return
+        profiling = profiler and profiler_outdir is not None
+        if profiler and not profiling:
+            logger.warning("No `profiler_outdir` passed to trace_on(). Profiler won't be enabled.")
+        if profiling:
+            device_profiler.start(profiler_outdir)
+        tracing.current = Traced(graph, profiler, profiling)
+        calls.noted = tracing.current.functions if graph else None
+
+
+@public
+def trace_export(name: str, step: Any = None, profiler_outdir: str | None = None) -> None:
+    """End the trace and write the graphs of the functions that ran with the default writer; save what the profiler traced.
+
+    `step`: an integer; else that of the writer's context, ValueError if there is none. ValueError if no trace is on.
+    `profiler_outdir` is that of `trace_on`; given here it has no effect.
+
+    >>> tf.summary.trace_on()
+    >>> tf.function(tf.square)(tf.constant(2.0)).numpy()
+    np.float32(4.0)
+    >>> tf.summary.trace_export("square", step=0)
+    """
+    if _inside("export trace"):
+        return
+    traced = tracing.current
+    if traced is None:
+        raise ValueError("Must enable trace before export through tf.summary.trace_on.")
+    if state.writer is not None and not state.writer.writes_nothing:
+        kind = b"graph_run_metadata_graph" if traced.graph and not traced.profiler else b"graph_run_metadata"
+        metadata = messages.tensorboard().Metadata()
+        metadata.plugin_data.plugin_name = kind.decode()
+        metadata.plugin_data.content = b"1"
+        write(name, messages.run_metadata([f.graph for f in traced.functions]).SerializeToString(), step, metadata)
+    if profiler_outdir is not None and traced.profiler:
+        logger.warning("Ignoring `profiler_outdir` passed to trace_export(). Please pass it to trace_on() instead.")
+    _end(save=True)
+
+
+@public
+def trace_off() -> None:
+    """End the trace, and discard what was noted. Nothing if none is on."""
+    _end(save=False)
+
+
+def _end(save: bool) -> None:
+    with tracing.lock:
+        traced, tracing.current, calls.noted = tracing.current, None, None
+    if traced is not None and traced.profiling:
+        device_profiler.stop(save)
+
+
+def _inside(what: str) -> bool:
+    if engine.local.trace.scope is None:
+        return False
+    logger.warning("Cannot %s inside a tf.function.", what)
+    return True
