@@ -23,6 +23,7 @@ from gradtape import (
     summary as summary,
     test as test,
     train as train,
+    version as version,
 )
 from gradtape._src.autodiff.aggregation import AggregationMethod as AggregationMethod
 from gradtape._src.autodiff.custom import (
@@ -289,6 +290,7 @@ from gradtape._src.control.graph.graph import Graph as Graph
 from gradtape._src.control.graph.gradients import gradients as gradients, hessians as hessians
 from gradtape._src.control.graph.operation import Operation as Operation
 from gradtape import compat as compat
+from gradtape._src.compat.door.opening import as_tensorflow as as_tensorflow
 
 __getattr__ = _missing(__name__)
 __version__ = "0.1.0"

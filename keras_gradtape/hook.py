@@ -169,7 +169,7 @@ def extend_dynamic_backend(module) -> None:
     Where a program has put gradtape under TensorFlow's name into `sys.modules`, its functions are no graphs of TensorFlow's.
     """
     asks_tensorflow = module.in_tf_graph
-    module.in_tf_graph = lambda: sys.modules.get("tensorflow") is not sys.modules.get("gradtape") and asks_tensorflow()
+    module.in_tf_graph = lambda: not stands_for_tensorflow() and asks_tensorflow()
     if hasattr(module, BACKENDS):
         return
     kind = module.DynamicBackend
@@ -187,6 +187,12 @@ def extend_dynamic_backend(module) -> None:
             set_known(self, backend)
 
     kind.__getattr__, kind.set_backend = __getattr__, set_backend
+
+
+def stands_for_tensorflow() -> bool:
+    """Whether the module `tensorflow` of this process has gradtape's names."""
+    loaded, own = sys.modules.get("tensorflow"), sys.modules.get("gradtape")
+    return own is not None and getattr(loaded, "Tensor", None) is own.Tensor
 
 
 def keep_op_errors(module) -> None:

@@ -1,6 +1,7 @@
 """Run when Python starts (keras_gradtape.pth): waits for the import of Keras, and installs the hook if this backend is asked for.
 
-So KERAS_BACKEND may be set in the shell, or by the script before it imports Keras. Nothing else is imported here.
+So KERAS_BACKEND may be set in the shell, or by the script before it imports Keras. With GRADTAPE_AS_TENSORFLOW=1, which processes
+inherit from `gradtape run`, the import of TensorFlow is waited for too, and gives gradtape. Nothing else is imported here.
 """
 
 import os
@@ -20,4 +21,22 @@ class KerasIsImported:
                 hook.install()
 
 
+class TensorflowIsImported:
+    """The first finder that is asked for `tensorflow`: it makes `gradtape.as_tensorflow` ready, which finds it."""
+
+    @staticmethod
+    def find_spec(fullname, path=None, target=None):
+        if fullname != "tensorflow":
+            return None
+        sys.meta_path.remove(TensorflowIsImported)
+        import gradtape
+
+        gradtape.as_tensorflow()
+        return sys.meta_path[0].find_spec(fullname, path, target)
+
+
 sys.meta_path.insert(0, KerasIsImported)
+if os.environ.get("GRADTAPE_AS_TENSORFLOW") == "1":
+    if os.environ.get("KERAS_BACKEND") in (None, "tensorflow"):
+        os.environ["KERAS_BACKEND"] = "gradtape"
+    sys.meta_path.insert(0, TensorflowIsImported)

@@ -1,5 +1,3 @@
 """Keras on gradtape: `tf.keras`."""
 
-from gradtape._src.compat.keras import attribute as __getattr__, names as __dir__
-
-__all__ = ["__dir__", "__getattr__"]
+from gradtape._src.compat.door.keras import attribute as __getattr__, names as __dir__, public as __all__

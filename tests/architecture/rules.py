@@ -37,6 +37,7 @@ FLOORS = {
     "gradtape._src.cli": 6,
     "gradtape._src.demo": 6,
     "gradtape": 6,
+    "keras_gradtape.startup": 6,  # it may open the door, once TensorFlow is imported
     "keras_gradtape.src": 7,  # Keras's backend is a client of the public face
 }
 FACE = FLOORS["gradtape"]  # whose parts import each other
@@ -180,9 +181,10 @@ def folder_of(module: str) -> str | None:
     if parts[:2] == ["gradtape", "_src"]:
         folder = ".".join(parts[:3])
         return folder if folder in FLOORS else None
-    if parts[:2] == ["keras_gradtape", "src"]:
-        return "keras_gradtape.src"
-    return parts[0] if parts[0] in FLOORS else None
+    for size in (2, 1):
+        if (folder := ".".join(parts[:size])) in FLOORS:
+            return folder
+    return None
 
 
 def imports_point_downwards(source: Source) -> Iterator[str]:
@@ -242,7 +244,7 @@ def no_code_from_data(source: Source) -> Iterator[str]:
 
 
 def public_modules_only_re_export(source: Source) -> Iterator[str]:
-    if folder_of(source.module) != "gradtape":
+    if folder_of(source.module) != "gradtape" or source.module == "gradtape.__main__":  # which is the command
         return
     for node in source.tree.body:
         match node:

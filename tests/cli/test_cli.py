@@ -5,10 +5,12 @@ import sys
 
 import pytest
 
-from gradtape._src import cli
+import gradtape
+from gradtape._src.cli import commands as cli
 
 PYTHON = (sys.executable,)
-GRADTAPE_RUN = (sys.executable, "-m", "gradtape._src.cli", "run")
+GRADTAPE = (sys.executable, "-m", "gradtape")
+GRADTAPE_RUN = (*GRADTAPE, "run")
 
 
 def run(command, folder, *arguments):
@@ -76,45 +78,6 @@ def test_a_script_runs_as_under_python(folder, script, arguments):
     assert expected.returncode or expected.stdout
 
 
-TENSORFLOW = """
-import tensorflow as tf
-import tensorflow.math
-from tensorflow import nn
-from tensorflow.nn import relu
-import gradtape
-
-assert tf is gradtape and tensorflow.math is gradtape.math and nn is gradtape.nn and relu is gradtape.nn.relu
-assert gradtape.__spec__.name == "gradtape" and gradtape.math.__spec__.name == "gradtape.math"
-
-x = tf.Variable(3.0)
-with tf.GradientTape() as tape:
-    y = x * x
-print(float(tape.gradient(y, x)))
-for name in ("tensorflow.python.framework", "tensorflow.maths", "tensorflow._src.core", "gradtape.python"):
-    try:
-        __import__(name)
-    except ModuleNotFoundError as error:
-        print(f"{error.name}: {error}")
-"""
-
-
-def test_tensorflow_is_gradtape(folder):
-    (folder / "script.py").write_text(TENSORFLOW)
-    # An installed TensorFlow, or what looks like one, is never imported.
-    (folder / "tensorflow.py").write_text("raise AssertionError('this is not gradtape')")
-    result = run(GRADTAPE_RUN, folder)
-    assert result.returncode == 0, result.stderr
-    gradient, python, maths, private, own = result.stdout.splitlines()
-    assert gradient == "6.0"
-    assert python.startswith(
-        "tensorflow.python: gradtape has no module for 'tensorflow.python', which `gradtape run` looked for as "
-        "'gradtape.python'. It has: "
-    )
-    assert maths.endswith("looked for as 'gradtape.maths'. Did you mean 'tensorflow.math'?")
-    assert private.startswith("tensorflow._src: gradtape has no module for 'tensorflow._src'")
-    assert own == "gradtape.python: No module named 'gradtape.python'"
-
-
 def test_an_unknown_name_is_an_attribute_error_at_the_line_of_the_script(folder):
     (folder / "script.py").write_text("import tensorflow as tf\ntf.sinn(1.0)\n")
     result = run(GRADTAPE_RUN, folder)
@@ -142,7 +105,8 @@ def test_the_demo_names_the_extra_that_it_needs(package, monkeypatch, capsys):
         (["run", "absent.py"], "gradtape run: cannot open 'absent.py': No such file or directory"),
         (["why", "absent.py"], "gradtape why: cannot open 'absent.py': No such file or directory"),
         (["run", "."], "gradtape run: cannot open '.': Is a directory"),
-        (["run"], "the following arguments are required: script"),
+        (["run", "-m", "absent.module"], "gradtape run: No module named 'absent'"),
+        (["run"], "the following arguments are required: program"),
         ([], "the following arguments are required: COMMAND"),
         (["demo", "--epochs", "0"], "argument --epochs: received '0', expected an integer of at least 1"),
         (["demo", "--seed", "-1"], "argument --seed: received '-1', expected an integer of at least 0"),
@@ -154,3 +118,26 @@ def test_a_bad_command_line_says_what_is_wrong(arguments, message, tmp_path, mon
     with pytest.raises(SystemExit, match="2"):
         cli.main(arguments)
     assert message in capsys.readouterr().err
+
+
+def test_a_module_runs_as_under_python(folder):
+    package = folder.parent / "package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(
+        "import sys\nprint(sys.argv, sys.path[0], __file__, __name__, __package__, __spec__.name, type(__loader__))\n1 / 0"
+    )
+
+    def run(*command):
+        command = [*command, "-m", "package", "-m", "two words"]
+        return subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, timeout=120)
+
+    expected, received = run(sys.executable), run(*GRADTAPE_RUN)
+    assert (received.returncode, received.stdout) == (1, expected.stdout)
+    assert received.stderr.splitlines()[1:] == [line for line in expected.stderr.splitlines() if "runpy" not in line][1:]
+
+
+def test_the_version_is_gradtapes(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--version"])
+    assert capsys.readouterr().out.startswith(f"gradtape {gradtape.__version__} ")

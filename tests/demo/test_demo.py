@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from gradtape._src import cli
+from gradtape._src.cli import commands as cli
 from gradtape._src.demo import train
 from gradtape._src.demo.picture import COLUMNS, ROWS, draw_digits, heat
 
@@ -46,7 +46,7 @@ def test_the_command_reads_97_of_100_digits(tmp_path, monkeypatch, capsys):
 
 def test_a_run_is_the_same_in_another_process(tmp_path, console, pytestconfig):
     picture = tmp_path / "digits.png"
-    command = [sys.executable, "-m", "gradtape._src.cli", "demo", "--seed", "2", "--epochs", "2", "--out", str(picture)]
+    command = [sys.executable, "-m", "gradtape", "demo", "--seed", "2", "--epochs", "2", "--out", str(picture)]
     other = subprocess.run(command, cwd=pytestconfig.rootpath, capture_output=True, text=True, check=True, timeout=300)
     result = train.run_demo(epochs=2, seed=2, out=picture, console=console)
     assert f"test accuracy {result.accuracy:.4f}, seed 2, digest of the weights {result.digest[:16]}" in other.stdout

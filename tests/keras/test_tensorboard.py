@@ -152,7 +152,7 @@ model.fit(np.ones((8, 3)), np.ones((8, 1)), batch_size=2, verbose=0, callbacks=[
 
 def test_with_gradtape_under_tensorflows_name(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
-    command = [sys.executable, "-m", "gradtape._src.cli", "run", str(tmp_path / "script.py"), str(tmp_path / "logs")]
+    command = [sys.executable, "-m", "gradtape", "run", str(tmp_path / "script.py"), str(tmp_path / "logs")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     scalars = {"batch_loss": [2, 4], "epoch_loss": [0], "epoch_learning_rate": [0], "model/mean": [2, 4]}

@@ -112,7 +112,7 @@ _TABLE = [
         """
         CriticalSection experimental.* get_logger load_library load_op_library
         nondifferentiable_batch_function queue security sysconfig config.optimizer config.threading
-        config.experimental timestamp tools version xla
+        config.experimental timestamp tools xla
         debugging.experimental
         """,
     ),

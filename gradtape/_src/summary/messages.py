@@ -15,7 +15,7 @@ import numpy as np
 
 from gradtape._src.core.errors import invalid
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import stated_shape
+from gradtape._src.core.tensor import Tensor, stated_shape
 
 BUCKETS = 30
 PROTOCOL = ("summary", "event", "tensor", "graph", "node_def")
@@ -25,7 +25,7 @@ SHOWN = ("scalar", "histogram", "image", "text", "audio")
 def package(module: str) -> Any:
     """A module of TensorBoard's package; ImportError with the way out where it is not installed."""
     loaded = sys.modules.get("tensorflow")
-    if loaded is None or loaded.__name__ == "gradtape":
+    if loaded is None or getattr(loaded, "Tensor", None) is Tensor:
         # By this module's name TensorBoard's package knows that it is to do without TensorFlow, which it would load, or take
         # gradtape for (`gradtape run`).
         sys.modules.setdefault("tensorboard.compat.notf", ModuleType("tensorboard.compat.notf"))

@@ -8,9 +8,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from gradtape._src.compat.door.finder import FINDER, KERAS, KERAS_ROWS
 from keras_gradtape import hook
-
-PUBLIC = "keras._tf_keras.keras"  # Keras's own module of what TensorFlow shows as tf.keras
 
 
 def _load() -> ModuleType:
@@ -30,11 +29,8 @@ def _load() -> ModuleType:
             )
     else:
         hook.install()
-    public = importlib.import_module(PUBLIC)
-    for name, module in list(sys.modules.items()):
-        if name.startswith(PUBLIC + "."):
-            sys.modules[f"gradtape.keras{name.removeprefix(PUBLIC)}"] = module
-    return public
+    FINDER.install(KERAS_ROWS)
+    return importlib.import_module(KERAS)
 
 
 _keras = _load()
@@ -51,3 +47,6 @@ def attribute(name: str) -> Any:
 def names() -> list[str]:
     """The names of Keras."""
     return dir(_keras)
+
+
+public = [name for name in names() if not name.startswith("_")]

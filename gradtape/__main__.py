@@ -1,0 +1,5 @@
+"""`python -m gradtape` is the command `gradtape`."""
+
+from gradtape._src.cli import main
+
+main()

@@ -1,0 +1,3 @@
+"""The command `gradtape`."""
+
+from gradtape._src.cli.commands import main as main

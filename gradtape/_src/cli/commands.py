@@ -1,0 +1,143 @@
+"""The command `gradtape`: its arguments, and what each command does."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from gradtape import __version__
+from gradtape._src.cli.program import Program, of_module, of_script
+from gradtape._src.compat.door.opening import as_tensorflow
+from gradtape._src.compat.door.version import VERSION
+from gradtape._src.core.allocator import tune_allocator
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line `arguments`, by default those of the process."""
+    parser = argparse.ArgumentParser(prog="gradtape", description="Automatic differentiation of TensorFlow programs.")
+    versions = f"gradtape {__version__} (it runs programs written for TensorFlow {VERSION})"
+    parser.add_argument("--version", action="version", version=versions)
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    demo = commands.add_parser("demo", help="train a small network on real handwritten digits")
+    demo.add_argument("--epochs", type=positive, default=15, help="passes over the data (default: 15)")
+    demo.add_argument("--seed", type=natural, default=0, help="of the weights and the batches (default: 0)")
+    demo.add_argument("--out", type=Path, default=Path("digits.png"), help="the picture (default: digits.png)")
+    demo.set_defaults(command=demo_command)
+
+    run = commands.add_parser(
+        "run",
+        help="run a program that says `import tensorflow as tf` on gradtape",
+        usage="gradtape run [-h] [-m] program ...",
+    )
+    add_program(run)
+    run.set_defaults(command=run_command)
+
+    why = commands.add_parser(
+        "why",
+        help="run a program, and say why gradients in it are None, zero or NaN",
+        usage="gradtape why [-h] [--html FILE] [-m] program [--html FILE] ...",
+    )
+    why.add_argument("--html", type=Path, metavar="FILE", help="write a page with the source, the tapes and the reasons")
+    add_program(why)
+    why.set_defaults(command=why_command)
+
+    parsed = parser.parse_args(arguments)
+    parsed.command(parsed)
+
+
+def add_program(command: argparse.ArgumentParser) -> None:
+    """Add the arguments that name a program as Python's own command line does."""
+    command.add_argument("-m", dest="module", action="store_true", help="the program is a module's name, as for `python -m`")
+    command.add_argument("program", help="path of the script")
+    command.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program finds in sys.argv[1:]")
+
+
+def at_least(least: int, text: str) -> int:
+    """`text` as an integer of at least `least`, or argparse's error."""
+    if text.isdecimal() and int(text) >= least:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"received {text!r}, expected an integer of at least {least}")
+
+
+natural, positive = partial(at_least, 0), partial(at_least, 1)
+
+
+def demo_command(parsed: argparse.Namespace) -> None:
+    """`gradtape demo`."""
+    tune_allocator()
+    try:
+        from gradtape._src.demo.train import run_demo
+    except ModuleNotFoundError as error:
+        if error.name not in ("PIL", "sklearn"):
+            raise
+        raise SystemExit(f"gradtape demo needs {error.name}: pip install 'gradtape[demo]'") from None
+
+    run_demo(parsed.epochs, parsed.seed, parsed.out)
+
+
+def run_command(parsed: argparse.Namespace) -> None:
+    """`gradtape run`."""
+    program_of(parsed, "gradtape run").run(parsed.arguments)
+
+
+def why_command(parsed: argparse.Namespace) -> None:
+    """`gradtape why`: as `gradtape run`, and at the end the reasons. Exit code 1 if something was missing."""
+    take_html(parsed)
+    program = program_of(parsed, "gradtape why")
+    from gradtape._src.explain.pictures.page import pictured
+    from gradtape._src.explain.report import watching
+    from gradtape._src.profile.profile import costs
+
+    with watching() as report, pictured(report, Path(program.file), parsed.html, costs):
+        try:
+            program.run(parsed.arguments)
+        except SystemExit as ended:
+            print(report, flush=True)
+            raise SystemExit(ended.code or int(report.missing)) from None
+        except BaseException as error:
+            sys.excepthook(type(error), error, error.__traceback__)
+            print(report, flush=True)
+            raise SystemExit(1) from None
+    print(report, flush=True)
+    raise SystemExit(int(report.missing))
+
+
+def take_html(parsed: argparse.Namespace) -> None:
+    """Let `--html FILE` stand behind the script too; with one before it, all behind it is the script's."""
+    if parsed.html is None:
+        option = argparse.ArgumentParser(prog="gradtape why", add_help=False, allow_abbrev=False)
+        option.add_argument("--html", type=Path)
+        taken, parsed.arguments = option.parse_known_args(parsed.arguments)
+        parsed.html = taken.html
+    if parsed.html is not None:
+        parsed.html = parsed.html.absolute()  # the script may change the directory
+        try:
+            parsed.html.open("a").close()
+        except OSError as error:
+            print(f"gradtape why: cannot write {str(parsed.html)!r}: {error.strerror}", file=sys.stderr)
+            raise SystemExit(2) from None
+
+
+def program_of(parsed: argparse.Namespace, command: str) -> Program:
+    """The program that a command was given: a script, or with -m a module. The door is open when it is looked for."""
+    try:
+        if not parsed.module:
+            program = of_script(parsed.program)
+        open_door()
+        return of_module(parsed.program) if parsed.module else program
+    except OSError as error:
+        said = f"cannot open {parsed.program!r}: {error.strerror}"
+    except ImportError as error:
+        if not parsed.module:
+            raise
+        said = str(error)
+    print(f"{command}: {said}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def open_door() -> None:
+    """Make the process ready to run a program that imports `tensorflow`, and perhaps Keras for it."""
+    tune_allocator()
+    as_tensorflow()

@@ -1,0 +1,95 @@
+"""A program as Python runs it: `python script.py`, or `python -m module`."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.util
+import io
+import os
+import sys
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is to run as `__main__`: its name in sys.argv, its file, its source or code, the folder that it imports from."""
+
+    name: str
+    file: str
+    source: Any
+    folder: str
+    loader: Any
+    spec: ModuleSpec | None = None
+
+    def run(self, arguments: Sequence[str]) -> None:
+        """Run it as Python would: its name, sys.argv, sys.path and tracebacks.
+
+        What the program raises is raised again, so that Python ends the process as it would have; only the frames of this
+        runner are left out where the traceback is printed.
+        """
+        module = types.ModuleType("__main__")
+        cached, package = (self.spec.cached, self.spec.parent) if self.spec else (None, None)
+        vars(module).update(__annotations__={}, __builtins__=builtins, __cached__=cached, __file__=self.file)
+        vars(module).update(__loader__=self.loader, __package__=package, __spec__=self.spec)
+        sys.modules["__main__"] = module
+        sys.argv[:] = [self.name, *arguments]
+        if not sys.flags.safe_path:
+            sys.path[0] = self.folder
+        try:
+            code = self.source
+            if not isinstance(code, types.CodeType):
+                code = compile(code, self.file, "exec", dont_inherit=True)  # here, so that a SyntaxError is the script's
+            exec(code, module.__dict__)
+        except SystemExit:
+            raise
+        except BaseException:
+            sys.excepthook = without_runner_frames(sys.excepthook)
+            raise
+
+
+def of_script(path: str) -> Program:
+    """The script at `path`. OSError where it cannot be read."""
+    file = str(Path(path).absolute())
+    with io.open_code(file) as opened:
+        source = opened.read()
+    return Program(path, file, source, str(Path(path).resolve().parent), SourceFileLoader("__main__", file))
+
+
+def of_module(name: str) -> Program:
+    """The module `name`, of a package its `__main__`. ImportError where there is none, or none that can be run.
+
+    The packages above it are imported to find it, from the present folder first.
+    """
+    folder = os.getcwd()
+    if not sys.flags.safe_path:
+        sys.path[0] = folder
+    spec = importlib.util.find_spec(name)
+    if spec is not None and spec.submodule_search_locations is not None:
+        name += ".__main__"
+        spec = importlib.util.find_spec(name)
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    loader: Any = spec.loader
+    code = loader.get_code(name) if hasattr(loader, "get_code") else None
+    if code is None or spec.origin is None:
+        raise ImportError(f"{name!r} holds no code that can be run", name=name)
+    return Program(spec.origin, spec.origin, code, folder, loader, spec)
+
+
+def without_runner_frames(show: Any) -> Any:
+    """The except hook `show`, given tracebacks that begin in the program."""
+
+    def excepthook(kind, error, traceback):
+        entry = traceback
+        while entry is not None and entry.tb_frame.f_code is not Program.run.__code__:
+            entry = entry.tb_next
+        if entry is not None:
+            traceback = entry.tb_next
+        show(kind, error.with_traceback(traceback), traceback)
+
+    return excepthook

@@ -1,0 +1,112 @@
+"""One finder for every module that is imported under another name than its own, and one table of such names."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+import sys
+from collections.abc import Iterable
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from gradtape._src.core.errors import public
+
+KERAS = "keras._tf_keras.keras"  # Keras's own module of what TensorFlow shows as tf.keras
+
+# The module of the first name is that of the second, and what lies below it lies below. The first row that fits counts.
+KERAS_ROWS = {"gradtape.keras": KERAS}
+TENSORFLOW_ROWS = {"tensorflow._api.v2.v2": "gradtape", "tensorflow._api.v2": "gradtape", "tensorflow": "gradtape"}
+# Packages of TensorFlow that only lead to such names.
+STEPS = ("tensorflow._api", "tensorflow._api.v2")
+
+
+class Finder(MetaPathFinder, Loader):
+    """Finds modules by the rows of its `table`. They are the same module objects under either name, so that classes, registries
+    and state are shared.
+
+    What gradtape lacks is a ModuleNotFoundError even where TensorFlow is installed: the two never mix. The error's `name` is
+    gradtape's, as Python drops the message of one that names what `from tensorflow import …` asked for.
+    """
+
+    def __init__(self) -> None:
+        self.table: dict[str, str] = {}
+
+    def install(self, rows: dict[str, str]) -> None:
+        """Add rows to the table, and ask this finder before all others."""
+        self.table.update(rows)
+        if self not in sys.meta_path:
+            sys.meta_path.insert(0, self)
+
+    @public
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """The spec of a module that the table names; None for every other."""
+        if fullname in ("tensorflow", *STEPS):
+            return ModuleSpec(fullname, self, is_package=True) if "tensorflow" in self.table else None
+        for name, home in self.table.items():
+            if f"{fullname}.".startswith(f"{name}."):
+                origin = home + fullname.removeprefix(name)
+                return ModuleSpec(fullname, self, origin=origin) if find(origin) else self.refuse(fullname, origin)
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave it to Python to make a module, which `exec_module` fills or replaces."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the module of the other name in the place of the new one, as the import system allows; `tensorflow` is filled."""
+        spec: Any = module.__spec__
+        if spec.name == "tensorflow":
+            from gradtape._src.compat.door.tensorflow import fill
+
+            fill(module)
+        elif spec.origin is not None:
+            sys.modules[spec.name] = find(spec.origin) or module
+
+    def find_distributions(self, *context: Any) -> Iterable[Any]:
+        """What `importlib.metadata` asks a finder: TensorFlow's version, once the door is open."""
+        if "tensorflow" not in self.table:
+            return []
+        from gradtape._src.compat.door.distribution import distributions
+
+        return distributions(*context)
+
+    def refuse(self, fullname: str, origin: str) -> ModuleSpec:
+        """Raise the error for a module that neither name has."""
+        above, _, last = origin.rpartition(".")
+        try:
+            getattr(find(above), last)
+        except AttributeError as error:
+            said = str(error)  # the reason, or a name that is near
+        else:
+            said = f"{fullname!r} is no module."
+        near = difflib.get_close_matches(origin.partition(".")[2], public_modules(), n=1)
+        if near and "Did you mean" not in said:
+            said += f" Did you mean the module 'tensorflow.{near[0]}'?"
+        raise ModuleNotFoundError(f"No module named {fullname!r}: {said}", name=origin)
+
+
+FINDER = Finder()
+
+
+def find(name: str) -> ModuleType | None:
+    """The public module of the dotted `name`, which may be an attribute of the module above it; None where there is none."""
+    above, _, last = name.rpartition(".")
+    if last.startswith("_") and name != KERAS:
+        return None
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # something that the module itself imports is not there
+    parent = find(above) if above else None
+    shown = getattr(parent, last, None)
+    return shown if isinstance(shown, ModuleType) else None
+
+
+def public_modules() -> list[str]:
+    """The names of gradtape's public modules, without the leading `gradtape.`."""
+    found = pkgutil.walk_packages(sys.modules["gradtape"].__path__, "gradtape.")
+    names = (module.name.removeprefix("gradtape.") for module in found)
+    return sorted(name for name in names if not any(part.startswith("_") for part in name.split(".")))

@@ -1,0 +1,46 @@
+"""`gradtape.as_tensorflow()`: from then on `import tensorflow` is gradtape."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gradtape._src.compat.door.finder import FINDER, TENSORFLOW_ROWS
+from gradtape._src.core.errors import public
+
+INHERITED = "GRADTAPE_AS_TENSORFLOW"  # keras_gradtape/startup.py reads it when Python starts
+
+
+@public
+def as_tensorflow() -> None:
+    """Have `import tensorflow` and all imports below it give gradtape, in this process and in those that it starts.
+
+    Call it before anything imports `tensorflow` or `keras`: in the first cell of a notebook, at the top of a program.
+    From then on `import tensorflow as tf` is gradtape, in the program and in every library that it uses. `tf.__version__` is
+    the version of TensorFlow whose behaviour is implemented, `tf.keras` is Keras on gradtape, and an installed TensorFlow is
+    never loaded.
+
+    A second call does nothing. Processes that are started later inherit it by the environment variable
+    `GRADTAPE_AS_TENSORFLOW=1`, where gradtape is installed.
+
+    Raises:
+      ImportError: if TensorFlow itself is loaded already.
+
+    Example:
+      >>> import gradtape
+      >>> gradtape.as_tensorflow()
+      >>> import tensorflow as tf
+      >>> tf.__version__
+      '2.21.0'
+    """
+    loaded = sys.modules.get("tensorflow")
+    if loaded is not None and getattr(loaded.__spec__, "loader", None) is not FINDER:
+        raise ImportError(
+            f"TensorFlow is loaded already, from {getattr(loaded, '__file__', None)!r}, and one process has one module of that "
+            "name. Call gradtape.as_tensorflow() before anything imports tensorflow, or start the program with `gradtape run`.",
+            name="tensorflow",
+        )
+    if os.environ.get("KERAS_BACKEND") in (None, "tensorflow"):
+        os.environ["KERAS_BACKEND"] = "gradtape"
+    os.environ[INHERITED] = "1"
+    FINDER.install(TENSORFLOW_ROWS)

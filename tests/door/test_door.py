@@ -1,0 +1,133 @@
+"""`import tensorflow` under `gradtape run`, `gradtape.as_tensorflow()` and the pytest plugin."""
+
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import gradtape
+from gradtape._src.compat.door import opening
+from gradtape._src.compat.door.finder import FINDER
+from tests.door.keras_modules import SUBMODULES
+
+IN_TURN = Path(__file__).with_name("in_turn.py")
+ROOT = Path(gradtape.__file__).parents[1]
+
+
+def said_in_turn(statements):
+    """What each statement said under `gradtape run`, each in a process of its own: "" where nothing was raised."""
+    command = [sys.executable, "-m", "gradtape", "run", str(IN_TURN)]
+    done = subprocess.run(command, input=json.dumps(statements), capture_output=True, text=True, timeout=300, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return dict(zip(statements, json.loads(done.stdout), strict=True))
+
+
+@pytest.fixture
+def tf(monkeypatch):
+    """The module `tensorflow`, with the door open for one test."""
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    monkeypatch.setattr(FINDER, "table", dict(FINDER.table))
+    monkeypatch.setenv("KERAS_BACKEND", "gradtape")
+    monkeypatch.setenv(opening.INHERITED, "")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tensorflow"]:
+        monkeypatch.delitem(sys.modules, name)
+    before = set(sys.modules)
+    gradtape.as_tensorflow()
+    yield importlib.import_module("tensorflow")
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] == "tensorflow":
+            del sys.modules[name]
+
+
+def test_tensorflow_is_a_module_of_its_own_with_gradtapes_names(tf):
+    from tensorflow.nn import relu
+
+    assert tf.Tensor is gradtape.Tensor and tf.math is gradtape.math and relu is gradtape.nn.relu
+    assert tf.__version__ == tf.version.VERSION == "2.21.0" != gradtape.__version__
+    assert tf.__spec__.name == "tensorflow" and importlib.util.find_spec("tensorflow") is tf.__spec__
+    assert importlib.import_module("tensorflow.math") is gradtape.math and gradtape.math.__spec__.name == "gradtape.math"
+    assert {"Variable", "keras", "__version__"} <= set(dir(tf)) and {"Variable", "keras"} <= set(tf.__all__)
+    gradtape.as_tensorflow()
+    assert importlib.import_module("tensorflow") is tf
+
+
+def test_what_is_assigned_is_seen_under_tensorflows_name_alone(tf, monkeypatch):
+    monkeypatch.setattr(tf, "add", "mine")
+    monkeypatch.setattr(tf, "new", "mine", raising=False)
+    assert (tf.add, tf.new) == ("mine", "mine")
+    assert callable(gradtape.add) and not hasattr(gradtape, "new")
+
+
+def test_every_spelling_gives_the_same_module(tf):
+    import tensorflow.keras.layers as by_name
+    from tensorflow import keras
+
+    layers = gradtape.keras.layers
+    assert by_name is keras.layers is tf.keras.layers is layers
+    assert importlib.import_module("tensorflow._api.v2.v2.keras.layers") is layers
+    assert importlib.import_module("tensorflow.compat.v1").Session is gradtape.compat.v1.Session
+    assert importlib.import_module("gradtape.keras.layers") is layers
+
+
+def test_every_submodule_of_keras_is_imported_by_every_name():
+    statements = []
+    for name in SUBMODULES:
+        parent, _, last = f"tensorflow.keras.{name}".rpartition(".")
+        statements += [
+            f"import tensorflow.keras.{name} as found; import gradtape; assert found is gradtape.keras.{name}",
+            f"from {parent} import {last}",
+            f"import gradtape.keras.{name}",
+        ]
+    failed = {statement: text for statement, text in said_in_turn(statements).items() if text}
+    assert not failed
+
+
+def test_distributions_know_the_version(tf):
+    assert importlib.metadata.version("tensorflow") == "2.21.0"
+    assert importlib.metadata.distribution("TensorFlow").metadata["Name"] == "tensorflow"
+    assert importlib.metadata.version("numpy") != "2.21.0"
+
+
+def test_without_the_door_there_is_no_alias():
+    table = {name for name in FINDER.table if name.partition(".")[0] == "tensorflow"}
+    assert not table and FINDER.find_spec("tensorflow") is None and FINDER.find_spec("tensorflow.math") is None
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("from tensorflow import sinn", "No module named 'tensorflow.sinn': gradtape has no tf.sinn. Did you mean tf.sin?"),
+        ("import tensorflow.maths", "No module named 'tensorflow.maths': gradtape has no tf.maths. Did you mean tf.math?"),
+        ("import tensorflow.reduce_sum", "No module named 'tensorflow.reduce_sum': 'tensorflow.reduce_sum' is no module."),
+        ("import tensorflow._src.core", "No module named 'tensorflow._src'"),
+        ("from tensorflow import raw_ops", "gradtape has no tf.raw_ops. Out of scope: use the function"),
+    ],
+)
+def test_a_module_that_is_not_there(tf, statement, message):
+    with pytest.raises(ModuleNotFoundError, match=re.escape(message)) as raised:
+        exec(statement)
+    assert len(raised.traceback) == 2  # the line above, and that of the import
+
+
+def test_another_tensorflow_is_an_error(monkeypatch):
+    other = ModuleType("tensorflow")
+    other.__file__ = "/packages/tensorflow/__init__.py"
+    monkeypatch.setitem(sys.modules, "tensorflow", other)
+    with pytest.raises(ImportError, match=r"TensorFlow is loaded already, from '/packages/tensorflow/__init__.py'"):
+        gradtape.as_tensorflow()
+
+
+def test_processes_that_a_program_starts_inherit_the_door(tmp_path):
+    child = "import keras, tensorflow as tf; print(tf.__version__, keras.backend.backend())"
+    program = tmp_path / "program.py"
+    program.write_text(f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {child!r}], check=True)")
+    command = [sys.executable, "-m", "gradtape", "run", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (0, "2.21.0 gradtape\n"), done.stderr
