@@ -364,3 +364,20 @@ def test_jax_functions():
         np.testing.assert_allclose(dx, np.cos(x) * y, 1e-12)
         np.testing.assert_allclose(dy, np.sin(x), 1e-12)
         np.testing.assert_allclose(outer.gradient(dx, x), -np.sin(x) * y, 1e-12)
+
+
+def test_print_shows_the_name_of_a_tensor_once_for_each_trace(capsys):
+    @tf.function
+    def traced(x, y):
+        print("Tracing with", x, [y], x + y)
+        if tf.reduce_sum(x) > 0.0:
+            print("positive", x.shape)
+        return x * y
+
+    for number in (1.0, 2.0):
+        traced(tf.fill([2], number), tf.constant(3.0))
+    assert capsys.readouterr().out.splitlines() == [
+        'Tracing with Tensor("x:0", shape=(2,), dtype=float32) [<tf.Tensor \'y:0\' shape=() dtype=float32>] '
+        'Tensor("add:0", shape=(2,), dtype=float32)',
+        "positive (2,)",
+    ]

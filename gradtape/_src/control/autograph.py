@@ -29,10 +29,10 @@ from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.python_loops import symbolic
 from gradtape._src.control.relocate import relocated
 from gradtape._src.control.statements import DynamicRange, for_stmt, if_stmt, while_stmt
-from gradtape._src.core import dtypes, engine, nest
+from gradtape._src.core import dtypes, engine
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import InvalidArgumentError, internal
-from gradtape._src.ops import arithmetic, cast, compare, creation, debugging, printing
+from gradtape._src.ops import arithmetic, cast, compare, creation, debugging
 from gradtape._src.ops.gather import gather
 from gradtape._src.ops.reduction import reduce_max, reduce_min
 from gradtape._src.ops.sort import argsort
@@ -234,8 +234,6 @@ def _builtin(function: Any, args: Any, kwargs: Any, caller: Any) -> Any:
         return found(*args, **kwargs)
     if function is len and len(args) == 1 and hasattr(args[0], "cardinality"):
         return _cardinality(args[0])
-    if function is print and any(symbolic(x) for a in args for x in nest.flatten(a)):
-        return _print(*args, **kwargs)
     if function is super:
         return operators.py_builtins.super_in_original_context(function, args, caller)
     if function is eval:
@@ -245,12 +243,6 @@ def _builtin(function: Any, args: Any, kwargs: Any, caller: Any) -> Any:
     if function is locals:
         return operators.py_builtins.locals_in_original_context(caller)
     return function(*args, **kwargs)
-
-
-def _print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None, flush: bool = False) -> None:
-    import sys
-
-    printing.print(*values, sep=sep, end=end, output_stream=file or sys.stdout)
 
 
 def _length(x: Any) -> Any:
