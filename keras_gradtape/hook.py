@@ -196,8 +196,11 @@ def stands_for_tensorflow() -> bool:
 
 
 def keep_op_errors(module) -> None:
-    """An op's error keeps its class where Keras adds the arguments of a call: Keras makes errors of a message alone."""
-    add_arguments = module.inject_argument_info_in_traceback
+    """Keep the class of an op's error where Keras adds the arguments of a call, as Keras makes errors of a message alone.
+
+    Arguments that are tensors are called `tf.Tensor`, as on TensorFlow; Keras has no name for those of other backends.
+    """
+    add_arguments, formatted = module.inject_argument_info_in_traceback, module.format_argument_value
 
     def inject_argument_info_in_traceback(fn, object_name=None):
         call = add_arguments(fn, object_name)
@@ -215,7 +218,12 @@ def keep_op_errors(module) -> None:
 
         return error_handler
 
+    def format_argument_value(value):
+        text = formatted(value)
+        return text.replace("array", "tf.Tensor", 1) if module.backend.is_tensor(value) else text
+
     module.inject_argument_info_in_traceback = inject_argument_info_in_traceback
+    module.format_argument_value = format_argument_value
 
 
 def give_tensorflow(module) -> None:
