@@ -243,3 +243,13 @@ def test_a_function_that_is_made_again_and_again_is_warned_of_and_one_that_other
         assert not caplog.records
         made(4)
     assert "5 out of the last 5 calls" in caplog.records[0].getMessage()
+
+
+def test_what_follows_from_an_open_rank_has_an_unknown_shape():
+    @tf.function(input_signature=[tf.TensorSpec(None), tf.TensorSpec([None, 3])])
+    def several(a, b):
+        return tf.reduce_sum(a), b, a + 1.0, tf.reshape(b, [-1]), tf.zeros([3])
+
+    found = several.get_concrete_function()
+    assert [str(shape) for shape in found.output_shapes] == ["()", "(None, 3)", "<unknown>", "(None,)", "(3,)"]
+    assert found.inference_fn(tf.ones([2]), tf.ones([1, 3]))[0].numpy() == 2.0

@@ -377,7 +377,7 @@ def test_print_shows_the_name_of_a_tensor_once_for_each_trace(capsys):
     for number in (1.0, 2.0):
         traced(tf.fill([2], number), tf.constant(3.0))
     assert capsys.readouterr().out.splitlines() == [
-        'Tracing with Tensor("x:0", shape=(2,), dtype=float32) [<tf.Tensor \'y:0\' shape=() dtype=float32>] '
+        "Tracing with Tensor(\"x:0\", shape=(2,), dtype=float32) [<tf.Tensor 'y:0' shape=() dtype=float32>] "
         'Tensor("add:0", shape=(2,), dtype=float32)',
         "positive (2,)",
     ]

@@ -96,13 +96,14 @@ def tensors_in(args: tuple[Any, ...]) -> tuple[list[Node], tuple[Any, ...]] | No
     return nodes, tuple(key)
 
 
-OTHER_EXTENT = 5  # for an open extent, to see what follows from it
+OTHER_EXTENT, OTHER_RANK = 5, 1  # for what is open, to see what follows from it
 
 
-def symbol(spec: TensorSpec, extent: int = 1) -> Tensor:
-    """A tensor without a value for a spec; an extent that is open is traced as 1, and again when a call tells it."""
+def symbol(spec: TensorSpec, extent: int = 1, rank: int = 0) -> Tensor:
+    """A tensor without a value for a spec. An open extent is traced as `extent`, an open rank as `rank` such extents, and
+    again when a call tells them."""
     if spec.shape.rank is None:
-        shape: tuple[int, ...] = ()
+        shape: tuple[int, ...] = (extent,) * rank
     else:
         shape = tuple([extent if d is None else d for d in spec.shape])
     return EagerTensor(leaf(aval(shape, spec.dtype.numpy), None))

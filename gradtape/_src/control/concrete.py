@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.control.arguments import OTHER_EXTENT, Arguments, symbol
+from gradtape._src.control.arguments import OTHER_EXTENT, OTHER_RANK, Arguments, symbol
 from gradtape._src.control.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
@@ -76,6 +76,11 @@ class ConcreteFunction:
         """The tensors from outside of the function that it uses."""
         return list(self._body.keep)
 
+    @property
+    def inference_fn(self) -> ConcreteFunction:
+        """The function without its gradient, in TensorFlow; here one function serves calls on and off a tape."""
+        return self
+
     def seen_through(self, specs: list[TensorSpec]) -> ConcreteFunction:
         """The same traced function, taking all tensors of these specs: another extent is another trace."""
         seen = copy.copy(self)
@@ -141,17 +146,17 @@ class ConcreteFunction:
         return self._body.avals[: len(self._body.avals) - len(self._body.written)]
 
     def _shapes(self) -> list[TensorShape]:
-        """The shapes of what it gives. An extent that follows from an open one is open: traced for another, it is another."""
+        """Return the shapes of the results. What follows from an open extent or rank is open: traced for another, it is another."""
         shapes = [TensorShape(a.shape) for a in self.results]
         if self._specs is None or not shapes:
             return shapes
-        other = [symbol(spec, OTHER_EXTENT).node for spec in self._specs]
+        other = [symbol(spec, OTHER_EXTENT, OTHER_RANK).node for spec in self._specs]
         try:
             traced = self._function._concrete(Arguments(self._arguments.pack(other)))
         except (ValueError, InvalidArgumentError):  # extents that must agree with each other, or with something else
             return shapes
         pairs = zip(shapes, traced.results, strict=True)
-        return [TensorShape([d if d == e else None for d, e in zip(shape, a.shape, strict=True)]) for shape, a in pairs]
+        return [shape.most_specific_compatible_shape(a.shape) for shape, a in pairs]
 
     @property
     def output_shapes(self) -> Any:
