@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from gradtape._src.control.passed import VariableSpec
 from gradtape._src.control.scope import TENSOR, Structure
 from gradtape._src.core import nest
 from gradtape._src.core.aval import aval
@@ -18,14 +20,19 @@ from gradtape._src.core.variable import Variable
 
 
 class Arguments(Structure):
-    """The arguments of a call: `nodes` of the tensors, and `key`, which says everything else."""
+    """The arguments of a call: `nodes` of the tensors, and `key`, which says everything else.
 
-    __slots__ = ("key", "leaves", "nodes")
+    `stored` are the variables among them, each once: alike ones have one key, and the first place of each decides its number.
+    """
+
+    __slots__ = ("key", "leaves", "nodes", "stored")
 
     def __init__(self, values: Any) -> None:
         self.leaves, spec = nest.flatten_with_spec(values, nest.EXPANDED)
         super().__init__(spec, [])
         self.nodes: list[Node] = []
+        self.stored: list[Stored] = []
+        numbers: dict[int, int] = {}
         key: list[Any] = []
         for x in self.leaves:
             if isinstance(x, Tensor):
@@ -38,10 +45,39 @@ class Arguments(Structure):
                 self.nodes.append(node)
                 self.fixed.append(TENSOR)
                 key.append(node.aval)
+            elif isinstance(x, Stored) and isinstance(variable := x.variable, Variable):
+                number = numbers.setdefault(id(variable), len(numbers))
+                if number == len(self.stored):
+                    self.stored.append(x)
+                self.fixed.append(x)
+                key.append((VariableSpec, type(x), number, variable.aval, variable.trainable, variable.shape))
             else:
                 self.fixed.append(x)
                 key.append(_key_of(x))
         self.key = (self.spec, tuple(key))
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The variables among the arguments, each once."""
+        return [x.variable for x in self.stored]
+
+    def forget_variables(self) -> None:
+        """Keep the types of the variables instead of the variables."""
+        numbers = {id(variable): number for number, variable in enumerate(self.variables)}
+        self.fixed = [
+            VariableSpec(x.variable, numbers[id(x.variable)]) if isinstance(x, Stored) and id(x.variable) in numbers else x
+            for x in self.fixed
+        ]
+        self.stored, self._plain = [], None
+
+    def of(self, stored: Sequence[Stored]) -> Arguments:
+        """The same arguments, with these variables."""
+        if not stored:
+            return self
+        found = copy.copy(self)
+        found.fixed = [stored[x.alias_id] if isinstance(x, VariableSpec) else x for x in self.fixed]
+        found.stored, found._plain = list(stored), None
+        return found
 
     def call(self, function: Callable[..., Any], nodes: Sequence[Node]) -> Any:
         """`function` of these arguments with other tensors; ValueError if it changes a list or dict that it is given."""
@@ -63,8 +99,6 @@ def _key_of(value: Any) -> Any:
         return (type(value), value if value == value else "nan")
     if isinstance(value, TensorSpec):
         return (TensorSpec, value.shape, value.dtype)
-    if isinstance(value, Variable):
-        return (Variable, id(value), value.aval)
     try:
         hash(value)
     except TypeError:
@@ -110,4 +144,6 @@ def symbol(spec: TensorSpec, extent: int = 1, rank: int = 0) -> Tensor:
 
 
 def spoken(key: Any) -> str:
+    if isinstance(key, tuple) and key[0] is VariableSpec:
+        return f"a variable {key[3]!r}"
     return f"{key[1]!r}" if isinstance(key, tuple) and len(key) > 1 and key[0] is not object else repr(key)

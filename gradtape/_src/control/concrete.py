@@ -42,14 +42,23 @@ calls = Calls()
 class ConcreteFunction:
     """A function traced for one signature. Called with the tensors of that signature, or with all arguments."""
 
-    def __init__(self, function: Function, arguments: Arguments, body: Body) -> None:
+    def __init__(self, function: Function, arguments: Arguments, body: Body, passes: bool = False) -> None:
         self._function, self._arguments, self._body = function, arguments, body
+        self._passes = passes  # whether each call says which variables it passes
         self._specs: list[TensorSpec] | None = None  # with open extents, if those were asked for
         self._named: list[str | None] = [None] * len(arguments.nodes)
         self._type: FunctionType | None = None
         self.called = f"__inference_{function._name}_{id(self) % 10000}"
         arguments.nodes = [leaf(n.aval, None) for n in arguments.nodes]  # the signature, not the first call's values
         arguments.leaves = []
+        if passes:
+            body.passing(arguments.variables)
+            arguments.forget_variables()
+        self._own = {id(variable) for variable in self.variables}
+
+    def takes(self, variables: Sequence[Variable]) -> bool:
+        """Whether these variables may be passed: none is one that the function uses without its being passed."""
+        return not self._passes or not any(id(variable) in self._own for variable in variables)
 
     @property
     def name(self) -> bytes:
@@ -63,8 +72,9 @@ class ConcreteFunction:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The variables that it reads or assigns."""
-        return tuple({id(v): v for v in (*self._body.variables, *self._body.written)}.values())
+        """The variables that it reads or assigns, besides those that are passed to it."""
+        used = [v for v in (*self._body.variables, *self._body.written) if isinstance(v, Variable)]
+        return tuple({id(v): v for v in used}.values())
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
@@ -192,21 +202,21 @@ class ConcreteFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             wanted = [n.aval for n in self._arguments.nodes]
-            if not kwargs and len(args) == len(wanted) and all(x.__class__ is EagerTensor for x in args):
+            if not kwargs and not self._passes and len(args) == len(wanted) and all(x.__class__ is EagerTensor for x in args):
                 nodes, arguments = [x.node for x in args], None  # one tensor for each, without detours
                 if [n.aval for n in nodes] == wanted:
                     return self._run(nodes)
             try:
                 arguments = self._bound(args, kwargs)
-                nodes = arguments.nodes
+                nodes, stored = arguments.nodes, arguments.stored
             except (TypeError, ValueError) as error:
-                arguments, nodes = None, self._one_by_one(args, kwargs, error)
+                arguments, nodes, stored = None, self._one_by_one(args, kwargs, error), []
             same = arguments is None or all(x is y for x, y in zip(arguments.fixed, self._arguments.fixed, strict=True))
             if same and [n.aval for n in nodes] == wanted:
                 return self._run(nodes)
             if arguments is None:
                 arguments = Arguments(self._arguments.pack(nodes))
-            return self._function._concrete(arguments)._run(nodes)  # another shape or variable: a program of its own
+            return self._function._concrete(arguments)._run(nodes, stored)  # another shape: a program of its own
         except BaseException as error:
             cut(error)
             raise
@@ -225,7 +235,9 @@ class ConcreteFunction:
         """The tensors that are given one by one, in order or by name; `why` the arguments are not those of the function."""
         names = self._keywords()
         given = dict(zip(names, args, strict=False))
-        if len(args) > len(names) or given.keys() & kwargs.keys() or given.keys() | kwargs.keys() != set(names):
+        if self._passes or len(args) > len(names) or given.keys() & kwargs.keys() or given.keys() | kwargs.keys() != set(names):
+            if self._passes:
+                raise why
             raise TypeError(f"{why} One by one its tensors are {names}: received {len(args)} and {sorted(kwargs)}.")
         given |= kwargs
         for name, spec in zip(names, self._input_specs(), strict=True):
@@ -241,10 +253,11 @@ class ConcreteFunction:
                 raise why
         return [tensor(given[name]).node for name in names]
 
-    def _run(self, nodes: Sequence[Node]) -> Any:
+    def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
         if calls.noted is not None and engine.local.trace.parent is None:
             calls.noted[self] = None
-        return self._body.structure.pack(call(self._body, nodes))
+        body = self._body.with_passed([x.variable for x in stored]) if self._passes else self._body
+        return body.structure.pack(call(body, nodes))
 
     @property
     def graph(self) -> FuncGraph:
@@ -259,7 +272,7 @@ class EagerFunction(ConcreteFunction):
         body = Body()
         body.captures, body.variables, body.written, body.keep, body.avals, body.draws = [], [], [], [], [], []
         body.structure = Structure(nest.flatten_with_spec(None)[1], [None])
-        super().__init__(function, arguments, body)
+        super().__init__(function, arguments, body, passes=bool(arguments.stored))
         self._recorded = asks_for_gradients(function.python_function)
         self._seeds = self._source()
 
@@ -267,10 +280,10 @@ class EagerFunction(ConcreteFunction):
         """Where its ops get their seeds from: they are numbered, as those of a function that is compiled."""
         return seeds.begun()
 
-    def _run(self, nodes: Sequence[Node]) -> Any:
+    def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
         try:
             with recorded(self._recorded), seeds.drawn_by_function(self._seeds):
-                results = self._arguments.call(self._function.transformed(), nodes)
+                results = self._arguments.of(stored).call(self._function.transformed(), nodes)
                 results = joined(results) if on_tape() else results
         except StopIteration:  # a loop around the call would take it for its own end
             raise OutOfRangeError(None, None, "End of sequence: the iterator has no more elements.") from None
@@ -284,10 +297,10 @@ class FirstCall(EagerFunction):
     def _source(self) -> Any:
         return None  # the global seed: the ops of what is traced draw their first numbers in the next call
 
-    def _run(self, nodes: Sequence[Node]) -> Any:
-        results = super()._run(nodes)
+    def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
+        results = super()._run(nodes, stored)
         function = self._function
         function._created = True
         function._traced = {key: found for key, found in function._traced.items() if found is not self}
-        function._concrete(self._arguments)  # ValueError if it makes variables again
+        function._concrete(self._arguments.of(stored))  # ValueError if it makes variables again
         return results

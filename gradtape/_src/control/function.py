@@ -7,7 +7,7 @@ import inspect
 import logging
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,16 @@ from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, Firs
 from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.graph.live import only_in_graphs
 from gradtape._src.control.parameter_names import named_parameters
+from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import MANY_TRACES, Signatures, calls_of
 from gradtape._src.control.scope import MadeFromArguments, Scope, trace
 from gradtape._src.control.signature import Signature
 from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, cut, public
+from gradtape._src.core.program import Trace
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.tensor import Reference, Stored, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops import seeds
 
@@ -138,11 +140,11 @@ class Function:
                     self._calls.since += 1
                     return found._run(seen[0])
             arguments = Arguments(self._signature.bind(args, kwargs))
-            nodes = arguments.nodes
+            nodes, stored = arguments.nodes, arguments.stored
             found = self._concrete(arguments)
             if seen is not None and engine.local.trace.parent is None and self.input_signature is None:
                 self._seen[seen[1]] = found
-            return found._run(nodes)
+            return found._run(nodes, stored)
         except BaseException as error:
             cut(error)
             raise
@@ -150,21 +152,37 @@ class Function:
     def _concrete(self, arguments: Arguments) -> ConcreteFunction:
         state = engine.local.trace
         overrides = state.overrides
-        key = (arguments.key, None if overrides is None else tuple(sorted(overrides.names.items())))
-        found = self._traced.get(key) or (self._traced.get((key, state.serial)) if state.parent is not None else None)
+        key: Any = (arguments.key, None if overrides is None else tuple(sorted(overrides.names.items())))
+        found = self._known(key, state, arguments)
         self._calls.since += state.parent is None
         if found is not None:
             return found
         with self._lock:
-            found = self._traced.get(key)
+            found = self._known(key, state, arguments)
             if found is None:
-                found = self._trace(arguments)
+                variables = arguments.variables
+                found = self._trace(
+                    arguments, bool(variables) and not reachable_besides_arguments(self.python_function, variables)
+                )
                 inner = any(n.trace is not None and n.trace.parent is not None for n in found._body.captures)
                 inner = inner or (engine.graph_around() is not None and only_in_graphs(found._body.program))
+                if variables and not found._passes:
+                    key = (key, _same(variables))
                 self._traced[(key, state.serial) if inner else key] = found
             return found
 
-    def _trace(self, arguments: Arguments) -> ConcreteFunction:
+    def _known(self, key: Any, state: Trace, arguments: Arguments) -> ConcreteFunction | None:
+        """What was traced for these arguments: for their very variables, or for variables like them."""
+        variables = arguments.stored and arguments.variables
+        for wanted in ((key, _same(variables)), key) if variables else (key,):
+            found = self._traced.get(wanted)
+            if found is None and state.parent is not None:
+                found = self._traced.get((wanted, state.serial))
+            if found is not None and (not variables or found.takes(variables)):
+                return found
+        return None
+
+    def _trace(self, arguments: Arguments, passes: bool) -> ConcreteFunction:
         new = self._signatures.is_new(arguments)
         self._traces += new
         if new and engine.local.trace.parent is None and self._calls.traced_too_often():
@@ -191,7 +209,7 @@ class Function:
                 raise  # the outermost function runs eagerly
             return (FirstCall if isinstance(reason, MadeFromArguments) else EagerFunction)(self, arguments)
         self._created = True
-        return ConcreteFunction(self, arguments, body)
+        return ConcreteFunction(self, arguments, body, passes)
 
     def transformed(self) -> Callable[..., Any]:
         """What is called to trace or run it: the Python function with its statements as ops, if `autograph` says so."""
@@ -281,6 +299,11 @@ class Function:
         return tuple(found.values())
 
 
+def _same(variables: Sequence[Variable]) -> tuple[Reference, ...]:
+    """What tells variables from others that are like them; it keeps them alive."""
+    return tuple(map(Reference, variables))
+
+
 def _itself(instance: Any) -> Any:
     return instance
 
@@ -314,7 +337,8 @@ def function(
 ) -> Any:
     """A function that runs as one compiled program; as a decorator, with or without arguments.
 
-    It is traced once per signature: shapes and dtypes of tensors, values of Python arguments, identity of objects.
+    It is traced once per signature: shapes and dtypes of tensors and variables, values of Python
+    arguments, identity of objects.
     `input_signature` is a sequence of nests of `TensorSpec`; with `reduce_retracing`, too, other extents count as no new trace.
     With `autograph`, `if`, `while` and `for` over tensors become part of the program. Eager code is compiled without it,
     too: what it adds is that Python runs once only.

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.control.passed import VariableSpec
 from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
 
 Kind = inspect.Parameter
@@ -36,8 +37,10 @@ class Literal:
 def _text(value: Any) -> str:
     if isinstance(value, TensorSpec):
         return repr(TensorSpec(value.shape, value.dtype))
+    if isinstance(value, VariableSpec):
+        return repr(value)
     if isinstance(value, Variable):
-        return f"VariableSpec(shape={value.shape}, dtype={value.dtype!r}, trainable={value.trainable})"
+        return repr(VariableSpec(value, 0))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return f"{type(value).__name__}[{', '.join([f'[{n!r}, {_text(v)}]' for n, v in zip(value._fields, value, strict=True)])}]"
     if isinstance(value, (tuple, list)):
@@ -129,7 +132,10 @@ def fit(wanted: Any, value: Any) -> Any:
 def _fit_leaf(wanted: Any, value: Any) -> Any:
     if isinstance(wanted, TensorSpec):
         return _fit_tensor(wanted, value)
-    if isinstance(wanted, Variable):
+    if isinstance(wanted, VariableSpec):
+        if value is wanted or (isinstance(value, Stored) and value.variable.dtype == wanted.dtype):
+            return value
+    elif isinstance(wanted, Variable):
         if isinstance(value, Variable) and value.aval is wanted.aval:
             return value
     elif value is wanted or (wanted != wanted and value != value) or _equal(wanted, value):

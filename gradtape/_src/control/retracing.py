@@ -17,7 +17,6 @@ from gradtape._src.core.aval import Aval
 from gradtape._src.core.errors import internal
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.variable import Variable
 
 NUMBERS = (bool, int, float, complex)
 MANY_TRACES = 5  # so many traces in so many calls are worth a warning
@@ -77,13 +76,10 @@ class Signatures:
 
 def _without_shapes(arguments: Arguments) -> Any:
     spec, key = arguments.key
-    variables: dict[int, int] = {}
     found: list[Any] = []
     for item in key:
         if isinstance(item, Aval):
             found.append(item.dtype)
-        elif item[0] is Variable:
-            found.append((Variable, variables.setdefault(item[1], len(variables)), item[2]))
         else:
             found.append(item[1] if item[0] in NUMBERS else item)
     return spec, tuple(found)

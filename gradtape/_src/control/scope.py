@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from gradtape._src.autodiff.backward import FORWARD, Operation, takes_none, vjp_program, vjp_with_slices
 from gradtape._src.control.checked import on_host
+from gradtape._src.control.passed import Passed
 from gradtape._src.core import engine, execution, journal, naming, nest, tracing
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
@@ -241,16 +242,31 @@ class Body:
     program: Program
     avals: list[Aval]
     structure: Structure
-    variables: list[Variable]
+    variables: list[Any]  # Variables, and Passed for those that are arguments
     captures: list[Node]
     draws: list[Any]
-    written: list[Variable]
+    written: list[Any]
     assignments: list[Line]
     trains: bool
     created: list[Variable]
     checks: list[Check]
     checked: Program | None
     keep: list[Tensor]
+
+    def passing(self, variables: Sequence[Variable]) -> None:
+        """Let the places of these variables be filled by each call: they are arguments."""
+        numbers = {id(variable): Passed(number) for number, variable in enumerate(variables)}
+        self.variables = [numbers.get(id(v), v) for v in self.variables]
+        self.written = [numbers.get(id(v), v) for v in self.written]
+
+    def with_passed(self, variables: Sequence[Variable]) -> Body:
+        """The Body of a call that passes these variables."""
+        body = Body()
+        for slot in Body.__slots__:
+            setattr(body, slot, getattr(self, slot))
+        body.variables = [variables[v.number] if isinstance(v, Passed) else v for v in self.variables]
+        body.written = [variables[v.number] if isinstance(v, Passed) else v for v in self.written]
+        return body
 
     def inputs(self, arguments: Sequence[Node]) -> tuple[Node, ...]:
         """What a call of the program takes, besides `arguments`: the variables' values now, captures, new seeds."""

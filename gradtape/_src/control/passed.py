@@ -1,0 +1,108 @@
+"""Variables that are passed to a function: one trace serves all that are alike, as in TensorFlow."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator, Sequence
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from gradtape._src.core.errors import internal
+from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.variable import Variable
+
+LIMIT = 20_000  # objects that are looked at
+_VALUES = (
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    type(None),
+    type,
+    np.ndarray,
+    np.generic,
+    Tensor,
+    ModuleType,
+    CodeType,
+    BuiltinFunctionType,
+)
+
+
+class VariableSpec:
+    """The type of a variable that is passed to a function. Variables with one `alias_id` are the same object."""
+
+    __slots__ = ("alias_id", "dtype", "shape", "trainable")
+
+    def __init__(self, variable: Variable, alias_id: int) -> None:
+        self.shape, self.dtype, self.trainable, self.alias_id = variable.shape, variable.dtype, variable.trainable, alias_id
+
+    def __repr__(self) -> str:
+        return f"VariableSpec(shape={self.shape}, dtype={self.dtype!r}, trainable={self.trainable}, alias_id={self.alias_id})"
+
+
+class Passed:
+    """Stands in a traced function for the variable number `number` among its arguments."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def read(self) -> NoReturn:
+        """Raise: only a call says which variable it is."""
+        raise ValueError(
+            "The function takes a tf.Variable as an argument, so that there is no value without a call. Let the function use the "
+            "variable from outside, or take a tensor."
+        )
+
+
+def reachable_besides_arguments(function: Any, variables: Sequence[Variable]) -> bool:
+    """Whether a function may use any of these variables by other ways than its arguments.
+
+    Looked at are its closure, the globals that its code names, its object, and what those hold. True where that is too much.
+    """
+    wanted = {id(variable) for variable in variables}
+    waiting, seen = [function], set[int]()
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, _VALUES) or id(found) in seen:
+            continue
+        if isinstance(found, Stored):
+            if id(found.variable) in wanted:
+                return True
+            continue
+        seen.add(id(found))
+        if len(seen) > LIMIT:
+            return True
+        waiting += _held(found)
+    return False
+
+
+def _held(found: Any) -> list[Any]:
+    """What an object holds: the items of a collection, what a function names, the attributes of anything else."""
+    if isinstance(found, dict):
+        return list(found.values())
+    if isinstance(found, (list, tuple, set, frozenset)):
+        return list(found)
+    if isinstance(found, FunctionType):
+        return [] if internal[found.__code__.co_filename] else list(_named(found))
+    if isinstance(found, MethodType):
+        return [found.__func__, found.__self__]
+    if isinstance(found, functools.partial):
+        return [found.func, found.args, found.keywords]
+    return list(vars(found).values()) if hasattr(found, "__dict__") else []
+
+
+def _named(function: FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # a name that is bound later
+            yield cell.cell_contents
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        yield from [function.__globals__[name] for name in code.co_names if name in function.__globals__]
