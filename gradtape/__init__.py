@@ -23,6 +23,7 @@ from gradtape import (
     summary as summary,
     test as test,
     train as train,
+    types as types,
     version as version,
 )
 from gradtape._src.autodiff.aggregation import AggregationMethod as AggregationMethod
@@ -34,11 +35,13 @@ from gradtape._src.autodiff.custom import (
 )
 from gradtape._src.autodiff.tape import GradientTape as GradientTape, UnconnectedGradients as UnconnectedGradients
 from gradtape._src.compat.names import missing as _missing
+from gradtape._src.core.config import get_logger as get_logger
 from gradtape._src.core.convert import (
     constant as constant,
     convert_to_tensor as convert_to_tensor,
     is_tensor as is_tensor,
 )
+from gradtape._src.core.conversions import register_tensor_conversion_function as register_tensor_conversion_function
 from gradtape._src.core.creators import (
     VariableAggregation as VariableAggregation,
     VariableSynchronization as VariableSynchronization,
@@ -68,17 +71,26 @@ from gradtape._src.core.dtypes import (
 )
 from gradtape._src.core.indexed_slices import IndexedSlices as IndexedSlices
 from gradtape._src.core.module import Module as Module
-from gradtape._src.core.op import RegisterGradient as RegisterGradient
+from gradtape._src.core.op import RegisterGradient as RegisterGradient, no_gradient_of as no_gradient
 from gradtape._src.core.scopes import (
     control_dependencies as control_dependencies,
     device as device,
     executing_eagerly as executing_eagerly,
+    get_current_name_scope as get_current_name_scope,
     get_static_value as get_static_value,
     init_scope as init_scope,
+    inside_function as inside_function,
     name_scope as name_scope,
 )
 from gradtape._src.core.shape import TensorShape as TensorShape
-from gradtape._src.core.spec import TensorSpec as TensorSpec
+from gradtape._src.core.spec import (
+    IndexedSlicesSpec as IndexedSlicesSpec,
+    NoneTensorSpec as NoneTensorSpec,
+    TensorSpec as TensorSpec,
+    TypeSpec as TypeSpec,
+    type_spec_from_value as type_spec_from_value,
+)
+from gradtape._src.data.optional import OptionalSpec as OptionalSpec
 from gradtape._src.core.tensor import Tensor as Tensor, is_symbolic_tensor as is_symbolic_tensor
 from gradtape._src.core.variable import Variable as Variable
 
@@ -97,7 +109,7 @@ from gradtape._src.control.mapping import (
     map_fn as map_fn,
     scan as scan,
 )
-from gradtape._src.control.tensor_array import TensorArray as TensorArray
+from gradtape._src.control.tensor_array import TensorArray as TensorArray, TensorArraySpec as TensorArraySpec
 from gradtape._src.control.vectorized_map import vectorized_map as vectorized_map
 
 # Arrays: making, shaping, joining, indexing
@@ -233,7 +245,7 @@ from gradtape._src.ops.elementary import (
     tanh as tanh,
 )
 from gradtape._src.ops.rounding import floor as floor, round as round
-from gradtape._src.ops.sparse import SparseTensor as SparseTensor
+from gradtape._src.ops.sparse import SparseTensor as SparseTensor, SparseTensorSpec as SparseTensorSpec
 from gradtape._src.ops.special import sigmoid as sigmoid
 
 # Matrix products
@@ -276,6 +288,7 @@ from gradtape._src.ops.debugging import (
     assert_less as assert_less,
     assert_rank as assert_rank,
 )
+from gradtape._src.ops.clock import timestamp as timestamp
 from gradtape._src.ops.initializers import (
     constant_initializer as constant_initializer,
     ones_initializer as ones_initializer,

@@ -7,6 +7,16 @@ from gradtape._src.compat.text import (
     as_str_any as as_str_any,
     as_text as as_text,
 )
+from gradtape._src.compat.types import (
+    bytes_or_text_types as bytes_or_text_types,
+    complex_types as complex_types,
+    forward_compatibility_horizon as forward_compatibility_horizon,
+    forward_compatible as forward_compatible,
+    integral_types as integral_types,
+    path_to_str as path_to_str,
+    real_types as real_types,
+)
+from gradtape._src.core.dimension import dimension_at_index as dimension_at_index, dimension_value as dimension_value
 from gradtape.compat import v1 as v1, v2 as v2
 
 __getattr__ = _missing(__name__)

@@ -18,12 +18,20 @@ def printed_in_a_function(x):
     return x
 
 
+def stamped_in_a_function(x):
+    """Recorded, as a function is traced, and not run."""
+    with tracing.inner():
+        tf.timestamp()
+    return x
+
+
 def broken(*arrays):
     """What a condition that does not hold says."""
     return "broken"
 
 
 ROWS = (
+    Row("timestamp", stamped_in_a_function, (real(2),), lambda x: x, ops=("Timestamp",)),
     Row(
         "check-numerics",
         lambda x: check(x, "here"),

@@ -7,6 +7,7 @@
 import ast
 import inspect
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,25 @@ def test_parameters_are_tensorflows(name):
     expected = [parameter for parameter, _ in PRESENT[name] if not parameter.startswith("**")]
     received = [starred(parameter) for parameter in signature(resolve(name))]
     assert received[: len(expected)] == expected
+
+
+def test_argument_specs_are_tensorflows(count):
+    """What `inspect.getfullargspec` says, which follows no wrappers."""
+    for name, row in PRESENT.items():
+        found = resolve(name)
+        spec = inspect.getfullargspec(found.__init__ if inspect.isclass(found) else found)
+        expected = [parameter for parameter, _ in row if not parameter.startswith("*")]
+        received = [parameter for parameter in [*spec.args, *spec.kwonlyargs] if parameter not in ("self", "cls")]
+        assert received[: len(expected)] == expected, name
+        assert (spec.varargs is not None) == any(parameter.startswith("*") and parameter[1] != "*" for parameter, _ in row), name
+    count("public functions whose argument specs were compared", len(PRESENT))
+
+
+def test_the_argument_spec_of_rank():
+    assert inspect.getfullargspec(tf.rank)[:4] == (["input", "name"], None, None, (None,))
+    assert inspect.signature(tf.rank) == inspect.signature(tf.rank).replace()
+    assert pickle.loads(pickle.dumps(inspect.signature(tf.rank))) == inspect.signature(tf.rank)
+    assert str(inspect.signature(tf.rank)) == "(input, name=None)"
 
 
 @pytest.mark.parametrize("name", PRESENT)

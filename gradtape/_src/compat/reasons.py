@@ -56,7 +56,7 @@ _TABLE = [
     ),
     (
         "Sparse tensors have to_dense, from_dense, sparse_dense_matmul, reduce_sum and segment_* only; use to_dense.",
-        "sparse.* SparseTensorSpec",
+        "sparse.*",
     ),
     (
         "Out of scope: ragged tensors. Pad the rows and keep their lengths; tf.sequence_mask makes the mask.",
@@ -97,31 +97,17 @@ _TABLE = [
         dtypes.qint32 dtypes.quint8 dtypes.quint16 dtypes.resource dtypes.variant dtypes.experimental
         """,
     ),
-    (
-        "Out of scope: types of arguments are told by tf.TensorSpec, in nests as they stand.",
-        "TypeSpec IndexedSlicesSpec NoneTensorSpec OptionalSpec TensorArraySpec type_spec_from_value types data.IteratorSpec",
-    ),
-    (
-        "Out of scope: a tensor of gradtape is always eager or a node of a program that nobody handles. "
-        "tf.executing_eagerly() tells inside from outside of a function.",
-        "inside_function",
-    ),
+    ("Out of scope: functions and datasets take tf.TensorSpec; an iterator is no argument of theirs.", "data.IteratorSpec"),
     (DEVICES, "DeviceSpec check_pinned config.* debugging.get_log_device_placement debugging.set_log_device_placement"),
     (
         ENGINE,
         """
-        CriticalSection experimental.* get_logger load_library load_op_library
+        CriticalSection experimental.* load_library load_op_library
         nondifferentiable_batch_function queue security sysconfig config.optimizer config.threading
-        config.experimental timestamp tools xla
+        config.experimental tools xla
         debugging.experimental
         """,
     ),
-    (
-        "Out of scope: give the class an __array__ method; its objects are converted by that.",
-        "register_tensor_conversion_function",
-    ),
-    ("Out of scope: `with tf.name_scope(...) as scope` gives the name.", "get_current_name_scope"),
-    ("Out of scope: a gradient registered with tf.RegisterGradient may return None.", "no_gradient"),
     (
         "Out of scope: the Python source is rewritten when a function is traced, and nowhere else.",
         "autograph.set_verbosity autograph.to_code autograph.to_graph autograph.trace autograph.experimental.Feature",

@@ -20,6 +20,7 @@ from gradtape._src.core.define import gradient, op, ran
 from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, invalid, public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.spec import TypeSpec
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.ops.array import reshape, shape, zeros
 from gradtape._src.ops.cast import cast
@@ -77,6 +78,26 @@ def _beyond(why: str, what: str, at: int, count: int) -> OutOfRangeError | Inval
     return InvalidArgumentError(None, None, f"Trying to {what} element {at} in a list with {count} elements. {why}")
 
 
+class TensorArraySpec(TypeSpec):
+    """The spec of a TensorArray: the shape and dtype of its elements, whether it grows, whether all have the first one's shape."""
+
+    __slots__ = ("_parts",)
+
+    @public
+    def __init__(
+        self, element_shape: Any = None, dtype: Any = dtypes.float32, dynamic_size: bool = False, infer_shape: bool = True
+    ) -> None:
+        self._parts = TensorShape(element_shape), dtypes.as_dtype(dtype), dynamic_size, infer_shape
+
+    @property
+    def value_type(self) -> type[TensorArray]:
+        """The class TensorArray."""
+        return TensorArray
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._parts
+
+
 class TensorArray:
     """Tensors of one dtype by number: `write` gives a new array with one more of them, `read`, `stack`, `concat` give them.
 
@@ -119,6 +140,10 @@ class TensorArray:
         self._extents: tuple[int, ...] | None = None  # of the entries, in a graph in which they are not all known
         self._last: Tensor | None = None  # an entry of such
         self._room: Growth | None = None  # the loop for whose writes it is longer than it is yet
+
+    @property
+    def _type_spec(self) -> TensorArraySpec:
+        return TensorArraySpec(self._shape, self._dtype, self._dynamic, self._infer)
 
     @property
     def dtype(self) -> dtypes.DType:

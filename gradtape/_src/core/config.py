@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from typing import NamedTuple
 
 import jax
 
 from gradtape._src.core import engine, execution
 from gradtape._src.core.errors import public
+
+
+def get_logger() -> logging.Logger:
+    """Return the logger of gradtape's messages, which is called "gradtape".
+
+    >>> tf.get_logger().setLevel("ERROR")
+    """
+    return logging.getLogger("gradtape")
 
 
 @public

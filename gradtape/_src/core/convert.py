@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gradtape._src.core import constants, dtypes, engine, journal
+from gradtape._src.core import constants, conversions, dtypes, engine, journal
 from gradtape._src.core.aval import LARGE
 from gradtape._src.core.errors import DtypeError, invalid, invalid_dtype, public, tracing
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -96,6 +96,9 @@ def _converted(value: Any, dtype: np.dtype | None = None) -> Node:
         made = convert(None if dtype is None else dtypes.as_dtype(dtype))
         if made is not value:  # TensorFlow's own tensors give themselves; they are arrays of another library here
             return node_of(made)
+    registered = conversions.converted(value, dtype)
+    if registered is not NotImplemented:
+        return node_of(registered)
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
         return pack(value, dtype)
     if isinstance(value, TensorShape):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from gradtape._src.core import naming
+from gradtape._src.core.signatures import DeferredSignature
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -277,4 +278,5 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
             cut(error)
             raise
 
+    call.__signature__ = DeferredSignature(function)  # type: ignore[attr-defined]
     return call

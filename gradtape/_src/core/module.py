@@ -100,6 +100,11 @@ class Module(Tracked):
         """A name scope to make variables in: the module's name under the scopes in which it was itself made."""
         return name_scope(self._prefix)
 
+    @property
+    def _name_scope(self) -> name_scope:
+        """`name_scope`, by the private name that libraries look for to see whether `__init__` was called."""
+        return self.name_scope
+
     @classmethod
     def with_name_scope(cls, method: Callable[P, R]) -> Callable[P, R]:
         """Decorates a method so that it runs in the module's `name_scope`."""

@@ -227,3 +227,11 @@ class RegisterGradient:
         if op is not None:
             op.gradient, op.impure, op.saves = function, True, (*op.parameters, "y")
         return function
+
+
+def no_gradient_of(op_type: str) -> None:
+    """Register that an op type has no gradient: a gradient asked through it is None, as in TensorFlow.
+
+    It is what `tf.RegisterGradient` does with a function that returns None. KeyError where a gradient is registered.
+    """
+    RegisterGradient(op_type)(lambda op, *gradients: [None] * len(op.inputs))

@@ -75,6 +75,7 @@ class name_scope:
         if not isinstance(name, str):
             raise ValueError("name for name_scope must be a string.")
         self._name = name
+        self._outer: list[str] = []  # as one scope may be entered in itself
 
     @property
     def name(self) -> str:
@@ -84,15 +85,25 @@ class name_scope:
     def __enter__(self) -> str:
         graph = engine.current_graph()
         if graph is not None and self._name and not self._name.endswith("/"):
-            self._outer = enter_scope(graph.unique_name(self._name) + "/")
+            self._outer.append(enter_scope(graph.unique_name(self._name) + "/"))
             return prefix()
         outer = prefix()
         to = self._name if self._name.endswith("/") else f"{outer}{self._name}/" if self._name else ""
-        self._outer = enter_scope(to)
+        self._outer.append(enter_scope(to))
         return to
 
     def __exit__(self, kind: object, value: Any, traceback: object) -> None:
-        enter_scope(self._outer)
+        enter_scope(self._outer.pop())
+
+
+def get_current_name_scope() -> str:
+    """Return the name scopes that are open, as "outer/inner"; "" outside of all.
+
+    >>> with tf.name_scope("outer"), tf.name_scope("inner"):
+    ...     print(tf.get_current_name_scope())
+    outer/inner
+    """
+    return prefix().rstrip("/")
 
 
 @public
@@ -133,6 +144,15 @@ def init_scope() -> Iterator[None]:
 def executing_eagerly() -> bool:
     """Whether ops give values at once, for all that the program can see: True outside of functions and graphs."""
     return engine.local.trace.scope is None
+
+
+def inside_function() -> bool:
+    """Return whether a `tf.function`, or a branch or loop of a graph, is being traced: False in eager code and at a graph's top.
+
+    >>> tf.inside_function(), tf.function(lambda: tf.constant(tf.inside_function()))().numpy()
+    (False, np.True_)
+    """
+    return not executing_eagerly() and engine.current_graph() is None
 
 
 @public

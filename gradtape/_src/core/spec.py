@@ -1,4 +1,4 @@
-"""`TensorSpec`: the shape and dtype that a tensor must have, and a name."""
+"""`TypeSpec`, the base of specs, and `TensorSpec`: the shape and dtype that a tensor must have, and a name."""
 
 from __future__ import annotations
 
@@ -6,13 +6,66 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradtape._src.core import dtypes
+from gradtape._src.core.convert import tensor
 from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import public
+from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import Tensor, graph_of, name_of, stated_shape
 
 
-class TensorSpec:
+class TypeSpec:
+    """Base of the descriptions of values: `TensorSpec`, `IndexedSlicesSpec`, `TensorArraySpec`, and classes of a user's own.
+
+    A derived class states `value_type` and `_serialize()`, a tuple of what tells its specs apart: equality, hashing and the
+    `repr` follow from it. Functions and datasets take `TensorSpec` only.
+
+    >>> isinstance(tf.TensorSpec([2]), tf.TypeSpec), tf.TensorArraySpec([2], tf.int32)
+    (True, TensorArraySpec(TensorShape([2]), tf.int32, False, True))
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is TypeSpec:
+            raise TypeError(
+                "Can't instantiate abstract class TypeSpec: make a tf.TensorSpec, or derive a class with value_type and _serialize."
+            )
+        return super().__new__(cls)
+
+    @property
+    def value_type(self) -> Any:
+        """The class of the values that the spec describes."""
+        raise NotImplementedError(f"{type(self).__name__}.value_type")
+
+    def _serialize(self) -> tuple[Any, ...]:
+        raise NotImplementedError(f"{type(self).__name__}._serialize")
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether a value, or every value of a spec, fits this spec."""
+        other = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)
+        return type(other) is type(self) and all(map(_fits, self._serialize(), other._serialize()))
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._serialize() == other._serialize()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._serialize()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{self._serialize()!r}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._serialize()
+
+
+def _fits(wanted: Any, given: Any) -> bool:
+    if isinstance(wanted, (TensorShape, TypeSpec)):
+        return wanted.is_compatible_with(given)
+    return bool(wanted == given)
+
+
+class TensorSpec(TypeSpec):
     """What a tensor must look like: `shape`, with `None` where any extent will do, `dtype`, and perhaps a `name`."""
 
     __slots__ = ("_dtype", "_name", "_shape")
@@ -108,3 +161,85 @@ class TensorSpec:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TensorSpec, (self._shape, self._dtype, self._name)
+
+
+class NoneTensorSpec(TypeSpec):
+    """The spec of a None in an element of a dataset."""
+
+    __slots__ = ()
+
+    @property
+    def value_type(self) -> type[None]:
+        """The class of None."""
+        return type(None)
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return ()
+
+
+class IndexedSlicesSpec(TypeSpec):
+    """The spec of IndexedSlices: the shape and dtype of the whole, the dtypes of its indices and of its `dense_shape`."""
+
+    __slots__ = ("_parts",)
+
+    @public
+    def __init__(
+        self,
+        shape: Any = None,
+        dtype: Any = dtypes.float32,
+        indices_dtype: Any = dtypes.int64,
+        dense_shape_dtype: Any = None,
+        indices_shape: Any = None,
+    ) -> None:
+        self._parts = (
+            TensorShape(shape),
+            dtypes.as_dtype(dtype),
+            dtypes.as_dtype(indices_dtype),
+            None if dense_shape_dtype is None else dtypes.as_dtype(dense_shape_dtype),
+            TensorShape([None]) if indices_shape is None else TensorShape(indices_shape).with_rank(1),
+        )
+
+    @property
+    def value_type(self) -> type[IndexedSlices]:
+        """The class IndexedSlices."""
+        return IndexedSlices
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape of the whole."""
+        return self._parts[0]
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return self._parts[1]
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._parts
+
+
+@public
+def type_spec_from_value(value: Any) -> TypeSpec:
+    """Return the spec of a value: a tensor, IndexedSlices, a dataset, None, or anything that can be a tensor.
+
+    A Variable's is the TensorSpec of its values. TypeError for an object that has no spec.
+
+    >>> tf.type_spec_from_value(tf.constant([1.0, 2.0]))
+    TensorSpec(shape=(2,), dtype=tf.float32, name=None)
+    """
+    if value is None:
+        return NoneTensorSpec()
+    spec = getattr(value, "_type_spec", None)
+    if isinstance(spec, TypeSpec):
+        return spec
+    if isinstance(value, Tensor):
+        return TensorSpec.from_tensor(value)
+    if isinstance(value, IndexedSlices):
+        values, indices, extents = value.values, value.indices, value.dense_shape
+        shape = value.shape if extents is not None else TensorShape([None]).concatenate(values.shape[1:])
+        return IndexedSlicesSpec(shape, values.dtype, indices.dtype, None if extents is None else extents.dtype, indices.shape)
+    try:
+        found = tensor(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"Could not build a TypeSpec for {value!r} of unsupported type {type(value)}.") from None
+    return TensorSpec(stated_shape(found.node), found.dtype)

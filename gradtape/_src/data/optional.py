@@ -7,9 +7,9 @@ from typing import Any
 from gradtape._src.core import nest
 from gradtape._src.core.convert import constant, tensor
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.spec import NoneTensorSpec, TensorSpec, TypeSpec
 from gradtape._src.core.tensor import Tensor
-from gradtape._src.data.structure import Elements, NoneTensorSpec, flatten, spec_of
+from gradtape._src.data.structure import Elements, flatten, spec_of
 
 
 class Optional:
@@ -57,8 +57,29 @@ class Optional:
         """What the value looks like, a nest of specs."""
         return self._element_spec
 
+    @property
+    def _type_spec(self) -> OptionalSpec:
+        return OptionalSpec(self._element_spec)
+
     def __repr__(self) -> str:
         return f"<tf.experimental.Optional element_spec={self.element_spec!r}>"
+
+
+class OptionalSpec(TypeSpec):
+    """The spec of an Optional whose value looks like `element_spec`, a nest of specs."""
+
+    __slots__ = ("_element_spec",)
+
+    def __init__(self, element_spec: Any) -> None:
+        self._element_spec = element_spec
+
+    @property
+    def value_type(self) -> type[Optional]:
+        """The class Optional."""
+        return Optional
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return (self._element_spec,)
 
 
 def _spec(item: Any) -> Any:

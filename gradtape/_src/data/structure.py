@@ -13,7 +13,7 @@ import optree
 from gradtape._src.core import engine, journal, nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.spec import NoneTensorSpec, TensorSpec, TypeSpec
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.core.variable import Variable
 
@@ -29,21 +29,12 @@ class Elements:
         """What the elements look like."""
         raise NotImplementedError
 
-
-class NoneTensorSpec:
-    """The spec of a `None` in an element."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NoneTensorSpec)
-
-    def __hash__(self) -> int:
-        return hash(NoneTensorSpec)
-
-    def __repr__(self) -> str:
-        return "NoneTensorSpec()"
+    @property
+    def _type_spec(self) -> DatasetSpec:
+        return DatasetSpec(self.element_spec)
 
 
-class DatasetSpec:
+class DatasetSpec(TypeSpec):
     """The spec of a dataset that is an element of another one, as `window` gives them."""
 
     def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
@@ -54,14 +45,16 @@ class DatasetSpec:
         """What the elements of the inner dataset look like."""
         return self._element_spec
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, DatasetSpec) and self._element_spec == other._element_spec
+    @property
+    def value_type(self) -> type[Elements]:
+        """The class of datasets."""
+        return Elements
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._element_spec, self._dataset_shape
 
     def __hash__(self) -> int:
         return hash(("DatasetSpec", *nest.flatten(self._element_spec)))
-
-    def __repr__(self) -> str:
-        return f"DatasetSpec({self._element_spec!r}, {self._dataset_shape!r})"
 
 
 @dataclass(frozen=True)

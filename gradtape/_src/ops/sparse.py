@@ -13,6 +13,7 @@ from gradtape._src.core.convert import is_tensor, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.shape import TensorShape, provisional
+from gradtape._src.core.spec import TypeSpec
 from gradtape._src.ops.arithmetic import multiply, truediv
 from gradtape._src.ops.array import broadcast_to, host_constant, plain, reshape, transpose
 from gradtape._src.ops.compare import not_equal
@@ -104,6 +105,10 @@ class SparseTensor:
         """The shape of the whole, a TensorShape."""
         return self.shape
 
+    @property
+    def _type_spec(self):
+        return SparseTensorSpec(self.shape, self.dtype)
+
     @public
     def with_values(self, new_values):
         """A SparseTensor with other values in the same places."""
@@ -129,6 +134,34 @@ class SparseTensor:
 
     def __repr__(self):
         return f"SparseTensor(indices={self._indices!s}, values={self._values!s}, dense_shape={self._dense_shape!s})"
+
+
+class SparseTensorSpec(TypeSpec):
+    """The spec of a SparseTensor: its shape and dtype."""
+
+    __slots__ = ("_dtype", "_shape")
+
+    @public
+    def __init__(self, shape=None, dtype=dtypes.float32):
+        self._shape, self._dtype = TensorShape(shape), dtypes.as_dtype(dtype)
+
+    @property
+    def value_type(self):
+        """The class SparseTensor."""
+        return SparseTensor
+
+    @property
+    def shape(self):
+        """The shape of the whole."""
+        return self._shape
+
+    @property
+    def dtype(self):
+        """The type of the elements."""
+        return self._dtype
+
+    def _serialize(self):
+        return self._shape, self._dtype
 
 
 def _components(sparse):

@@ -127,6 +127,11 @@ class name_scope:
             )
         self._name = default_name if name is None else name
 
+    @property
+    def name(self) -> str | None:
+        """The name that was given, or the default one."""
+        return self._name
+
     def __enter__(self) -> str:
         graph = in_graph()
         self._context: AbstractContextManager[Any]

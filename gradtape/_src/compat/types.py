@@ -1,0 +1,62 @@
+"""Types for `isinstance` and annotations (`tf.types.experimental`), and `tf.compat`'s tuples of types, paths and dates."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import numbers
+import os
+from collections.abc import Iterator
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from gradtape._src.control.concrete import ConcreteFunction
+from gradtape._src.control.function import Function
+from gradtape._src.core.errors import public
+from gradtape._src.core.spec import TypeSpec
+from gradtape._src.core.tensor import Stored, Tensor
+
+# What can be made a tensor, for annotations and isinstance.
+TensorLike = Tensor | Stored | int | float | bool | str | bytes | complex | tuple | list | np.ndarray | np.generic
+
+# What `tf.function` gives, and what its `get_concrete_function` gives. The other names are TensorFlow's abstract classes of them.
+GenericFunction = PolymorphicFunction = Function
+Callable = Function | ConcreteFunction
+AtomicFunction = ConcreteFunction
+
+TraceType = TypeSpec
+
+
+@runtime_checkable
+class SupportsTracingProtocol(Protocol):
+    """Objects with a `__tf_tracing_type__` of their own. Functions do not ask for it: such an object is a constant, by identity."""
+
+    def __tf_tracing_type__(self, context: Any) -> Any:
+        """The spec of the object."""
+
+
+integral_types = (numbers.Integral, np.integer)
+real_types = (numbers.Real, np.integer, np.floating)
+complex_types = (numbers.Complex, np.number)
+bytes_or_text_types = (bytes, str)
+
+
+@public
+def path_to_str(path: Any) -> Any:
+    """Return a path object as text, and anything else as it is."""
+    return os.fspath(path) if hasattr(path, "__fspath__") else path
+
+
+@public
+def forward_compatible(year: int, month: int, day: int) -> bool:
+    """Return whether programs of that day's TensorFlow need not run this one: True, as gradtape shares none with it."""
+    datetime.date(year, month, day)
+    return True
+
+
+@contextlib.contextmanager
+def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
+    """Do nothing in its context: `forward_compatible` is True for any day."""
+    datetime.date(year, month, day)
+    yield

@@ -1,0 +1,38 @@
+"""`timestamp`: the time of day as a tensor."""
+
+import time
+
+import numpy as np
+
+from gradtape._src.core import engine
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import constant
+from gradtape._src.core.errors import public
+from gradtape._src.core.op import Op, define
+from gradtape._src.core.tensor import handle
+
+FLOAT64 = np.dtype(np.float64)
+
+
+def _now():
+    return np.float64(time.time())
+
+
+def _now_aval():
+    return aval((), FLOAT64)
+
+
+NOW = define(Op("Timestamp", _now, infer=_now_aval, host=_now, effect=True))
+NOW.reason = "it depends on no tensor"
+
+
+@public
+def timestamp(name=None):
+    """Return the seconds since the epoch, a float64 scalar. A function reads the clock at each call, in order with other effects.
+
+    >>> bool(tf.timestamp() <= tf.timestamp())
+    True
+    """
+    if engine.local.trace.parent is None:
+        return constant(_now())
+    return handle(engine.record(NOW, (), ()))

@@ -1,0 +1,132 @@
+"""Specs, types for `isinstance`, and where code runs: as TensorFlow 2.21 has them."""
+
+import pickle
+import time
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+
+NEW_SPECS = [
+    (lambda: tf.constant([1.0, 2.0]), "TensorSpec(shape=(2,), dtype=tf.float32, name=None)"),
+    (lambda: 1.5, "TensorSpec(shape=(), dtype=tf.float32, name=None)"),
+    (lambda: [1, 2], "TensorSpec(shape=(2,), dtype=tf.int32, name=None)"),
+    (lambda: np.ones(3), "TensorSpec(shape=(3,), dtype=tf.float64, name=None)"),
+    (lambda: None, "NoneTensorSpec()"),
+    (
+        lambda: tf.IndexedSlices(tf.ones([2, 3]), tf.constant([0, 1])),
+        "IndexedSlicesSpec(TensorShape([None, 3]), tf.float32, tf.int32, None, TensorShape([2]))",
+    ),
+    (lambda: tf.sparse.from_dense([[1.0, 0.0]]), "SparseTensorSpec(TensorShape([1, 2]), tf.float32)"),
+    (lambda: tf.TensorArray(tf.float32, 3), "TensorArraySpec(TensorShape(None), tf.float32, False, True)"),
+    (lambda: tf.data.Dataset.range(3), "DatasetSpec(TensorSpec(shape=(), dtype=tf.int64, name=None), TensorShape([]))"),
+    (lambda: tf.experimental.Optional.from_value(1), "OptionalSpec(TensorSpec(shape=(), dtype=tf.int32, name=None),)"),
+]
+
+
+@pytest.mark.parametrize("value, text", NEW_SPECS)
+def test_the_spec_of_a_value(value, text):
+    spec = tf.type_spec_from_value(value())
+    assert repr(spec) == text
+    assert isinstance(spec, tf.TypeSpec) and spec == tf.type_spec_from_value(value())
+    assert pickle.loads(pickle.dumps(spec)) == spec and hash(pickle.loads(pickle.dumps(spec))) == hash(spec)
+
+
+def test_what_has_no_spec():
+    with pytest.raises(TypeError, match=r"Could not build a TypeSpec for <object object.*> of unsupported type <class 'object'>"):
+        tf.type_spec_from_value(object())
+    with pytest.raises(TypeError, match="Can't instantiate abstract class TypeSpec"):
+        tf.TypeSpec()
+
+
+def test_compatible_specs():
+    sparse = tf.sparse.from_dense([[1.0, 0.0]])
+    assert tf.SparseTensorSpec([None, 2]).is_compatible_with(sparse)
+    assert not tf.SparseTensorSpec([None, 3]).is_compatible_with(sparse)
+    assert not tf.SparseTensorSpec([None, 2], tf.float64).is_compatible_with(sparse)
+    assert not tf.NoneTensorSpec().is_compatible_with(sparse)
+
+
+def test_a_spec_of_a_users_own():
+    class Point(tf.TypeSpec):
+        def __init__(self, rank):
+            self.rank = rank
+
+        def _serialize(self):
+            return (self.rank,)
+
+    assert repr(Point(2)) == "Point(2,)" and Point(2) == Point(2) != Point(3)
+    with pytest.raises(NotImplementedError, match="value_type"):
+        _ = Point(2).value_type
+
+
+def test_types():
+    function = tf.function(lambda x: x)
+    types = tf.types.experimental
+    assert isinstance(function, types.GenericFunction) and isinstance(function, types.Callable)
+    assert isinstance(function.get_concrete_function(1.0), types.ConcreteFunction)
+    assert not isinstance(len, types.Callable)
+    assert isinstance([1.0], types.TensorLike) and not isinstance({}, types.TensorLike)
+    assert isinstance(np.int32(1), tf.compat.integral_types) and not isinstance("a", tf.compat.complex_types)
+
+
+def test_inside_function():
+    inside = []
+    tf.function(lambda: inside.append(tf.inside_function()))()
+    with tf.Graph().as_default():
+        inside.append(tf.inside_function())
+        tf.cond(tf.constant(True), lambda: inside.append(tf.inside_function()), lambda: None)
+    assert [tf.inside_function(), *inside] == [False, True, False, True]
+
+
+def test_name_scopes():
+    with tf.name_scope("a") as scope, tf.name_scope("b"):
+        assert tf.get_current_name_scope() == "a/b"
+    assert tf.get_current_name_scope() == "" and scope == "a/"
+    names = [tf.name_scope("a").name, tf.compat.v1.name_scope("a", "b").name, tf.compat.v1.name_scope(None, "b").name]
+    assert names == ["a", "a", "b"]
+    again = tf.name_scope("c/")
+    with again, again:
+        pass
+    assert tf.get_current_name_scope() == ""
+
+
+def test_a_modules_name_scope_tells_that_it_was_initialized():
+    class Forgetful(tf.Module):
+        def __init__(self):
+            assert not hasattr(self, "_name_scope")
+            super().__init__()
+
+    assert Forgetful()._name_scope.name == "forgetful/"
+
+
+def test_no_gradient():
+    tf.no_gradient("OpOfNobody")
+    with pytest.raises(KeyError, match="Registering two gradient with name 'OpOfNobody'!"):
+        tf.no_gradient("OpOfNobody")
+    with pytest.raises(TypeError, match="op_type must be a string"):
+        tf.no_gradient(3)
+    x = tf.constant([1.0])
+    with tf.gradient_override_map({"Sin": "OpOfNobody"}), tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.sin(x)
+    assert tape.gradient(y, x) is None
+
+
+def test_the_clock():
+    start = time.time()
+    read = tf.function(tf.timestamp)
+    values = [tf.timestamp().numpy(), read().numpy(), read().numpy(), time.time()]
+    assert sorted(values) == values and values[0] >= start and len(set(values[:3])) == 3
+
+
+def test_the_logger():
+    assert tf.get_logger().name == "gradtape"
+
+
+def test_dates_and_paths(tmp_path):
+    assert tf.compat.path_to_str(tmp_path) == str(tmp_path) and tf.compat.path_to_str("a") == "a"
+    assert tf.compat.forward_compatible(2020, 1, 1) is True
+    with tf.compat.forward_compatibility_horizon(2020, 1, 1):
+        assert tf.compat.dimension_value(tf.TensorShape([3])[0]) == 3
