@@ -30,7 +30,7 @@ TraceType = TypeSpec
 
 @runtime_checkable
 class SupportsTracingProtocol(Protocol):
-    """Objects with a `__tf_tracing_type__` of their own. Functions do not ask for it: such an object is a constant, by identity."""
+    """Objects with a `__tf_tracing_type__` of their own. Functions do not ask: the object is a constant, by identity."""
 
     def __tf_tracing_type__(self, context: Any) -> Any:
         """The spec of the object."""

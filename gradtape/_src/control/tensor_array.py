@@ -79,7 +79,7 @@ def _beyond(why: str, what: str, at: int, count: int) -> OutOfRangeError | Inval
 
 
 class TensorArraySpec(TypeSpec):
-    """The spec of a TensorArray: the shape and dtype of its elements, whether it grows, whether all have the first one's shape."""
+    """The spec of a TensorArray: the shape and dtype of its elements, whether it grows, whether all are of one shape."""
 
     __slots__ = ("_parts",)
 

@@ -101,7 +101,7 @@ class Module(Tracked):
         return name_scope(self._prefix)
 
     @property
-    def _name_scope(self) -> name_scope:
+    def _name_scope(self) -> Any:
         """`name_scope`, by the private name that libraries look for to see whether `__init__` was called."""
         return self.name_scope
 

@@ -33,7 +33,7 @@ class DeferredSignature(inspect.Signature):
         """The annotation of the result."""
         return self._found().return_annotation
 
-    def replace(self, **changes: Any) -> inspect.Signature:
+    def replace(self, **changes: Any) -> Any:
         """A signature with these parts changed."""
         return self._found().replace(**changes)
 

@@ -29,7 +29,7 @@ class TypeSpec:
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is TypeSpec:
             raise TypeError(
-                "Can't instantiate abstract class TypeSpec: make a tf.TensorSpec, or derive a class with value_type and _serialize."
+                "Can't instantiate abstract class TypeSpec: make a tf.TensorSpec, or derive a class with value_type, _serialize."
             )
         return super().__new__(cls)
 
