@@ -1,6 +1,7 @@
 """What a function takes, and what stands in it: signatures, arguments, the errors of what does not fit; as in TensorFlow."""
 
 import dataclasses
+import functools
 import importlib.util
 import inspect
 
@@ -389,6 +390,26 @@ def test_a_numpy_function_sees_scalars_in_a_function_and_gives_the_dtype_that_it
             giving(result)(tf.constant(1.0))
     with pytest.raises(Invalid, match="returned dtype float64, where Tout says float32"):
         tf.py_function(lambda v: tf.cast(v, tf.float64), [1.0], tf.float32)
+
+
+@pytest.mark.parametrize("value, dtype", [(1.5, "int32"), (2, "bool"), (1j, "float32"), (300, "int8")])
+def test_a_python_number_that_the_stated_dtype_does_not_have(value, dtype):
+    def call():
+        return tf.py_function(lambda: value, [], dtype)
+
+    for run in (call, tf.function(call)):
+        with pytest.raises(Invalid, match=rf"(?s)Error: .*{dtype}"):
+            run()
+
+
+def test_a_python_number_becomes_what_is_stated():
+    stated = [(1, tf.float32), (1.5, tf.float64), (True, tf.int32)]
+
+    def call():
+        return [tf.py_function(functools.partial(type(value), value), [], dtype) for value, dtype in stated]
+
+    for run in (call, tf.function(call)):
+        assert [(y.dtype.name, y.numpy()) for y in run()] == [("float32", 1.0), ("float64", 1.5), ("int32", 1)]
 
 
 def test_a_numpy_function_in_eager_code_gives_what_numpy_gives():

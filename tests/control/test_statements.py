@@ -359,3 +359,51 @@ def test_a_function_of_a_notebook_has_its_source(name):
     names = {"tf": tf, "__name__": "__main__"}
     exec(compile(cell, name, "exec"), names)
     assert [names["f"](tf.constant(x)).numpy() for x in (3, -2)] == [3, 4]
+
+
+def doubled_or_negated(row):
+    if row > 0:
+        return row * 2
+    return -row
+
+
+class Rows:
+    def doubled_or_negated(self, row):
+        if row > 0:
+            return row * 2
+        return -row
+
+
+MAPPED = {
+    "by name": lambda x: tf.map_fn(doubled_or_negated, x),
+    "a method": lambda x: tf.map_fn(Rows().doubled_or_negated, x),
+    "a lambda": lambda x: tf.map_fn(lambda row: doubled_or_negated(row), x),
+    "in another": lambda x: tf.map_fn(lambda r: tf.map_fn(doubled_or_negated, tf.stack([r, r])), x)[:, 0],
+}
+
+
+@pytest.mark.parametrize("mapped", MAPPED.values(), ids=MAPPED)
+@pytest.mark.parametrize("where", ["function", "graph", "function in a graph"])
+def test_map_fn_converts_what_it_maps(mapped, where):
+    x = [1.0, -2.0, 3.0]
+    if where == "function":
+        assert tf.function(mapped)(tf.constant(x)).numpy().tolist() == [2.0, 2.0, 6.0]
+        return
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        fed = tf.compat.v1.placeholder(tf.float32, [None])
+        y = (mapped if where == "graph" else tf.function(mapped))(fed)
+        assert session.run(y, {fed: x}).tolist() == [2.0, 2.0, 6.0]
+
+
+def test_nothing_is_converted_where_autograph_is_off():
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [3])
+        for function in [
+            tf.function(MAPPED["by name"], autograph=False),
+            tf.autograph.experimental.do_not_convert(MAPPED["by name"]),
+        ]:
+            with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="as a Python `bool` is not allowed"):
+                function(x)
+        inner = tf.function(doubled_or_negated)
+        assert tf.function(lambda x: inner(x[0]), autograph=False)(x).shape == []  # a function of its own is

@@ -130,3 +130,22 @@ def test_bools():
     assert tf.sparse.from_dense([[True, False]]).indices.numpy().tolist() == [[0, 0]]
     with pytest.raises(TypeError, match="Neither a SparseTensor nor SparseTensorValue"):
         tf.SparseTensor.from_value(3)
+
+
+def test_shape_size_and_rank():
+    sparse = tf.sparse.from_dense([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
+
+    def asked(x):
+        return tf.shape(x), tf.size(x), tf.rank(x), tf.shape(x, tf.int64), tf.size(x, tf.int64)
+
+    slices = tf.IndexedSlices(tf.ones([1, 3]), tf.constant([0]), tf.constant([2, 3]))
+    for found in (asked(sparse), tf.function(asked)(sparse), asked(slices)):
+        assert [x.numpy().tolist() for x in found] == [[2, 3], 6, 2, [2, 3], 6]
+        assert [x.dtype.name for x in found] == ["int32", "int32", "int32", "int64", "int64"]
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        fed = v1.sparse_placeholder(tf.float32)
+        found = session.run(asked(fed)[:3], {fed: v1.SparseTensorValue([[0, 0]], [1.0], [3, 4])})
+    assert [x.tolist() for x in found] == [[3, 4], 12, 2]
+    with pytest.raises(ValueError, match="dense_shape"):
+        tf.shape(tf.IndexedSlices(tf.ones([1, 3]), tf.constant([0])))

@@ -158,7 +158,8 @@ def converted(function: Any) -> Any:
     """`function`, whose source is transformed when it is called; as it is where there is no source."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return converted_call(function, args, kwargs, options=OPTIONS)
+        with directives.switch(off=False):
+            return converted_call(function, args, kwargs, options=OPTIONS)
 
     return call
 

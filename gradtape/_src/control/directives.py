@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from gradtape._src.core import engine
@@ -11,10 +13,20 @@ from gradtape._src.core.errors import public
 
 
 class _Switched(threading.local):
-    off = 0
+    off = False
 
 
-switched = _Switched()  # `off`: how many functions that are not to be converted this thread is inside of
+switched = _Switched()  # `off`: whether this thread runs a function that is not to be converted
+
+
+@contextlib.contextmanager
+def switch(off: bool) -> Iterator[None]:
+    """Switch the conversion of what is called in the context off, or on again."""
+    before, switched.off = switched.off, off
+    try:
+        yield
+    finally:
+        switched.off = before
 
 
 def do_not_convert(func: Any = None) -> Any:
@@ -24,11 +36,8 @@ def do_not_convert(func: Any = None) -> Any:
 
     @functools.wraps(func)
     def as_it_is(*args: Any, **kwargs: Any) -> Any:
-        switched.off += 1
-        try:
+        with switch(off=True):
             return func(*args, **kwargs)
-        finally:
-            switched.off -= 1
 
     vars(as_it_is)["autograph_info__"] = {}
     return as_it_is

@@ -14,6 +14,7 @@ import numpy as np
 
 from gradtape._src.control.arguments import Arguments, spoken, symbol, tensors_in
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall
+from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.graph.live import only_in_graphs
 from gradtape._src.control.parameter_names import named_parameters
@@ -214,7 +215,7 @@ class Function:
     def transformed(self) -> Callable[..., Any]:
         """What is called to trace or run it: the Python function with its statements as ops, if `autograph` says so."""
         if not self._autograph:
-            return self.python_function
+            return do_not_convert(self.python_function)
         from gradtape._src.control.autograph import converted  # loads what transforms source, at the first function only
 
         return converted(self.python_function)

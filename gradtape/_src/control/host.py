@@ -40,13 +40,16 @@ def _results(values: Any, types: Sequence[Any], exact: bool = False) -> list[Any
         raise invalid(f"The Python function returned {len(given)} values, Tout names {len(types)}: {[t.name for t in types]}.")
     arrays = []
     for value, dtype in zip(given, types, strict=True):
+        own = isinstance(value, (Tensor, np.ndarray, np.generic))
         array = to_numpy(value.node) if isinstance(value, Tensor) else np.asarray(value)
+        if not own and not exact and array.dtype.kind not in "OUS":
+            array = to_numpy(tensor(value, dtype).node)  # TypeError where Python's number is none of the dtype
         if array.dtype.kind in "OUS" and dtype != dtypes.string:
             kind = "string" if array.dtype.kind in "US" else type(value).__name__
             raise invalid(
                 f"The Python function returned a value of type {kind}, which is not of dtype {dtype.name}, as Tout says."
             )
-        own_dtype = (exact or isinstance(value, (Tensor, np.ndarray, np.generic))) and array.dtype.kind not in "OUS"
+        own_dtype = (exact or own) and array.dtype.kind not in "OUS"
         whole = exact or isinstance(value, Tensor)
         differs = array.dtype != dtype.numpy if whole else array.dtype.kind != dtype.numpy.kind
         if own_dtype and differs:

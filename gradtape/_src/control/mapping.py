@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape._src.control.bounded_scan import record_scan
+from gradtape._src.control.directives import switched
 from gradtape._src.control.eager_record import in_function
 from gradtape._src.control.growth import Growth, tracing_body
 from gradtape._src.control.loop import stopped
@@ -118,6 +119,10 @@ def map_fn(
     """
     if not callable(fn):
         raise TypeError(f"The provided function {fn!r} is not callable. fn must be callable.")
+    if engine.local.trace.scope is not None and not switched.off:
+        from gradtape._src.control.autograph import converted  # loads what transforms source, in functions and graphs only
+
+        fn = converted(fn)
     rows = Rows(elems, "map_fn")
     signature = fn_output_signature if fn_output_signature is not None else dtype
     specs: list[Any] = []

@@ -11,6 +11,7 @@ from gradtape._src.core.convert import is_tensor, static_list, static_vector, te
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.op import ops
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, emit, handle
 from gradtape._src.ops.shapes import INDEX, broadcast_shapes, require, same
@@ -436,11 +437,16 @@ def changing(x):
     return graph is not None and (x.node.aval.large or graph.open_rank(x.node))
 
 
+def _dense_shape(sparse, out_type):
+    """The shape of the whole that a sparse tensor or IndexedSlices is a part of."""
+    return ops["Cast"].function(tensor(sparse.dense_shape), DstT=dtypes.as_dtype(out_type))
+
+
 @public
 def shape(input, out_type=None, name=None):
-    """The shape of `input`, an integer vector of type `out_type` (int32)."""
-    if isinstance(input, IndexedSlices):
-        return tensor(input.dense_shape)
+    """The shape of `input`, an integer vector of type `out_type` (int32); of a sparse tensor its dense shape."""
+    if getattr(input, "dense_shape", None) is not None:
+        return _dense_shape(input, out_type or dtypes.int32)
     if changing(x := tensor(input)):
         return _shape(x, out_type=dtypes.as_dtype(out_type or dtypes.int32).numpy)
     return host_constant(np.array(tensor(input).node.aval.shape, dtypes.as_dtype(out_type or dtypes.int32).numpy))
@@ -454,7 +460,9 @@ def shape_n(input, out_type=dtypes.int32, name=None):
 
 @public
 def size(input, out_type=None, name=None):
-    """The number of elements of `input`, an integer scalar of type `out_type` (int32)."""
+    """The number of elements of `input`, an integer scalar of type `out_type` (int32); of a sparse tensor those of the whole."""
+    if getattr(input, "dense_shape", None) is not None:
+        return ops["Prod"].function(_dense_shape(input, out_type or dtypes.int32), axis=(0,), keepdims=False)
     if changing(x := tensor(input)):
         return _size(x, out_type=dtypes.as_dtype(out_type or dtypes.int32).numpy)
     return host_constant(np.array(tensor(input).node.aval.size, dtypes.as_dtype(out_type or dtypes.int32).numpy))
@@ -463,6 +471,8 @@ def size(input, out_type=None, name=None):
 @public
 def rank(input, name=None):
     """The number of axes of `input`, an int32 scalar."""
+    if getattr(input, "dense_shape", None) is not None:
+        return size(input.dense_shape)
     x = tensor(input)
     if not x.ndim and changing(x):
         return _size(shape(x), out_type=np.dtype(np.int32))

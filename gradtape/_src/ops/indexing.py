@@ -18,7 +18,7 @@ from gradtape._src.core.define import check, gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import Node
-from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
+from gradtape._src.core.tensor import Stored, Tensor, emit, handle, to_numpy
 from gradtape._src.core.variable import STATE, Variable
 from gradtape._src.ops.array import host_constant, plain
 from gradtape._src.ops.joining import unstack
@@ -330,9 +330,9 @@ def slice_(input_, begin, size, name=None):
     shape = x.node.aval.shape
     size = static_list(size, "size")
     traced = engine.local.trace.parent is not None
-    known = not isinstance(begin, Tensor) or begin.node.aval.large or begin.node.value is not None
-    if not known and traced and engine.folded(begin.node) is None:
-        begins = [b.node for b in unstack(begin)]
+    static = not isinstance(begin, Tensor) or begin.node.aval.large or begin.node.value is not None
+    if not static and traced and engine.folded(begin.node) is None:
+        begins = [b if (known := engine.folded(b)) is None else int(known) for b in _entries(begin)]
     else:
         begins = list(static_list(begin, "begin"))
     if len(begins) != x.ndim or len(size) != x.ndim:
@@ -340,19 +340,48 @@ def slice_(input_, begin, size, name=None):
             f"Expected begin and size arguments to be 1-D tensors of size {x.ndim}, but got shapes [{len(begins)}] and "
             f"[{len(size)}] instead: give one entry for each axis of {plain(shape)}."
         )
-    sizes = []
+    sizes, rest = [], [slice(None)] * x.ndim
     for axis, (start, count, extent) in enumerate(zip(begins, size, shape, strict=True)):
         if type(start) is int:
-            if not 0 <= start <= extent:
-                raise invalid(f"Expected begin[{axis}] in [0, {extent}], but got {start}")
+            wrong = _beyond_part(start, extent, count, axis)
+            if wrong:
+                raise invalid(wrong)
             count = extent - start if count == -1 else count
-            if not provisional(count) and not 0 <= count <= extent - start:
-                raise invalid(f"Expected size[{axis}] in [0, {extent - start}], but got {count}")
-        elif not provisional(count) and not 0 <= count <= extent:
-            raise invalid(f"Expected size[{axis}] in [0, {extent}], but got {count}: where begin is not known, size must be.")
+        else:
+            if not provisional(extent):
+                check(_PART, (start,), (extent, count, axis))
+            if count == -1:  # as an index expression, which knows what an extent means that depends on values
+                begins[axis], count, rest[axis] = 0, extent, slice(handle(start), None)
         sizes.append(count)
     axes = tuple([axis for axis, count in enumerate(sizes) if count and count != shape[axis]])
-    return emit(_slice.op, (x.node, *_nodes([begins[axis] for axis in axes])), (axes, tuple(sizes)))
+    part = emit(_slice.op, (x.node, *_nodes([begins[axis] for axis in axes])), (axes, tuple(sizes)))
+    return part[tuple(rest)] if any(bounds.start is not None for bounds in rest) else part
+
+
+def _entries(vector):
+    """The nodes of the entries of a vector; of one that was stacked, what was stacked."""
+    node = vector.node
+    if node.inputs and node.op.type == "Pack" and not vector.node.inputs[0].aval.ndim:
+        return node.inputs
+    return [entry.node for entry in unstack(vector)]
+
+
+def _beyond_part(begin, extent, count, axis):
+    """What is wrong with a part of an axis that begins at `begin`, or None."""
+    if not 0 <= begin <= extent:
+        return f"Expected begin[{axis}] in [0, {extent}], but got {begin}"
+    if count != -1 and not provisional(count) and not 0 <= count <= extent - begin:
+        return f"Expected size[{axis}] in [0, {extent - begin}], but got {count}"
+    return None
+
+
+# Never recorded: what a function checks of where a slice begins, if it does not know that.
+_PART = Op(
+    "Slice",
+    lambda begin, *, extent, count, axis: begin,
+    status=lambda begin, extent, count, axis: _beyond_part(int(begin), extent, count, axis),
+    checked="begin",
+)
 
 
 @public
