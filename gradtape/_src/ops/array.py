@@ -439,7 +439,7 @@ def changing(x):
 
 def _dense_shape(sparse, out_type):
     """The shape of the whole that a sparse tensor or IndexedSlices is a part of."""
-    return ops["Cast"].function(tensor(sparse.dense_shape), DstT=dtypes.as_dtype(out_type))
+    return emit(ops["Cast"], (tensor(sparse.dense_shape).node,), (dtypes.as_dtype(out_type),))
 
 
 @public
@@ -462,7 +462,7 @@ def shape_n(input, out_type=dtypes.int32, name=None):
 def size(input, out_type=None, name=None):
     """The number of elements of `input`, an integer scalar of type `out_type` (int32); of a sparse tensor those of the whole."""
     if getattr(input, "dense_shape", None) is not None:
-        return ops["Prod"].function(_dense_shape(input, out_type or dtypes.int32), axis=(0,), keepdims=False)
+        return emit(ops["Prod"], (_dense_shape(input, out_type or dtypes.int32).node,), ((0,), False))
     if changing(x := tensor(input)):
         return _size(x, out_type=dtypes.as_dtype(out_type or dtypes.int32).numpy)
     return host_constant(np.array(tensor(input).node.aval.size, dtypes.as_dtype(out_type or dtypes.int32).numpy))

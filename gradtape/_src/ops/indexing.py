@@ -342,7 +342,7 @@ def slice_(input_, begin, size, name=None):
         )
     sizes, rest = [], [slice(None)] * x.ndim
     for axis, (start, count, extent) in enumerate(zip(begins, size, shape, strict=True)):
-        if type(start) is int:
+        if isinstance(start, int):
             wrong = _beyond_part(start, extent, count, axis)
             if wrong:
                 raise invalid(wrong)
