@@ -12,6 +12,7 @@ from pathlib import Path
 
 import gradtape
 from gradtape._src.compat.reasons import REASONS, reason
+from gradtape._src.compat.stand_ins import is_stand_in
 
 PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
 TENSORFLOW = json.loads(Path(__file__).with_name("names.json").read_text("utf-8"))
@@ -30,10 +31,17 @@ def find(name):
 
 def exists(name):
     try:
-        find(name)
+        return not is_stand_in(find(name))
     except AttributeError:
         return False
-    return True
+
+
+def stands_in(name):
+    """Whether the dotted `name` is a stand-in: there for `isinstance`, and of no other use."""
+    try:
+        return is_stand_in(find(name))
+    except AttributeError:
+        return False
 
 
 def promised(namespace):
@@ -52,12 +60,7 @@ def unexplained():
     there = [namespace for namespace in TENSORFLOW if namespace == "tf" or exists(namespace)]
     names = [dotted(namespace, name) for namespace in there for name in missing(namespace)]
     absent = [namespace for namespace in TENSORFLOW if namespace not in there]
-    return [name for name in names if not reason(name)] + [name for name in absent if not why_absent(name)]
-
-
-def why_absent(namespace):
-    """The reason of a namespace that is not there: its own, or that of the one it lies in."""
-    return reason(namespace) or reason(namespace.partition(".")[0])
+    return [name for name in [*names, *absent] if not reason(name)]
 
 
 def stale():
@@ -74,7 +77,8 @@ def section(namespace):
     title = "tf" if namespace == "tf" else f"tf.{namespace}"
     lines = [f"### {title}", ""]
     if namespace != "tf" and not exists(namespace):
-        return [*lines, why_absent(namespace), ""]
+        names = [name for name in TENSORFLOW[namespace] if stands_in(dotted(namespace, name))]
+        return [*lines, reason(namespace), "", *([f"Names only: {code(names)}", ""] if names else [])]
     owner = gradtape if namespace == "tf" else find(namespace)
     absent = missing(namespace)
     there = [name for name in TENSORFLOW[namespace] if name not in absent]
@@ -91,6 +95,9 @@ def section(namespace):
             f"| {f'all others ({len(names)})' if why == everything_else and len(names) > 40 else code(names)} | {why} |"
             for why, names in by_reason.items()
         ]
+        names = [name for name in absent if stands_in(dotted(namespace, name))]
+        if names:
+            lines += [f"Names only: {code(names)}", ""]
         lines += ["| not there | why |", "|---|---|", *rows, ""]
     return lines
 

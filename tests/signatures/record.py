@@ -104,12 +104,22 @@ CLASSES = {
 }
 NOT_CONSTRUCTED = {"Tensor", "DType"}  # their constructors are not for users
 
-# Every namespace that gradtape has, or is to have. `tf` is the root.
+# Every public module (those of Keras are its own), and the class Dataset. `tf` is the root.
 NAMESPACES = """
-    tf math math.special linalg nn nn.experimental random random.experimental image signal sparse bitwise autodiff autograph
-    autograph.experimental debugging nest errors data data.Dataset data.experimental dtypes initializers keras optimizers
-    summary train config test profiler distribute compat.v1
+    tf math math.special linalg linalg.experimental nn nn.experimental random random.experimental image signal sparse bitwise
+    autodiff autograph autograph.experimental debugging debugging.experimental nest errors data data.Dataset data.experimental
+    data.experimental.service dtypes dtypes.experimental initializers keras optimizers summary summary.experimental train
+    train.experimental config config.experimental config.optimizer config.threading test test.experimental profiler
+    profiler.experimental profiler.experimental.client profiler.experimental.server distribute distribute.cluster_resolver
+    distribute.coordinator distribute.experimental distribute.experimental.coordinator distribute.experimental.partitioners
+    distribute.experimental.rpc experimental experimental.dlpack experimental.dtensor experimental.extension_type
+    experimental.numpy experimental.tensorrt audio dtensor feature_column graph_util io io.gfile lite lite.experimental
+    lite.experimental.authoring lookup lookup.experimental mlir mlir.experimental quantization quantization.experimental queue
+    ragged raw_ops saved_model saved_model.experimental security sets strings sysconfig tools tpu tpu.experimental
+    tpu.experimental.embedding types types.experimental types.experimental.distributed version xla xla.experimental compat
+    compat.v1 compat.v1.test
 """
+UNLISTED = {"raw_ops"}  # whose names, more than a thousand, would tell nobody anything
 
 
 def resolve(module, name):
@@ -154,7 +164,7 @@ def public_names(tensorflow):
     found = {}
     for namespace in NAMESPACES.split():
         owner = tensorflow if namespace == "tf" else resolve(tensorflow, namespace)
-        found[namespace] = [name for name in dir(owner) if not name.startswith("_")]
+        found[namespace] = [name for name in dir(owner) if not name.startswith("_") and namespace not in UNLISTED]
     return found
 
 

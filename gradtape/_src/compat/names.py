@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from gradtape._src.compat import stand_ins
 from gradtape._src.compat.reasons import REASONS, reason
 from gradtape._src.core.errors import public
 from gradtape._src.summary.messages import protocol
@@ -69,6 +70,9 @@ def missing(module: str) -> Callable[[str], Any]:
             if hasattr(keras, name):
                 return getattr(keras, name)
         dotted = f"{prefix}.{name}"
+        stand_in = stand_ins.found(dotted.removeprefix("tf."))
+        if stand_in is not None:
+            return stand_in
         because = REASONS.get(dotted.removeprefix("tf."))
         if because is None:
             public = [n for n in dir(sys.modules[module]) if not n.startswith("_")]

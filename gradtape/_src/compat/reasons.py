@@ -22,11 +22,21 @@ _TABLE = [
         "compat.v1.*",
     ),
     (
+        "Out of scope: strategies for TPUs. JAX runs there as elsewhere, and tf.distribute.MirroredStrategy spans its devices.",
+        "tpu distribute.TPUStrategy distribute.experimental.TPUStrategy distribute.cluster_resolver.TPUClusterResolver",
+    ),
+    ("Out of scope: what lies on several devices is one tensor or Variable.", "types.experimental.distributed.Mirrored dtensor"),
+    ("Out of scope: keras.ops has NumPy's functions, with NumPy's names.", "experimental.numpy"),
+    (
+        "Out of scope: structure is told by nests. Functions and datasets take a NamedTuple, a dict or a dataclass of tensors.",
+        "experimental.*ExtensionType* experimental.StructuredTensor experimental.extension_type",
+    ),
+    (
         "Out of scope: parameter servers and their clusters. tf.distribute.MirroredStrategy spans the devices of a process, and "
         "keras.distribution.initialize joins processes.",
         """
-        distribute.MultiWorkerMirroredStrategy distribute.ParameterServerStrategy distribute.Server distribute.TPUStrategy
-        distribute.cluster_resolver distribute.coordinator distribute.experimental
+        distribute.MultiWorkerMirroredStrategy distribute.ParameterServerStrategy distribute.Server distribute.cluster_resolver
+        distribute.coordinator distribute.experimental.*
         """,
     ),
     (
@@ -89,7 +99,6 @@ _TABLE = [
         "Out of scope: tables of strings and features are made before training; tf.gather looks integers up.",
         "lookup feature_column",
     ),
-    ("Out of scope: strategies for TPUs. JAX runs there as elsewhere.", "tpu dtensor"),
     (
         "Out of scope: quantized dtypes, handles and variants; gradients need floats.",
         """
@@ -135,5 +144,7 @@ _PATTERNS = [name for name in REASONS if "*" in name]
 
 
 def reason(name: str) -> str:
-    """Why `tf.<name>` does not exist; empty where the table has nothing about it."""
-    return REASONS.get(name) or next((REASONS[p] for p in _PATTERNS if fnmatch.fnmatchcase(name, p)), "")
+    """Return why `tf.<name>` does not exist: its own reason, or that of the namespace it lies in; "" where the table has none."""
+    own = REASONS.get(name) or next((REASONS[p] for p in _PATTERNS if fnmatch.fnmatchcase(name, p)), "")
+    namespace = name.rpartition(".")[0]
+    return own or (reason(namespace) if namespace else "")

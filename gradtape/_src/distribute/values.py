@@ -142,6 +142,29 @@ class RunOptions(NamedTuple):
     experimental_xla_options: Any = None
 
 
+class CommunicationImplementation(enum.Enum):
+    """How processes would add up their gradients: XLA chooses, NCCL on GPUs."""
+
+    AUTO = "AUTO"
+    RING = "RING"
+    NCCL = "NCCL"
+
+
+class CommunicationOptions(NamedTuple):
+    """Options of sums over processes, taken as TensorFlow takes them; XLA has no use for them."""
+
+    bytes_per_pack: int = 0
+    timeout_seconds: float | None = None
+    implementation: CommunicationImplementation = CommunicationImplementation.AUTO
+
+
+class CollectiveHints(NamedTuple):
+    """The older form of CommunicationOptions."""
+
+    bytes_per_pack: int = 0
+    timeout_seconds: float | None = None
+
+
 class CrossDeviceOps:
     """How devices would add up their gradients. A strategy takes one and leaves the choice to XLA."""
 

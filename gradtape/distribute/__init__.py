@@ -31,5 +31,6 @@ from gradtape._src.distribute.values import (
     ReductionToOneDevice as ReductionToOneDevice,
     RunOptions as RunOptions,
 )
+from gradtape.distribute import experimental as experimental
 
 __getattr__ = _missing(__name__)

@@ -1,0 +1,154 @@
+"""Stand-ins: names that are out of scope, and that libraries touch while they are imported.
+
+A class exists for `isinstance`, for annotations and as a base, and a module so that its classes can be named. Making an
+instance is an error with the reason of `reasons`. A function that is out of scope does not exist: `hasattr` tells the truth.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+import pkgutil
+from types import ModuleType
+from typing import Any
+
+from gradtape._src.compat.reasons import reason
+from gradtape._src.core.errors import UnimplementedError, public
+
+_OPERATORS = """
+    Adjoint BlockDiag BlockLowerTriangular Circulant Circulant2D Circulant3D Composition Diag FullMatrix Householder Identity
+    Inversion Kronecker LowRankUpdate LowerTriangular Permutation ScaledIdentity Toeplitz Tridiag Zeros
+"""
+# The classes of each namespace, with the class that each derives from, dotted under `tf`, in brackets. A namespace that
+# gradtape does not have otherwise is a module.
+NAMES = {
+    "": "CriticalSection RaggedTensor RaggedTensorSpec(TypeSpec)",
+    "data": "IteratorSpec(TypeSpec)",
+    "data.experimental": "DatasetInitializer RandomDataset Reducer SqlDataset",
+    "data.experimental.service": "CrossTrainerCache DispatchServer DispatcherConfig ShardingPolicy WorkerConfig WorkerServer",
+    "distribute": """
+        MultiWorkerMirroredStrategy(distribute.Strategy) ParameterServerStrategy(distribute.Strategy) Server
+        TPUStrategy(distribute.Strategy)
+    """,
+    "distribute.cluster_resolver": """
+        ClusterResolver KubernetesExecutableLocation
+        GCEClusterResolver(distribute.cluster_resolver.ClusterResolver)
+        KubernetesClusterResolver(distribute.cluster_resolver.ClusterResolver)
+        SimpleClusterResolver(distribute.cluster_resolver.ClusterResolver)
+        SlurmClusterResolver(distribute.cluster_resolver.ClusterResolver)
+        TFConfigClusterResolver(distribute.cluster_resolver.ClusterResolver)
+        TPUClusterResolver(distribute.cluster_resolver.ClusterResolver)
+        UnionResolver(distribute.cluster_resolver.ClusterResolver)
+    """,
+    "distribute.coordinator": "ClusterCoordinator PerWorkerValue RemoteValue",
+    "distribute.experimental": """
+        CentralStorageStrategy(distribute.Strategy) PreemptionCheckpointHandler PreemptionWatcher TerminationConfig
+        MultiWorkerMirroredStrategy(distribute.MultiWorkerMirroredStrategy) TPUStrategy(distribute.Strategy)
+        ParameterServerStrategy(distribute.ParameterServerStrategy)
+    """,
+    "distribute.experimental.coordinator": "ClusterCoordinator PerWorkerValues RemoteValue",
+    "distribute.experimental.partitioners": "Partitioner FixedShardsPartitioner MaxSizePartitioner MinSizePartitioner",
+    "distribute.experimental.rpc": "Client Server",
+    "dtensor": "",
+    "experimental": """
+        ExtensionType BatchableExtensionType(experimental.ExtensionType) StructuredTensor(experimental.BatchableExtensionType)
+        ExtensionTypeSpec(TypeSpec) ExtensionTypeBatchEncoder DynamicRaggedShape RowPartition
+    """,
+    "experimental.dtensor": "DTensorCheckpoint DTensorDataset DVariable Layout Mesh",
+    "experimental.extension_type": "",
+    "experimental.numpy": "",
+    "experimental.tensorrt": "ConversionParams Converter",
+    "feature_column": "",
+    "graph_util": "",
+    "linalg": "LinearOperator(Module)" + "".join(f" LinearOperator{kind}(linalg.LinearOperator)" for kind in _OPERATORS.split()),
+    "linalg.experimental": "",
+    "lite": "Interpreter OpsSet Optimize RepresentativeDataset TFLiteConverter TargetSpec",
+    "lite.experimental": "Analyzer OpResolverType QuantizationDebugOptions QuantizationDebugger",
+    "lookup": "KeyValueTensorInitializer StaticHashTable StaticVocabularyTable TextFileIndex TextFileInitializer",
+    "lookup.experimental": "DenseHashTable MutableHashTable",
+    "mlir": "",
+    "mlir.experimental": "",
+    "nn": "RNNCellDeviceWrapper RNNCellDropoutWrapper RNNCellResidualWrapper",
+    "queue": """
+        QueueBase FIFOQueue(queue.QueueBase) PaddingFIFOQueue(queue.QueueBase) PriorityQueue(queue.QueueBase)
+        RandomShuffleQueue(queue.QueueBase)
+    """,
+    "ragged": "",
+    "raw_ops": "",
+    "tpu": "XLAOptions",
+    "tpu.experimental": "DeviceAssignment DeviceOrderMode HardwareFeature TPUSystemMetadata Topology",
+    "tpu.experimental.embedding": """
+        Adagrad AdagradMomentum Adam CustomCombiner CustomOptimizer FTRL FeatureConfig QuantizationConfig RowIdInitializer SGD
+        SparseCoreEmbeddingConfig TPUEmbedding TPUEmbeddingForServing TPUEmbeddingV0 TPUEmbeddingV2 TableConfig
+    """,
+    "train": "CheckpointView ClusterSpec Coordinator TrackableView",
+    "train.experimental": "MaxShardSizePolicy PythonState ShardByTaskPolicy ShardableTensor ShardingCallback",
+    "types.experimental.distributed": "Mirrored",
+    "xla": "",
+    "xla.experimental": "",
+}
+# What scripts catch: the error that TensorFlow raises where there is no TPU.
+RAISED = {"distribute.cluster_resolver.TPUClusterResolver": ValueError}
+
+_BASES = {
+    f"{namespace}.{name}".lstrip("."): base.rstrip(")")
+    for namespace, names in NAMES.items()
+    for name, _, base in (entry.partition("(") for entry in names.split())
+}
+
+
+class StandInClass(abc.ABCMeta):
+    """The class of stand-ins for classes, and of what a user derives from them: nothing can be made of them."""
+
+    stands_for: str
+
+    @public
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        message = f"tf.{cls.stands_for} is a name only, for isinstance and annotations. {reason(cls.stands_for)}"
+        kind = RAISED.get(cls.stands_for)
+        raise kind(message) if kind else UnimplementedError(None, None, message)
+
+    @public
+    def __getattr__(cls, name: str) -> Any:
+        raise AttributeError(f"gradtape has no tf.{cls.stands_for}.{name}. {reason(cls.stands_for)}")
+
+
+class StandInModule(ModuleType):
+    """A namespace that is out of scope: its classes are stand-ins, its functions do not exist."""
+
+    def __init__(self, stands_for: str) -> None:
+        super().__init__(f"gradtape.{stands_for}", f"A name only. {reason(stands_for)}")
+        self.stands_for = stands_for
+
+    @public
+    def __getattr__(self, name: str) -> Any:
+        dotted = f"{self.stands_for}.{name}"
+        value = found(dotted)
+        if value is None:
+            raise AttributeError(f"gradtape has no tf.{dotted}. {reason(dotted)}".rstrip())
+        return value
+
+    def __dir__(self) -> list[str]:
+        inside = [
+            name.removeprefix(f"{self.stands_for}.") for name in (*NAMES, *_BASES) if name.startswith(f"{self.stands_for}.")
+        ]
+        return sorted(name for name in inside if "." not in name)
+
+
+@functools.cache
+def found(dotted: str) -> Any:
+    """The stand-in for a name, dotted under `tf`; None where there is none."""
+    if dotted in NAMES:
+        return StandInModule(dotted)
+    base = _BASES.get(dotted)
+    if base is None:
+        return None
+    namespace, _, name = f"gradtape.{dotted}".rpartition(".")
+    bases = (pkgutil.resolve_name(f"gradtape:{base}"),) if base else ()
+    body = {"__doc__": f"A name only. {reason(dotted)}", "__module__": namespace, "stands_for": dotted}
+    return StandInClass(name, bases, body)
+
+
+def is_stand_in(value: Any) -> bool:
+    """Whether a value is a stand-in."""
+    return isinstance(value, (StandInClass, StandInModule))

@@ -1,0 +1,12 @@
+"""Options of several processes, as names. The strategies that take them are out of scope: making one says what to use."""
+
+from gradtape._src.compat.names import missing as _missing
+from gradtape._src.distribute.values import (
+    CollectiveHints as CollectiveHints,
+    CommunicationImplementation as CollectiveCommunication,
+    CommunicationImplementation as CommunicationImplementation,
+    CommunicationOptions as CommunicationOptions,
+    ValueContext as ValueContext,
+)
+
+__getattr__ = _missing(__name__)

@@ -1,0 +1,76 @@
+"""Names that are out of scope, and exist because libraries touch them when they are imported."""
+
+import abc
+import pickle
+
+import pytest
+
+import gradtape as tf
+from gradtape._src.compat import stand_ins
+from tests.signatures import compatibility
+
+CLASSES = sorted(stand_ins._BASES)
+
+
+def test_every_stand_in_is_a_name_of_tensorflow(count):
+    unknown = [
+        name for name in CLASSES if name.rpartition(".")[2] not in compatibility.TENSORFLOW[name.rpartition(".")[0] or "tf"]
+    ]
+    assert unknown == []
+    count("stand-ins for classes", len(CLASSES))
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_nothing_can_be_made_of_a_class(name):
+    kind = compatibility.find(name)
+    assert isinstance(kind, type) and not isinstance(tf.constant(1.0), kind)
+    expected = stand_ins.RAISED.get(name, tf.errors.UnimplementedError)
+    with pytest.raises(expected, match=rf"tf\.{name} is a name only, for isinstance and annotations\. \w+"):
+        kind(1, key=2)
+    with pytest.raises(AttributeError, match=rf"gradtape has no tf\.{name}\.nothing\. \w+"):
+        _ = kind.nothing
+
+
+def test_bases():
+    assert issubclass(tf.distribute.TPUStrategy, tf.distribute.Strategy)
+    assert issubclass(tf.distribute.experimental.ParameterServerStrategy, tf.distribute.ParameterServerStrategy)
+    assert issubclass(tf.linalg.LinearOperatorDiag, tf.linalg.LinearOperator)
+    assert issubclass(tf.RaggedTensorSpec, tf.TypeSpec)
+    assert not isinstance(tf.distribute.get_strategy(), tf.distribute.TPUStrategy | tf.distribute.ParameterServerStrategy)
+
+
+def test_a_class_derived_from_one():
+    class Mine(tf.experimental.ExtensionType):
+        x: tf.Tensor
+
+    class Abstract(tf.linalg.LinearOperator, abc.ABC):
+        @abc.abstractmethod
+        def shape(self) -> tf.RaggedTensor | None: ...
+
+    for kind in (Mine, Abstract):
+        with pytest.raises(tf.errors.UnimplementedError, match=r"tf\.(experimental\.ExtensionType|linalg\.LinearOperator) is a"):
+            kind()
+
+
+def test_modules():
+    assert dir(tf.lookup) == [*compatibility.TENSORFLOW["lookup"]]
+    assert tf.lookup is tf.lookup and tf.lookup.experimental.DenseHashTable is tf.compat.v1.lookup.experimental.DenseHashTable
+    assert not hasattr(tf.raw_ops, "MatMul") and not hasattr(tf.ragged, "constant")
+    with pytest.raises(AttributeError, match=r"gradtape has no tf\.ragged\.constant\. Out of scope: ragged tensors"):
+        _ = tf.ragged.constant
+
+
+def test_a_script_that_tries_a_tpu():
+    try:
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver()
+    except ValueError as error:
+        resolver = str(error)
+    assert resolver.endswith("and tf.distribute.MirroredStrategy spans its devices.")
+
+
+def test_options_of_several_processes():
+    options = tf.distribute.experimental.CommunicationOptions(
+        implementation=tf.distribute.experimental.CommunicationImplementation.NCCL
+    )
+    assert pickle.loads(pickle.dumps(options)) == options
+    assert tf.distribute.experimental.CollectiveCommunication is tf.distribute.experimental.CommunicationImplementation
