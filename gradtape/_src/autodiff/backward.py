@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradtape._src.autodiff.order import visiting_order
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Op, Rule, no_gradient
 from gradtape._src.core.program import CALL, ELEMENT, Node, Program, leaf, programs_in, used_inputs
@@ -91,6 +94,13 @@ class Operation:
             raise ValueError(
                 f"{self.type} has no attribute {name!r}; it has {', '.join(node.op.attributes) or 'none'}."
             ) from None
+
+
+def shown_attribute(value: Any) -> Any:
+    """The value of an attribute as TensorFlow shows it: lists, bytes and DTypes."""
+    if isinstance(value, np.dtype):
+        return as_dtype(value)
+    return list(value) if isinstance(value, tuple) else value.encode() if isinstance(value, str) else value
 
 
 def implied_attribute(name: str, inputs: Sequence[Node], node: Node) -> Any:

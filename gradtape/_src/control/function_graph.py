@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gradtape._src.autodiff.backward import OF_TENSORFLOW, shown_attribute
+from gradtape._src.core.errors import public
 from gradtape._src.core.function_names import DEFAULTS, Numbered
 from gradtape._src.core.program import ELEMENT
+from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.tensor import Tensor, stated_shape
 from gradtape._src.core.variable import Variable
 
 if TYPE_CHECKING:
@@ -21,12 +24,35 @@ class FunctionOperation:
 
     control_inputs: tuple[FunctionOperation, ...] = ()
 
-    def __init__(self, name: str, type: str, inputs: Sequence[TensorSpec], results: Sequence[TensorSpec]) -> None:
+    def __init__(
+        self,
+        name: str,
+        type: str,
+        inputs: Sequence[TensorSpec],
+        results: Sequence[TensorSpec],
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
         self.name, self.type, self.inputs = name, type, list(inputs)
         self.outputs = [TensorSpec(spec.shape, spec.dtype, f"{name}:{i}") for i, spec in enumerate(results)]
+        self._attributes = attributes or {}
+
+    @public
+    def get_attr(self, name: str) -> Any:
+        """An attribute by name; ValueError if the op has none of it."""
+        if name == "dtype" and len(self.outputs) == 1:
+            return self.outputs[0].dtype
+        here = OF_TENSORFLOW.get(name, name)
+        if here not in self._attributes:
+            raise ValueError(f"Operation {self.name!r} has no attr named '{name}'.")
+        return shown_attribute(self._attributes[here])
 
     def __repr__(self) -> str:
         return f"<tf.Operation {self.name!r} type={self.type}>"
+
+
+def shape_of(tensor: TensorSpec | Tensor) -> TensorShape:
+    """The shape of an operation's input or output as a user sees it, with None for an unknown extent."""
+    return tensor.shape if isinstance(tensor, TensorSpec) else stated_shape(tensor.node)
 
 
 def _spec(known: Aval) -> TensorSpec:
@@ -98,8 +124,14 @@ class FuncGraph:
         numbered = Numbered()
         found: list[FunctionOperation] = []
 
-        def add(name: str, type: str, inputs: Sequence[TensorSpec], results: Sequence[TensorSpec]) -> list[TensorSpec]:
-            found.append(FunctionOperation(numbered(name), type, inputs, results))
+        def add(
+            name: str,
+            type: str,
+            inputs: Sequence[TensorSpec],
+            results: Sequence[TensorSpec],
+            attributes: Mapping[str, Any] | None = None,
+        ) -> list[TensorSpec]:
+            found.append(FunctionOperation(numbered(name), type, inputs, results, attributes))
             return found[-1].outputs
 
         leaves: list[TensorSpec] = []
@@ -117,7 +149,8 @@ class FuncGraph:
                 values.append([values[references[0]][attrs[0]]])
             else:
                 results = [_spec(one) for one in (result if isinstance(result, tuple) else (result,))]
-                values.append(add(DEFAULTS.get(op.type, op.type), op.type, taken, results))
+                named = dict(zip(op.attributes, attrs, strict=True))
+                values.append(add(DEFAULTS.get(op.type, op.type), op.type, taken, results, named))
         for reference, spec in zip(program.outputs, concrete.outputs, strict=False):
             add("Identity", "Identity", [values[reference][0] if reference >= 0 else leaves[-1 - reference]], [spec])
         return found

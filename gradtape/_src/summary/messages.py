@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.control.function_graph import shape_of
 from gradtape._src.core.errors import invalid
-from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor, stated_shape
+from gradtape._src.core.tensor import Tensor
 
 BUCKETS = 30
 PROTOCOL = ("summary", "event", "tensor", "graph", "node_def")
@@ -175,7 +175,7 @@ def graph(operations: Iterable[Any]) -> Any:
         for k, output in enumerate(operation.outputs):
             if k == 0:
                 node.attr["T"].type = output.dtype.as_datatype_enum
-            extents = output.shape if isinstance(output, TensorSpec) else stated_shape(output.node)
+            extents = shape_of(output)
             shape = node.attr["_output_shapes"].list.shape.add(unknown_rank=extents.rank is None)
             for extent in () if extents.rank is None else extents.as_list():
                 shape.dim.add(size=-1 if extent is None else extent)

@@ -231,6 +231,7 @@ from gradtape.compat.v1 import (
     math as math,
     metrics as metrics,
     nn as nn,
+    profiler as profiler,
     random as random,
     sets as sets,
     summary as summary,

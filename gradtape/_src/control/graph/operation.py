@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from gradtape._src.autodiff.backward import OF_TENSORFLOW, implied_attribute
+from gradtape._src.autodiff.backward import OF_TENSORFLOW, implied_attribute, shown_attribute
 from gradtape._src.control.graph.kinds import CONST, HANDLE, PLACEHOLDER
 from gradtape._src.core.aval import LARGE
-from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.errors import public
 from gradtape._src.core.program import Node
 from gradtape._src.core.shape import TensorShape
@@ -84,9 +81,7 @@ class Operation:
             value = node.attrs[op.attributes.index(here)]
             if op in (PLACEHOLDER, HANDLE) and name == "shape":
                 return TensorShape([None if extent >= LARGE else extent for extent in value])
-            if name == "dtype" or isinstance(value, np.dtype):
-                return node.aval.type if name == "dtype" else as_dtype(value)
-            return list(value) if isinstance(value, tuple) else value.encode() if isinstance(value, str) else value
+            return node.aval.type if name == "dtype" else shown_attribute(value)
         if name == "dtype" and type(node.aval) is not tuple:
             return node.aval.type
         if op is not None and (implied := implied_attribute(name, node.inputs, node)) is not None:
