@@ -17,6 +17,12 @@ ENGINE = "Out of scope: it belongs to TensorFlow's own runtime. Here XLA compile
 # The first row whose names fit gives the reason.
 _TABLE = [
     (
+        "It ended with TensorFlow 1: its parts are names of tf and Keras, or packages of their own.",
+        "contrib",
+    ),
+    ("It ended with TensorFlow 1: tf.keras.datasets.mnist.load_data() has the digits.", "examples"),
+    ("It ended with TensorFlow 2.15: tf.keras trains and evaluates models.", "estimator"),
+    (
         "Out of scope: of TensorFlow 1 there are graphs, sessions, variables, scopes, optimizers and gradients. "
         "Write the rest with the names of tf.",
         "compat.v1.*",
@@ -113,7 +119,7 @@ _TABLE = [
         """
         CriticalSection experimental.* load_library load_op_library
         nondifferentiable_batch_function queue security sysconfig config.optimizer config.threading
-        config.experimental tools xla
+        config.experimental compiler tools xla
         debugging.experimental
         """,
     ),

@@ -12,6 +12,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from gradtape._src.compat.reasons import reason
 from gradtape._src.core.errors import public
 
 KERAS = "keras._tf_keras.keras"  # Keras's own module of what TensorFlow shows as tf.keras
@@ -21,6 +22,8 @@ KERAS_ROWS = {"gradtape.keras": KERAS}
 TENSORFLOW_ROWS = {"tensorflow._api.v2.v2": "gradtape", "tensorflow._api.v2": "gradtape", "tensorflow": "gradtape"}
 # Packages of TensorFlow that only lead to such names.
 STEPS = ("tensorflow._api", "tensorflow._api.v2")
+# What lies in these is private to TensorFlow, and `private` knows which of it is public under another name.
+PRIVATE = ("tensorflow.python", "tensorflow.core")
 
 
 class Finder(MetaPathFinder, Loader):
@@ -45,24 +48,34 @@ class Finder(MetaPathFinder, Loader):
         """The spec of a module that the table names; None for every other."""
         if fullname in ("tensorflow", *STEPS):
             return ModuleSpec(fullname, self, is_package=True) if "tensorflow" in self.table else None
+        if "tensorflow" in self.table and f"{fullname}.".startswith(tuple(f"{name}." for name in PRIVATE)):
+            from gradtape._src.compat.door import private
+
+            return ModuleSpec(fullname, self, is_package=True) if private.exists(fullname) else private.refuse(fullname)
+        origin = self.origin(fullname)
+        if origin is None:
+            return None
+        return ModuleSpec(fullname, self, origin=origin) if find(origin) else self.refuse(fullname, origin)
+
+    def origin(self, fullname: str) -> str | None:
+        """The name of the module that the table has for another; None where it has none."""
         for name, home in self.table.items():
             if f"{fullname}.".startswith(f"{name}."):
-                origin = home + fullname.removeprefix(name)
-                return ModuleSpec(fullname, self, origin=origin) if find(origin) else self.refuse(fullname, origin)
+                return home + fullname.removeprefix(name)
         return None
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Leave it to Python to make a module, which `exec_module` fills or replaces."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module of the other name in the place of the new one, as the import system allows; `tensorflow` is filled."""
+        """Put the module of the other name in the place of the new one, as the import system allows. Others are filled."""
         spec: Any = module.__spec__
-        if spec.name == "tensorflow":
-            from gradtape._src.compat.door.tensorflow import fill
-
-            fill(module)
-        elif spec.origin is not None:
+        if spec.origin is not None:
             sys.modules[spec.name] = find(spec.origin) or module
+        elif spec.name not in STEPS:
+            from gradtape._src.compat.door import private, tensorflow
+
+            (tensorflow if spec.name == "tensorflow" else private).fill(module)
 
     def find_distributions(self, *context: Any) -> Iterable[Any]:
         """What `importlib.metadata` asks a finder: TensorFlow's version, once the door is open."""
@@ -81,8 +94,9 @@ class Finder(MetaPathFinder, Loader):
             said = str(error)  # the reason, or a name that is near
         else:
             said = f"{fullname!r} is no module."
-        near = difflib.get_close_matches(origin.partition(".")[2], public_modules(), n=1)
-        if near and "Did you mean" not in said:
+        path = origin.partition(".")[2]
+        near = difflib.get_close_matches(path, public_modules(), n=1, cutoff=0.8)
+        if near and not reason(path) and "Did you mean" not in said:
             said += f" Did you mean the module 'tensorflow.{near[0]}'?"
         raise ModuleNotFoundError(f"No module named {fullname!r}: {said}", name=origin)
 
@@ -98,7 +112,7 @@ def find(name: str) -> ModuleType | None:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+        if not any(f"{asked}.".startswith(f"{error.name}.") for asked in (name, FINDER.origin(name))):
             raise  # something that the module itself imports is not there
     parent = find(above) if above else None
     shown = getattr(parent, last, None)

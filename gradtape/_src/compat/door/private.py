@@ -1,0 +1,128 @@
+"""TensorFlow's private modules: those of their names that are public give gradtape's objects of the public names.
+
+The table, `private.txt`, was made from TensorFlow 2.21 by comparing objects (`tests/door/private_paths.py`), and is read when the
+first such module is imported.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+import gradtape
+from gradtape._src.compat.door.finder import find
+from gradtape._src.core.errors import public
+
+# Private objects that do what a public one does without being the same object.
+TWINS = {
+    "python.framework.ops": {"convert_to_tensor": "compat.v1.convert_to_tensor"},
+    "python.ops.resource_variable_ops": {"BaseResourceVariable": "Variable", "ResourceVariable": "Variable"},
+}
+
+# What to do in the place of names without a public one that many programs use.
+INSTEAD = {
+    "python.client.device_lib": "List devices with tf.config.list_physical_devices().",
+    "python.client.timeline": "Record a trace with tf.profiler.experimental.start and stop.",
+    "python.eager.context": "Use tf.executing_eagerly() and tf.config.",
+    "python.framework.convert_to_constants": "Count the FLOPs of a graph or function with tf.compat.v1.profiler.profile.",
+    "python.framework.ops.EagerTensor": "Use tf.Tensor, and tf.is_symbolic_tensor(x) for those of a graph.",
+    "python.framework.ops.Tensor": "Use tf.Tensor.",
+    "python.framework.ops.name_scope": "Use tf.name_scope.",
+    "python.framework.smart_cond": "Use tf.cond.",
+    "python.keras.backend.set_session": "Remove the call: tf.keras has no sessions.",
+    "python.keras.engine.data_adapter": "Give `fit` arrays, a tf.data.Dataset or a tf.keras.utils.PyDataset.",
+    "python.ops.numpy_ops.np_config": "Call the methods' functions of tf: tf.reshape(x, …) for x.reshape(…).",
+    "python.ops.parallel_for.gradients": "Use tape.jacobian and tape.batch_jacobian of a tf.GradientTape.",
+    "python.ops.rnn_cell": "Use the cells of tf.keras.layers.",
+    "python.trackable.data_structures": "Use list and dict: they are tracked as they are.",
+    "python.util.tf_export": "Use tf.keras.saving.register_keras_serializable, or no decorator.",
+    "python.util.tf_inspect": "Use Python's inspect.",
+}
+
+
+@functools.cache
+def table() -> dict[str, dict[str, str]]:
+    """The public names of each private module's names, by the module's path below `tensorflow`."""
+    found = {}
+    for line in Path(__file__).with_name("private.txt").read_text("utf-8").splitlines():
+        path, *names = line.split(" ")
+        pairs = (name.partition("=") for name in names)
+        found[path] = {name: there or name for name, _, there in pairs} | TWINS.get(path, {})
+    return found
+
+
+def exists(fullname: str) -> bool:
+    """Whether TensorFlow has a private module of that name. It can be imported then, even if nothing in it is public."""
+    return fullname.removeprefix("tensorflow.") in table()
+
+
+def fill(module: ModuleType) -> None:
+    """Give a new module of a private name its names. Each is looked up when it is asked for."""
+    path = module.__name__.removeprefix("tensorflow.")
+    names = table()[path]
+    below = {name.rpartition(".")[2] for name in table() if name.rpartition(".")[0] == path}
+
+    @public
+    def __getattr__(name: str) -> Any:
+        if name in names:
+            value = public_object(path, name)
+        elif name in below:
+            value = importlib.import_module(f"{module.__name__}.{name}")
+        elif name == "__all__":
+            value = [name for name in names if hasattr(module, name)]
+        elif name.startswith("__"):
+            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+        else:
+            raise AttributeError(why_not(f"{path}.{name}"))
+        vars(module)[name] = value
+        return value
+
+    vars(module).update(__getattr__=__getattr__, __dir__=lambda: sorted({*names, *below, *vars(module)}))
+
+
+def public_object(path: str, name: str) -> Any:
+    """gradtape's object of the public name. AttributeError with the reason where gradtape lacks it."""
+    there = table()[path][name]
+    try:
+        return functools.reduce(getattr, there.split("."), gradtape)
+    except AttributeError as error:
+        raise AttributeError(f"tensorflow.{path}.{name} is tf.{there}: {error}") from None
+
+
+def refuse(fullname: str) -> NoReturn:
+    """Raise the error for a name that is no private module of TensorFlow. It may be asked for by `from … import …`.
+
+    The error's `name` is another, as Python would drop the message then.
+    """
+    path = fullname.removeprefix("tensorflow.")
+    above, _, last = path.rpartition(".")
+    said = why_not(path)
+    if last in table().get(above, ()):
+        said = f"No module named {fullname!r}: it is a name of tensorflow.{above}."
+        try:
+            public_object(above, last)
+        except AttributeError as error:
+            said = str(error)
+    raise ModuleNotFoundError(said, name=f"gradtape.{path}")
+
+
+def why_not(path: str) -> str:
+    """Why there is nothing at a private `path` below `tensorflow`, and what to do instead."""
+    above, _, last = path.rpartition(".")
+    near = difflib.get_close_matches(last.lstrip("_"), table().get(above, ()), n=1, cutoff=0.75)
+    instead = [text for name, text in INSTEAD.items() if f"{path}.".startswith(f"{name}.")]
+    if not instead and path.startswith("python.keras."):
+        public = path.removeprefix("python.")
+        if find(f"gradtape.{public}") or find(f"gradtape.{public.rpartition('.')[0]}"):
+            instead = [f"Keras's public names are those of tensorflow.{public}."]
+    if not instead and near:
+        instead = [f"Did you mean {near[0]}, which is tf.{table()[above][near[0]]}?"]
+    if above in table():
+        said = f"tensorflow.{path} has no public name. It is private to TensorFlow, or TensorFlow 2.21 has none of that name."
+    else:
+        said = f"TensorFlow 2.21 has no module tensorflow.{path} either."
+    return " ".join([said, *instead])

@@ -1,0 +1,130 @@
+"""Write the table of TensorFlow's private paths: `python tests/door/private_paths.py --write`, where TensorFlow 2.21 is installed.
+
+Every module below `tensorflow.python` and `tensorflow.core` is imported, and what it shows is compared, by identity, with the
+objects of the public names of `tf` and `tf.compat.v1`; constants are those that TensorFlow exports by name. The classes and functions
+of `tensorflow.python.keras` are others than Keras's: they are matched by their names, and by the namespace they stand in.
+
+The table is `gradtape/_src/compat/door/private.txt`, a line for each module. It has the module's path below `tensorflow`, then
+each of its names that is public, and after "=" the public name where that is another:
+
+    python.ops.array_ops concat gather=compat.v1.gather gather_v2=gather
+"""
+
+import contextlib
+import importlib
+import os
+import pkgutil
+import sys
+import types
+from pathlib import Path
+
+TABLE = Path(__file__).parents[2] / "gradtape/_src/compat/door/private.txt"
+PLAIN = (type(None), bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, types.ModuleType)
+LEFT_OUT = ("__internal__", "__operators__", "raw_ops", "keras")  # Keras's names are those of the package keras
+
+
+def public_names(tf):
+    """The public names of each object, by its identity: those of `tf`, then those of `tf.compat.v1`."""
+    found = {}
+    for root, prefix in ((tf, ""), (tf.compat.v1, "compat.v1.")):
+        pending, seen = [(root, prefix)], set()
+        while pending:
+            module, path = pending.pop(0)
+            if id(module) in seen:
+                continue
+            seen.add(id(module))
+            for name in dir(module):
+                if name.startswith("_") or name in LEFT_OUT or (path + name).startswith(("compat.v1.compat", "compat.v2")):
+                    continue
+                value = getattr(module, name)
+                if isinstance(value, types.ModuleType):
+                    # Of others, Keras's are loaded when they are used, and "compat.v1" has a walk of its own.
+                    lazy = type(value).__name__ == "KerasLazyLoader"
+                    if not lazy and "_api.v2" in value.__name__ and path + name != "compat.v1":
+                        pending.append((value, f"{path}{name}."))
+                elif not isinstance(value, PLAIN):
+                    found.setdefault(id(value), []).append(path + name)
+    return found
+
+
+def keras_names(keras):
+    """The public names of Keras by their last part: {"Dense": ["keras.layers.Dense"]}."""
+    found = {}
+    pending = [(keras, "keras.")]
+    while pending:
+        module, path = pending.pop(0)
+        for name, value in vars(module).items():
+            if isinstance(value, types.ModuleType):
+                if value.__name__.removeprefix("keras._tf_keras.") == path + name:
+                    pending.append((value, f"{path}{name}."))
+            elif not name.startswith("_") and isinstance(value, type | types.FunctionType):
+                found.setdefault(name, []).append(path + name)
+    return found
+
+
+def public_of(path, name, value, public, keras):
+    """The public name of what the module `path` shows as `name`, or None."""
+    if not isinstance(value, PLAIN) and id(value) in public:
+        return best(public[id(value)], name)
+    here = path.removeprefix("tensorflow.python.keras").lstrip(".").split(".")[0]
+    if path.startswith("tensorflow.python.keras") and getattr(value, "__module__", "").startswith("tensorflow.python.keras"):
+        # Of the same namespace. Where Keras has others (`engine`), a class by the shortest name, a function by its only one.
+        names = keras.get(name, [])
+        same = [n for n in names if n.split(".")[1] in (here, name)]
+        if same or isinstance(value, type) or len(names) == 1:
+            return min(same or names, key=lambda n: (n.count("."), n), default=None)
+    return None
+
+
+def constants(module):
+    """The constants that a module exports: their names in it, and their public ones."""
+    found = {}
+    for attribute, prefix in (("_tf_api_constants_v1", "compat.v1."), ("_tf_api_constants", "")):
+        for names, name in getattr(module, attribute, ()):
+            if names:
+                found[name] = prefix + min(names, key=len)
+    return found
+
+
+def best(names, name):
+    """Of an object's public names the one that stands for its private `name`: of TensorFlow 2, of that name, short."""
+    return min(names, key=lambda n: (n.startswith("compat.v1."), n.rpartition(".")[2] != name, n.count("."), len(n), n))
+
+
+def modules():
+    """The names of the modules of TensorFlow that are private, without tests."""
+    for root in ("tensorflow.python", "tensorflow.core"):
+        yield root
+        folders = importlib.import_module(root).__path__
+        for module in pkgutil.walk_packages(folders, f"{root}.", onerror=lambda name: None):
+            parts = module.name.split(".")
+            if not any(part.endswith(("_test", "_tests", "_benchmark", "_test_base")) or part == "testdata" for part in parts):
+                yield module.name
+
+
+def table(tf):
+    """The lines of the table."""
+    public, keras = public_names(tf), keras_names(importlib.import_module("keras._tf_keras.keras"))
+    for path in sorted(modules()):
+        shown = []
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                module = importlib.import_module(path)
+        except (Exception, SystemExit) as error:  # of a tool that wants a package more, or is no module for Python
+            print(path, repr(error)[:100], file=sys.stderr)
+        else:
+            exported = constants(module)
+            for name, value in sorted(vars(module).items()):
+                there = exported.get(name) or public_of(path, name, value, public, keras)
+                if there is not None:
+                    shown.append(name if there == name else f"{name}={there}")
+        yield " ".join([path.removeprefix("tensorflow."), *shown])
+
+
+if __name__ == "__main__":
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    text = "".join(f"{line}\n" for line in table(importlib.import_module("tensorflow")))
+    if sys.argv[1:] == ["--write"]:
+        TABLE.write_text(text, "utf-8")
+    else:
+        sys.stdout.write(text)
