@@ -4,6 +4,7 @@ A program for `gradtape run`: statements are read as a JSON list from stdin, and
 where nothing was raised, else the error's class and message.
 """
 
+import gc
 import json
 import os
 import sys
@@ -34,4 +35,6 @@ if __name__ == "__main__":
     loaded = [name for name in sys.modules if name.partition(".")[0] == "tensorflow"]
     assert not loaded, loaded
     warnings.simplefilter("ignore", RuntimeWarning)  # of JAX, about forks: the children run nothing
+    gc.collect()
+    gc.freeze()  # the children shall not go through what they share with their parent
     json.dump([said(statement) for statement in json.load(sys.stdin)], sys.stdout)

@@ -1,8 +1,8 @@
-"""Write the table of TensorFlow's private paths: `python tests/door/private_paths.py --write`, where TensorFlow 2.21 is installed.
+"""Write the table of TensorFlow's private paths: `python tests/door/private_paths.py --write`, with TensorFlow 2.21.
 
 Every module below `tensorflow.python` and `tensorflow.core` is imported, and what it shows is compared, by identity, with the
-objects of the public names of `tf` and `tf.compat.v1`; constants are those that TensorFlow exports by name. The classes and functions
-of `tensorflow.python.keras` are others than Keras's: they are matched by their names, and by the namespace they stand in.
+objects of the public names of `tf` and `tf.compat.v1`. Constants are those that TensorFlow exports by name. The classes and
+functions of `tensorflow.python.keras` are others than Keras's: they are matched by name and namespace.
 
 The table is `gradtape/_src/compat/door/private.txt`, a line for each module. It has the module's path below `tensorflow`, then
 each of its names that is public, and after "=" the public name where that is another:
@@ -81,8 +81,8 @@ def constants(module):
     found = {}
     for attribute, prefix in (("_tf_api_constants_v1", "compat.v1."), ("_tf_api_constants", "")):
         for names, name in getattr(module, attribute, ()):
-            if names:
-                found[name] = prefix + min(names, key=len)
+            if shown := [n for n in names if not n.startswith("__")]:
+                found[name] = prefix + min(shown, key=len)
     return found
 
 

@@ -13,20 +13,55 @@ from types import ModuleType
 import pytest
 
 import gradtape
-from gradtape._src.compat.door import opening
+from gradtape._src.compat.door import opening, private
 from gradtape._src.compat.door.finder import FINDER
+from tests.door.import_lines import FAIL, LEFT_OUT, RUN
 from tests.door.keras_modules import SUBMODULES
 
 IN_TURN = Path(__file__).with_name("in_turn.py")
 ROOT = Path(gradtape.__file__).parents[1]
 
 
-def said_in_turn(statements):
-    """What each statement said under `gradtape run`, each in a process of its own: "" where nothing was raised."""
+def of_keras(name):
+    """The spellings of a submodule of Keras."""
+    parent, _, last = f"tensorflow.keras.{name}".rpartition(".")
+    return (
+        f"import tensorflow.keras.{name} as found; import gradtape; assert found is gradtape.keras.{name}",
+        f"from {parent} import {last}",
+        f"import gradtape.keras.{name}",
+    )
+
+
+@pytest.fixture(scope="module")
+def said(pytestconfig):
+    """What each statement said under `gradtape run`, each in a process of its own: "" where nothing was raised.
+
+    Of the spellings of Keras's modules one each, in turn; all of them under `make test-long`.
+    """
+    statements = [*RUN, *LEFT_OUT, *FAIL]
+    for i, name in enumerate(SUBMODULES):
+        statements += of_keras(name) if pytestconfig.getoption("--long") else [of_keras(name)[i % 3]]
     command = [sys.executable, "-m", "gradtape", "run", str(IN_TURN)]
     done = subprocess.run(command, input=json.dumps(statements), capture_output=True, text=True, timeout=300, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     return dict(zip(statements, json.loads(done.stdout), strict=True))
+
+
+def test_every_submodule_of_keras_is_imported(said):
+    tried = [statement for name in SUBMODULES for statement in of_keras(name) if statement in said]
+    assert len(tried) >= len(SUBMODULES)
+    assert not {statement: said[statement] for statement in tried if said[statement]}
+
+
+def test_lines_that_run_on_tensorflow_run(said):
+    assert len(RUN) >= 100
+    assert not {line: said[line] for line in RUN if said[line]}
+
+
+@pytest.mark.parametrize("lines", [LEFT_OUT, FAIL])
+def test_lines_that_are_errors_say_why(said, lines):
+    """Each is an ImportError, whose message is tested: a row that runs now belongs to RUN."""
+    assert not {line: said[line] for line, why in lines.items() if why not in said[line] or "Error: " not in said[line]}
 
 
 @pytest.fixture
@@ -76,19 +111,6 @@ def test_every_spelling_gives_the_same_module(tf):
     assert importlib.import_module("gradtape.keras.layers") is layers
 
 
-def test_every_submodule_of_keras_is_imported_by_every_name():
-    statements = []
-    for name in SUBMODULES:
-        parent, _, last = f"tensorflow.keras.{name}".rpartition(".")
-        statements += [
-            f"import tensorflow.keras.{name} as found; import gradtape; assert found is gradtape.keras.{name}",
-            f"from {parent} import {last}",
-            f"import gradtape.keras.{name}",
-        ]
-    failed = {statement: text for statement, text in said_in_turn(statements).items() if text}
-    assert not failed
-
-
 def test_distributions_know_the_version(tf):
     assert importlib.metadata.version("tensorflow") == "2.21.0"
     assert importlib.metadata.distribution("TensorFlow").metadata["Name"] == "tensorflow"
@@ -114,6 +136,61 @@ def test_a_module_that_is_not_there(tf, statement, message):
     with pytest.raises(ModuleNotFoundError, match=re.escape(message)) as raised:
         exec(statement)
     assert len(raised.traceback) == 2  # the line above, and that of the import
+
+
+def test_private_paths_of_public_objects(tf):
+    from tensorflow.core.framework.summary_pb2 import Summary
+    from tensorflow.python import keras
+    from tensorflow.python.framework import dtypes, errors_impl, ops
+    from tensorflow.python.keras.engine.training import Model
+    from tensorflow.python.ops import math_ops
+    from tensorflow.python.ops.array_ops import gather, gather_v2
+
+    assert (math_ops.reduce_sum, math_ops.reduce_sum_v1) == (tf.reduce_sum, tf.compat.v1.reduce_sum)
+    assert (gather_v2, gather) == (tf.gather, tf.compat.v1.gather)
+    assert dtypes.float32 is tf.float32 and errors_impl.NotFoundError is tf.errors.NotFoundError
+    assert ops.convert_to_tensor is tf.compat.v1.convert_to_tensor and ops.Graph is tf.Graph
+    assert Model is keras.Model is keras.models.Model is tf.keras.Model and keras.layers.Dense is tf.keras.layers.Dense
+    assert Summary is tf.compat.v1.Summary
+    assert {"Graph", "RegisterGradient"} <= set(dir(ops)) and "layers" in dir(keras)
+    names = {}
+    exec("from tensorflow.python.ops.clip_ops import *", names)
+    assert names["clip_by_norm"] is tf.clip_by_norm
+    with pytest.raises(AttributeError, match=r"RaggedTensor is tf.RaggedTensor: gradtape has no tf.RaggedT"):
+        importlib.import_module("tensorflow.python.ops.ragged.ragged_tensor").RaggedTensor.from_row_splits([], [0])
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "message"),
+    [
+        (
+            "framework.ops",
+            "uid",
+            r"tensorflow.python.framework.ops.uid has no public name. It is private to Ten",
+        ),
+        ("ops.math_ops", "reduce_summ", "Did you mean reduce_sum, which is tf.reduce_sum"),
+        ("client.device_lib", "list_local_devices", r"no public name.* List devices with tf.config.list_physical_devices\(\)"),
+        ("keras.utils.tf_utils", "constant_value", "no public name"),
+        ("util.nest", "__wrapped__", "has no attribute '__wrapped__'"),
+    ],
+)
+def test_what_has_no_public_name(tf, path, name, message):
+    with pytest.raises(AttributeError, match=message):
+        getattr(importlib.import_module(f"tensorflow.python.{path}"), name)
+
+
+def test_private_modules_that_tensorflow_does_not_have(tf):
+    with pytest.raises(ModuleNotFoundError, match=r"TensorFlow 2.21 has no module tensorflow.python.nothing.there either"):
+        private.refuse("tensorflow.python.nothing.there")
+    with pytest.raises(ModuleNotFoundError, match=r"it is a name of tensorflow.python.ops.math_ops"):
+        importlib.import_module("tensorflow.python.ops.math_ops.reduce_sum")
+
+
+def test_what_the_table_is_amended_with_is_in_tensorflow():
+    written = [line.split(" ")[0] for line in Path(private.__file__).with_name("private.txt").read_text("utf-8").splitlines()]
+    assert written == sorted(set(written)) and len(written) > 1_300
+    assert set(private.TWINS) <= set(written)
+    assert not [path for path in private.INSTEAD if path not in written and path.rpartition(".")[0] not in written]
 
 
 def test_another_tensorflow_is_an_error(monkeypatch):
