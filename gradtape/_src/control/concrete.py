@@ -270,7 +270,7 @@ class EagerFunction(ConcreteFunction):
 
     def __init__(self, function: Function, arguments: Arguments) -> None:
         body = Body()
-        body.captures, body.variables, body.written, body.keep, body.avals, body.draws = [], [], [], [], [], []
+        body.captures, body.variables, body.written, body.keep, body.avals, body.draws, body.updated = [], [], [], [], [], [], []
         body.structure = Structure(nest.flatten_with_spec(None)[1], [None])
         super().__init__(function, arguments, body, passes=bool(arguments.stored))
         self._recorded = asks_for_gradients(function.python_function)

@@ -236,6 +236,7 @@ class Body:
         "program",
         "structure",
         "trains",
+        "updated",
         "variables",
         "written",
     )
@@ -246,6 +247,7 @@ class Body:
     captures: list[Node]
     draws: list[Any]
     written: list[Any]
+    updated: list[int]  # the positions in `variables` of those that are also written
     assignments: list[Line]
     trains: bool
     created: list[Variable]
@@ -270,10 +272,11 @@ class Body:
 
     def inputs(self, arguments: Sequence[Node]) -> tuple[Node, ...]:
         """What a call of the program takes, besides `arguments`: the variables' values now, captures, new seeds."""
-        nodes = [*arguments, *[v.read() for v in self.variables], *self.captures]
-        if self.draws:
-            nodes += [seeds.again(stream).node for stream in self.draws]
-        return tuple(nodes)
+        return (*arguments, *[v.read() for v in self.variables], *self.captures, *self.seeds())
+
+    def seeds(self) -> list[Node]:
+        """New seeds for the random ops of one call."""
+        return [seeds.again(stream).node for stream in self.draws]
 
 
 def is_constant(node: Node) -> bool:
@@ -312,6 +315,7 @@ def trace(
         body.written = list(scope.written.values())
         nodes += [scope.after[id(v)] for v in body.written]
         body.variables = [variable for variable, _ in scope.variables.values()]
+        body.updated = [i for i, v in enumerate(body.variables) if id(v) in scope.written]
         read = [node for _, node in scope.variables.values()]
         seeds_taken = [node for node, _ in drawn]
         body.draws = [stream for _, stream in drawn]
@@ -362,48 +366,74 @@ def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
     In eager code without a tape it runs at once: its compiled program is at hand, and nothing would be gained by waiting.
     """
     state = engine.local
-    at_once = state.trace.parent is None and not any(tape() is not None for tape in state.tapes)
-    if at_once and not body.draws:
-        if body.checked is not None:
-            check(body, arguments)
-        return _run_at_once(body, arguments)
-    inputs = body.inputs(arguments)
-    if body.checked is not None and state.trace.parent is None:
-        check(body, arguments, inputs)
     if state.trace.parent is not None:
-        nodes = tracing.call(body.program, inputs, FUNCTION)
-        journal.asked += body.trains  # so does the function around it
-        if body.checked is not None:
-            _hand_on_checks(body, inputs, nodes)
-    elif at_once:
-        values = execution.execute(body.program, [engine.argument(node) for node in inputs])
-        nodes = leaves(body.avals, values)
-        if not body.trains:
-            journal.called(arguments, body, nodes, state.trace)
-    elif body.program.effects:
-        nodes = run_now(body.program, inputs)
-    else:
-        nodes = tracing.call(body.program, inputs, FUNCTION)
+        return _call_in_trace(body, arguments)
+    if not any(tape() is not None for tape in state.tapes):
+        return _run_at_once(body, arguments)
+    if body.program.effects:  # which may wait for other threads
+        return _call_under_tape(body, arguments)
+    with engine.shared:
+        return _call_under_tape(body, arguments)
+
+
+def _call_in_trace(body: Body, arguments: Sequence[Node]) -> list[Node]:
+    """Record a call in a function or graph around it."""
+    inputs = body.inputs(arguments)
+    nodes = tracing.call(body.program, inputs, FUNCTION)
+    journal.asked += body.trains  # so does the function around it
+    if body.checked is not None:
+        _hand_on_checks(body, inputs, nodes)
+    return _assigned(body, nodes)
+
+
+def _call_under_tape(body: Body, arguments: Sequence[Node]) -> list[Node]:
+    """Record a call in eager code, where a tape sees it."""
+    inputs = body.inputs(arguments)
+    if body.checked is not None:
+        check(body, arguments, inputs)
+    nodes = run_now(body.program, inputs) if body.program.effects else tracing.call(body.program, inputs, FUNCTION)
+    return _assigned(body, nodes)
+
+
+def _assigned(body: Body, nodes: list[Node]) -> list[Node]:
+    """The results of a call, whose last nodes are the new values of variables."""
     count = len(nodes) - len(body.written)
     hold_all(body.written, nodes[count:])
     return nodes[:count]
 
 
 def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
-    """What a call does where nothing records it, without detours: this is what a training step costs."""
+    """The fast path of a call: no tape records it. A training step costs what is done here.
+
+    Where another thread has changed a variable meanwhile that the call updates, it is run again on the new values.
+    """
     argument = engine.argument
-    inputs = [argument(node) for node in arguments]
-    inputs += [argument(variable._tensor.node) for variable in body.variables]
-    inputs += [argument(node) for node in body.captures]
-    values = execution.execute(body.program, inputs)
-    nodes = leaves(body.avals, values)
+    drawn = body.seeds() if body.draws else []
+    if body.checked is not None:
+        inputs = (*arguments, *[v._tensor.node for v in body.variables], *body.captures, *drawn) if drawn else None
+        check(body, arguments, inputs)
+    while True:
+        held = [variable._tensor for variable in body.variables]
+        given = [argument(node) for node in arguments]
+        given += [argument(tensor.node) for tensor in held]
+        given += [argument(node) for node in body.captures]
+        given += [argument(node) for node in drawn]
+        values = execution.execute(body.program, given)
+        nodes = leaves(body.avals, values)
+        if not body.written:
+            _journal(body, arguments, nodes)
+            return nodes
+        with engine.shared:
+            if all(body.variables[i]._tensor is held[i] for i in body.updated) or body.program.effects:
+                _journal(body, arguments, nodes)
+                count = len(nodes) - len(body.written)
+                put_all(body.written, nodes[count:])
+                return nodes[:count]
+
+
+def _journal(body: Body, arguments: Sequence[Node], nodes: list[Node]) -> None:
     if not body.trains:  # what trains itself is not differentiated from outside
         journal.called(arguments, body, nodes, engine.local.trace)
-    if not body.written:
-        return nodes
-    count = len(nodes) - len(body.written)
-    put_all(body.written, nodes[count:])
-    return nodes[:count]
 
 
 def check(body: Body, arguments: Sequence[Node], inputs: tuple[Node, ...] | None = None) -> None:

@@ -64,12 +64,14 @@ class State(threading.local):
 
 
 local = State()
+shared = threading.RLock()  # held where a variable's value is replaced by one made from it, and where threads share nodes
 errors.tracing = lambda: local.trace.scope is not None
 
 
 def _after_fork() -> None:
-    """The next op of a forked process is cut at once, and raises."""
-    local.trace = Trace(0)
+    """The next op of a forked process is cut at once, and raises; a lock that was held belongs to no thread of it."""
+    global shared
+    local.trace, shared = Trace(0), threading.RLock()
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -191,6 +193,11 @@ def adopt(trace: Trace, node: Node) -> int:
     if trace.parent is not None:  # in an inner trace everything from outside is a leaf
         _check_scope(trace, node)
         return trace.add_leaf(node)
+    with shared:  # a thread that has run a trace takes the inputs of its nodes away
+        return _adopt_pending(trace, node)
+
+
+def _adopt_pending(trace: Trace, node: Node) -> int:
     if node.value is not None:
         return trace.add_leaf(node)
     known = trace.leaf_index
@@ -518,14 +525,16 @@ def run(trace: Trace) -> None:
         except BaseException:
             _undo(trace)
             raise
-        for index, computed in zip(outputs, values, strict=True):
-            node = nodes[index]
-            if node.value is None:
-                node.value = computed
-        for original, again in trace.recomputed:
-            if again.value is not None and original.value is None:
-                original.value = again.value
-    _retire(trace, structure[1], outputs, keys)
+    with shared:
+        if outputs:
+            for index, computed in zip(outputs, values, strict=True):
+                node = nodes[index]
+                if node.value is None:
+                    node.value = computed
+            for original, again in trace.recomputed:
+                if again.value is not None and original.value is None:
+                    original.value = again.value
+        _retire(trace, structure[1], outputs, keys)
 
 
 def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:

@@ -388,12 +388,12 @@ class Variable(Stored, metaclass=creators.Created):
 
     def _update(self, op: Op, delta: Any, how: str) -> Any:
         try:
-            mine = self.held()
-            if delta.__class__ is EagerTensor and delta.node.aval is mine.aval:
+            if delta.__class__ is EagerTensor and delta.node.aval is self._tensor.node.aval:
                 node = delta.node
             else:
                 node = self._checked(delta, how)
-            return self._hold(engine.record(op, (mine, node)))
+            with engine.shared:
+                return self._hold(engine.record(op, (self.held(), node)))
         except BaseException as error:
             cut(error)
             raise

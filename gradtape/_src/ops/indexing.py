@@ -304,15 +304,16 @@ def getitem_of_variable(self, index):
 @public
 def assign_window(variable, index, value, name=None):
     """Give the elements of `variable` that `index` names a new value, which may broadcast. Returns the variable."""
-    node = variable.held()
-    axes, sizes, strides, shape, begins = window(node.aval.shape, _as_tuple(index))
-    update = node_of(value, node.aval.dtype)
-    if update.aval.dtype is not node.aval.dtype:
-        raise ValueError(
-            f"Cannot assign a value of dtype {update.aval.type.name} to a slice of variable '{variable.name}', which "
-            f"has dtype {node.aval.type.name}. Use tf.cast."
-        )
-    return variable._hold(engine.record(_assign.op, (node, update, *_nodes(begins)), (axes, sizes, strides, shape)))
+    with engine.shared:
+        node = variable.held()
+        axes, sizes, strides, shape, begins = window(node.aval.shape, _as_tuple(index))
+        update = node_of(value, node.aval.dtype)
+        if update.aval.dtype is not node.aval.dtype:
+            raise ValueError(
+                f"Cannot assign a value of dtype {update.aval.type.name} to a slice of variable '{variable.name}', which "
+                f"has dtype {node.aval.type.name}. Use tf.cast."
+            )
+        return variable._hold(engine.record(_assign.op, (node, update, *_nodes(begins)), (axes, sizes, strides, shape)))
 
 
 Tensor.__getitem__ = getitem

@@ -74,11 +74,12 @@ _scatter_nd_min = _points("ResourceScatterNdMin", lax.scatter_min)
 
 def _update(variable, function, indices, updates, attrs):
     """Record an update of a variable's value; returns the variable."""
-    held = variable.held()
-    nodes = (held, node_of(indices), tensor(updates, held.aval.type).node)
-    function.op.result(tuple([node.aval for node in nodes]), attrs)
-    check(function.op, nodes, attrs)
-    return variable._hold(engine.record(function.op, nodes, attrs))
+    with engine.shared:
+        held = variable.held()
+        nodes = (held, node_of(indices), tensor(updates, held.aval.type).node)
+        function.op.result(tuple([node.aval for node in nodes]), attrs)
+        check(function.op, nodes, attrs)
+        return variable._hold(engine.record(function.op, nodes, attrs))
 
 
 def _update_rows(variable, function, sparse_delta):
