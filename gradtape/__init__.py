@@ -21,6 +21,7 @@ from gradtape import (
     signal as signal,
     sparse as sparse,
     summary as summary,
+    sysconfig as sysconfig,
     test as test,
     train as train,
     types as types,
@@ -47,6 +48,7 @@ from gradtape._src.core.creators import (
     VariableSynchronization as VariableSynchronization,
     variable_creator_scope as variable_creator_scope,
 )
+from gradtape._src.core.device_spec import DeviceSpec as DeviceSpec
 from gradtape._src.core.dtypes import (
     DType as DType,
     as_dtype as as_dtype,
@@ -63,11 +65,18 @@ from gradtape._src.core.dtypes import (
     int16 as int16,
     int32 as int32,
     int64 as int64,
+    qint8 as qint8,
+    qint16 as qint16,
+    qint32 as qint32,
+    quint8 as quint8,
+    quint16 as quint16,
+    resource as resource,
     string as string,
     uint8 as uint8,
     uint16 as uint16,
     uint32 as uint32,
     uint64 as uint64,
+    variant as variant,
 )
 from gradtape._src.core.indexed_slices import IndexedSlices as IndexedSlices
 from gradtape._src.core.module import Module as Module

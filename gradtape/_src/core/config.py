@@ -1,11 +1,8 @@
-"""gradtape's switches and counters, the public `gradtape.config`."""
+"""gradtape's own switches and counters, of the public `gradtape.config`, and its logger."""
 
 from __future__ import annotations
 
 import logging
-from typing import NamedTuple
-
-import jax
 
 from gradtape._src.core import engine, execution
 from gradtape._src.core.errors import public
@@ -47,36 +44,3 @@ def clear_cache() -> None:
         cache.clear()
     execution.built.clear()
     execution.counters.reset()
-
-
-class PhysicalDevice(NamedTuple):
-    """A device that JAX found: `name` and `device_type`."""
-
-    name: str
-    device_type: str
-
-
-class LogicalDevice(NamedTuple):
-    """A device as computations are placed on it, here the same as a physical one: `name` and `device_type`."""
-
-    name: str
-    device_type: str
-
-
-@public
-def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The devices that computations can run on, as a list of PhysicalDevice; of one type ("CPU", "GPU") if given."""
-    devices = jax.devices()
-    if all(d.platform != "cpu" for d in devices):
-        devices = [*jax.devices("cpu"), *devices]
-    found = []
-    for device in devices:
-        kind = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}.get(device.platform, device.platform)
-        found.append(PhysicalDevice(f"/physical_device:{kind}:{device.id}", kind))
-    return [d for d in found if device_type is None or d.device_type == device_type]
-
-
-@public
-def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """The devices by the names that `tf.device` takes, as a list of LogicalDevice; of one type ("CPU", "GPU") if given."""
-    return [LogicalDevice(d.name.replace("physical_", ""), d.device_type) for d in list_physical_devices(device_type)]

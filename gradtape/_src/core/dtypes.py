@@ -140,6 +140,57 @@ class DType:
         return as_dtype, (self.name,)
 
 
+class NamedDType(DType):
+    """A type of TensorFlow without tensors in gradtape: it can be named and compared, and is a TypeError where it is used."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, enum: builtins.int) -> None:
+        self.name, self.enum = name, enum
+
+    @property
+    def numpy(self) -> np.dtype:  # type: ignore[override]  # not there, and DType's is a slot
+        """TypeError: no array is of this type."""
+        raise TypeError(
+            f"tf.{self.name} is a name only: gradtape has no tensors of it. Take a type such as tf.float32 or tf.int8."
+        )
+
+    @property
+    def is_quantized(self) -> builtins.bool:
+        """Whether it is a quantized type."""
+        return "qint" in self.name
+
+    @property
+    def is_numpy_compatible(self) -> builtins.bool:
+        """Whether NumPy can hold it: not handles and variants."""
+        return self.name not in ("resource", "variant")
+
+    @property
+    def is_floating(self) -> builtins.bool:
+        """Whether it is a real floating-point type."""
+        return self.name.startswith("float")
+
+    @property
+    def is_integer(self) -> builtins.bool:
+        """Whether it is an integer type (a quantized one is not)."""
+        return self.name.startswith(("int", "uint"))
+
+    @property
+    def is_unsigned(self) -> builtins.bool:
+        """Whether it is an unsigned integer type."""
+        return self.name.startswith("uint")
+
+    @property
+    def is_complex(self) -> builtins.bool:
+        """False."""
+        return False
+
+    @property
+    def is_bool(self) -> builtins.bool:
+        """False."""
+        return False
+
+
 float32 = DType("float32", np.float32, 1)
 float64 = double = DType("float64", np.float64, 2)
 int32 = DType("int32", np.int32, 3)
@@ -158,14 +209,34 @@ uint32 = DType("uint32", np.uint32, 22)
 uint64 = DType("uint64", np.uint64, 23)
 float8_e5m2 = DType("float8_e5m2", ml_dtypes.float8_e5m2, 24)
 float8_e4m3fn = DType("float8_e4m3fn", ml_dtypes.float8_e4m3fn, 25)
+qint8 = NamedDType("qint8", 11)
+quint8 = NamedDType("quint8", 12)
+qint32 = NamedDType("qint32", 13)
+qint16 = NamedDType("qint16", 15)
+quint16 = NamedDType("quint16", 16)
+resource = NamedDType("resource", 20)
+variant = NamedDType("variant", 21)
+float8_e4m3fnuz = NamedDType("float8_e4m3fnuz", 26)
+float8_e4m3b11fnuz = NamedDType("float8_e4m3b11fnuz", 27)
+float8_e5m2fnuz = NamedDType("float8_e5m2fnuz", 28)
+int4 = NamedDType("int4", 29)
+uint4 = NamedDType("uint4", 30)
+int2 = NamedDType("int2", 31)
+uint2 = NamedDType("uint2", 32)
+float4_e2m1fn = NamedDType("float4_e2m1fn", 33)
 
 ALL = (
     float32, float64, int32, uint8, int16, int8, string, complex64, int64, bool, bfloat16, uint16, complex128,
     float16, uint32, uint64, float8_e5m2, float8_e4m3fn,
 )  # fmt: skip
-_by_name = {t.name: t for t in ALL} | {"double": float64, "half": float16, "float": float32}
+NAMED = (
+    qint8, quint8, qint32, qint16, quint16, resource, variant, float8_e4m3fnuz, float8_e4m3b11fnuz, float8_e5m2fnuz, int4, uint4,
+    int2, uint2, float4_e2m1fn,
+)  # fmt: skip
+QUANTIZED_DTYPES = frozenset((qint8, qint16, qint32, quint8, quint16))
+_by_name = {t.name: t for t in (*ALL, *NAMED)} | {"double": float64, "half": float16, "float": float32}
 BY_NUMPY = {t.numpy: t for t in ALL}
-_by_enum = {t.enum: t for t in ALL}
+_by_enum = {t.enum: t for t in (*ALL, *NAMED)}
 _by_python: dict[Any, DType] = {
     builtins.float: float32,
     builtins.bool: bool,
@@ -176,7 +247,7 @@ _ambiguous = frozenset((builtins.int, builtins.complex, str))  # to TensorFlow, 
 
 def as_dtype(type_value: Any) -> DType:
     """`type_value` as a `DType`: a DType, a name, a NumPy dtype or scalar type, a Python type or TensorFlow's number."""
-    if type(type_value) is DType:
+    if isinstance(type_value, DType):
         return type_value
     try:
         if isinstance(type_value, np.dtype):

@@ -10,7 +10,7 @@ from weakref import ref
 import jax
 import numpy as np
 
-from gradtape._src.core import config, engine, execution, journal, memory, naming
+from gradtape._src.core import device_config, engine, execution, journal, memory, naming
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, internal, public
 from gradtape._src.core.function_names import in_function, name_in_function
 from gradtape._src.core.shape import TensorShape
@@ -126,7 +126,7 @@ class Tensor(Operators):
         """This tensor, if there is a GPU `gpu_index`; else a RuntimeError."""
         if unvalued(self.node):
             raise AttributeError("'SymbolicTensor' object has no attribute 'gpu': it has no value yet.")
-        if gpu_index >= len(config.list_physical_devices("GPU")):
+        if gpu_index >= len(device_config.list_logical_devices("GPU")):
             raise RuntimeError(f"GPU:{gpu_index} unknown device: tf.config.list_physical_devices('GPU') says which there are.")
         return self
 

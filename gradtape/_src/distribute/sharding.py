@@ -16,6 +16,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDev
 from gradtape._src.core import engine
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
+from gradtape._src.core.device_config import local_devices
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, graph_of
 from gradtape._src.core.variable import ResourceVariable, Variable
@@ -85,7 +86,7 @@ class Layout:
             self.copies, self.rows = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec(AXIS))
         else:
             alone = self.devices[0]
-            self.copies = self.rows = None if alone == jax.local_devices()[0] else SingleDeviceSharding(alone)
+            self.copies = self.rows = None if alone == local_devices()[0] else SingleDeviceSharding(alone)
 
     def variable(self, made: Variable) -> Variable:
         """A new variable, with its copies in place."""
@@ -102,9 +103,9 @@ class Layout:
 def found(names: Sequence[Any] | None) -> list[Any]:
     """The devices of these names, or all of this process; what is not there is left out, as TensorFlow places softly."""
     if names is None:
-        return list(jax.local_devices())
+        return local_devices()
     devices = [device for name in names for device in _named(name)]
-    return devices or jax.local_devices()[:1]
+    return devices or local_devices()[:1]
 
 
 def _named(name: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.core.dtypes import (
     DType as DType,
+    QUANTIZED_DTYPES as QUANTIZED_DTYPES,
     as_dtype as as_dtype,
     bfloat16 as bfloat16,
     bool as bool,
@@ -17,14 +18,22 @@ from gradtape._src.core.dtypes import (
     int16 as int16,
     int32 as int32,
     int64 as int64,
+    qint8 as qint8,
+    qint16 as qint16,
+    qint32 as qint32,
+    quint8 as quint8,
+    quint16 as quint16,
+    resource as resource,
     string as string,
     uint8 as uint8,
     uint16 as uint16,
     uint32 as uint32,
     uint64 as uint64,
+    variant as variant,
 )
 from gradtape._src.ops.cast import cast as cast
 from gradtape._src.ops.clip import saturate_cast as saturate_cast
 from gradtape._src.ops.complex import complex as complex
+from gradtape.dtypes import experimental as experimental
 
 __getattr__ = _missing(__name__)

@@ -34,5 +34,10 @@ from gradtape._src.ops.debugging import (
     is_numeric_tensor as is_numeric_tensor,
     is_traceback_filtering_enabled as is_traceback_filtering_enabled,
 )
+from gradtape._src.core.switches import (
+    get_log_device_placement as get_log_device_placement,
+    set_log_device_placement as set_log_device_placement,
+)
+from gradtape.debugging import experimental as experimental
 
 __getattr__ = _missing(__name__)

@@ -1,0 +1,69 @@
+"""What is installed for GPUs, and which devices there are: `tf.sysconfig` and the questions of `tf.test`."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+from typing import Any
+
+from gradtape._src.core.device_config import get_device_details, list_logical_devices, list_physical_devices
+from gradtape._src.core.errors import public
+
+# What TensorFlow 2.21 says of itself.
+CXX11_ABI_FLAG, CXX_VERSION, MONOLITHIC_BUILD = 1, 201703, 0
+_PLUGINS = {"cuda": ("jax_cuda12_plugin", "jax_cuda13_plugin"), "rocm": ("jax_rocm60_plugin", "jax_rocm7_plugin")}
+_TARGETS = {"x86": ("x86_64", "AMD64", "i686"), "aarch64": ("aarch64", "arm64"), "arm": ("arm", "armv7l")}
+
+
+def _installed(kind: str) -> bool:
+    return any(importlib.util.find_spec(plugin) is not None for plugin in _PLUGINS[kind])
+
+
+def is_built_with_cuda() -> bool:
+    """Return whether JAX's plugin for CUDA is installed."""
+    return _installed("cuda")
+
+
+def is_built_with_rocm() -> bool:
+    """Return whether JAX's plugin for ROCm is installed."""
+    return _installed("rocm")
+
+
+def is_built_with_gpu_support() -> bool:
+    """Return whether one of JAX's plugins for GPUs is installed."""
+    return is_built_with_cuda() or is_built_with_rocm()
+
+
+def is_built_with_xla() -> bool:
+    """Return True: XLA compiles all programs."""
+    return True
+
+
+def get_build_info() -> dict[str, Any]:
+    """Return what is installed for GPUs, as a dict: `is_cuda_build`, `is_rocm_build`, `is_tensorrt_build`.
+
+    >>> tf.sysconfig.get_build_info()["is_tensorrt_build"]
+    False
+    """
+    return {"is_cuda_build": is_built_with_cuda(), "is_rocm_build": is_built_with_rocm(), "is_tensorrt_build": False}
+
+
+@public
+def is_cpu_target_available(target: str) -> bool:
+    """Return whether programs run on CPUs of this kind: "x86", "aarch64", "arm", "ppc64le"."""
+    return platform.machine() in _TARGETS.get(target, (target,))
+
+
+@public
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
+    """Return whether there is a GPU, of CUDA's compute capability `(major, minor)` or more if one is given."""
+    if cuda_only and not is_built_with_cuda():
+        return False
+    capabilities = [get_device_details(gpu).get("compute_capability", (0, 0)) for gpu in list_physical_devices("GPU")]
+    return any(min_cuda_compute_capability is None or found >= min_cuda_compute_capability for found in capabilities)
+
+
+def gpu_device_name() -> str:
+    """Return the name of the first GPU, "/device:GPU:0", or ""."""
+    gpus = list_logical_devices("GPU")
+    return gpus[0].name if gpus else ""

@@ -1,0 +1,164 @@
+"""Switches of `tf.config` and `tf.debugging`: those with an effect, and those that are accepted because scripts set them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+from gradtape._src.core import config
+from gradtape._src.core.errors import public
+
+POLICIES = ("silent", "silent_for_int32", "warn", "explicit")
+
+
+class _Set:
+    """What the switches were set to; TensorFlow's defaults."""
+
+    soft_placement = True
+    log_placement = False
+    determinism = False
+    tensor_float_32 = True
+    policy = "silent"
+    synchronous = True
+    jit = ""
+    threads = {"intra": 0, "inter": 0}
+    optimizer: dict[str, Any] = {"disable_model_pruning": False, "disable_meta_optimizer": False}
+
+
+def get_soft_device_placement() -> bool:
+    """Return what `set_soft_device_placement` was given; True before."""
+    return _Set.soft_placement
+
+
+@public
+def set_soft_device_placement(enabled: bool) -> None:
+    """Accepted; no effect, because values lie where JAX puts them: a device that is not there is never an error."""
+    _Set.soft_placement = bool(enabled)
+
+
+def get_log_device_placement() -> bool:
+    """Return what `set_log_device_placement` was given; False before."""
+    return _Set.log_placement
+
+
+@public
+def set_log_device_placement(enabled: bool) -> None:
+    """Accepted; no effect, because a program as a whole runs where its arguments lie: `tensor.device` says where."""
+    _Set.log_placement = bool(enabled)
+
+
+def tensor_float_32_execution_enabled() -> bool:
+    """Return whether matrix products and convolutions of float32 may use TensorFloat-32 on a GPU; True before it is set."""
+    return _Set.tensor_float_32
+
+
+@public
+def enable_tensor_float_32_execution(enabled: bool) -> None:
+    """Allow TensorFloat-32 in products and convolutions of float32 on a GPU, as JAX does by default, or compute in float32.
+
+    Programs are compiled again. On a CPU they are computed in float32 in any case.
+    """
+    _Set.tensor_float_32 = bool(enabled)
+    config.clear_cache()
+    jax.config.update("jax_default_matmul_precision", None if enabled else "float32")
+
+
+@public
+def enable_op_determinism() -> None:
+    """Accepted; no effect, because programs on a CPU are deterministic: two runs with the same seeds give the same bits.
+
+    On a GPU set `XLA_FLAGS=--xla_gpu_deterministic_ops=true` in the environment, as XLA reads it when it starts.
+    """
+    _Set.determinism = True
+
+
+def get_synchronous_execution() -> bool:
+    """Return what `set_synchronous_execution` was given; True before."""
+    return _Set.synchronous
+
+
+@public
+def set_synchronous_execution(enable: bool | None) -> None:
+    """Accepted; no effect, because ops are recorded and run when a value is looked at. None is the default, True."""
+    _Set.synchronous = enable is None or bool(enable)
+
+
+def get_device_policy() -> str:
+    """Return what `set_device_policy` was given; "silent" before."""
+    return _Set.policy
+
+
+@public
+def set_device_policy(device_policy: str | None) -> None:
+    """Accepted; no effect, because arguments on different devices are brought together silently. ValueError for no policy."""
+    if device_policy is not None and device_policy not in POLICIES:
+        raise ValueError(f"Invalid argument `device_policy`: {device_policy!r}. Give one of {', '.join(POLICIES)}, or None.")
+    _Set.policy = device_policy or "silent"
+
+
+def enable_mlir_bridge() -> None:
+    """Accepted; no effect, because programs reach XLA through JAX."""
+
+
+def disable_mlir_bridge() -> None:
+    """Accepted; no effect, because programs reach XLA through JAX."""
+
+
+def get_intra_op_parallelism_threads() -> int:
+    """Return what `set_intra_op_parallelism_threads` was given; 0, the system's choice, before."""
+    return _Set.threads["intra"]
+
+
+@public
+def set_intra_op_parallelism_threads(num_threads: int) -> None:
+    """Accepted; no effect, because XLA takes a thread for each core that the process may use: `taskset` restricts them."""
+    _Set.threads["intra"] = int(num_threads)
+
+
+def get_inter_op_parallelism_threads() -> int:
+    """Return what `set_inter_op_parallelism_threads` was given; 0, the system's choice, before."""
+    return _Set.threads["inter"]
+
+
+@public
+def set_inter_op_parallelism_threads(num_threads: int) -> None:
+    """Accepted; no effect, because XLA takes a thread for each core that the process may use: `taskset` restricts them."""
+    _Set.threads["inter"] = int(num_threads)
+
+
+def get_jit() -> str:
+    """Return what `set_jit` was given: "autoclustering", or "" for nothing."""
+    return _Set.jit
+
+
+@public
+def set_jit(enabled: bool | str) -> None:
+    """Accepted; no effect, because every program is compiled by XLA. True is "autoclustering", as in TensorFlow."""
+    _Set.jit = "autoclustering" if enabled in (True, "autoclustering") else ""
+
+
+def get_experimental_options() -> dict[str, Any]:
+    """Return the options that `set_experimental_options` was given, with TensorFlow's defaults: a dict."""
+    return dict(_Set.optimizer)
+
+
+@public
+def set_experimental_options(options: dict[str, Any]) -> None:
+    """Accepted; no effect, because graphs are optimized by XLA. The options are added to those that were set before."""
+    _Set.optimizer = _Set.optimizer | options
+
+
+@public
+def enable_dump_debug_info(
+    dump_root: str,
+    tensor_debug_mode: str = "NO_TENSOR",
+    circular_buffer_size: int = 1000,
+    op_regex: str | None = None,
+    tensor_dtypes: Any = None,
+) -> None:
+    """Accepted; no effect, because nothing is dumped: `tf.autodiff.explain` and `gradtape why` say what was recorded."""
+
+
+def disable_dump_debug_info() -> None:
+    """Accepted; no effect, because nothing is dumped."""

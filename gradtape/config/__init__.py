@@ -1,0 +1,35 @@
+"""Devices, switches and counters."""
+
+from gradtape._src.compat.names import missing as _missing
+from gradtape._src.control.function import (
+    functions_run_eagerly as experimental_functions_run_eagerly,
+    functions_run_eagerly as functions_run_eagerly,
+    run_functions_eagerly as experimental_run_functions_eagerly,
+    run_functions_eagerly as run_functions_eagerly,
+)
+from gradtape._src.core.allocator import tune_allocator as tune_allocator
+from gradtape._src.core.config import (
+    cache_info as cache_info,
+    clear_cache as clear_cache,
+    run_eagerly as run_eagerly,
+)
+from gradtape._src.core.device_config import (
+    LogicalDevice as LogicalDevice,
+    LogicalDeviceConfiguration as LogicalDeviceConfiguration,
+    PhysicalDevice as PhysicalDevice,
+    get_logical_device_configuration as get_logical_device_configuration,
+    get_visible_devices as get_visible_devices,
+    list_logical_devices as list_logical_devices,
+    list_physical_devices as list_physical_devices,
+    set_logical_device_configuration as set_logical_device_configuration,
+    set_visible_devices as set_visible_devices,
+)
+from gradtape._src.core.loop_kernels import tune_loops as tune_loops
+from gradtape._src.core.switches import (
+    get_soft_device_placement as get_soft_device_placement,
+    set_soft_device_placement as set_soft_device_placement,
+)
+from gradtape._src.explain.explain import keep_last_step as keep_last_step
+from gradtape.config import experimental as experimental, optimizer as optimizer, threading as threading
+
+__getattr__ = _missing(__name__)
