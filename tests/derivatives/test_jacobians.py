@@ -132,13 +132,13 @@ def test_a_jacobian_that_does_not_fit_is_refused_with_a_chunk_size_that_does(mon
         return tf.reduce_sum(tf.sin(x[:, None] * tf.range(200, dtype=tf.float64)), axis=1)
 
     expected = autodiff.jacrev(f, x)
-    monkeypatch.setattr(memory, "limit", lambda: 2**21)
+    monkeypatch.setattr(memory, "available", lambda: 2**21)
     with pytest.raises(tf.errors.ResourceExhaustedError, match=r"64 rows take about 0.0\d GiB.*Give chunk_size=\d+: ") as failure:
         autodiff.jacrev(f, x)
     fits = int(str(failure.value).split("chunk_size=")[1].split(":")[0])
     assert 1 <= fits < 64
     same(autodiff.jacrev(f, x, chunk_size=fits), expected.numpy())
-    monkeypatch.setattr(memory, "limit", lambda: 2**15)
+    monkeypatch.setattr(memory, "available", lambda: 2**15)
     with pytest.raises(tf.errors.ResourceExhaustedError, match=r"The result alone takes .* GiB: ask for products"):
         autodiff.jacrev(f, x)
 

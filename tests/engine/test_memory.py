@@ -1,8 +1,10 @@
 """Memory that a program does not need, by what the compiler says."""
 
+import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape import config as gradtape_config
 from gradtape._src.core import memory
 
 
@@ -14,9 +16,10 @@ def test_recompute_saves_memory(monkeypatch, as_function):
     def note(compiled, arguments):
         needs = compiled.lower(*arguments).compile().memory_analysis()
         programs.append((needs.temp_size_in_bytes, needs.output_size_in_bytes))
+        return 0
 
     monkeypatch.setattr(memory, "LARGE", 0)  # so that every program is asked
-    monkeypatch.setattr(memory, "check", note)
+    monkeypatch.setattr(memory, "needed", note)
     w = tf.Variable(tf.eye(64))
 
     def block(x):
@@ -44,3 +47,61 @@ def test_recompute_saves_memory(monkeypatch, as_function):
     total_again, peak_again = peak_of(tf.recompute_grad(block))
     assert total_again == pytest.approx(total, rel=1e-5)
     assert 0 < peak_again < 0.6 * peak
+
+
+def test_without_compiling_more_memory_than_there_is_is_an_error_too():
+    gradtape_config.run_eagerly(True)
+    try:
+        for ask in (
+            lambda: np.asarray(tf.ones([1 << 20, 1]) * tf.ones([1, 1 << 20])),
+            lambda: tf.sequence_mask([3], 10**13).numpy(),
+            lambda: tf.reduce_sum(tf.ones([1 << 20, 1]) * tf.ones([1, 1 << 20])).numpy(),
+        ):
+            with pytest.raises(tf.errors.ResourceExhaustedError, match=r"this needs .* GiB, and .* GiB are available"):
+                ask()
+        assert tf.reduce_sum(tf.ones([3])).numpy() == 3.0
+    finally:
+        gradtape_config.run_eagerly(False)
+
+
+def test_a_large_program_is_asked_in_each_run(monkeypatch):
+    monkeypatch.setattr(memory, "LARGE", 0)
+    double = tf.function(lambda x: x * 2.0)
+    x = tf.ones([64])
+    assert double(x).numpy()[0] == 2.0
+    monkeypatch.setattr(memory, "available", lambda: 100)
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="Out of memory"):
+        double(x)
+
+
+V1 = {"memory.limit_in_bytes": "4000", "memory.usage_in_bytes": "1500", "memory.stat": "cache 7\ntotal_inactive_file 500\n"}
+V2 = {"memory.max": "4000", "memory.current": "1500", "memory.stat": "anon 7\ninactive_file 500\n"}
+OPEN = {"memory.max": "max", "memory.current": "1500", "memory.stat": ""}
+
+
+@pytest.mark.parametrize(
+    "cgroup, files, expected",
+    [
+        ("0::/", {"": V2}, (4000, 3000)),
+        ("0::/a/b", {"a/b": OPEN, "a": V2}, (4000, 3000)),
+        ("9:name=systemd:/\n4:memory:/box/1\n0::/", {"memory/box/1": V1}, (4000, 3000)),
+        ("4:cpu,memory:/elsewhere", {"memory": V1}, (4000, 3000)),
+        ("0::/", {"": OPEN}, (None, 20 << 10)),
+        ("", {}, (None, 20 << 10)),
+    ],
+    ids=["v2", "v2 around", "v1", "v1 in a namespace", "no limit", "no groups"],
+)
+def test_a_container_has_less_than_the_machine(tmp_path, monkeypatch, cgroup, files, expected):
+    proc, groups = tmp_path / "proc", tmp_path / "cgroup"
+    (proc / "self").mkdir(parents=True)
+    (proc / "self" / "cgroup").write_text(cgroup)
+    (proc / "meminfo").write_text("MemTotal:  100 kB\nMemAvailable:    20 kB\n")
+    for folder, contents in files.items():
+        (groups / folder).mkdir(parents=True, exist_ok=True)
+        for name, text in contents.items():
+            (groups / folder / name).write_text(text)
+    monkeypatch.setattr(memory, "PROC", proc)
+    monkeypatch.setattr(memory, "CGROUPS", groups)
+    limit, available = expected
+    assert memory.available() == available
+    assert memory.limit() == (memory._of_machine() if limit is None else limit)

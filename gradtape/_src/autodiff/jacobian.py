@@ -90,10 +90,10 @@ class Rows:
             return
         result = count * bytes_of(tuple([program.aval_of(r) for r in program.outputs]))
         row = peak_bytes(program)
-        available = memory.limit()
+        available = memory.available()
         if result + count * row <= available:
             return
-        needs = f"{count:,} {what}s take about {_gib(result + count * row)}, and the device has {_gib(available)}"
+        needs = f"{count:,} {what}s take about {_gib(result + count * row)}, and {_gib(available)} are available"
         fits = int((ROOM * available - result) // max(row, 1))
         if fits < 1:
             mend = (

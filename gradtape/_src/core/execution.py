@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from gradtape._src.core import devices, interruptible, memory, runtime, tuning
+from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.program import CALLS, ELEMENT, Program, effectful
 
 if TYPE_CHECKING:
@@ -100,7 +101,9 @@ def execute(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
             runtime.prune_cache()
             compiled = program.compiled = jax.jit(program.evaluate, compiler_options=tuning.options(program))
             if large:
-                memory.check(compiled, arguments)
+                program.derived["needed"] = memory.needed(compiled, arguments)
+        if large:
+            memory.check(program.derived.get("needed", 0))
         if program.endless:
             runtime.check_not_forked()
             return interruptible.call(_waiting, (compiled, arguments))
@@ -173,6 +176,7 @@ def _stages(program: Program) -> list[tuple[Any, list[int], list[int]]]:
 def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """Run a Program node by node, each with its own compiled kernel."""
     leaves = (*arguments, *program.constants)
+    large = program.bytes > memory.LARGE
     values: list[Any] = []
     for index, (op, attrs, *references) in enumerate(program.keys):
         inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
@@ -181,7 +185,11 @@ def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
         elif op is ELEMENT:
             values.append(inputs[0][attrs[0]])
         else:
-            values.append(kernel(op, attrs)(*inputs))
+            size = bytes_of(program.avals[index]) if large else 0
+            if size > memory.LARGE:
+                memory.check(size)
+            value = kernel(op, attrs)(*inputs)
+            values.append(jax.block_until_ready(value) if size > memory.LARGE else value)
             if check is not None:
                 check(program, index, inputs, values[-1])
     for op, attrs, *references in program.keys:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -11,28 +12,48 @@ import jax
 from gradtape._src.core.errors import ResourceExhaustedError
 
 LARGE = 1 << 28  # bytes of values from which on a program is checked before it runs, and waited for
+PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+# Where a container's limit stands, what it uses, and which part of that is a cache of files that the system gives back.
+FILES = {
+    "v1": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    "v2": ("memory.max", "memory.current", "inactive_file"),
+}
 
 
 def limit() -> int:
-    """How many bytes the default device has."""
+    """How many bytes the default device has; on the host no more than a container around the process may use."""
     stats = jax.devices()[0].memory_stats()
     if stats and "bytes_limit" in stats:
         return stats["bytes_limit"]
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return min([_of_machine(), *[total for total, _ in _containers()]])
 
 
-def check(compiled: Any, arguments: Sequence[Any]) -> None:
-    """Raise ResourceExhaustedError if XLA says that a program needs more memory than there is."""
+def available() -> int:
+    """How many bytes of the default device are not in use."""
+    stats = jax.devices()[0].memory_stats()
+    if stats and "bytes_limit" in stats:
+        return stats["bytes_limit"] - stats.get("bytes_in_use", 0)
+    free = _entries(PROC / "meminfo").get("MemAvailable:")
+    machine = _of_machine() if free is None else free << 10
+    return max(0, min([machine, *[total - used for total, used in _containers()]]))
+
+
+def needed(compiled: Any, arguments: Sequence[Any]) -> int:
+    """How many bytes a program needs besides its arguments, as XLA says."""
     needs = compiled.lower(*arguments).compile().memory_analysis()
-    if needs is None:
-        return
-    total = needs.temp_size_in_bytes + needs.output_size_in_bytes + needs.argument_size_in_bytes
-    if total > limit():
+    return 0 if needs is None else needs.temp_size_in_bytes + needs.output_size_in_bytes
+
+
+def check(needs: int) -> None:
+    """Raise ResourceExhaustedError if so many bytes are not available."""
+    free = available()
+    if needs > free:
         raise ResourceExhaustedError(
             None,
             None,
-            f"Out of memory: this needs {total / 2**30:,.1f} GiB, and the device has {limit() / 2**30:,.1f} GiB. No variable was "
-            "changed. Use smaller batches, or look for a broadcast or product that makes a tensor larger than meant.",
+            f"Out of memory: this needs {needs / 2**30:,.1f} GiB, and {free / 2**30:,.1f} of the device's {limit() / 2**30:,.1f} "
+            "GiB are available. No variable was changed. Use smaller batches, or look for a broadcast or product that makes a "
+            "tensor larger than meant.",
         )
 
 
@@ -41,3 +62,42 @@ def translated(error: Exception) -> Exception:
     if "RESOURCE_EXHAUSTED" in str(error) or "ut of memory" in str(error):
         return ResourceExhaustedError(None, None, f"Out of memory: {error}. No variable was changed.")
     return error
+
+
+def _of_machine() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _containers() -> Iterator[tuple[int, int]]:
+    """`(limit, bytes in use)` of each control group around the process that has a limit."""
+    for line in _text(PROC / "self" / "cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            version, root = "v2", CGROUPS
+        elif "memory" in controllers.split(","):
+            version, root = "v1", CGROUPS / "memory"
+        else:
+            continue
+        group = root / path.lstrip("/")
+        for folder in (group, *group.parents):
+            if folder.is_relative_to(root):
+                yield from _limit_of(folder, *FILES[version])
+
+
+def _limit_of(folder: Path, most: str, usage: str, cache: str) -> Iterator[tuple[int, int]]:
+    total, used = _text(folder / most).strip(), _text(folder / usage).strip()
+    if total.isdigit() and used.isdigit():  # "max" where there is no limit
+        yield int(total), int(used) - _entries(folder / "memory.stat").get(cache, 0)
+
+
+def _entries(path: Path) -> dict[str, int]:
+    """The numbers of a file whose lines are a name and a number."""
+    lines = [line.split() for line in _text(path).splitlines()]
+    return {line[0]: int(line[1]) for line in lines if len(line) > 1 and line[1].isdigit()}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:  # another system, or another version of control groups
+        return ""

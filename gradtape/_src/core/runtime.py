@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -10,13 +11,14 @@ import jax
 
 forked = False  # whether this process is a fork of one that used the library
 CACHE_BYTES = 1 << 30  # the folder is cut back to this size, oldest programs first
+PROGRAM = re.compile(r"jit_.*-[0-9a-f]{64}-(cache|atime)")  # how JAX names the files of a compiled program
 
 
 def cache_folder() -> Path | None:
-    """Where compiled programs are kept: `GRADTAPE_CACHE_DIR` (empty: nowhere), else the user's cache folder."""
+    """The folder of compiled programs, one of its own in `GRADTAPE_CACHE_DIR` (empty: None) or in the user's cache folder."""
     given = os.environ.get("GRADTAPE_CACHE_DIR")
     if given is not None:
-        return Path(given) if given else None
+        return Path(given) / "gradtape" / "xla" if given else None
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "gradtape" / "xla"
 
@@ -52,7 +54,10 @@ _pruned = threading.Event()
 
 
 def prune_cache() -> None:
-    """Remove the oldest compiled programs from the cache folder once it is too large; once for each process."""
+    """Remove the oldest compiled programs from the cache folder once it is too large; once for each process.
+
+    Only files with the names that JAX gives to compiled programs are counted and removed.
+    """
     if _pruned.is_set():
         return
     _pruned.set()
@@ -60,9 +65,10 @@ def prune_cache() -> None:
     if folder is None or not folder.is_dir():
         return
     try:
-        files = [(entry.stat(), entry.path) for entry in os.scandir(folder) if entry.is_file()]
-        size = sum(stat.st_size for stat, _ in files)
-        for stat, path in sorted(files, key=lambda item: item[0].st_mtime):
+        with os.scandir(folder) as entries:
+            programs = [(e.stat(), e.path) for e in entries if PROGRAM.fullmatch(e.name) and e.is_file(follow_symlinks=False)]
+        size = sum(stat.st_size for stat, _ in programs)
+        for stat, path in sorted(programs, key=lambda item: item[0].st_mtime):
             if size <= CACHE_BYTES:
                 break
             os.unlink(path)
