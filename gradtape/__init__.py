@@ -12,6 +12,7 @@ from gradtape import (
     errors as errors,
     experimental as experimental,
     image as image,
+    io as io,
     linalg as linalg,
     math as math,
     nest as nest,
@@ -256,6 +257,9 @@ from gradtape._src.ops.elementary import (
 from gradtape._src.ops.rounding import floor as floor, round as round
 from gradtape._src.ops.sparse import SparseTensor as SparseTensor, SparseTensorSpec as SparseTensorSpec
 from gradtape._src.ops.special import sigmoid as sigmoid
+
+# Tensors as messages
+from gradtape._src.files.tensors import make_ndarray as make_ndarray, make_tensor_proto as make_tensor_proto
 
 # Matrix products
 from gradtape._src.ops.decompositions import eig as eig, eigvals as eigvals

@@ -1,6 +1,22 @@
 """Images."""
 
 from gradtape._src.compat.names import missing as _missing
+from gradtape._src.files.images import (
+    adjust_jpeg_quality as adjust_jpeg_quality,
+    decode_and_crop_jpeg as decode_and_crop_jpeg,
+    decode_bmp as decode_bmp,
+    decode_gif as decode_gif,
+    decode_image as decode_image,
+    decode_jpeg as decode_jpeg,
+    decode_png as decode_png,
+    decode_webp as decode_webp,
+    encode_jpeg as encode_jpeg,
+    encode_png as encode_png,
+    extract_jpeg_shape as extract_jpeg_shape,
+    is_jpeg as is_jpeg,
+    random_jpeg_quality as random_jpeg_quality,
+    stateless_random_jpeg_quality as stateless_random_jpeg_quality,
+)
 from gradtape._src.ops.adjust import (
     adjust_brightness as adjust_brightness,
     adjust_contrast as adjust_contrast,

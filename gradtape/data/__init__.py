@@ -10,6 +10,11 @@ from gradtape._src.data.options import (
     Options as Options,
     ThreadingOptions as ThreadingOptions,
 )
+from gradtape._src.data.reading import (
+    FixedLengthRecordDataset as FixedLengthRecordDataset,
+    TextLineDataset as TextLineDataset,
+    TFRecordDataset as TFRecordDataset,
+)
 from gradtape._src.data.structure import DatasetSpec as DatasetSpec
 from gradtape.data import experimental as experimental
 

@@ -23,6 +23,7 @@ FLOORS = {
     "gradtape._src.core": 1,
     "gradtape._src.ops": 2,
     "gradtape._src.autodiff": 3,
+    "gradtape._src.files": 3,
     "gradtape._src.control": 4,
     "gradtape._src.derivatives": 5,
     "gradtape._src.explain": 5,

@@ -12,6 +12,7 @@ from typing import Any
 from gradtape._src.compat import stand_ins
 from gradtape._src.compat.reasons import REASONS, reason
 from gradtape._src.core.errors import public
+from gradtape._src.files.messages import message
 from gradtape._src.summary.messages import protocol
 
 # Names that stand on Keras, and where: imported when they are first used, as Keras takes seconds to import.
@@ -46,6 +47,8 @@ MESSAGES = {
         "TaggedRunMetadata": "event",
     },
 }
+# Messages that protobuf makes when one is asked for.
+EXAMPLES = frozenset("BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample".split())
 # Modules that show Keras's names beside their own.
 BESIDE_KERAS = {"gradtape.optimizers": "optimizers"}
 
@@ -60,6 +63,8 @@ def missing(module: str) -> Callable[[str], Any]:
         if place is not None:
             importlib.import_module("gradtape.keras")  # which makes gradtape the backend, and all else of Keras may follow
             return pkgutil.resolve_name(place)
+        if module == "gradtape.train" and name in EXAMPLES:
+            return message(name)
         if name in MESSAGES.get(module, ()):
             try:
                 return getattr(protocol(MESSAGES[module][name]), name)

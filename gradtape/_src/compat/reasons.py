@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 
-FILES = "Out of scope: gradtape reads and writes no files of data. Read them with NumPy, Pillow or Grain and call tf.constant."
+FILES = "Out of scope: sounds are files of another library, such as soundfile; tf.constant takes the array."
 STRINGS = "Out of scope: there are no string kernels. A string constant can be made and printed."
 DEVICES = "Out of scope: devices of other processes. keras.distribution.initialize joins processes."
 GRAPH_FILES = "Out of scope: a graph lives in its process and has no format of its own. Save variables with tf.train.Checkpoint."
@@ -54,14 +54,17 @@ _TABLE = [
         "profiler.experimental.client",
     ),
     (STRINGS, "strings as_string edit_distance fingerprint"),
-    (FILES, "io audio data.FixedLengthRecordDataset data.TFRecordDataset data.TextLineDataset"),
+    (FILES, "audio"),
     (
-        "Out of scope: pictures in files are read and written with Pillow or imageio; tf.constant takes the array.",
-        """
-        image.adjust_jpeg_quality image.decode_* image.encode_* image.extract_jpeg_shape image.is_jpeg image.random_jpeg_quality
-        image.stateless_random_jpeg_quality
-        """,
+        "Out of scope: of pictures there are JPEG, PNG, GIF, BMP and WebP. Write another format as one of these.",
+        "io.decode_jxl image.decode_jxl",
     ),
+    ("Out of scope: protobuf's own package reads and writes messages, in tf.numpy_function.", "io.decode_proto io.encode_proto"),
+    (
+        "Out of scope: save indices, values and dense_shape of a sparse tensor with tf.io.serialize_tensor.",
+        "io.serialize_sparse io.serialize_many_sparse io.deserialize_many_sparse",
+    ),
+    ("Out of scope: use tf.io.matching_files.", "io.match_filenames_once"),
     (
         "Out of scope: finding boxes is not differentiable, and tf.image.non_max_suppression is there.",
         "image.combined_non_max_suppression image.generate_bounding_box_proposals image.non_max_suppression_padded",
@@ -100,7 +103,7 @@ _TABLE = [
         "nn.learned_unigram_candidate_sampler random.learned_unigram_candidate_sampler",
     ),
     ("Out of scope: wrap the cell in a function.", "nn.RNNCell*"),
-    (GRAPH_FILES, "saved_model graph_util import_graph_def make_ndarray make_tensor_proto lite mlir"),
+    (GRAPH_FILES, "saved_model graph_util import_graph_def io.write_graph lite mlir"),
     (
         "Out of scope: tables of strings and features are made before training; tf.gather looks integers up.",
         "lookup feature_column",
@@ -122,18 +125,14 @@ _TABLE = [
     (
         "Out of scope: tf.data is what feeding a training loop needs.",
         """
-        data.experimental.* data.Dataset.fingerprint data.Dataset.list_files data.Dataset.load
-        data.Dataset.ragged_batch data.Dataset.rebatch data.Dataset.save
-        data.Dataset.snapshot data.Dataset.sparse_batch
+        data.experimental.* data.Dataset.fingerprint data.Dataset.ragged_batch data.Dataset.snapshot data.Dataset.sparse_batch
         """,
     ),
     (
-        "Out of scope: protocol buffers, clusters and coordinators. tf.train has checkpoints, in safetensors.",
+        "Out of scope: clusters and coordinators. tf.train has checkpoints, in safetensors.",
         """
-        train.BytesList train.CheckpointView train.ClusterDef train.ClusterSpec train.Coordinator
-        train.Example train.Feature train.FeatureList train.FeatureLists train.Features
-        train.FloatList train.Int64List train.JobDef train.SequenceExample train.ServerDef train.TrackableView
-        train.experimental
+        train.CheckpointView train.ClusterDef train.ClusterSpec train.Coordinator train.JobDef train.ServerDef
+        train.TrackableView train.experimental
         """,
     ),
 ]

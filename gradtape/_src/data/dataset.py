@@ -20,8 +20,8 @@ from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.data import arguments, background, calls, folding, stages
 from gradtape._src.data.calls import Call
+from gradtape._src.data.filing import Filing
 from gradtape._src.data.generator import generated, signature
-from gradtape._src.data.grouping import Grouping
 from gradtape._src.data.options import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, merged_options
 from gradtape._src.data.padding import Padding
 from gradtape._src.data.rows import Numbers, Slices
@@ -45,7 +45,7 @@ from gradtape._src.data.structure import (
 AHEAD = 2  # how many elements AUTOTUNE prefetches: one in use, one being made
 
 
-class Dataset(Grouping):
+class Dataset(Filing):
     """A sequence of elements: nests (tuples, dicts, namedtuples) of tensors. Lists are values, not nests.
 
     Made by `range`, `from_tensors`, `from_tensor_slices`, `from_generator`; each method gives a new dataset. Iterating
@@ -54,6 +54,10 @@ class Dataset(Grouping):
     >>> list(tf.data.Dataset.range(5).map(lambda x: x * x).batch(2).as_numpy_iterator())
     [array([0, 1]), array([4, 9]), array([16])]
     """
+
+    @classmethod
+    def _made(cls, *args: Any, **options: Any) -> Any:
+        return Dataset(*args, **options)
 
     # -- sources
 

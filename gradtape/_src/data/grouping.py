@@ -256,7 +256,7 @@ class Grouping(Pipeline):
             return philox.words(stages.state_of_pass(origin()))
 
         structure = Structure(LEAF, (TensorSpec((), dtypes.int64),))
-        return cls(start, structure, INFINITE_CARDINALITY, "_RandomDataset", Numbers(dtypes.int64.numpy))
+        return cls._made(start, structure, INFINITE_CARDINALITY, "_RandomDataset", Numbers(dtypes.int64.numpy))
 
 
 def _whole(answer: Element, what: str) -> int:

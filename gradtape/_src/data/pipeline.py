@@ -36,6 +36,11 @@ class Pipeline(Elements):
         self._start, self._known, self._count, self._rows = start, structure, count, rows
         self._kind, self._options, self._asks = kind, options or Options(), asks
 
+    @classmethod
+    def _made(cls, *args: Any, **options: Any) -> Self:
+        """Return a dataset that a method makes: no source of its own, as a subclass with another constructor is."""
+        return cls(*args, **options)
+
     def elements(self) -> Stream:
         """A stream of elements from the beginning."""
         return self._start() if self._rows is None else map(self._rows.element, self._start())
@@ -103,12 +108,12 @@ class Pipeline(Elements):
     def with_options(self, options: Options, name: str | None = None) -> Self:
         """The same elements under other options."""
         merged_options = self._options.merge(options)
-        return type(self)(self._start, self._known, self._count, "_OptionsDataset", self._rows, merged_options, self._asks)
+        return self._made(self._start, self._known, self._count, "_OptionsDataset", self._rows, merged_options, self._asks)
 
     @classmethod
     def holding(cls, items: list[Element], structure: Structure | None = None) -> Self:
         """A dataset of elements that are at hand; without a structure, of at least one."""
-        return cls(lambda: iter(items), structure or structure_of(items[0]), len(items), "_VariantDataset")
+        return cls._made(lambda: iter(items), structure or structure_of(items[0]), len(items), "_VariantDataset")
 
     @classmethod
     def unknown(cls, element_spec: Any) -> Self:
@@ -117,13 +122,13 @@ class Pipeline(Elements):
         def start() -> Stream:
             raise engine.NeedsValues("the elements of a dataset that is an element itself are not known before it is run")
 
-        return cls(start, from_specs(element_spec), UNKNOWN_CARDINALITY, "_VariantDataset")
+        return cls._made(start, from_specs(element_spec), UNKNOWN_CARDINALITY, "_VariantDataset")
 
     def _then(self, kind: str, start: Start, structure: Any = None, count: int | None = None, asks: bool = False) -> Self:
         """A dataset of another stream of elements, which has what it does not say in common with this one."""
         structure = (lambda: self.structure) if structure is None else structure
         count = self._count if count is None else count
-        return type(self)(start, structure, count, kind, options=self._options, asks=asks or self._asks)
+        return self._made(start, structure, count, kind, options=self._options, asks=asks or self._asks)
 
     def _selected(self, kind: str, choose: Callable[[Stream], Stream], count: int) -> Self:
         """A dataset of the same elements, some or in another order: `choose` never looks at them."""
@@ -131,4 +136,4 @@ class Pipeline(Elements):
         def start() -> Stream:
             return choose(self._start())
 
-        return type(self)(start, lambda: self.structure, count, kind, self._rows, self._options, self._asks)
+        return self._made(start, lambda: self.structure, count, kind, self._rows, self._options, self._asks)

@@ -223,8 +223,10 @@ from gradtape._src.compat.v1.setup import (
 from gradtape.compat.v1 import (
     data as data,
     debugging as debugging,
+    gfile as gfile,
     image as image,
     initializers as initializers,
+    io as io,
     linalg as linalg,
     logging as logging,
     losses as losses,
@@ -232,6 +234,7 @@ from gradtape.compat.v1 import (
     metrics as metrics,
     nn as nn,
     profiler as profiler,
+    python_io as python_io,
     random as random,
     sets as sets,
     summary as summary,

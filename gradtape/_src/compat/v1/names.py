@@ -50,7 +50,7 @@ RENAMED = {
     "trace": "linalg.trace",
     "where_v2": "where",
 }
-ELSEWHERE = ("math", "linalg", "nn", "random", "debugging", "image", "sparse", "signal")
+ELSEWHERE = ("math", "linalg", "nn", "random", "debugging", "image", "sparse", "signal", "io")
 
 
 def _found(path: str) -> Any:

@@ -1,0 +1,162 @@
+"""`Filing`: the names of files as elements, elements kept in files, and batches of another size."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import constant
+from gradtape._src.core.errors import UnimplementedError, invalid, public
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.tensor import to_numpy
+from gradtape._src.data import saving
+from gradtape._src.data.calls import Call
+from gradtape._src.data.grouping import Grouping
+from gradtape._src.data.options import UNKNOWN_CARDINALITY
+from gradtape._src.data.rows import Slices
+from gradtape._src.data.stages import Stream, resumable
+from gradtape._src.data.structure import LEAF, DatasetSpec, Element, Structure, with_shapes
+from gradtape._src.files.access import matching_files, path_tensor
+from gradtape._src.files.systems import name_of
+
+
+class Filing(Grouping):
+    """The methods of a dataset that have to do with files."""
+
+    @classmethod
+    @public
+    def list_files(cls, file_pattern: Any, shuffle: bool | None = None, seed: Any = None, name: str | None = None) -> Self:
+        """Return the names of the files that match a pattern, or any of a vector of patterns: scalar strings.
+
+        They are in random order (of each pass another one) unless `shuffle` is False: then they are sorted. With a `seed` the
+        orders are TensorFlow's. InvalidArgumentError if there is no such file. For patterns see `tf.io.matching_files`.
+        """
+        patterns = path_tensor(file_pattern)
+        found = to_numpy(matching_files(patterns).node)
+        if not found.size:
+            asked = ", ".join([name_of(one) for one in to_numpy(patterns.node).ravel()])
+            raise invalid(f"No files matched pattern: {asked}")
+        rows, structure = Slices((found,), LEAF), Structure(LEAF, (TensorSpec((), dtypes.string),))
+        listed: Any = cls._made(lambda: iter(range(found.size)), structure, found.size, "_TensorSliceDataset", rows)
+        return listed.shuffle(found.size, seed) if shuffle is None or shuffle else listed
+
+    @public
+    def save(
+        self,
+        path: Any,
+        compression: str | None = None,
+        shard_func: Callable[..., Any] | None = None,
+        checkpoint_args: Any = None,
+    ) -> None:
+        """Write the elements to a directory, in TensorFlow's format; `tf.data.Dataset.load` reads them.
+
+        `compression` is None or "GZIP"; `shard_func(element)` gives the number of the file that an element goes to. What was
+        saved there before is what is loaded until all elements are written, and stays in the directory.
+        """
+        if checkpoint_args:
+            raise UnimplementedError(
+                None, None, "save() takes no checkpoint_args: it writes all elements in one go. Call it without them."
+            )
+        shard = None if shard_func is None else Call(shard_func, "Dataset.save()").begun()
+        saving.save(name_of(path), self.elements(), self.structure, saving.compression_of(compression), shard)
+
+    @classmethod
+    @public
+    def load(
+        cls,
+        path: Any,
+        element_spec: Any = None,
+        compression: str | None = None,
+        reader_func: Callable[..., Any] | None = None,
+        wait: bool = False,
+    ) -> Self:
+        """Return the elements that `save` wrote to a directory, by gradtape or by TensorFlow.
+
+        `reader_func` makes one dataset of a dataset of the files' datasets; by default they take turns. NotFoundError if
+        nothing is saved there, DataLossError for files that are damaged. It does not wait for another process to save.
+        """
+        snapshot = saving.Snapshot(name_of(path), saving.compression_of(compression), element_spec)
+        structure = snapshot.structure
+
+        def of_shard(files: Sequence[str]) -> Any:
+            return cls._made(lambda: snapshot.elements(files), structure, UNKNOWN_CARDINALITY, "_SnapshotShardDataset")
+
+        shards = [((of_shard(files),), LEAF) for files in snapshot.shards]
+        nested = Structure(LEAF, (DatasetSpec(structure.element_spec),))
+        files: Any = cls._made(lambda: iter(shards), nested, len(shards), "_SnapshotDataset")
+        if reader_func is not None:
+            return reader_func(files)
+        whole = files.interleave(lambda shard: shard, cycle_length=os.cpu_count() or 1)
+        loaded: Self = whole._then("_LoadDataset", whole.elements, structure, snapshot.count)
+        return loaded
+
+    @public
+    def rebatch(self, batch_size: Any, drop_remainder: Any = False, name: str | None = None) -> Self:
+        """Return the rows of batches in batches of another size; `batch_size` may be a list, whose sizes take turns.
+
+        ValueError for elements without a first axis. The last batch may be smaller, or is dropped.
+        """
+        sizes = [int(size) for size in np.atleast_1d(to_numpy(constant(batch_size, dtypes.int64).node))]
+        if not sizes or min(sizes) < 1:
+            raise invalid(f"Batch sizes must be greater than zero, received {sizes}.")
+        drop = bool(drop_remainder)
+        if self.known is not None:
+            _check_rank(self.known)
+
+        def structure() -> Structure:
+            _check_rank(self.structure)
+            extent = sizes[0] if drop and len(set(sizes)) == 1 else None
+            return with_shapes(self.structure, lambda shape: TensorShape([extent]).concatenate(shape[1:]))
+
+        def start() -> Stream:
+            return _rebatched(self.elements(), itertools.cycle(sizes), drop, [], [])
+
+        return self._then("_RebatchDataset", start, structure, UNKNOWN_CARDINALITY)
+
+
+def _check_rank(structure: Structure) -> None:
+    if any(spec.shape.rank == 0 for spec in structure.specs if isinstance(spec, TensorSpec)):
+        raise ValueError(
+            "Invalid `batch_sizes`. Expected dataset with rank of >= 1 but found a dataset with scalar elements. Fix the issue "
+            "by adding the `batch` transformation to the dataset."
+        )
+
+
+@resumable
+def _rebatched(
+    source: Stream, sizes: Iterator[int], drop: bool, waiting: list[tuple[Any, ...]], wanted: list[int]
+) -> Iterator[Element]:
+    """`waiting` holds arrays whose rows were not given yet, `wanted` the size of the batch that comes next."""
+    how = LEAF
+    for arrays, how in source:
+        waiting.append(arrays)
+        while _count(waiting) >= (wanted or [*_next(wanted, sizes)])[0]:
+            yield _taken(waiting, wanted.pop()), how
+    while _count(waiting):
+        size = (wanted or [*_next(wanted, sizes)])[0]
+        rest = _taken(waiting, size)
+        wanted.clear()
+        if not drop or len(rest[0]) == size:
+            yield rest, how
+
+
+def _next(wanted: list[int], sizes: Iterator[int]) -> list[int]:
+    wanted.append(next(sizes))
+    return wanted
+
+
+def _count(waiting: list[tuple[Any, ...]]) -> int:
+    return sum(len(arrays[0]) for arrays in waiting)
+
+
+def _taken(waiting: list[tuple[Any, ...]], size: int) -> tuple[Any, ...]:
+    """The first rows of what waits, at most `size`, which are taken away from it."""
+    whole = [np.concatenate(column) for column in zip(*waiting, strict=True)]
+    waiting[:] = [tuple([array[size:] for array in whole])]
+    return tuple([array[:size] for array in whole])

@@ -1,0 +1,150 @@
+"""`TFRecordDataset`, `TextLineDataset`, `FixedLengthRecordDataset`: what is in files, as strings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.data import arguments, stages
+from gradtape._src.data.dataset import Dataset
+from gradtape._src.data.options import AUTOTUNE, UNKNOWN_CARDINALITY
+from gradtape._src.data.stages import Stream
+from gradtape._src.data.structure import LEAF, Element, Structure
+from gradtape._src.files.ops import of_bytes
+from gradtape._src.files.records import compression_of, fixed_length_records, text_lines, tf_records
+from gradtape._src.files.systems import name_of
+
+STRINGS = Structure(LEAF, (TensorSpec((), dtypes.string),))
+
+
+class _FileDataset(Dataset):
+    """A dataset whose elements are the parts of files, which `read(path)` gives as bytes."""
+
+    def __init__(self, filenames: Any, read: Callable[[str], Iterator[bytes]], parallel: Any, kind: str) -> None:
+        names = _names(filenames)
+        turns = 1 if parallel is None else arguments.count(parallel, "num_parallel_reads")
+        if turns < 1 and turns != AUTOTUNE:
+            raise invalid(f"num_parallel_reads: `cycle_length` must be > 0, received {turns}.")
+
+        def opened(item: Element) -> Stream:
+            return map(_element, read(name_of(item[0][0][()])))
+
+        def start() -> Stream:
+            if turns in (1, AUTOTUNE):
+                return stages.chained(map(opened, names.elements()))
+            return stages.Interleaved(names.elements(), opened, turns, 1)
+
+        super().__init__(start, STRINGS, UNKNOWN_CARDINALITY, kind, options=names._options)
+
+
+def _element(data: bytes) -> Element:
+    return (of_bytes([data], ()),), LEAF
+
+
+def _names(filenames: Any) -> Dataset:
+    """Return the names of files as a dataset of scalar strings; TypeError for anything else."""
+    expected = "The `filenames` argument must contain `tf.string` elements."
+    if isinstance(filenames, Dataset):
+        spec = filenames.element_spec
+        if not isinstance(spec, TensorSpec) or spec.dtype != dtypes.string:
+            raise TypeError(f"{expected} Got a dataset of `{getattr(spec, 'dtype', spec)!r}` elements.")
+        if not spec.shape.is_compatible_with(()):
+            raise TypeError(f"{expected[:-1]} of shape [] (i.e. scalars). Got a dataset of element shape {spec.shape!r}.")
+        return filenames
+    given = (
+        [os.fspath(f) if isinstance(f, os.PathLike) else f for f in filenames]
+        if isinstance(filenames, list | tuple)
+        else (os.fspath(filenames) if isinstance(filenames, os.PathLike) else filenames)
+    )
+    names: Tensor = tensor(given) if not isinstance(given, list) or given else tensor(np.zeros(0, object))
+    if names.dtype != dtypes.string:
+        raise TypeError(f"{expected} Got `{names.dtype!r}` elements.")
+    return Dataset.from_tensor_slices(to_numpy(names.node).ravel())
+
+
+def _compression(value: Any) -> str:
+    found: Any = to_numpy(value.node)[()] if isinstance(value, Tensor) else value or ""
+    return compression_of(found.decode() if isinstance(found, bytes) else found)
+
+
+class TFRecordDataset(_FileDataset):
+    """The records of TFRecord files, scalar strings.
+
+    `filenames` are strings, or a dataset of them; `compression_type` is "GZIP", "ZLIB" or "". With `num_parallel_reads` so
+    many files are open, and give a record each in turn. A record that is damaged is a DataLossError.
+
+    >>> with tf.io.TFRecordWriter("ram://numbers") as writer:
+    ...     writer.write(b"one")
+    ...     writer.write(b"two")
+    >>> list(tf.data.TFRecordDataset("ram://numbers").as_numpy_iterator())
+    [b'one', b'two']
+    """
+
+    @public
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        compression = _compression(compression_type)
+        super().__init__(filenames, lambda path: tf_records(path, compression), num_parallel_reads, "TFRecordDatasetV2")
+
+
+class TextLineDataset(_FileDataset):
+    """The lines of text files without their ends, scalar strings; see `TFRecordDataset`."""
+
+    @public
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        compression = _compression(compression_type)
+        super().__init__(filenames, lambda path: text_lines(path, compression), num_parallel_reads, "TextLineDatasetV2")
+
+
+class FixedLengthRecordDataset(_FileDataset):
+    """The records of `record_bytes` bytes each that are in files between a header and a footer; see `TFRecordDataset`.
+
+    InvalidArgumentError for a file that is no whole number of records.
+    """
+
+    @public
+    def __init__(
+        self,
+        filenames: Any,
+        record_bytes: Any,
+        header_bytes: Any = None,
+        footer_bytes: Any = None,
+        buffer_size: Any = None,
+        compression_type: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        compression = _compression(compression_type)
+        length = arguments.count(record_bytes, "record_bytes")
+        header = 0 if header_bytes is None else arguments.count(header_bytes, "header_bytes")
+        footer = 0 if footer_bytes is None else arguments.count(footer_bytes, "footer_bytes")
+        if length < 1 or min(header, footer) < 0:
+            raise invalid(
+                f"`record_bytes` must be > 0, `header_bytes` and `footer_bytes` >= 0, received {length}, {header} and {footer}."
+            )
+
+        def read(path: str) -> Iterator[bytes]:
+            return fixed_length_records(path, length, header, footer, compression)
+
+        super().__init__(filenames, read, num_parallel_reads, "FixedLengthRecordDatasetV2")

@@ -1,0 +1,203 @@
+"""`Dataset.save` and `load`: elements in a directory, in TensorFlow's format.
+
+`dataset_spec.pb` says what elements look like, `snapshot.metadata` in which directory they are. There, for each shard, files of
+records hold the tensors of one element after the other, each as a TensorProto.
+"""
+
+from __future__ import annotations
+
+import functools
+import secrets
+import time
+from collections import namedtuple
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.errors import DataLossError, NotFoundError, invalid
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.data.calls import Call
+from gradtape._src.data.stages import Resumed, Stream
+from gradtape._src.data.structure import Element, Structure, from_specs
+from gradtape._src.files import gfile
+from gradtape._src.files.messages import message
+from gradtape._src.files.records import TFRecordWriter, tf_records
+from gradtape._src.files.systems import open_bytes, told, write_whole
+from gradtape._src.files.tensors import decoded, encoded
+
+SPEC, METADATA = "dataset_spec.pb", "snapshot.metadata"
+VERSION = 2
+DEEPEST = 64  # how deep specs may be nested
+
+
+def compression_of(value: str | None) -> str:
+    """Return the compression of files of elements; InvalidArgumentError for one that there is not."""
+    if value not in (None, "", "NONE", "GZIP"):
+        raise invalid(f"compression must be None or 'GZIP', received {value!r}.")
+    return "GZIP" if value == "GZIP" else ""
+
+
+def save(path: str, elements: Stream, structure: Structure, compression: str, shard: Call | None) -> None:
+    """Write elements to a directory. What makes them the saved ones, two small files, is written last."""
+    for spec in structure.specs:
+        if not isinstance(spec, TensorSpec):
+            raise TypeError(f"save() takes datasets of tensors; an element has a {spec}. Use flat_map() or batch() first.")
+    run, count = str(secrets.randbits(63)), 0
+    writers: dict[int, TFRecordWriter] = {}
+    gfile.makedirs(gfile.join(path, run))
+    try:
+        for item in elements:
+            number = 0 if shard is None else _shard_number(shard(count, item))
+            if number not in writers:
+                writers[number] = _writer(path, run, number, compression)
+            for array in item[0]:
+                writers[number].write(encoded(array, packed=True))
+            count += 1
+    finally:
+        for writer in writers.values():
+            writer.close()
+    metadata = message("SnapshotMetadataRecord")(
+        run_id=run, creation_timestamp=time.time_ns() // 1000, version=VERSION, num_elements=count, finalized=True
+    )
+    metadata.dtype.extend([spec.dtype.enum for spec in structure.specs])
+    write_whole(gfile.join(path, SPEC), _as_message(structure.element_spec).SerializeToString(deterministic=True))
+    write_whole(gfile.join(path, METADATA), metadata.SerializeToString())
+
+
+def _writer(path: str, run: str, number: int, compression: str) -> TFRecordWriter:
+    folder = gfile.join(path, run, f"{number:08d}.shard")
+    gfile.makedirs(folder)
+    return TFRecordWriter(gfile.join(folder, "00000000.snapshot"), compression)
+
+
+def _shard_number(answer: Element) -> int:
+    arrays, _ = answer
+    if len(arrays) != 1 or arrays[0].ndim or arrays[0].dtype.kind not in "iu" or arrays[0] < 0:
+        raise ValueError(f"`shard_func` must return a scalar integer that is not negative, got {arrays}.")
+    return int(arrays[0])
+
+
+class Snapshot:
+    """What is saved in a directory: its structure, the number of elements, the files of each shard."""
+
+    def __init__(self, path: str, compression: str, element_spec: Any) -> None:
+        self.compression = compression
+        if element_spec is None:
+            if not gfile.exists(gfile.join(path, SPEC)):
+                raise NotFoundError(None, None, f"tf.data snapshot element_spec file not found: {gfile.join(path, SPEC)}.")
+            element_spec = _as_specs(_read(gfile.join(path, SPEC), "StructuredValue"), 0)
+        self.structure = from_specs(element_spec)
+        metadata = _read(gfile.join(path, METADATA), "SnapshotMetadataRecord")
+        if not metadata.run_id.isdecimal() or metadata.version != VERSION or not metadata.finalized:
+            raise DataLossError(
+                None,
+                None,
+                f"What is saved in {path} is not complete, or of another version than {VERSION}: run {metadata.run_id!r}, "
+                f"version {metadata.version}.",
+            )
+        kinds = [spec.dtype.enum for spec in self.structure.specs]
+        if len(kinds) != len(metadata.dtype):
+            raise invalid(f"{path} has elements of {len(metadata.dtype)} tensors, element_spec has {len(kinds)}.")
+        self.count = metadata.num_elements
+        run = gfile.join(path, metadata.run_id)
+        folders = sorted(name for name in gfile.listdir(run) if name.endswith(".shard"))
+        self.shards = [sorted(gfile.glob(gfile.join(run, folder, "*.snapshot"))) for folder in folders]
+
+    def elements(self, files: Sequence[str]) -> Stream:
+        """Return the elements that are in some of the files."""
+        return Resumed(self._read, iter(files))
+
+    def _read(self, files: Iterator[str]) -> Iterator[Element]:
+        specs = self.structure.specs
+        for file in files:
+            arrays: list[Any] = []
+            for record in tf_records(file, self.compression):
+                arrays.append(_array(record, specs[len(arrays)], len(arrays), file))
+                if len(arrays) == len(specs):
+                    yield tuple(arrays), self.structure.nest
+                    arrays = []
+            if arrays:
+                raise DataLossError(None, None, f"{file} ends in the middle of an element.")
+
+
+def _array(record: bytes, spec: TensorSpec, component: int, file: str) -> np.ndarray:
+    made = message("TensorProto")()
+    try:
+        made.ParseFromString(record)
+        array = decoded(made)
+    except Exception as error:
+        raise DataLossError(None, None, f"{file} has a record that is no tensor: {error}.") from error
+    if array.dtype != spec.dtype.numpy:
+        found = dtypes.as_dtype(array.dtype).name
+        raise invalid(f"Data type mismatch at component {component}: expected {spec.dtype.name} but got {found}.")
+    if not spec.shape.is_compatible_with(array.shape):
+        raise invalid(f"Incompatible shapes at component {component}: expected {spec.shape} but got {list(array.shape)}.")
+    return array
+
+
+def _read(path: str, kind: str) -> Any:
+    with open_bytes(path) as file, told(path):
+        data = file.read()
+    made = message(kind)()
+    try:
+        made.ParseFromString(data)
+        return made
+    except Exception as error:
+        raise DataLossError(None, None, f"{path} is damaged: it is no {kind} ({error}).") from error
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Specs as messages
+
+
+def _as_message(spec: Any) -> Any:
+    made = message("StructuredValue")()
+    match spec:
+        case TensorSpec():
+            made.tensor_spec_value.dtype = spec.dtype.enum
+            made.tensor_spec_value.shape.SetInParent()
+            if spec.shape.rank is None:
+                made.tensor_spec_value.shape.unknown_rank = True
+            else:
+                for extent in spec.shape:
+                    made.tensor_spec_value.shape.dim.add(size=-1 if extent is None else extent)
+        case tuple() if hasattr(spec, "_fields"):
+            made.named_tuple_value.name = type(spec).__name__
+            for key, value in zip(spec._fields, spec, strict=True):
+                made.named_tuple_value.values.add(key=key, value=_as_message(value))
+        case tuple():
+            made.tuple_value.SetInParent()
+            made.tuple_value.values.extend(map(_as_message, spec))
+        case dict():
+            made.dict_value.SetInParent()
+            for key, value in spec.items():
+                made.dict_value.fields[str(key)].CopyFrom(_as_message(value))
+        case _:
+            raise TypeError(f"save() cannot write an element that has a {type(spec).__name__}: {spec}.")
+    return made
+
+
+def _as_specs(made: Any, depth: int) -> Any:
+    kind = made.WhichOneof("kind")
+    if depth > DEEPEST:
+        raise DataLossError(None, None, f"{SPEC} is damaged: it is nested too deep.")
+    inner = functools.partial(_as_specs, depth=depth + 1)
+    match kind:
+        case "tensor_spec_value":
+            shape = made.tensor_spec_value.shape
+            extents = None if shape.unknown_rank else [None if dim.size < 0 else dim.size for dim in shape.dim]
+            try:
+                return TensorSpec(TensorShape(extents), dtypes.as_dtype(int(made.tensor_spec_value.dtype)))
+            except TypeError as error:
+                raise DataLossError(None, None, f"{SPEC} has a tensor of a dtype that gradtape does not have: {error}") from None
+        case "tuple_value":
+            return tuple(map(inner, made.tuple_value.values))
+        case "dict_value":
+            return {key: inner(value) for key, value in sorted(made.dict_value.fields.items())}
+        case "named_tuple_value":
+            pairs = made.named_tuple_value.values
+            return namedtuple(made.named_tuple_value.name, [p.key for p in pairs])(*[inner(p.value) for p in pairs])
+    raise DataLossError(None, None, f"{SPEC} has what gradtape's datasets do not have: {str(made)[:200] or 'nothing'}.")

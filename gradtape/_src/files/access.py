@@ -1,0 +1,77 @@
+"""`tf.io.read_file`, `write_file`, `matching_files`: whole files as strings."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.files.ops import host_op, of_bytes, strings
+from gradtape._src.files.systems import matching, name_of, open_bytes, told, write_whole
+
+
+def _name(array: np.ndarray, what: str) -> str:
+    if array.ndim:
+        raise invalid(f"{what} must be scalar, but had shape: [{','.join(map(str, array.shape))}]")
+    return name_of(array[()])
+
+
+def path_tensor(value: Any) -> Tensor:
+    """Return the name of a file, which may be a PathLike, as a tensor of strings."""
+    return strings(os.fspath(value) if isinstance(value, os.PathLike) else value)
+
+
+@host_op("ReadFile")
+def _read_file(filename: np.ndarray) -> np.ndarray:
+    path = _name(filename, "Input filename tensor")
+    with open_bytes(path) as file, told(path):
+        return of_bytes([file.read()], ())
+
+
+@public
+def read_file(filename: Any, name: str | None = None) -> Tensor:
+    """Return what is in a file, a scalar string. NotFoundError if there is none.
+
+    >>> tf.io.write_file("ram://greeting", "hello")
+    >>> tf.io.read_file("ram://greeting").numpy()
+    b'hello'
+    """
+    return _read_file(path_tensor(filename))
+
+
+@host_op("WriteFile", effect=True)
+def _write_file(filename: np.ndarray, contents: np.ndarray) -> None:
+    path = _name(filename, "Input filename tensor")
+    if contents.ndim:
+        raise invalid(f"Contents tensor must be scalar, but had shape: [{','.join(map(str, contents.shape))}]")
+    write_whole(path, bytes(contents[()]), parents=True)
+
+
+@public
+def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
+    """Write a scalar string to a file, in directories that are made if need be.
+
+    The file is whole, or what it was before: it is written under another name first.
+    """
+    _write_file(path_tensor(filename), strings(contents))
+
+
+@host_op("MatchingFiles")
+def _matching_files(pattern: np.ndarray) -> np.ndarray:
+    if pattern.ndim > 1:
+        raise invalid("Input pattern tensor must be scalar or vector, but had shape: " + str(list(pattern.shape)))
+    found = sorted([os.fsencode(path) for one in pattern.ravel() for path in matching(name_of(one))])
+    return of_bytes(found, (len(found),))
+
+
+@public
+def matching_files(pattern: Any, name: str | None = None) -> Tensor:
+    """Return the names of files that match a pattern, or any of a vector of patterns: strings, sorted.
+
+    `*` and `?` match what stands for themselves but `/`, `[abc]` one of these characters. Names that a pattern without a
+    directory finds begin with `./`.
+    """
+    return _matching_files(path_tensor(pattern))

@@ -1,0 +1,108 @@
+"""What a message of `tf.train.Example` has: specs of features, which say how their values become tensors."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import UnimplementedError, invalid
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import to_numpy
+from gradtape._src.files.ops import of_bytes
+
+TYPES = {"float32": "float_list", "int64": "int64_list", "string": "bytes_list"}
+LISTS = {"float_list": "float", "int64_list": "int64", "bytes_list": "string"}
+
+
+class VarLenFeature(NamedTuple("VarLenFeature", [("dtype", Any)])):
+    """A feature with any number of values: a `SparseTensor`."""
+
+
+class FixedLenFeature(namedtuple("FixedLenFeature", "shape dtype default_value", defaults=(None,))):
+    """A feature with as many values as `shape` has elements: a tensor. Without a `default_value` it is required."""
+
+
+class FixedLenSequenceFeature(
+    namedtuple("FixedLenSequenceFeature", "shape dtype allow_missing default_value", defaults=(False, None))
+):
+    """A feature with any number of rows of `shape`: a tensor, in a batch filled up to the longest with `default_value`."""
+
+
+class SparseFeature(namedtuple("SparseFeature", "index_key value_key dtype size already_sorted", defaults=(False,))):
+    """Values in one feature and their places in another (or in several): a `SparseTensor` of the extent `size`."""
+
+
+class RaggedFeature(
+    namedtuple("RaggedFeature", "dtype value_key partitions row_splits_dtype validate", defaults=(None, (), dtypes.int32, False))
+):
+    """A feature that TensorFlow gives as a `RaggedTensor`, which gradtape does not have; only a single example can have one."""
+
+
+def checked_dtype(feature: Any, key: str) -> str:
+    """Return the name of a feature's dtype; InvalidArgumentError unless messages can hold it."""
+    if feature.dtype is None:
+        raise ValueError(f"Missing type for feature {key}. Received feature={feature}.")
+    name = dtypes.as_dtype(feature.dtype).name
+    if name not in TYPES:
+        raise invalid(
+            f"Feature {key}: a value of dtype {name} is not in the list of allowed values: float32, int64, string. Use tf.cast "
+            "on what is parsed."
+        )
+    return name
+
+
+def checked_shape(feature: Any, key: str) -> tuple[int, ...]:
+    """Return a feature's shape; ValueError unless it is known."""
+    if feature.shape is None:
+        raise ValueError(f"Missing shape for feature {key}. Received feature={feature}.")
+    shape = TensorShape(feature.shape)
+    if shape.rank and shape[0] is None:
+        raise ValueError(
+            f"First dimension of shape for feature {key} unknown. Consider using FixedLenSequenceFeature. Received "
+            f"feature={feature}."
+        )
+    if not shape.is_fully_defined():
+        raise ValueError(f"All dimensions of shape for feature {key} need to be known but received {shape}.")
+    return tuple(shape)
+
+
+def default_of(feature: Any, name: str, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Return the value of a feature that is missing, None if it is required."""
+    if feature.default_value is None:
+        return None
+    dtype = dtypes.as_dtype(name)
+    given = tensor(feature.default_value, dtype)
+    if given.dtype != dtype:
+        raise ValueError(f"default_value has dtype {given.dtype.name}, the feature {name}. Use tf.cast.")
+    array = to_numpy(given.node)
+    if array.size != math.prod(shape):
+        raise invalid(
+            f"Input to reshape is a tensor with {array.size} values, but the requested shape has {math.prod(shape)}: "
+            f"default_value must have the shape {list(shape)} of the feature."
+        )
+    return array.reshape(shape)
+
+
+def array_of(values: Any, name: str) -> np.ndarray:
+    """Return the values of one feature as a vector."""
+    return of_bytes(list(values), (len(values),)) if name == "string" else np.array(values, name)
+
+
+def zeros_of(name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Return an array of zeros or of empty strings."""
+    return np.full(shape, b"", object) if name == "string" else np.zeros(shape, name)
+
+
+def no_ragged(key: str) -> UnimplementedError:
+    """Return the error for a feature that would be ragged."""
+    return UnimplementedError(
+        None,
+        None,
+        f"Feature {key}: gradtape has no ragged tensors, which a RaggedFeature of a batch gives. Use "
+        "FixedLenSequenceFeature(..., allow_missing=True), which fills rows up, or VarLenFeature.",
+    )

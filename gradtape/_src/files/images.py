@@ -1,0 +1,417 @@
+"""Pictures as tensors: `tf.io.decode_image` and its kin, `encode_png`, `encode_jpeg`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import is_tensor, static_list, tensor
+from gradtape._src.core.errors import InternalError, invalid, public
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.files import bmp, gif, jpeg, png
+from gradtape._src.files.ops import host_op, of_bytes, single, strings
+from gradtape._src.files.pictures import check_size, damaged, format_of, opened
+from gradtape._src.ops.colour import convert_image_dtype
+from gradtape._src.ops.random import stateless_uniform, uniform
+
+METHODS = ("", "INTEGER_FAST", "INTEGER_ACCURATE")
+DECODED = ("uint8", "uint16", "float32")  # what decoders give; other dtypes are converted from uint16
+
+
+def _checked_channels(channels: Any) -> int:
+    count = 0 if channels is None else int(channels)
+    if count not in (0, 1, 3, 4):
+        raise invalid(f"`channels` must be 0, 1, 3 or 4 but got {count}")
+    return count
+
+
+def _bytes_of(contents: np.ndarray) -> bytes:
+    return single(contents, "`contents`")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Each format
+
+
+def _jpeg(data: bytes, channels: int, dtype: str, **how: Any) -> np.ndarray:
+    return _from_bytes(jpeg.decode(data, channels, **how), dtype)
+
+
+def _png(data: bytes, channels: int, dtype: str) -> np.ndarray:
+    pixels = png.decode(data, channels, wide=dtype != "uint8")
+    return pixels.astype(np.float32) * np.float32(1 / 65535) if dtype == "float32" else pixels
+
+
+def _gif(data: bytes, channels: int, dtype: str) -> np.ndarray:
+    if channels not in (0, 3):
+        raise invalid(f"channels must be 0 or 3 for GIF, got {channels}")
+    return _from_bytes(gif.decode(data), dtype)
+
+
+def _bmp(data: bytes, channels: int, dtype: str) -> np.ndarray:
+    if channels == 1:
+        raise invalid("`channels` must be 0, 3 or 4 for BMP, but got 1")
+    return _from_bytes(bmp.decode(data, channels), dtype)
+
+
+def _webp(data: bytes, channels: int, dtype: str) -> np.ndarray:
+    if dtype != "uint8":
+        raise invalid("WebP only supports uint8 for dtype")
+    if channels == 1:
+        raise invalid("WebP only supports 3 or 4 channels")
+    with damaged("Failed to decode WebP image."):
+        picture = opened(data)
+        count = getattr(picture, "n_frames", 1)
+        stored = 4 if picture.has_transparency_data else 3
+        if channels not in (0, stored):
+            raise invalid("Number of channels requested does not match input")
+        check_size(picture.height, picture.width, count)
+        frames = []
+        for number in range(count):
+            picture.seek(number)
+            frames.append(np.asarray(picture.convert("RGBA" if stored == 4 else "RGB")))
+    return np.stack(frames)
+
+
+def _from_bytes(pixels: np.ndarray, dtype: str) -> np.ndarray:
+    """Return pixels of 8 bits as another dtype that decoders give."""
+    if dtype == "float32":
+        return pixels.astype(np.float32) * np.float32(1 / 255)
+    return pixels if dtype == "uint8" else pixels.astype(np.uint16) << 8
+
+
+READERS: dict[str, Callable[..., np.ndarray]] = {"JPEG": _jpeg, "PNG": _png, "GIF": _gif, "BMP": _bmp, "WebP": _webp}
+
+
+def _still(data: bytes, channels: int, dtype: str, op: str, **how: Any) -> np.ndarray:
+    """Return a picture that decode_png or decode_jpeg is given, [height, width, channels]; of a GIF with one frame, that."""
+    kind = format_of(data)
+    if kind == "BMP":
+        raise invalid(f"Trying to decode BMP format using a wrong op. Use `decode_bmp` or `decode_image` instead. Op used: {op}")
+    pixels = READERS[kind](data, channels, dtype, **(how if kind == "JPEG" else {}))
+    if kind == "GIF" and len(pixels) > 1:
+        raise invalid(
+            f"Got {len(pixels)} frames, but animated gifs can only be decoded by tf.io.decode_gif or tf.io.decode_image"
+        )
+    return pixels[0] if kind == "GIF" else pixels
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The ops
+
+
+@host_op("DecodeJpeg")
+def _decode_jpeg(contents: np.ndarray, *, channels: int, **how: Any) -> np.ndarray:
+    return _still(_bytes_of(contents), channels, "uint8", "DecodeJpeg", **how)
+
+
+def _how(ratio: Any, fancy_upscaling: Any, try_recover_truncated: Any, dct_method: str) -> dict[str, Any]:
+    if ratio not in (1, 2, 4, 8):
+        raise invalid(f"ratio must be 1, 2, 4, or 8, got {ratio}")
+    if dct_method not in METHODS:
+        raise invalid(f"dct_method must be one of {{'', 'INTEGER_FAST', 'INTEGER_ACCURATE'}}, got {dct_method!r}")
+    return {
+        "ratio": int(ratio),
+        "fancy_upscaling": bool(fancy_upscaling),
+        "try_recover_truncated": bool(try_recover_truncated),
+        "accurate": dct_method == "INTEGER_ACCURATE",
+    }
+
+
+@public
+def decode_jpeg(
+    contents: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Return the pixels of a JPEG, uint8 [height, width, channels]; `contents` is what is in the file, a scalar string.
+
+    `channels` is 1 (grey), 3 (red, green, blue) or 0, as many as there are; `ratio` 1, 2, 4 or 8, by which the picture is made
+    smaller. The pixels are TensorFlow's to the bit, as both have libjpeg-turbo's fast transform ("INTEGER_FAST") by default.
+    InvalidArgumentError for bytes that are no picture, or not all of one, unless `try_recover_truncated`. PNG, GIF of one
+    frame and WebP are decoded too.
+    """
+    how = _how(ratio, fancy_upscaling, try_recover_truncated, dct_method)
+    return _decode_jpeg(strings(contents), channels=_checked_channels(channels), **how)
+
+
+@host_op("DecodeAndCropJpeg")
+def _decode_and_crop_jpeg(contents: np.ndarray, crop_window: np.ndarray, *, channels: int, **how: Any) -> np.ndarray:
+    if crop_window.shape != (4,):
+        raise invalid(f"crop_size must have four elements {list(crop_window.shape)}")
+    top, left, height, width = map(int, crop_window)
+    pixels = jpeg.decode(_bytes_of(contents), channels, **how)
+    fits = top + height <= pixels.shape[0] and left + width <= pixels.shape[1]
+    if min(top, left) < 0 or min(height, width) <= 0 or not fits:
+        raise invalid(f"{jpeg.FAILED} The picture has shape {list(pixels.shape)}, the window is {crop_window.tolist()}.")
+    return np.ascontiguousarray(pixels[top : top + height, left : left + width])
+
+
+@public
+def decode_and_crop_jpeg(
+    contents: Any,
+    crop_window: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Return the part `crop_window` ([top, left, height, width], int32) of a JPEG; the rest is as in `decode_jpeg`."""
+    how = _how(ratio, fancy_upscaling, try_recover_truncated, dct_method)
+    window = tensor(crop_window, None if is_tensor(crop_window) else dtypes.int32)
+    return _decode_and_crop_jpeg(strings(contents), window, channels=_checked_channels(channels), **how)
+
+
+@host_op("DecodePng")
+def _decode_png(contents: np.ndarray, *, channels: int, dtype: str) -> np.ndarray:
+    return _still(_bytes_of(contents), channels, dtype, "DecodePng")
+
+
+@public
+def decode_png(contents: Any, channels: int = 0, dtype: Any = dtypes.uint8, name: str | None = None) -> Tensor:
+    """Return the pixels of a PNG, [height, width, channels], of `dtype` uint8 or uint16.
+
+    `channels` is 1 (grey), 3 (red, green, blue), 4 (and alpha) or 0, as many as there are; a palette counts as colours.
+    InvalidArgumentError for bytes that are no picture. JPEG, GIF of one frame and WebP are decoded too.
+    """
+    kind = dtypes.as_dtype(dtype).name
+    if kind not in ("uint8", "uint16"):
+        raise invalid(f"Value for attr 'dtype' of {kind} is not in the list of allowed values: uint8, uint16")
+    return _decode_png(strings(contents), channels=_checked_channels(channels), dtype=kind)
+
+
+@host_op("DecodeGif")
+def _decode_gif(contents: np.ndarray) -> np.ndarray:
+    data = _bytes_of(contents)
+    if format_of(data) == "GIF":
+        return _gif(data, 0, "uint8")
+    pixels = _still(data, 0, "uint8", "DecodeGif")
+    return pixels[None] if pixels.ndim == 3 else pixels
+
+
+@public
+def decode_gif(contents: Any, name: str | None = None) -> Tensor:
+    """Return the frames of a GIF, uint8 [frames, height, width, 3]. A PNG or JPEG is one frame."""
+    return _decode_gif(strings(contents))
+
+
+@host_op("DecodeBmp")
+def _decode_bmp(contents: np.ndarray, *, channels: int) -> np.ndarray:
+    data = _bytes_of(contents)
+    kind = format_of(data)
+    if kind != "BMP":
+        raise invalid(
+            f"Trying to decode {kind} format using DecodeBmp op. Use `decode_{kind.lower()}` or `decode_image` instead."
+        )
+    return _bmp(data, channels, "uint8")
+
+
+@public
+def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
+    """Return the pixels of a BMP of 8, 24 or 32 bits, uint8 [height, width, channels]; channels are 3, 4 or 0, those it has."""
+    return _decode_bmp(strings(contents), channels=_checked_channels(channels))
+
+
+@host_op("DecodeWebP")
+def _decode_webp(contents: np.ndarray, *, channels: int, dtype: str) -> np.ndarray:
+    return _still(_bytes_of(contents), channels, dtype, "DecodeWebP")
+
+
+@public
+def decode_webp(contents: Any, channels: int = 0, dtype: Any = dtypes.uint8, name: str | None = None) -> Tensor:
+    """Return the frames of a WebP, uint8 [frames, height, width, channels]; channels are 3, 4 or 0, those it has."""
+    return _decode_webp(strings(contents), channels=_checked_channels(channels), dtype=dtypes.as_dtype(dtype).name)
+
+
+@host_op("DecodeImage")
+def _decode_image(contents: np.ndarray, *, channels: int, dtype: str, expand_animations: bool) -> np.ndarray:
+    data = _bytes_of(contents)
+    pixels = READERS[format_of(data)](data, channels, dtype)
+    return pixels[0] if pixels.ndim == 4 and not expand_animations else pixels
+
+
+@public
+def decode_image(
+    contents: Any,
+    channels: Any = None,
+    dtype: Any = dtypes.uint8,
+    name: str | None = None,
+    expand_animations: bool = True,
+) -> Tensor:
+    """Return the pixels of a JPEG, PNG, GIF, BMP or WebP: [height, width, channels], or [frames, height, width, channels].
+
+    GIF and WebP have frames, unless `expand_animations` is False: then the first one is returned. Of a float `dtype` the
+    pixels are from 0 to 1; integers wider than 8 bits are scaled to their range.
+
+    >>> picture = tf.io.encode_png(tf.zeros([2, 3, 3], tf.uint8))
+    >>> tf.io.decode_image(picture).shape
+    TensorShape([2, 3, 3])
+    """
+    wanted = dtypes.as_dtype(dtype)
+    given = wanted.name if wanted.name in DECODED else "uint16"
+    pixels = _decode_image(
+        strings(contents), channels=_checked_channels(channels), dtype=given, expand_animations=bool(expand_animations)
+    )
+    return pixels if wanted.name == given else convert_image_dtype(pixels, wanted)
+
+
+@host_op("ExtractJpegShape")
+def _extract_jpeg_shape(contents: np.ndarray, *, output_type: Any) -> np.ndarray:
+    return np.array(jpeg.shape(_bytes_of(contents)), output_type.numpy)
+
+
+@public
+def extract_jpeg_shape(contents: Any, output_type: Any = dtypes.int32, name: str | None = None) -> Tensor:
+    """Return `[height, width, channels]` of a JPEG without decoding it, int32 or int64."""
+    return _extract_jpeg_shape(strings(contents), output_type=dtypes.as_dtype(output_type))
+
+
+@host_op("IsJpeg")
+def _is_jpeg(contents: np.ndarray) -> np.ndarray:
+    return np.array([bytes(item).startswith(b"\xff\xd8\xff") for item in contents.flat], bool).reshape(contents.shape)
+
+
+@public
+def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
+    """Return whether strings begin as a JPEG does, bool of the same shape."""
+    return _is_jpeg(strings(contents))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Encoding
+
+
+def _pixels(image: Any, allowed: tuple[str, ...], preferred: Any) -> Tensor:
+    x: Tensor = tensor(image, None if is_tensor(image) or hasattr(image, "dtype") else preferred)
+    if x.dtype.name not in allowed:
+        raise invalid(f"Value for attr 'T' of {x.dtype.name} is not in the list of allowed values: {', '.join(allowed)}")
+    return x
+
+
+@host_op("EncodePng")
+def _encode_png(image: np.ndarray, *, compression: int) -> np.ndarray:
+    if image.ndim < 3:
+        raise invalid(f"images must be at least rank 3, received shape {list(image.shape)}")
+    *batch, height, width, channels = image.shape
+    if channels not in (1, 2, 3, 4):
+        raise invalid(f"image must have 1, 2, 3, or 4 channels, got {channels}")
+    if not height or not width:
+        raise InternalError(None, None, f"PNG encoding failed: a picture of shape {list(image.shape)} is empty")
+    pictures = image.reshape(-1, height, width, channels)
+    return of_bytes([png.encode(picture, compression) for picture in pictures], tuple(batch))
+
+
+@public
+def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
+    """Return pictures [..., height, width, channels], uint8 or uint16, as PNGs, strings [...].
+
+    1 to 4 channels are grey, grey and alpha, colours, colours and alpha. `compression` is zlib's level: 0 to 9, or -1, its own
+    choice.
+    """
+    if not -1 <= compression <= 9:
+        raise invalid(f"compression should be in [-1,9], got {compression}")
+    return _encode_png(_pixels(image, ("uint8", "uint16"), dtypes.uint8), compression=int(compression))
+
+
+def _check_jpeg(image: np.ndarray, quality: int, wanted: str = "") -> None:
+    if image.ndim != 3:
+        raise invalid(f"image must be 3-dimensional, received shape {list(image.shape)}")
+    channels = image.shape[2]
+    if wanted and channels != (3 if wanted == "rgb" else 1):
+        raise invalid(f"format {wanted} expects {3 if wanted == 'rgb' else 1} channels, got {list(image.shape)}")
+    if channels not in (1, 3):
+        raise invalid(f"image must have 1 or 3 channels, got {list(image.shape)}")
+    if not 0 <= quality <= 100:
+        raise invalid(f"quality must be in [0,100], got {quality}")
+    if not image.size or max(image.shape) > 65535:
+        raise InternalError(None, None, f"JPEG encoding failed: no JPEG has the shape {list(image.shape)}")
+
+
+@host_op("EncodeJpeg")
+def _encode_jpeg(image: np.ndarray, *, format: str, quality: int, **how: Any) -> np.ndarray:
+    _check_jpeg(image, quality, format)
+    return of_bytes([jpeg.encode(image, quality, **how)], ())
+
+
+@public
+def encode_jpeg(
+    image: Any,
+    format: str = "",
+    quality: int = 95,
+    progressive: bool = False,
+    optimize_size: bool = False,
+    chroma_downsampling: bool = True,
+    density_unit: str = "in",
+    x_density: int = 300,
+    y_density: int = 300,
+    xmp_metadata: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Return a picture, uint8 [height, width, 1 or 3], as a JPEG, a scalar string. `quality` is from 0 to 100.
+
+    `chroma_downsampling` keeps colours at half the size; the densities (per "in" or "cm") and `xmp_metadata` are kept in it.
+    """
+    if format not in ("", "grayscale", "rgb"):
+        raise invalid(f"Value for attr 'format' of {format!r} is not in the list of allowed values: '', 'grayscale', 'rgb'")
+    if density_unit not in ("in", "cm"):
+        raise invalid(f"Value for attr 'density_unit' of {density_unit!r} is not in the list of allowed values: 'in', 'cm'")
+    return _encode_jpeg(
+        _pixels(image, ("uint8",), dtypes.uint8),
+        format=format,
+        quality=int(quality),
+        progressive=bool(progressive),
+        optimize=bool(optimize_size),
+        chroma_downsampling=bool(chroma_downsampling),
+        density=static_list([x_density, y_density], "density"),
+        metric=density_unit == "cm",
+        xmp=xmp_metadata.encode() if isinstance(xmp_metadata, str) else bytes(xmp_metadata),
+    )
+
+
+@host_op("AdjustJpegQuality")
+def _through_jpeg(image: np.ndarray, jpeg_quality: np.ndarray, *, dct_method: str) -> np.ndarray:
+    quality = int(jpeg_quality)
+    _check_jpeg(image, quality)
+    return jpeg.decode(jpeg.encode(image, quality), image.shape[2], accurate=dct_method == "INTEGER_ACCURATE")
+
+
+@public
+def adjust_jpeg_quality(image: Any, jpeg_quality: Any, dct_method: str = "", name: str | None = None) -> Tensor:
+    """Return a picture [height, width, channels] as it is after it was a JPEG of a quality from 0 to 100, in its own dtype."""
+    x: Tensor = tensor(image)
+    pixels = x if x.dtype == dtypes.uint8 else convert_image_dtype(x, dtypes.uint8, saturate=True)
+    quality = tensor(jpeg_quality, None if is_tensor(jpeg_quality) else dtypes.int32)
+    result = _through_jpeg(pixels, quality, dct_method=dct_method)
+    return result if x.dtype == dtypes.uint8 else convert_image_dtype(result, x.dtype, saturate=True)
+
+
+def _quality_range(least: Any, most: Any) -> None:
+    if not (0 <= least <= 100 and 0 <= most <= 100):
+        raise ValueError("jpeg encoding range must be between 0 and 100.")
+    if least >= most:
+        raise ValueError("`min_jpeg_quality` must be less than `max_jpeg_quality`.")
+
+
+@public
+def random_jpeg_quality(image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: Any = None) -> Tensor:
+    """`adjust_jpeg_quality` by a quality drawn from [min_jpeg_quality, max_jpeg_quality)."""
+    _quality_range(min_jpeg_quality, max_jpeg_quality)
+    return adjust_jpeg_quality(image, uniform([], min_jpeg_quality, max_jpeg_quality, dtypes.int32, seed))
+
+
+@public
+def stateless_random_jpeg_quality(image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: Any) -> Tensor:
+    """As `random_jpeg_quality`: the same result for the same `seed` of two integers."""
+    _quality_range(min_jpeg_quality, max_jpeg_quality)
+    return adjust_jpeg_quality(image, stateless_uniform([], seed, min_jpeg_quality, max_jpeg_quality, dtypes.int32))

@@ -1,0 +1,108 @@
+"""The messages of `tf.train`, such as `Example`, and TensorFlow's form of a tensor, made by protobuf from their definitions.
+
+They are in a pool of their own: a TensorFlow in the same process has messages of the same names.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from gradtape._src.files.packages import package
+
+# `message: field number type [repeated|packed]…`; a type that is no scalar is a message, `map` a map of names to it, `|` a oneof.
+EXAMPLE = """
+BytesList: value 1 bytes repeated
+FloatList: value 1 float packed
+Int64List: value 1 int64 packed
+Feature: bytes_list 1 BytesList | float_list 2 FloatList | int64_list 3 Int64List |
+Features: feature 1 Feature map
+FeatureList: feature 1 Feature repeated
+FeatureLists: feature_list 1 FeatureList map
+Example: features 1 Features
+SequenceExample: context 1 Features, feature_lists 2 FeatureLists
+"""
+TENSOR = """
+TensorShapeProto.Dim: size 1 int64, name 2 string
+TensorShapeProto: dim 2 TensorShapeProto.Dim repeated, unknown_rank 3 bool
+TensorProto: dtype 1 DataType, tensor_shape 2 TensorShapeProto, version_number 3 int32, tensor_content 4 bytes,
+ float_val 5 float packed, double_val 6 double packed, int_val 7 int32 packed, string_val 8 bytes repeated,
+ scomplex_val 9 float packed, int64_val 10 int64 packed, bool_val 11 bool packed, half_val 13 int32 packed,
+ dcomplex_val 12 double packed, uint32_val 16 uint32 packed, uint64_val 17 uint64 packed, float8_val 18 bytes
+"""
+# What a dataset that is saved looks like: only what its elements can be.
+SAVED = (
+    TENSOR
+    + """
+TensorSpecProto: name 1 string, shape 2 TensorShapeProto, dtype 3 DataType
+PairValue: key 1 string, value 2 StructuredValue
+NamedTupleValue: name 1 string, values 2 PairValue repeated
+TupleValue: values 1 StructuredValue repeated
+DictValue: fields 1 StructuredValue map
+StructuredValue: tensor_spec_value 33 TensorSpecProto | tuple_value 52 TupleValue | dict_value 53 DictValue |
+ named_tuple_value 54 NamedTupleValue |
+SnapshotMetadataRecord: graph_hash 1 string, run_id 2 string, creation_timestamp 3 int64, version 4 int64,
+ dtype 5 DataType packed, num_elements 6 int64, finalized 1000 bool
+"""
+)
+# The numbers of dtypes as a message prints them.
+TYPES = """
+INVALID FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32 BFLOAT16 QINT16 QUINT16 UINT16
+COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64 FLOAT8_E5M2 FLOAT8_E4M3FN
+"""
+SCALARS = "double float int64 uint64 int32 bool string bytes uint32".split()
+
+
+@functools.cache
+def _classes(definitions: str) -> dict[str, Any]:
+    """Return the classes of the messages that a text defines, by name."""
+    descriptor = package("google.protobuf.descriptor_pb2", "Messages such as tf.train.Example")
+    pool = package("google.protobuf.descriptor_pool", "Messages").DescriptorPool()
+    file = descriptor.FileDescriptorProto(name="messages.proto", package="tensorflow", syntax="proto3")
+    if "DataType" in definitions:
+        kinds = file.enum_type.add(name="DataType")
+        for number, kind in enumerate(TYPES.split()):
+            kinds.value.add(name=f"DT_{kind}", number=number)
+    for line in filter(None, definitions.replace("\n ", " ").splitlines()):
+        message, _, fields = line.partition(": ")
+        outer, _, inner = message.rpartition(".")
+        if outer:  # an inner message stands before the one that it is of
+            made = next((m for m in file.message_type if m.name == outer), None) or file.message_type.add(name=outer)
+            made = made.nested_type.add(name=inner)
+        else:
+            made = next((m for m in file.message_type if m.name == message), None) or file.message_type.add(name=message)
+        _add_fields(descriptor.FieldDescriptorProto, made, fields)
+    pool.Add(file)
+    get = package("google.protobuf.message_factory", "Messages").GetMessageClass
+    return {m.name: get(pool.FindMessageTypeByName(f"tensorflow.{m.name}")) for m in file.message_type}
+
+
+def _add_fields(kinds: Any, message: Any, fields: str) -> None:
+    one_of = "|" in fields
+    if one_of:
+        message.oneof_decl.add(name="kind")
+    for text in fields.replace("|", ",").split(","):
+        if not text.strip():
+            continue
+        field, number, kind, *how = text.split()
+        made = message.field.add(name=field, number=int(number), label=kinds.LABEL_OPTIONAL)
+        if how:
+            made.label = kinds.LABEL_REPEATED
+        if how == ["map"]:
+            entry = message.nested_type.add(name="".join(part.title() for part in field.split("_")) + "Entry")
+            entry.options.map_entry = True
+            _add_fields(kinds, entry, f"key 1 string, value 2 {kind}")
+            kind = f"{message.name}.{entry.name}"
+        if kind in SCALARS:
+            made.type = getattr(kinds, f"TYPE_{kind.upper()}")
+        else:
+            made.type = kinds.TYPE_ENUM if kind == "DataType" else kinds.TYPE_MESSAGE
+            made.type_name = f".tensorflow.{kind}"
+        if one_of:
+            made.oneof_index = 0
+
+
+def message(name: str) -> Any:
+    """Return the class of a message: `Example`, `Feature`, …, `TensorProto`, `StructuredValue`."""
+    of_examples = _classes(EXAMPLE)
+    return of_examples[name] if name in of_examples else _classes(SAVED)[name]

@@ -1,0 +1,18 @@
+"""Packages that only files need (`gradtape[files]`), imported when they are first used."""
+
+from __future__ import annotations
+
+import functools
+from importlib import import_module
+from typing import Any
+
+
+@functools.cache
+def package(module: str, what: str) -> Any:
+    """Import `module` and return it; ImportError with the way out where it is not installed. `what` begins the sentence."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{what} need the package {module.partition('.')[0]} ({error}): pip install 'gradtape[files]'."
+        ) from error

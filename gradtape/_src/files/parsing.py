@@ -1,0 +1,290 @@
+"""`tf.io.parse_example` and its kin: messages of `tf.train.Example` as tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core import engine
+from gradtape._src.core.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.files import features as specs
+from gradtape._src.files.messages import message
+from gradtape._src.files.ops import host_op, of_bytes, strings
+from gradtape._src.files.packages import package
+from gradtape._src.ops.sparse import SparseTensor
+
+Values = tuple[Any, str]  # the values of a feature, and the name of their list
+
+
+class Batch:
+    """Messages that are parsed together, and how errors name them."""
+
+    def __init__(self, maps: Sequence[Any], names: Sequence[bytes], single: bool) -> None:
+        self.maps, self.names, self.single = maps, names, single
+
+    def told(self, number: int) -> str:
+        """Return how an error begins that is about a message."""
+        if self.single:
+            return ""
+        return f"Name: {self.names[number].decode(errors='replace') if self.names else '<unknown>'}, "
+
+    def values(self, number: int, key: str) -> Values | None:
+        """Return the values that a message has for a feature, None where it has none."""
+        features = self.maps[number]
+        kind = features[key].WhichOneof("kind") if key in features else None
+        return None if kind is None else (getattr(features[key], kind).value, kind)
+
+    def typed(self, number: int, key: str, name: str) -> np.ndarray | None:
+        """Return the values of a feature as a vector; InvalidArgumentError if they are of another dtype."""
+        found = self.values(number, key)
+        if found is None:
+            return None
+        values, kind = found
+        if kind != specs.TYPES[name]:
+            place = f"Key: {key}." if self.single else f"Key: {key}, Index: {number}."
+            raise invalid(
+                f"{self.told(number)}{place}  Data types don't match. Data type: {specs.LISTS[kind]} but expected type: "
+                f"{specs.LISTS[specs.TYPES[name]]}"
+            )
+        return specs.array_of(values, name)
+
+    def __len__(self) -> int:
+        return len(self.maps)
+
+
+def parsed(kind: str, data: bytes, told: str = "") -> Any:
+    """Return a message of bytes; InvalidArgumentError if they are none."""
+    try:
+        return message(kind).FromString(data)
+    except Exception as error:
+        raise invalid(f"{told}Could not parse example input, value: {data[:64]!r} ({error})") from error
+
+
+def fixed(batch: Batch, key: str, feature: Any) -> np.ndarray:
+    """Return a FixedLenFeature of a batch, [batch, *shape]."""
+    name, shape = specs.checked_dtype(feature, key), specs.checked_shape(feature, key)
+    default = specs.default_of(feature, name, shape)
+    result = specs.zeros_of(name, (len(batch), *shape))
+    for number in range(len(batch)):
+        found = batch.typed(number, key, name)
+        if found is None:
+            if default is None:
+                raise invalid(
+                    f"{batch.told(number)}Feature: {key} (data type: {specs.LISTS[specs.TYPES[name]]}) is required but could not "
+                    "be found."
+                )
+            result[number] = default
+            continue
+        if found.size != math.prod(shape):
+            raise invalid(
+                f"{batch.told(number)}Key: {key}, Index: {number}.  Number of {specs.LISTS[specs.TYPES[name]]} values != "
+                f"expected.  Values size: {found.size} but output shape: {_shape(shape)}"
+            )
+        result[number, ...] = found.reshape(shape)
+    return result
+
+
+def sequence(batch: Batch, key: str, feature: Any) -> np.ndarray:
+    """Return a FixedLenSequenceFeature of a batch, [batch, longest, *shape]."""
+    name, shape = specs.checked_dtype(feature, key), specs.checked_shape(feature, key)
+    if not feature.allow_missing:
+        raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
+    filler = specs.default_of(feature, name, ())
+    rows = []
+    for number in range(len(batch)):
+        found = batch.typed(number, key, name)
+        found = specs.zeros_of(name, (0,)) if found is None else found
+        if found.size % max(math.prod(shape), 1):
+            raise invalid(
+                f"{batch.told(number)}Key: {key}, Index: {number}.  Number of {specs.LISTS[specs.TYPES[name]]} values is not a "
+                f"multiple of stride length. Saw {found.size} values but output shape is: {_shape(('?', *shape))}"
+            )
+        rows.append(found.reshape(-1, *shape) if math.prod(shape) else specs.zeros_of(name, (0, *shape)))
+    return padded(rows, name, shape, filler)
+
+
+def padded(rows: list[np.ndarray], name: str, shape: tuple[int, ...], filler: np.ndarray | None = None) -> np.ndarray:
+    """Return arrays of different lengths as one, [rows, longest, *shape], filled up at their ends."""
+    longest = max(map(len, rows), default=0)
+    result = specs.zeros_of(name, (len(rows), longest, *shape))
+    if filler is not None:
+        result[...] = filler
+    for number, row in enumerate(rows):
+        result[number, : len(row)] = row
+    return result
+
+
+def variable(batch: Batch, key: str, feature: Any) -> tuple[np.ndarray, ...]:
+    """Return a VarLenFeature of a batch: places [count, 2], values [count], shape [batch, longest]."""
+    name = specs.checked_dtype(feature, key)
+    rows = [batch.typed(number, key, name) for number in range(len(batch))]
+    found = [specs.zeros_of(name, (0,)) if row is None else row for row in rows]
+    places = [(number, at) for number, row in enumerate(found) for at in range(len(row))]
+    shape = [len(found), max(map(len, found), default=0)]
+    return sparse_parts(places, found, name, shape)
+
+
+def sparse_parts(places: list[Any], rows: list[np.ndarray], name: str, shape: list[int]) -> tuple[np.ndarray, ...]:
+    """Return the components of a SparseTensor."""
+    values = np.concatenate([specs.zeros_of(name, (0,)), *rows])
+    return np.array(places, np.int64).reshape(-1, len(shape)), values, np.array(shape, np.int64)
+
+
+def placed(batch: Batch, key: str, feature: Any) -> tuple[np.ndarray, ...]:
+    """Return a SparseFeature of a batch: values at places that other features hold, in row-major order."""
+    name = specs.checked_dtype(feature, key)
+    several = isinstance(feature.index_key, (list, tuple))
+    keys = list(feature.index_key) if several else [feature.index_key]
+    sizes = list(feature.size) if several else [feature.size]
+    if len(keys) != len(sizes):
+        raise ValueError(f"Lists of index keys and sizes of feature {key} must have the same length: {keys} and {sizes}.")
+    places, rows = [], []
+    for number in range(len(batch)):
+        values = batch.typed(number, feature.value_key, name)
+        values = specs.zeros_of(name, (0,)) if values is None else values
+        found = [batch.typed(number, index, "int64") for index in keys]
+        columns = [np.zeros(0, np.int64) if column is None else column for column in found]
+        if any(len(column) != len(values) for column in columns):
+            raise invalid(
+                f"{batch.told(number)}Key: {key}, Index: {number}.  {len(values)} values and {[len(c) for c in columns]} indices "
+                "do not fit each other."
+            )
+        where = [i for i in range(len(values)) if all(0 <= c[i] < s for c, s in zip(columns, sizes, strict=True))]
+        if len(where) != len(values):
+            raise invalid(
+                f"{batch.told(number)}Key: {key}, Index: {number}.  Indices are out of bounds: need 0 <= index < {sizes}"
+            )
+        if not feature.already_sorted:
+            where.sort(key=lambda i: [c[i] for c in columns])
+        places += [(number, *[int(c[i]) for c in columns]) for i in where]
+        rows.append(values[where])
+    return sparse_parts(places, rows, name, [len(batch), *sizes])
+
+
+READERS: dict[type, Callable[[Batch, str, Any], Any]] = {
+    specs.FixedLenFeature: fixed,
+    specs.FixedLenSequenceFeature: sequence,
+    specs.VarLenFeature: variable,
+    specs.SparseFeature: placed,
+}
+
+
+def read(batch: Batch, key: str, feature: Any) -> Any:
+    """Return a feature of a batch: an array, or the three of a SparseTensor."""
+    if isinstance(feature, specs.RaggedFeature):
+        if not batch.single or feature.partitions:
+            raise specs.no_ragged(key)
+        name = specs.checked_dtype(feature, key)
+        found = batch.typed(0, feature.value_key or key, name)
+        return (specs.zeros_of(name, (0,)) if found is None else found)[None]
+    reader = READERS.get(type(feature))
+    if reader is None:
+        raise ValueError(f"Unsupported {type(feature).__name__} {feature} for key '{key}'")
+    return reader(batch, key, feature)
+
+
+def _shape(extents: Sequence[Any]) -> str:
+    return f"[{','.join(map(str, extents))}]"
+
+
+def ordered(features: dict[str, Any]) -> list[str]:
+    """Return the keys in the order of TensorFlow's results: sparse ones first, each kind by name."""
+    sparse = (specs.VarLenFeature, specs.SparseFeature)
+    return sorted(features, key=lambda key: (not isinstance(features[key], sparse), key))
+
+
+def given_out(value: Any) -> Any:
+    """Return an array as a tensor, three as a SparseTensor."""
+    if isinstance(value, tuple):
+        return SparseTensor(*map(given_out, value))
+    return EagerTensor(engine.constant(value))
+
+
+def serialized_of(serialized: Any, type: str) -> np.ndarray:
+    """Return serialized messages as an array of strings."""
+    x = strings(serialized)
+    if engine.local.trace.scope is not None:
+        raise engine.NeedsValues(f"the shape of what {type} gives depends on values")
+    return to_numpy(x.node)
+
+
+@public
+def parse_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
+    """Return the features of a batch of serialized `tf.train.Example`s: a dict of tensors and SparseTensors.
+
+    `serialized` is a vector of strings (or one, which gives what `parse_single_example` does); `features` a dict of
+    `FixedLenFeature`, `FixedLenSequenceFeature`, `VarLenFeature` and `SparseFeature`. InvalidArgumentError for bytes that
+    are no Example, a feature that is missing, or one with values of another number or dtype.
+
+    >>> feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[5]))
+    >>> example = tf.train.Example(features=tf.train.Features(feature={"age": feature}))
+    >>> tf.io.parse_example([example.SerializeToString()], {"age": tf.io.FixedLenFeature([], tf.int64)})["age"].numpy()
+    array([5])
+    """
+    data = serialized_of(serialized, "ParseExampleV2")
+    if not features:
+        raise ValueError(f"Argument `features` cannot be None or falsy. Got {features}")
+    if data.ndim > 1:
+        raise invalid(f"Expected serialized to be a scalar or vector, got shape: {_shape(data.shape)} [Op:ParseExampleV2]")
+    if not data.ndim:
+        return _single(data, features)
+    names = [] if example_names is None else list(to_numpy(strings(example_names).node))
+    return _read_all(Batch(_maps(data), names, single=False), features)
+
+
+def _maps(data: np.ndarray) -> list[Any]:
+    return [parsed("Example", bytes(item), "Name: <unknown>, ").features.feature for item in data.flat]
+
+
+def _read_all(batch: Batch, features: dict[str, Any], first: bool = False) -> dict[str, Any]:
+    try:
+        found = {key: read(batch, key, feature) for key, feature in features.items()}
+    except InvalidArgumentError as error:
+        error.message = f"{error.message} [Op:ParseExampleV2]"
+        raise
+    return {key: given_out(without_batch(found[key]) if first else found[key]) for key in ordered(features)}
+
+
+def without_batch(value: Any) -> Any:
+    """Return the first of a batch of one."""
+    if not isinstance(value, tuple):
+        return value[0] if value.ndim > 1 else np.asarray(value[0], value.dtype)
+    places, values, shape = value
+    return places[:, 1:], values, shape[1:]
+
+
+def _single(data: np.ndarray, features: dict[str, Any]) -> dict[str, Any]:
+    return _read_all(Batch(_maps(data), [], single=True), features, first=True)
+
+
+@public
+def parse_single_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
+    """Return the features of one serialized `tf.train.Example`, a scalar string; see `parse_example`."""
+    data = serialized_of(serialized, "ParseExampleV2")
+    if not features:
+        raise ValueError("Missing features.")
+    if data.ndim:
+        raise ValueError("Input serialized must be a scalar")
+    return _single(data, features)
+
+
+@host_op("DecodeJSONExample")
+def _decode_json_example(json_examples: np.ndarray) -> np.ndarray:
+    parse = package("google.protobuf.json_format", "Messages").Parse
+    found = []
+    for item in json_examples.flat:
+        try:
+            found.append(parse(bytes(item).decode(), message("Example")()).SerializeToString(deterministic=True))
+        except Exception as error:
+            raise invalid(f"Error while parsing JSON: {error}") from error
+    return of_bytes(found, json_examples.shape)
+
+
+@public
+def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
+    """Return `tf.train.Example`s in JSON as serialized ones, strings of the same shape."""
+    return _decode_json_example(strings(json_examples))

@@ -1,0 +1,301 @@
+"""Files of records: TFRecord, with its checksums and compressions; lines of text; records of one length.
+
+A TFRecord file holds, for each record, its length (8 bytes), a checksum of these, the record, and a checksum of that.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any, ClassVar
+
+from gradtape._src.core.errors import DataLossError, FailedPreconditionError, invalid, public
+from gradtape._src.files.packages import package
+from gradtape._src.files.systems import name_of, open_bytes, told
+
+PIECE = 1 << 18  # bytes that are read at a time: a length in a damaged file sets aside no more
+LENGTH, CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")
+HEAD = LENGTH.size + CHECKSUM.size
+WINDOWS = {"ZLIB": 15, "GZIP": 31}  # what zlib is told about the header of the file
+
+
+def masked_checksum(data: bytes) -> int:
+    """Return the CRC-32C of `data`, masked as TFRecord files have it."""
+    crc = package("google_crc32c", "TFRecord files").value(data)
+    masked: int = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    return masked
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Reading
+
+
+class Inflated:
+    """A stream of bytes that is read from a compressed file, never more at a time than asked for."""
+
+    def __init__(self, file: IO[bytes], compression: str) -> None:
+        self._file, self._window = file, WINDOWS[compression]
+        self._stream, self._waiting, self._begun = zlib.decompressobj(self._window), b"", False
+
+    def read(self, count: int) -> bytes:
+        """Return up to `count` bytes; none at the end of the file. DataLossError if the file is not compressed, or not whole."""
+        while True:
+            if self._stream.eof:  # what follows is one more compressed file
+                self._waiting = self._stream.unused_data
+                self._stream, self._begun = zlib.decompressobj(self._window), False
+            given = self._waiting or self._file.read(PIECE)
+            if not given and self._begun:
+                raise DataLossError(None, None, "EOF reached in the middle of compressed data: the file is truncated.")
+            if not given:
+                return b""
+            self._begun = True
+            try:
+                piece = self._stream.decompress(given, count)
+            except zlib.error as error:
+                raise DataLossError(None, None, _inflation(error)) from error
+            self._waiting = self._stream.unconsumed_tail
+            if piece:
+                return piece
+
+
+def _inflation(error: zlib.error) -> str:
+    """Return TensorFlow's text for an error of zlib: `Error -3 while decompressing data: incorrect header check`."""
+    number, _, reason = str(error).removeprefix("Error ").partition(" while decompressing data: ")
+    return f"inflate() failed with error {number}: {reason}"
+
+
+def inflate(data: bytes, compression: str) -> bytes:
+    """Return the decompressed bytes; what there is of them if the end is missing, as in TensorFlow."""
+    stream = zlib.decompressobj(WINDOWS[compression])
+    try:
+        return stream.decompress(data)
+    except zlib.error as error:
+        raise DataLossError(None, None, _inflation(error)) from error
+
+
+def compression_of(value: str) -> str:
+    """Return a compression if it is one that files of records have; InvalidArgumentError otherwise."""
+    if value not in ("", *WINDOWS):
+        raise invalid(f"Unsupported compression_type: {value!r}. Give '', 'GZIP' or 'ZLIB'.")
+    return value
+
+
+def _opened(file: IO[bytes], compression: str) -> Any:
+    return Inflated(file, compression) if compression else file
+
+
+def _exactly(stream: Any, count: int) -> bytes:
+    """Return the next `count` bytes of a stream, or fewer at its end. Memory is taken for what is there only."""
+    pieces, missing = [], count
+    while missing and (piece := stream.read(min(missing, PIECE))):
+        pieces.append(piece)
+        missing -= len(piece)
+    return b"".join(pieces)
+
+
+def tf_records(path: str, compression: str = "") -> Iterator[bytes]:
+    """Yield the records of a TFRecord file. DataLossError for one that is damaged or not complete."""
+    with open_bytes(path) as file:
+        stream, offset = _opened(file, compression), 0
+        ended = "EOF reached" if compression else "Read less bytes than requested"
+        with told(path):
+            while head := _exactly(stream, HEAD):
+                if len(head) < HEAD:
+                    raise DataLossError(None, None, f"truncated record at {offset}' failed with {ended}")
+                if CHECKSUM.unpack_from(head, LENGTH.size)[0] != masked_checksum(head[: LENGTH.size]):
+                    doubt = "" if offset else " (Is this even a TFRecord file?)"
+                    raise DataLossError(None, None, f"corrupted record at {offset}{doubt}")
+                (length,) = LENGTH.unpack_from(head)
+                body = _exactly(stream, length + CHECKSUM.size)
+                if len(body) < length + CHECKSUM.size:
+                    raise DataLossError(None, None, f"truncated record at {offset}' failed with {ended}")
+                record = body[:length]
+                if CHECKSUM.unpack_from(body, length)[0] != masked_checksum(record):
+                    raise DataLossError(None, None, f"corrupted record at {offset + HEAD}")
+                yield record
+                offset += HEAD + len(body)
+
+
+def text_lines(path: str, compression: str = "") -> Iterator[bytes]:
+    """Yield the lines of a file without their ends. Carriage returns are left out, wherever they stand, as in TensorFlow."""
+    with open_bytes(path) as file:
+        stream, pending = _opened(file, compression), []
+        with told(path):
+            while piece := stream.read(PIECE):
+                first, *others = piece.split(b"\n")
+                pending.append(first)
+                for line in others:
+                    yield b"".join(pending).replace(b"\r", b"")
+                    pending = [line]
+        if rest := b"".join(pending):
+            yield rest.replace(b"\r", b"")
+
+
+def fixed_length_records(path: str, length: int, header: int = 0, footer: int = 0, compression: str = "") -> Iterator[bytes]:
+    """Yield the records of `length` bytes between a header and a footer of so many bytes.
+
+    InvalidArgumentError if what is between them is no whole number of records; DataLossError at the end of a compressed file.
+    """
+
+    def odd(body: int) -> str:
+        return (
+            f'Excluding the header ({header} bytes) and footer ({footer} bytes), input file "{path}" has body length {body} '
+            f"bytes, which is not an exact multiple of the record length ({length} bytes)."
+        )
+
+    with open_bytes(path) as file, told(path):
+        if not compression:
+            body = file.seek(0, os.SEEK_END) - header - footer
+            if body < 0 or body % length:
+                raise invalid(odd(body))
+            file.seek(header)
+            for _ in range(body // length):
+                yield _exactly(file, length)
+            return
+        stream = Inflated(file, compression)
+        _exactly(stream, header)
+        ahead, given = _exactly(stream, footer), 0
+        while piece := _exactly(stream, length):
+            ahead += piece
+            if len(piece) < length:
+                raise DataLossError(None, None, odd(given + len(piece)))
+            yield ahead[:length]
+            ahead, given = ahead[length:], given + length
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Writing
+
+
+class TFRecordCompressionType:
+    """The compressions of TFRecord files, by TensorFlow 1's numbers."""
+
+    NONE, ZLIB, GZIP = 0, 1, 2
+
+
+class TFRecordOptions:
+    """How a TFRecord file is compressed: "GZIP", "ZLIB" or "" (not at all), and zlib's settings.
+
+    `flush_mode` and the sizes of buffers are accepted and change nothing.
+    """
+
+    compression_type_map: ClassVar[dict[int, str]] = {1: "ZLIB", 2: "GZIP", 0: ""}
+
+    @public
+    def __init__(
+        self,
+        compression_type: Any = None,
+        flush_mode: int | None = None,
+        input_buffer_size: int | None = None,
+        output_buffer_size: int | None = None,
+        window_bits: int | None = None,
+        compression_level: int | None = None,
+        compression_method: int | None = None,
+        mem_level: int | None = None,
+        compression_strategy: int | None = None,
+    ) -> None:
+        self.get_compression_type_string(compression_type)
+        self.compression_type, self.flush_mode = compression_type, flush_mode
+        self.input_buffer_size, self.output_buffer_size = input_buffer_size, output_buffer_size
+        self.window_bits, self.compression_level = window_bits, compression_level
+        self.compression_method, self.mem_level = compression_method, mem_level
+        self.compression_strategy = compression_strategy
+
+    @classmethod
+    @public
+    def get_compression_type_string(cls, options: Any) -> str:
+        """Return the compression that options, a name or one of TensorFlow 1's numbers stand for. ValueError for another."""
+        if not options:
+            return ""
+        if isinstance(options, TFRecordOptions):
+            return cls.get_compression_type_string(options.compression_type)
+        if isinstance(options, int) and options in cls.compression_type_map:
+            return cls.compression_type_map[options]
+        if options in cls.compression_type_map.values():
+            return str(options)
+        raise ValueError(f'Not a valid compression_type: "{options}"')
+
+    def _deflater(self) -> Any:
+        compression = self.get_compression_type_string(self)
+        if not compression:
+            return None
+        bits = 15 if self.window_bits is None else abs(self.window_bits)
+        chosen: Any = [
+            (self.compression_level, zlib.Z_DEFAULT_COMPRESSION),
+            (self.compression_method, zlib.DEFLATED),
+            (bits + (16 if compression == "GZIP" else 0), 0),
+            (self.mem_level, 8),
+            (self.compression_strategy, zlib.Z_DEFAULT_STRATEGY),
+        ]
+        try:
+            return zlib.compressobj(*[usual if value is None else value for value, usual in chosen])
+        except ValueError as error:
+            raise invalid(f"{error}: zlib cannot take these TFRecordOptions: {vars(self)}.") from error
+
+
+class TFRecordWriter:
+    """Writes records to a TFRecord file, which it makes anew. A context manager closes it at its end.
+
+    >>> with tf.io.TFRecordWriter("ram://records") as writer:
+    ...     writer.write(b"first")
+    >>> [record.numpy() for record in tf.data.TFRecordDataset("ram://records")]
+    [b'first']
+    """
+
+    @public
+    def __init__(self, path: Any, options: Any = None) -> None:
+        if not isinstance(options, TFRecordOptions):
+            options = TFRecordOptions(compression_type=options)
+        self._path, self._deflate = name_of(path), options._deflater()
+        masked_checksum(b"")  # without the package nothing is written
+        self._file: IO[bytes] | None = open_bytes(self._path, "wb")
+
+    def _opened(self) -> IO[bytes]:
+        if self._file is None:
+            raise FailedPreconditionError(None, None, "Writer is closed.")
+        return self._file
+
+    @public
+    def write(self, record: Any) -> None:
+        """Write a record: bytes, or text."""
+        if not isinstance(record, (bytes, bytearray, memoryview, str)):
+            raise TypeError(f"write(): a record is bytes, received {record!r} of type {type(record).__name__}.")
+        data = record.encode() if isinstance(record, str) else bytes(record)
+        length = LENGTH.pack(len(data))
+        whole = b"".join([length, CHECKSUM.pack(masked_checksum(length)), data, CHECKSUM.pack(masked_checksum(data))])
+        file = self._opened()
+        with told(self._path):
+            file.write(whole if self._deflate is None else self._deflate.compress(whole))
+
+    @public
+    def flush(self) -> None:
+        """Write to the file what is held back."""
+        file = self._opened()
+        with told(self._path):
+            if self._deflate is not None:
+                file.write(self._deflate.flush(zlib.Z_SYNC_FLUSH))
+            file.flush()
+
+    @public
+    def close(self) -> None:
+        """Write what is held back, and close the file."""
+        if self._file is None:
+            return
+        file, self._file = self._file, None
+        with told(self._path), file:
+            if self._deflate is not None:
+                file.write(self._deflate.flush())
+
+    def __enter__(self) -> TFRecordWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@public
+def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
+    """Yield the records of a TFRecord file as bytes. It is TensorFlow 1's; see `tf.data.TFRecordDataset`."""
+    return tf_records(name_of(path), TFRecordOptions.get_compression_type_string(options))

@@ -1,0 +1,279 @@
+"""File systems: the local one by the standard library, those with a scheme (`gs://`, `s3://`, `ram://`…) by fsspec."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fnmatch
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from typing import IO, Any
+
+from gradtape._src.core.errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+)
+from gradtape._src.files.packages import package
+
+KINDS: dict[int | None, type[OpError]] = {
+    errno.ENOENT: NotFoundError,
+    errno.EACCES: PermissionDeniedError,
+    errno.EPERM: PermissionDeniedError,
+    errno.EROFS: PermissionDeniedError,
+    errno.EISDIR: FailedPreconditionError,
+    errno.ENOTDIR: FailedPreconditionError,
+    errno.ENOTEMPTY: FailedPreconditionError,
+    errno.EEXIST: AlreadyExistsError,
+    errno.EINVAL: InvalidArgumentError,
+    errno.ENAMETOOLONG: InvalidArgumentError,
+    errno.ENOSPC: ResourceExhaustedError,
+    errno.EDQUOT: ResourceExhaustedError,
+    errno.EFBIG: ResourceExhaustedError,
+    errno.EMFILE: ResourceExhaustedError,
+}
+# What packages of fsspec raise without a number.
+NUMBERS: dict[type[OSError], int] = {
+    FileNotFoundError: errno.ENOENT,
+    FileExistsError: errno.EEXIST,
+    IsADirectoryError: errno.EISDIR,
+    NotADirectoryError: errno.ENOTDIR,
+    PermissionError: errno.EACCES,
+}
+NAMES = {"ram": "memory"}  # TensorFlow's schemes that fsspec has under another name
+
+
+@contextlib.contextmanager
+def told(path: str) -> Iterator[None]:
+    """Raise what the operating system refuses as TensorFlow's error: `path; No such file or directory`."""
+    try:
+        yield
+    except OSError as error:
+        number = error.errno or NUMBERS.get(type(error))
+        text = os.strerror(number) if number else str(error)
+        raise KINDS.get(number, UnknownError)(None, None, f"{path}; {text}") from error
+    except ValueError as error:  # a NUL in a name
+        raise InvalidArgumentError(None, None, f"{path!r} is no name of a file: {error}.") from error
+
+
+class Local:
+    """The file system of the operating system."""
+
+    def open(self, path: str, mode: str) -> IO[bytes]:
+        """Open a file of bytes."""
+        if mode == "rb" and os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        return open(path, mode)
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def isdir(self, path: str) -> bool:
+        return os.path.isdir(path)
+
+    def size(self, path: str) -> int:
+        return os.stat(path).st_size
+
+    def modified(self, path: str) -> int:
+        """Return when a file was last changed, in nanoseconds since 1970."""
+        return os.stat(path).st_mtime_ns
+
+    def listdir(self, path: str) -> list[str]:
+        return os.listdir(path)
+
+    def mkdir(self, path: str) -> None:
+        os.mkdir(path)
+
+    def makedirs(self, path: str) -> None:
+        os.makedirs(path, exist_ok=True)
+
+    def remove(self, path: str) -> None:
+        if os.path.isdir(path) and not os.path.islink(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        os.remove(path)
+
+    def rename(self, source: str, target: str) -> None:
+        os.replace(source, target)
+
+    def rmtree(self, path: str) -> None:
+        shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.remove(path)
+
+    def write_whole(self, path: str, contents: bytes) -> None:
+        """Write a file under another name and rename it, so that there is all of it or what was there before."""
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        path = os.path.realpath(path)
+        temporary = f"{path}.{secrets.token_hex(8)}.part"
+        try:
+            with open(temporary, "xb") as file:
+                file.write(contents)
+            if os.path.exists(path):
+                shutil.copymode(path, temporary)
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.remove(temporary)
+            raise
+
+
+class Remote:
+    """A file system of fsspec. Paths keep their scheme."""
+
+    def __init__(self, scheme: str, system: Any) -> None:
+        self.scheme, self.system = scheme, system
+
+    def _path(self, path: str) -> str:
+        _, _, rest = path.partition("://")
+        return f"{NAMES.get(self.scheme, self.scheme)}://{rest}"
+
+    def open(self, path: str, mode: str) -> IO[bytes]:
+        if mode[0] == "r" and self.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        opened: IO[bytes] = self.system.open(self._path(path), mode)
+        return opened
+
+    def exists(self, path: str) -> bool:
+        return bool(self.system.exists(self._path(path)))
+
+    def isdir(self, path: str) -> bool:
+        return bool(self.system.isdir(self._path(path)))
+
+    def size(self, path: str) -> int:
+        return int(self.system.info(self._path(path))["size"] or 0)
+
+    def modified(self, path: str) -> int:
+        """Return when a file was last changed, in nanoseconds since 1970; 0 where the file system does not tell."""
+        try:
+            return int(self.system.modified(self._path(path)).timestamp() * 1e9)
+        except (NotImplementedError, AttributeError, LookupError, FileNotFoundError):
+            return 0
+
+    def listdir(self, path: str) -> list[str]:
+        found = self.system.ls(self._path(path), detail=False)
+        return [name.rstrip("/").rsplit("/", 1)[-1] for name in found]
+
+    def mkdir(self, path: str) -> None:
+        self.system.mkdir(self._path(path), create_parents=False)
+
+    def makedirs(self, path: str) -> None:
+        self.system.makedirs(self._path(path), exist_ok=True)
+
+    def remove(self, path: str) -> None:
+        if self.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        self.system.rm_file(self._path(path))
+
+    def rename(self, source: str, target: str) -> None:
+        self.system.mv(self._path(source), self._path(target), recursive=True)
+
+    def rmtree(self, path: str) -> None:
+        self.system.rm(self._path(path), recursive=True)
+
+    def write_whole(self, path: str, contents: bytes) -> None:
+        """Write a file in one request, which object stores make whole or not at all."""
+        self.system.pipe_file(self._path(path), contents)
+
+
+System = Local | Remote
+LOCAL = Local()
+
+
+def system_of(path: str) -> tuple[System, str]:
+    """Return the file system of a path, and the path in it; UnimplementedError for a scheme that fsspec does not know."""
+    scheme, separator, rest = path.partition("://")
+    if not separator or not scheme.isidentifier():
+        return LOCAL, path
+    if scheme == "file":
+        return LOCAL, rest
+    fsspec = package("fsspec", f"Files whose names begin with {scheme}://")
+    try:
+        return Remote(scheme, fsspec.filesystem(NAMES.get(scheme, scheme))), path
+    except ValueError as error:
+        raise UnimplementedError(None, None, f"File system scheme '{scheme}' not implemented (file: '{path}')") from error
+    except ImportError as error:
+        raise ImportError(f"'{path}' is of a file system that needs a package of its own. {error}") from error
+
+
+def name_of(path: Any) -> str:
+    """Return a path that may be a str, bytes or PathLike as a str; TypeError for anything else."""
+    path = os.fspath(path)
+    return os.fsdecode(path)
+
+
+def open_bytes(path: str, mode: str = "rb") -> IO[bytes]:
+    """Open the file `path` of any file system, for bytes."""
+    system, inside = system_of(path)
+    with told(path):
+        return system.open(inside, mode)
+
+
+def write_whole(path: str, contents: bytes, parents: bool = False) -> None:
+    """Write the file `path`: whole, or not at all. `parents` makes the directories above it."""
+    system, inside = system_of(path)
+    with told(path):
+        above = os.path.dirname(inside)
+        if parents and above and system is LOCAL:
+            system.makedirs(above)
+        system.write_whole(inside, contents)
+
+
+def matching(pattern: str) -> list[str]:
+    """Return the names that match a pattern, sorted: `*`, `?`, `[…]` and `\\`, none of which matches a `/`.
+
+    A pattern without a directory gives names that begin with `./`, as in TensorFlow.
+    """
+    scheme, separator, rest = pattern.partition("://")
+    prefix = f"{scheme}://" if separator and scheme.isidentifier() else ""
+    system, inside = system_of(pattern)
+    if prefix:
+        inside = rest
+    parts = inside.split("/")
+    if not _is_pattern(inside):
+        return [pattern] if inside and system.exists(inside if system is LOCAL else pattern) else []
+    if _is_pattern(parts[0]):
+        parts = [".", *parts]
+    found = [parts[0]]
+    whole = (lambda path: path) if system is LOCAL else (lambda path: prefix + path)
+    for at, part in enumerate(parts[1:], 1):
+        literal = not _is_pattern(part)
+        last = at == len(parts) - 1
+        following = []
+        for path in found:
+            if literal:
+                joined = f"{path}/{part}"
+                if not last or system.exists(whole(joined)):
+                    following.append(joined)
+                continue
+            above = whole(path or "/")
+            with contextlib.suppress(OSError):
+                if not system.isdir(above):
+                    continue
+                expression = _expression(part)
+                following += [f"{path}/{name}" for name in system.listdir(above) if fnmatch.fnmatchcase(name, expression)]
+        found = following
+    return sorted(prefix + path for path in found if path)
+
+
+def _is_pattern(part: str) -> bool:
+    return any(sign in part for sign in "*?[\\")
+
+
+def _expression(part: str) -> str:
+    """Return a pattern for fnmatch, in which a backslash is no escape."""
+    pieces, at = [], 0
+    while at < len(part):
+        if part[at] == "\\" and at + 1 < len(part):
+            pieces.append(f"[{part[at + 1]}]")
+            at += 2
+        else:
+            pieces.append(part[at])
+            at += 1
+    return "".join(pieces)

@@ -1,0 +1,228 @@
+"""Tensors as bytes and messages: `serialize_tensor`, `parse_tensor`, `make_tensor_proto`, `make_ndarray`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import spoken_name, tensor
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.files.messages import message
+from gradtape._src.files.ops import host_op, of_bytes, single, strings
+
+# The field of a TensorProto that holds single values of a dtype.
+FIELDS = {
+    "float32": "float_val",
+    "float64": "double_val",
+    "complex64": "scomplex_val",
+    "complex128": "dcomplex_val",
+    "int64": "int64_val",
+    "bool": "bool_val",
+    "uint32": "uint32_val",
+    "uint64": "uint64_val",
+    "float16": "half_val",
+    "bfloat16": "half_val",
+    "string": "string_val",
+    "float8_e5m2": "float8_val",
+    "float8_e4m3fn": "float8_val",
+}  # the others: int_val
+
+
+def _shaped(dtype: Any, shape: Any) -> Any:
+    made = message("TensorProto")(dtype=dtype.enum)
+    made.tensor_shape.SetInParent()
+    for extent in shape:
+        made.tensor_shape.dim.add(size=extent)
+    return made
+
+
+def encoded(array: np.ndarray, packed: bool = False) -> bytes:
+    """Return an array as the bytes of a TensorProto; strings one by one, or `packed` behind their lengths."""
+    dtype = dtypes.as_dtype(array.dtype)
+    made = _shaped(dtype, array.shape)
+    if dtype == dtypes.string and packed:
+        items = [bytes(item) for item in array.flat]
+        made.tensor_content = b"".join([*[_varint(len(item)) for item in items], *items])
+    elif dtype == dtypes.string:
+        made.string_val.extend([bytes(item) for item in array.flat])
+    else:
+        made.tensor_content = _little(array).tobytes()
+    data: bytes = made.SerializeToString()
+    return data
+
+
+def _varint(number: int) -> bytes:
+    """Return a number as protobuf writes it: 7 bits in each byte, the lower ones first."""
+    pieces = bytearray()
+    while number > 127:
+        pieces.append(number & 127 | 128)
+        number >>= 7
+    pieces.append(number)
+    return bytes(pieces)
+
+
+def _unpacked(content: bytes, count: int) -> list[bytes]:
+    """Return strings that stand packed behind their lengths; ValueError if these do not fit."""
+    lengths, at = [], 0
+    for _ in range(count):
+        length = shift = 0
+        while True:
+            if at == len(content) or shift > 63:
+                raise ValueError(f"{len(content)} bytes are no {count} strings")
+            length |= (content[at] & 127) << shift
+            shift, at = shift + 7, at + 1
+            if content[at - 1] < 128:
+                break
+        lengths.append(length)
+    if at + sum(lengths) != len(content):
+        raise ValueError(f"{len(content)} bytes are no {count} strings")
+    found = []
+    for length in lengths:
+        found.append(content[at : at + length])
+        at += length
+    return found
+
+
+def _little(array: np.ndarray) -> np.ndarray:
+    return array.astype(array.dtype.newbyteorder("<"), copy=False) if array.dtype.byteorder == ">" else array
+
+
+def decoded(made: Any) -> np.ndarray:
+    """Return the array that a TensorProto holds; ValueError if its content does not fit its shape or dtype."""
+    try:
+        dtype = dtypes.as_dtype(int(made.dtype))
+    except TypeError:
+        raise ValueError(f"the dtype number {made.dtype} is no dtype of gradtape") from None
+    shape = [dim.size for dim in made.tensor_shape.dim]
+    if made.tensor_shape.unknown_rank or any(extent < 0 for extent in shape):
+        raise ValueError("its shape is not known")
+    count = math.prod(shape)
+    if made.tensor_content and dtype == dtypes.string:
+        return of_bytes(_unpacked(made.tensor_content, count), tuple(shape))
+    if made.tensor_content:
+        if len(made.tensor_content) != count * dtype.numpy.itemsize:
+            raise ValueError(f"{len(made.tensor_content)} bytes are no {dtype.name}{shape}")
+        if dtype == dtypes.bool:
+            return (np.frombuffer(made.tensor_content, np.uint8) != 0).reshape(shape)
+        return np.frombuffer(made.tensor_content, dtype.numpy).copy().reshape(shape)
+    field = FIELDS.get(dtype.name, "int_val")
+    values = getattr(made, field)
+    if dtype == dtypes.string:
+        array = of_bytes(list(values), (len(values),))
+    elif field == "half_val":
+        array = np.array(values, np.uint16).view(dtype.numpy)
+    elif field == "float8_val":
+        array = np.frombuffer(values, dtype.numpy)
+    elif dtype.is_complex:
+        array = np.array(values, dtype.real_dtype.numpy).view(dtype.numpy)
+    else:
+        array = np.array(values, np.int64 if field == "int_val" else dtype.numpy).astype(dtype.numpy)
+    if array.size == count:
+        return array.reshape(shape)
+    # Fewer values: the last one stands for the rest. An array is made of what is there only, however large the shape.
+    if array.size > count or (count - array.size) * dtype.numpy.itemsize > LARGEST:
+        raise ValueError(f"{array.size} values are no {dtype.name}{shape}")
+    filler = array[-1:] if array.size else of_bytes([b""], (1,)) if dtype == dtypes.string else np.zeros(1, dtype.numpy)
+    return np.concatenate([array, np.repeat(filler, count - array.size)]).reshape(shape)
+
+
+LARGEST = 1 << 30  # bytes that one value of a message may be repeated to
+
+
+@host_op("SerializeTensor")
+def _serialize_tensor(tensor: np.ndarray) -> np.ndarray:
+    return of_bytes([encoded(tensor)], ())
+
+
+@public
+def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
+    """Return a tensor as a string, TensorFlow's `TensorProto` in bytes; `parse_tensor` makes the tensor of it.
+
+    >>> tf.io.parse_tensor(tf.io.serialize_tensor([[1.0, 2.0]]), tf.float32).numpy()
+    array([[1., 2.]], dtype=float32)
+    """
+    return _serialize_tensor(_as_tensor(tensor))
+
+
+_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
+
+
+@host_op("ParseTensor")
+def _parse_tensor(serialized: np.ndarray, *, out_type: Any) -> np.ndarray:
+    if serialized.ndim:
+        raise invalid(f"Expected `serialized` to be a scalar, got shape: [{','.join(map(str, serialized.shape))}]")
+    made = message("TensorProto")()
+    data = single(serialized, "`serialized`")
+    try:
+        made.ParseFromString(data)
+    except Exception as error:
+        raise invalid(f"Could not parse `serialized` as TensorProto: {len(data)} bytes are none ({error}).") from error
+    if made.dtype != out_type.enum:
+        held = dtypes.as_dtype(int(made.dtype)).name if made.dtype in {t.enum for t in dtypes.ALL} else f"number {made.dtype}"
+        raise invalid(f"Type mismatch between parsed tensor ({held}) and dtype ({out_type.name})")
+    try:
+        return decoded(made)
+    except ValueError as error:
+        raise invalid(f"Cannot parse tensor from proto: {error}.") from None
+
+
+@public
+def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
+    """Return the tensor that a scalar string of `serialize_tensor` holds. InvalidArgumentError if it is not of `out_type`."""
+    return _parse_tensor(strings(serialized), out_type=dtypes.as_dtype(out_type))
+
+
+@public
+def make_ndarray(tensor: Any) -> np.ndarray:
+    """Return the array that a `TensorProto` holds. TypeError for a message of a dtype that is not there."""
+    try:
+        return decoded(tensor)
+    except ValueError as error:
+        raise TypeError(f"Unsupported tensor: {error}.") from None
+
+
+@public
+def make_tensor_proto(
+    values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False, allow_broadcast: bool = False
+) -> Any:
+    """Return `values` as a `TensorProto`. With a `shape`, fewer values than it has elements are repeated from the last one on."""
+    if values is None:
+        raise ValueError("None values not supported.")
+    kind = None if dtype is None else dtypes.as_dtype(dtype)
+    whole = to_numpy(tensor(values, kind).node)
+    if kind is not None and whole.dtype != kind.numpy:
+        raise TypeError(f"Expected {kind.name}, but got {values!r} of type '{spoken_name(whole.dtype)}'.")
+    extents = list(whole.shape) if shape is None else TensorShape(shape).as_list()
+    if verify_shape and list(whole.shape) != extents:
+        raise TypeError(f"Expected Tensor's shape: {tuple(extents)}, but got {whole.shape}.")
+    count = math.prod(extents)
+    if whole.size > count:
+        raise ValueError(f"Too many elements provided. Takes at most {count}, but got {whole.size}.")
+    known = dtypes.as_dtype(whole.dtype)
+    if known != dtypes.string and whole.size == count and whole.size > 1:
+        made = _shaped(known, extents)
+        made.tensor_content = _little(whole).tobytes()
+        return made
+    return _of_values(known, extents, whole.ravel())
+
+
+def _of_values(dtype: Any, extents: list[int], flat: np.ndarray) -> Any:
+    """Return a TensorProto whose values stand one by one."""
+    made = _shaped(dtype, extents)
+    field = FIELDS.get(dtype.name, "int_val")
+    if dtype == dtypes.string:
+        made.string_val.extend([bytes(item) for item in flat])
+    elif field == "half_val":
+        made.half_val.extend(flat.view(np.uint16).tolist())
+    elif field == "float8_val":
+        made.float8_val = flat.tobytes()
+    elif dtype.is_complex:
+        getattr(made, field).extend(flat.view(dtype.real_dtype.numpy).tolist())
+    else:
+        getattr(made, field).extend(flat.tolist())
+    return made
