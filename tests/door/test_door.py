@@ -4,6 +4,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -208,3 +209,16 @@ def test_processes_that_a_program_starts_inherit_the_door(tmp_path):
     command = [sys.executable, "-m", "gradtape", "run", str(program)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
     assert (done.returncode, done.stdout) == (0, "2.21.0 gradtape\n"), done.stderr
+
+
+def test_a_suite_runs_with_the_plugin(tmp_path):
+    (tmp_path / "conftest.py").write_text("import tensorflow as tf\nVERSION = tf.__version__")
+    (tmp_path / "test_suite.py").write_text(
+        "from conftest import VERSION\nfrom tensorflow import Tensor\nimport gradtape\n"
+        "def test_it():\n    assert (VERSION, Tensor) == ('2.21.0', gradtape.Tensor)\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "gradtape.pytest", "-p", "no:cacheprovider", "--rootdir", ".", "."]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr

@@ -112,7 +112,7 @@ def find(name: str) -> ModuleType | None:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if not any(f"{asked}.".startswith(f"{error.name}.") for asked in (name, FINDER.origin(name))):
+        if not any(asked and f"{asked}.".startswith(f"{error.name}.") for asked in (name, FINDER.origin(name))):
             raise  # something that the module itself imports is not there
     parent = find(above) if above else None
     shown = getattr(parent, last, None)

@@ -70,9 +70,11 @@ def falls_back(module: str, to: str = "", elsewhere: tuple[str, ...] = ()) -> Ca
                 [RENAMED[name]] if not to and name in RENAMED else [".".join(filter(None, (p, name))) for p in (to, *elsewhere)]
             ):
                 try:
-                    return _found(path)
+                    value = _found(path)
                 except AttributeError:
                     continue
+                vars(sys.modules[module])[name] = value  # as a lookup costs more than an op
+                return value
         return unknown(name)
 
     return functools.wraps(unknown)(__getattr__)
