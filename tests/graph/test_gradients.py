@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape.compat.v1 as tf
-from gradtape import function
+from gradtape import GradientTape, function
 from tests.graph.values import same
 
 
@@ -59,6 +59,25 @@ def test_a_variable_that_is_read_twice(session):
     v = tf.Variable([1.0, 2.0])
     session.run(v.initializer)
     same(session.run(tf.gradients(v * v + v, v)), [[3.0, 5.0]])
+
+
+@pytest.mark.parametrize("accessed", [True, False])
+def test_a_variable_that_a_tape_is_told_to_watch_counts_once(session, accessed):
+    v = tf.get_variable("v", initializer=1.0)
+    row = tf.get_variable("row", initializer=[1.0, 2.0])
+    with GradientTape() as outer:
+        with GradientTape(watch_accessed_variables=accessed) as tape:
+            tape.watch(v)
+            tape.watch([v, row])
+            y = v**3 + 3.0 * v.read_value()
+        first = tape.gradient(y, v)
+        outer.watch(v)
+    with GradientTape(watch_accessed_variables=accessed) as tape:
+        tape.watch(row)
+        cubes = row**3
+    rows = tape.jacobian(cubes, row)
+    session.run(tf.global_variables_initializer())
+    same(session.run([first, outer.gradient(first, v), rows]), [6.0, 6.0, [[3.0, 0.0], [0.0, 12.0]]])
 
 
 def test_branches(session):

@@ -27,3 +27,20 @@ def test_the_tolerance_of_a_rank_broadcasts_with_the_singular_values():
         1,
         0,
     ]
+
+
+def test_eigenvectors_of_a_hermitian_tridiagonal_matrix_whose_superdiagonal_is_given():
+    alpha, beta = np.array([1.0, 2.0, 3.0, -1.0]), np.array([1 + 1j, 2 - 1j, 0.5j])
+    matrix = np.diag(alpha) + np.diag(beta, 1) + np.diag(beta.conj(), -1)
+    values, vectors = tf.linalg.eigh_tridiagonal(tf.constant(alpha, tf.complex128), beta, eigvals_only=False)
+    np.testing.assert_allclose(values, [-1.134472, -0.533255, 1.645768, 5.021958], atol=1e-6)
+    np.testing.assert_allclose(matrix @ vectors.numpy(), vectors.numpy() * values.numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "ends, expected",
+    [((1.0, 3.0), [1, 2, 3]), ((2.0, 3.0), [2, 3]), ((1.5, 2.5), [2]), ((0.0, 1.0), [1]), ((4.0, 9.0), [4]), ((5.0, 9.0), [])],
+)
+def test_eigenvalues_in_an_interval_count_at_both_its_ends(ends, expected):
+    values = tf.linalg.eigh_tridiagonal([1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 0.0], select="v", select_range=ends)
+    np.testing.assert_allclose(values, expected, rtol=1e-6)

@@ -14,7 +14,7 @@ from gradtape._src.core import engine, execution, journal, nest
 from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import public
 from gradtape._src.core.program import Node, Trace
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, graph_of
 from gradtape._src.core.variable import Variable
 
 logger = logging.getLogger("gradtape")
@@ -225,6 +225,10 @@ class Recording:
             found[variable._uid] = variable
         return tuple([found[uid] for uid in sorted(found)])
 
+    def _watched_nodes(self) -> list[tuple[int, int, Node, Variable | None]]:
+        """What `watch` was told of. The node of a graph's variable is left out: reads of it are ops of their own."""
+        return [entry for entry in self._watches if entry[3] is None or graph_of(entry[2]) is None]
+
     def _reads(self) -> list[Read]:
         """What variables were read while the tape watched, as `(segment number, position, variable, node)`."""
         result: list[Read] = []
@@ -326,7 +330,7 @@ class Recording:
         for number, position, _, node in reads:
             at = position + offsets[number]
             starts[node] = min(at, starts.get(node, at))
-        for number, position, node, _ in self._watches:
+        for number, position, node, _ in self._watched_nodes():
             at = max(position + offsets[number], 0)
             starts[node] = min(at, starts.get(node, at))
         return starts
@@ -342,7 +346,9 @@ class Recording:
                 return ()
         segment = self._segments[number]
         starts: dict[Node, int] = {}
-        for of, position, node in [(n, p, x) for n, p, _, x in self._reads()] + [(n, p, x) for n, p, x, _ in self._watches]:
+        for of, position, node in [(n, p, x) for n, p, _, x in self._reads()] + [
+            (n, p, x) for n, p, x, _ in self._watched_nodes()
+        ]:
             if of == number:
                 starts[node] = min(position - segment.start, starts.get(node, len(trace.nodes)))
         for node in trace.leaves:

@@ -154,7 +154,7 @@ class GradientTape(Recording):
         read: dict[int, dict[Node, None]] = {}
         for _, _, variable, node in reads:
             read.setdefault(id(variable), {})[node] = None
-        for _, _, node, variable in self._watches:
+        for _, _, node, variable in self._watched_nodes():
             if variable is not None:
                 read.setdefault(id(variable), {})[node] = None
         return [tuple(read.get(id(s), ())) if isinstance(s, Variable) else (s.node,) for s in sources]
@@ -229,7 +229,7 @@ class GradientTape(Recording):
                 read[id(variable)] = [where]
             elif where not in of_variable:
                 of_variable.append(where)
-        for number, position, node, variable in self._watches:
+        for number, position, node, variable in self._watched_nodes():
             where = place(node)
             watched.append((number, position, where))
             if variable is not None and where not in read.setdefault(id(variable), []):

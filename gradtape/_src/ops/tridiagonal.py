@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from gradtape._src.core.aval import aval
@@ -285,20 +286,22 @@ def _chosen(e, select, select_range):
     if not low < high:
         raise ValueError(f"Got empty interval in select_range: {select_range}. Give (lower, upper).")
     values = to_numpy(e.node)
-    return slice(int((values <= low).sum()), int((values <= high).sum()))
+    rounding = 2 * np.finfo(values.dtype).eps * np.abs(values).max(initial=0)
+    return slice(int((values < low - rounding).sum()), int((values <= high + rounding).sum()))
 
 
 @public
 def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=None, tol=None, name=None):
-    """The eigenvalues, smallest first, of the Hermitian matrix with diagonal `alpha`, [n], and subdiagonal `beta`, [n - 1].
+    """The eigenvalues, smallest first, of the Hermitian matrix with diagonal `alpha`, [n], and superdiagonal `beta`, [n - 1].
 
-    `select`: "a" all; "i" those with index in `select_range`, (first, last); "v" those in the interval (lower, upper].
+    `select`: "a" all; "i" those with index in `select_range`, (first, last); "v" those in the interval [lower, upper], whose
+    ends count as far as they are eigenvalues to rounding.
     Eigenvalues are real. Without `eigvals_only`: `(eigenvalues, eigenvectors as columns)`. `tol` is not needed.
     """
     alpha, beta = tensor(alpha), tensor(beta)
     if alpha.ndim != 1 or beta.ndim != 1 or beta.shape[0] != alpha.shape[0] - 1:
         raise ValueError(f"alpha must be [n] and beta [n - 1], received shapes {alpha.shape} and {beta.shape}.")
-    matrix = diag(alpha) + diag(beta, k=-1)
+    matrix = diag(alpha) + diag(conj(beta), k=-1)  # the lower triangle is what is looked at
     if eigvals_only:
         e = real(eigvalsh(matrix))
         return e[_chosen(e, select, select_range)]
