@@ -32,6 +32,7 @@ FLOORS = {
     "gradtape._src.data": 5,
     "gradtape._src.distribute": 5,
     "gradtape._src.summary": 5,
+    "gradtape._src.testing": 5,
     "gradtape._src.train": 5,
     "keras_gradtape": 5,  # the hook
     "gradtape._src.compat": 6,

@@ -115,7 +115,7 @@ def declared(*extras):
 
 
 def test_every_import_is_a_declared_dependency():
-    modules = {"pillow": "PIL", "scikit-learn": "sklearn", "diastatic-malt": "malt"}
+    modules = {"pillow": "PIL", "scikit-learn": "sklearn", "diastatic-malt": "malt", "absl-py": "absl"}
     available = {modules.get(name, name) for name in declared("demo", "summary")} | set(sys.stdlib_module_names)
     imported = {name.partition(".")[0] for source in sources("gradtape") for _, name in source.imports}
     assert imported - {"gradtape", "keras_gradtape"} <= available

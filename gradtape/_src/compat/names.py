@@ -49,6 +49,12 @@ MESSAGES = {
 }
 # Messages that protobuf makes when one is asked for.
 EXAMPLES = frozenset("BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample".split())
+# Names that stand on absl, and where: imported when they are first used.
+ON_ABSL = {
+    f"gradtape.{module}.{name}": f"gradtape._src.testing.test_case:{name}"
+    for module in ("test", "compat.v1.test")
+    for name in ("TestCase", "main")
+}
 # Modules that show Keras's names beside their own.
 BESIDE_KERAS = {"gradtape.optimizers": "optimizers"}
 
@@ -65,6 +71,8 @@ def missing(module: str) -> Callable[[str], Any]:
             return pkgutil.resolve_name(place)
         if module == "gradtape.train" and name in EXAMPLES:
             return message(name)
+        if f"{module}.{name}" in ON_ABSL:
+            return pkgutil.resolve_name(ON_ABSL[f"{module}.{name}"])
         if name in MESSAGES.get(module, ()):
             try:
                 return getattr(protocol(MESSAGES[module][name]), name)

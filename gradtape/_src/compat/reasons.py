@@ -46,9 +46,10 @@ _TABLE = [
         """,
     ),
     (
-        "Out of scope: tf.test.compute_gradient checks gradients; unittest and pytest have the rest.",
-        "test.*",
+        "Out of scope: benchmarks and clusters. Tests are a tf.test.TestCase.",
+        "test.Benchmark test.create_local_cluster",
     ),
+    ("Out of scope: compare what the graphs compute, or graph.get_operations().", "test.assert_equal_graph_def"),
     (
         "Out of scope: TensorBoard asks the server that tf.profiler.experimental.server.start(port) starts.",
         "profiler.experimental.client",

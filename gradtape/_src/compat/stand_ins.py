@@ -81,6 +81,7 @@ NAMES = {
         Adagrad AdagradMomentum Adam CustomCombiner CustomOptimizer FTRL FeatureConfig QuantizationConfig RowIdInitializer SGD
         SparseCoreEmbeddingConfig TPUEmbedding TPUEmbeddingForServing TPUEmbeddingV0 TPUEmbeddingV2 TableConfig
     """,
+    "test": "Benchmark",
     "train": "CheckpointView ClusterSpec Coordinator TrackableView",
     "train.experimental": "MaxShardSizePolicy PythonState ShardByTaskPolicy ShardableTensor ShardingCallback",
     "types.experimental.distributed": "Mirrored",

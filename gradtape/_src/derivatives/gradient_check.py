@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.jacobian import Rows
+from gradtape._src.control.graph import gradient_check as graphs
+from gradtape._src.control.graph.graph import get_default_session
+from gradtape._src.control.graph.placeholders import placeholder
+from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import constant, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
@@ -23,7 +27,8 @@ def compute_gradient(
     Each is a tuple with one NumPy matrix for each argument, [elements of the result, elements of the argument], where a
     complex number counts as two real ones. `delta`: 1/1024 by default. Arguments keep their dtypes, and differences in
     float32 are good to three digits; `tf.autodiff.check_gradients` works in float64. ValueError where `x` is no list or
-    tuple, AssertionError where an argument is not floating or complex.
+    tuple, AssertionError where an argument is not floating or complex. While a graph is built, `f` is called on placeholders, and
+    what it gives is run in the default session.
 
     >>> theoretical, numerical = tf.test.compute_gradient(lambda x: x * x, [tf.constant([1.0, 2.0])])
     >>> theoretical[0].tolist(), numerical[0].tolist()
@@ -35,7 +40,26 @@ def compute_gradient(
     for i, a in enumerate(inputs):
         if not (a.dtype.is_floating or a.dtype.is_complex):
             raise AssertionError(f"Cannot compute gradient for unsupported type {a.dtype.name} of argument {i}")
-    return tuple(_theoretical(f, inputs)), tuple(_numerical(f, inputs, 1.0 / 1024 if delta is None else delta))
+    step = 1.0 / 1024 if delta is None else delta
+    if engine.current_graph() is not None:
+        return _in_session(f, inputs, step)
+    return tuple(_theoretical(f, inputs)), tuple(_numerical(f, inputs, step))
+
+
+def _in_session(
+    f: Callable[..., Any], inputs: Sequence[Tensor], delta: float
+) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """The Jacobians of a graph's ops, from values that the default session gives."""
+    session = get_default_session()
+    if session is None:
+        raise ValueError("compute_gradient in a graph needs a default session: call it inside of `with tf.compat.v1.Session():`.")
+    values = [np.asarray(session.run(a)) for a in inputs]
+    fed = [placeholder(a.dtype, value.shape) for a, value in zip(inputs, values, strict=True)]
+    y = _one(nest.flatten(f(*fed)))
+    feeds = dict(zip(fed, values, strict=True))
+    extents = np.shape(session.run(y, feeds))
+    pairs = graphs.compute_gradient(fed, [value.shape for value in values], y, extents, values, delta, extra_feed_dict=feeds)
+    return tuple([theoretical.T for theoretical, _ in pairs]), tuple([numerical.T for _, numerical in pairs])
 
 
 def _theoretical(f: Callable[..., Any], inputs: Sequence[Tensor]) -> list[np.ndarray]:

@@ -1,0 +1,41 @@
+"""Decorators of tests, and what waits for devices. Nothing here needs absl."""
+
+from __future__ import annotations
+
+import functools
+import unittest
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from gradtape._src.core import engine
+from gradtape._src.core.errors import public
+
+
+def disable_with_predicate(pred: Callable[[], Any], skip_message: str) -> Callable[[Any], Any]:
+    """Return a decorator that skips a test method, with this message, where `pred()` holds when the test runs."""
+
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def checked(self: unittest.TestCase, *args: Any, **kwargs: Any) -> Any:
+            if pred():
+                self.skipTest(skip_message)
+            return method(self, *args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+def with_eager_op_as_function(cls: Any = None, only_as_function: bool = False) -> Any:
+    """Return a test class as it is: eager ops are part of compiled programs in any case."""
+    return cls if cls is not None else lambda decorated: decorated
+
+
+@public
+def sync_devices() -> None:
+    """Run all ops that are pending, and wait for the devices."""
+    engine.flush_if_outermost()
+    for array in jax.live_arrays():
+        array.block_until_ready()
