@@ -104,7 +104,7 @@ _TABLE = [
         "nn.learned_unigram_candidate_sampler random.learned_unigram_candidate_sampler",
     ),
     ("Out of scope: wrap the cell in a function.", "nn.RNNCell*"),
-    (GRAPH_FILES, "saved_model graph_util import_graph_def io.write_graph lite mlir"),
+    (GRAPH_FILES, "graph_util import_graph_def io.write_graph lite mlir"),
     (
         "Out of scope: tables of strings and features are made before training; tf.gather looks integers up.",
         "lookup feature_column",

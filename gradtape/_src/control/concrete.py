@@ -268,7 +268,8 @@ class ConcreteFunction:
 class EagerFunction(ConcreteFunction):
     """A function that cannot be compiled, because a shape or the way it goes on depends on values: it runs as eager code."""
 
-    def __init__(self, function: Function, arguments: Arguments) -> None:
+    def __init__(self, function: Function, arguments: Arguments, reason: Exception) -> None:
+        self.reason = reason
         body = Body()
         body.captures, body.variables, body.written, body.keep, body.avals, body.draws, body.updated = [], [], [], [], [], [], []
         body.structure = Structure(nest.flatten_with_spec(None)[1], [None])

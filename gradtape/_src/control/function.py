@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import logging
@@ -19,7 +20,7 @@ from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.graph.live import only_in_graphs
 from gradtape._src.control.parameter_names import named_parameters
 from gradtape._src.control.passed import reachable_besides_arguments
-from gradtape._src.control.retracing import MANY_TRACES, Signatures, calls_of
+from gradtape._src.control.retracing import MANY_TRACES, Calls, Signatures, calls_of
 from gradtape._src.control.scope import MadeFromArguments, Scope, trace
 from gradtape._src.control.signature import Signature
 from gradtape._src.core import engine, nest
@@ -77,6 +78,14 @@ class Function:
         self._bound: dict[int, tuple[Any, Function]] = {}
         self._streams: list[Any] = []  # of random numbers, in the traces that are one on TensorFlow
         self._opened: dict[Any, ConcreteFunction] = {}  # the traced functions as seen through specs with open extents
+
+    def untraced(self) -> Function:
+        """Return a copy without traces, whose own traces count nowhere."""
+        new = copy.copy(self)
+        new._signatures = Signatures(self.input_signature is not None, self._relaxed)
+        new._traced, new._seen, new._bound, new._opened, new._streams = {}, {}, {}, {}, []
+        new._calls, new._traces = Calls(), 0
+        return new
 
     @property
     def input_signature(self) -> tuple[Any, ...] | None:
@@ -208,7 +217,7 @@ class Function:
         except engine.NeedsValues as reason:
             if engine.local.trace.parent is not None:
                 raise  # the outermost function runs eagerly
-            return (FirstCall if isinstance(reason, MadeFromArguments) else EagerFunction)(self, arguments)
+            return (FirstCall if isinstance(reason, MadeFromArguments) else EagerFunction)(self, arguments, reason)
         self._created = True
         return ConcreteFunction(self, arguments, body, passes)
 
@@ -266,10 +275,12 @@ class Function:
             self._traces += self._signatures.is_new(arguments, wanted)
         try:
             found = self._concrete(arguments)
-        except (ValueError, InvalidArgumentError):
+        except (ValueError, InvalidArgumentError) as reason:
             if known:
                 raise
-            found = EagerFunction(self, arguments)  # it cannot be traced with 1 for every open extent: each call will tell them
+            found = EagerFunction(
+                self, arguments, reason
+            )  # it cannot be traced with 1 for every open extent: each call will tell them
         if not known:
             key = arguments.key, tuple([(str(x.shape), x.dtype) for x in wanted])
             found = self._opened.setdefault(key, found.seen_through(wanted))

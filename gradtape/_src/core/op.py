@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
 import numpy as np
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Attributes = tuple[Any, ...]  # the values of an op's attributes, hashable
 Kernel = Callable[..., Any]  # JAX arrays and attributes → a JAX array, or a tuple of them
+Kind = TypeVar("Kind")
 Rule = Callable[..., Any]  # (op, *dy) → one gradient for each input
 
 
@@ -173,7 +174,14 @@ class Op:
 
 
 ops: dict[str, Op] = {}
+data_kinds: dict[str, type] = {}  # by name the classes whose instances are attributes: frozen dataclasses of plain values
 registered: dict[str, tuple[Rule, str]] = {}
+
+
+def data(kind: type[Kind]) -> type[Kind]:
+    """Class decorator: a frozen dataclass whose instances are attributes of ops, and are saved as their fields."""
+    data_kinds[kind.__name__] = kind
+    return kind
 
 
 def define(op: Op) -> Op:

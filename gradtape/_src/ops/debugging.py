@@ -3,6 +3,8 @@
 Shapes and dtypes are known at once. What depends on values is computed at once in eager code, and raises there.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from ml_dtypes import finfo
 
@@ -12,6 +14,7 @@ from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.op import data
 from gradtape._src.core.tensor import Stored, Tensor, to_numpy
 from gradtape._src.ops import array, compare
 from gradtape._src.ops.arithmetic import abs as absolute
@@ -106,6 +109,69 @@ def _described(x):
     return f"shape={x.shape} dtype={x.dtype.name}"
 
 
+@data
+@dataclass(frozen=True)
+class Summary:
+    """The text of a failed `Assert`: a row for each value; `rows` has those of strings, and None for tensors."""
+
+    rows: tuple
+    summarize: int | None
+
+    def __call__(self, holds, *arrays):
+        remaining = iter(arrays)
+        rows = [_row(next(remaining), self.summarize) if row is None else row for row in self.rows]
+        shown = f"tf.Tensor({holds}, shape={holds.shape}, dtype=bool)"
+        return f"Expected '{shown}' to be true. Summarized data: " + "\n".join(rows)
+
+
+@data
+@dataclass(frozen=True)
+class Comparison:
+    """The text of a failed comparison of two tensors: where they differ, and how each begins."""
+
+    message: str | None
+    headline: str
+    summarize: int | None
+
+    def __call__(self, holds, xs, ys):
+        lines = [self.message, self.headline] if self.message else [self.headline]
+        if xs.shape == ys.shape:
+            where = np.argwhere(~holds)
+            where = where[: _count(self.summarize, len(where))]
+            lines += [f"Indices of first {len(where)} different values:", str(where)]
+            for name, values in (("x", xs), ("y", ys)):
+                lines += [f"Corresponding {name} values:", str(values[tuple(where.T)])]
+        for name, values in (("x", xs), ("y", ys)):
+            count = _count(self.summarize, values.size)
+            lines += [f"First {count} elements of {name}:", str(values.ravel()[:count])]
+        return "\n".join(lines)
+
+
+@data
+@dataclass(frozen=True)
+class Elements:
+    """The text of a failed condition on tensors called `names`: shape, dtype and first elements of each."""
+
+    headline: str
+    names: str
+    summarize: int | None
+
+    def __call__(self, holds, *arrays):
+        rows = [f"{n} ({_described(a)}) = {_row(a, self.summarize)}" for n, a in zip(self.names, arrays, strict=True)]
+        return self.headline + "\n".join(rows)
+
+
+@data
+@dataclass(frozen=True)
+class Rank:
+    """The text of a failed condition on a rank."""
+
+    headline: str
+
+    def __call__(self, holds, known):
+        return f"{self.headline}rank {known}"
+
+
 @public
 def Assert(condition, data, summarize=None, name=None):
     """InvalidArgumentError unless `condition`, a bool, holds; the message has the values of the list `data`.
@@ -116,18 +182,8 @@ def Assert(condition, data, summarize=None, name=None):
 
     items = [np.array(item.encode(), object) if isinstance(item, str) else tensor(item) for item in data]
     items = [item if (known := strings_of(item)) is None else known for item in items]
-    computed = [item for item in items if isinstance(item, Tensor) and item.node.value is None]
-
-    def explain(holds, *arrays):
-        remaining = iter(arrays)
-        values = [
-            i if not isinstance(i, Tensor) else next(remaining) if i.node.value is None else to_numpy(i.node) for i in items
-        ]
-        rows = [_row(v, summarize) for v in values]
-        shown = f"tf.Tensor({holds}, shape={holds.shape}, dtype=bool)"
-        return f"Expected '{shown}' to be true. Summarized data: " + "\n".join(rows)
-
-    return _demand(condition, computed, explain)
+    rows = tuple([None if isinstance(item, Tensor) else _row(item, summarize) for item in items])
+    return _demand(condition, [item for item in items if isinstance(item, Tensor)], Summary(rows, summarize))
 
 
 def _compare(function, symbol, x, y, message, summarize):
@@ -135,27 +191,13 @@ def _compare(function, symbol, x, y, message, summarize):
     x, y = tensor(x), tensor(y, hint=getattr(x, "dtype", None))
     condition = function(x, y)
     headline = f"Condition x {symbol} y did not hold."
-
-    def explain(holds, xs, ys):
-        lines = [message, headline] if message else [headline]
-        if xs.shape == ys.shape:
-            where = np.argwhere(~holds)
-            where = where[: _count(summarize, len(where))]
-            lines += [f"Indices of first {len(where)} different values:", str(where)]
-            for name, values in (("x", xs), ("y", ys)):
-                lines += [f"Corresponding {name} values:", str(values[tuple(where.T)])]
-        for name, values in (("x", xs), ("y", ys)):
-            count = _count(summarize, values.size)
-            lines += [f"First {count} elements of {name}:", str(values.ravel()[:count])]
-        return "\n".join(lines)
-
-    return _demand(condition, (x, y), explain)
+    return _demand(condition, (x, y), Comparison(message, headline, summarize))
 
 
 def _compare_with_zero(function, symbol, x, message, summarize):
     x = tensor(x)
     headline = f"{_prefix(message)}Condition x {symbol} 0 did not hold element-wise"
-    return _demand(function(x, 0), (x,), lambda holds, xs: f"{headline}:\nx ({_described(x)}) = {_row(xs, summarize)}")
+    return _demand(function(x, 0), (x,), Elements(f"{headline}:\n", "x", summarize))
 
 
 @public
@@ -229,12 +271,7 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
     rtol, atol = [tolerance if given is None else given for given in (rtol, atol)]
     near = compare.less_equal(absolute(x - y), atol + rtol * absolute(y))
     headline = f"{_prefix(message)}x and y not equal to tolerance rtol = {rtol}, atol = {atol}"
-
-    def explain(holds, *arrays):
-        rows = [f"{n} ({_described(v)}) = {_row(a, summarize)}" for n, v, a in zip("xy", (x, y), arrays, strict=True)]
-        return "\n".join([headline, *rows])
-
-    return _demand(near, (x, y), explain)
+    return _demand(near, (x, y), Elements(f"{headline}\n", "xy", summarize))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -263,7 +300,7 @@ def _check_rank(x, allowed, wanted, message):
     headline = f"{_prefix(message)}Tensor must have rank {wanted}.  Received "
     if _rank_is_open(x):
         rank = array.rank(x)
-        return _demand(reduce_any(compare.equal(rank, list(allowed))), (rank,), lambda _, known: f"{headline}rank {known}")
+        return _demand(reduce_any(compare.equal(rank, list(allowed))), (rank,), Rank(headline))
     if x.ndim not in allowed:
         raise ValueError(f"{headline}rank {x.ndim}, shape {x.shape}")
     return no_op()

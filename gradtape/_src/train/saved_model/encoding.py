@@ -1,0 +1,213 @@
+"""What attributes and arguments may be, as JSON data: a closed set of kinds, none of which names code."""
+
+from __future__ import annotations
+
+import base64
+import collections
+import dataclasses
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.dtypes import DType, as_dtype
+from gradtape._src.core.errors import OpError
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.op import data_kinds
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.spec import TensorSpec
+
+DEEPEST = 64  # nests and attributes are not deeper
+RAISED: dict[str, type[Exception]] = {
+    kind.__name__: kind for kind in (LookupError, NotImplementedError, RuntimeError, TypeError, ValueError)
+}
+
+
+class Unsaveable(Exception):
+    """Raised for a value that is no data: an object, or Python code."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Single values
+
+
+def plain(value: Any) -> Any:
+    """Return a value that is no container as JSON data; Unsaveable if it is of none of the kinds."""
+    kind = type(value)
+    if value is None or kind in (bool, int, str):
+        return value
+    if isinstance(value, np.integer):
+        return int(value)
+    if kind is float:
+        return value if np.isfinite(value) else {"float": repr(value)}
+    if kind is complex:
+        return {"complex": [plain(value.real), plain(value.imag)]}
+    if kind is bytes:
+        return {"bytes": base64.b64encode(value).decode()}
+    if isinstance(value, np.dtype):
+        return {"dtype": as_dtype(value).name}
+    if kind is DType:
+        return {"DType": value.name}
+    if kind is TensorShape:
+        return {"shape": None if value.rank is None else value.as_list()}
+    if isinstance(value, np.generic) and value.dtype.kind in "bfc":
+        return {"scalar": [as_dtype(value.dtype).name, plain(value.item())]}
+    if kind is frozenset:
+        return {"set": sorted([plain(item) for item in value])}
+    if value is sys.stdout or value is sys.stderr:
+        return {"stream": "stdout" if value is sys.stdout else "stderr"}
+    if data_kinds.get(kind.__name__) is kind:
+        return {"data": [kind.__name__, *[_plain_nest(getattr(value, field.name)) for field in dataclasses.fields(value)]]}
+    if isinstance(value, Exception) and RAISED.get(kind.__name__) is kind:
+        return {"raises": [kind.__name__, str(value)]}
+    raise Unsaveable(f"{value!r} of type {kind.__name__} is no data")
+
+
+def _plain_nest(value: Any) -> Any:
+    return [_plain_nest(item) for item in value] if type(value) is tuple else plain(value)
+
+
+def restored(given: Any) -> Any:
+    """Return the value that `plain` wrote, a list as a tuple; ValueError for anything else."""
+    if given is None or type(given) in (bool, int, float, str):
+        return given
+    if type(given) is list:
+        return tuple(map(restored, given))
+    ((kind, value),) = given.items()
+    if kind not in _RESTORED:
+        raise ValueError(f"{kind!r} is no kind of value")
+    return _RESTORED[kind](value)
+
+
+def _number(text: str) -> float:
+    if text not in ("nan", "inf", "-inf"):
+        raise ValueError(f"{text!r} is no number")
+    return float(text)
+
+
+_RESTORED: dict[str, Callable[[Any], Any]] = {
+    "float": _number,
+    "complex": lambda parts: complex(*map(restored, parts)),
+    "bytes": lambda text: base64.b64decode(text, validate=True),
+    "dtype": lambda name: as_dtype(name).numpy,
+    "DType": as_dtype,
+    "shape": TensorShape,
+    "scalar": lambda of: as_dtype(of[0]).numpy.type(restored(of[1])),
+    "set": lambda items: frozenset(map(restored, items)),
+    "stream": {"stdout": sys.stdout, "stderr": sys.stderr}.__getitem__,
+    "data": lambda of: data_kinds[of[0]](*map(restored, of[1:])),
+    "raises": lambda of: RAISED[of[0]](str(of[1])),
+}
+
+
+def avals(known: Any) -> Any:
+    """Return an Aval, or a tuple of them, as JSON data."""
+    return [avals(one) for one in known] if type(known) is tuple else {known.type.name: list(known.shape)}
+
+
+def restored_aval(name: Any, shape: Any) -> Aval:
+    """Return the Aval of a dtype's name and a shape; ValueError if they are none."""
+    return aval(checked_shape(shape), as_dtype(name).numpy)
+
+
+def checked_shape(given: Any) -> tuple[int, ...]:
+    """Return a shape as a tuple; ValueError if it is none."""
+    if type(given) is not list or len(given) > 64 or not all(type(n) is int and 0 <= n < 1 << 62 for n in given):
+        raise ValueError(f"{given!r} is no shape")
+    return tuple(given)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Nests of arguments and results
+
+
+def nest_data(value: Any, leaf: Callable[[Any], Any], depth: int = 0) -> Any:
+    """Return a nest as JSON data; `leaf` encodes what is no container. Unsaveable for one that is too deep."""
+    if depth > DEEPEST:
+        raise Unsaveable(f"a nest deeper than {DEEPEST} is no data")
+
+    def inner(items: Any) -> list[Any]:
+        return [nest_data(item, leaf, depth + 1) for item in items]
+
+    if isinstance(value, IndexedSlices):
+        return {"indexed_slices": inner((value.values, value.indices, value.dense_shape))}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {"namedtuple": [type(value).__name__, list(value._fields), inner(value)]}
+    if isinstance(value, Mapping):
+        return {"dict": [[plain(key), nest_data(item, leaf, depth + 1)] for key, item in value.items()]}
+    if isinstance(value, list):
+        return {"list": inner(value)}
+    if isinstance(value, tuple):
+        return {"tuple": inner(value)}
+    return {"leaf": leaf(value)}
+
+
+def restored_nest(given: Any, leaf: Callable[[Any], Any], depth: int = 0) -> Any:
+    """Return the nest that `nest_data` wrote; ValueError for anything else."""
+    if depth > DEEPEST:
+        raise ValueError(f"a nest is deeper than {DEEPEST}")
+
+    def inner(items: Any) -> list[Any]:
+        return [restored_nest(item, leaf, depth + 1) for item in items]
+
+    ((kind, value),) = given.items()
+    match kind:
+        case "leaf":
+            return leaf(value)
+        case "list":
+            return inner(value)
+        case "tuple":
+            return tuple(inner(value))
+        case "dict":
+            return {restored(key): restored_nest(item, leaf, depth + 1) for key, item in value}
+        case "namedtuple":
+            name, fields, items = value
+            return named_tuple(name, fields)(*inner(items))
+        case "indexed_slices":
+            return IndexedSlices(*inner(value))
+    raise ValueError(f"{kind!r} is no kind of nest")
+
+
+def named_tuple(name: Any, fields: Any) -> type:
+    """Return a class of named tuples; ValueError for names that are none."""
+    if not all(type(text) is str and text.isascii() and text.isidentifier() for text in (name, *fields)):
+        raise ValueError(f"{name!r} and {fields!r} are no names")
+    return collections.namedtuple(name, fields)  # type: ignore[misc]
+
+
+class Mismatch(Exception):
+    """Raised where arguments do not fit those of a saved function."""
+
+
+def matched(expected: Any, given: Any, tensor_of: Callable[[TensorSpec, Any], Any]) -> Any:
+    """Return the nest `expected` with the tensors of `given`; Mismatch if structure or values differ."""
+    if isinstance(expected, TensorSpec):
+        return tensor_of(expected, given)
+    if isinstance(expected, IndexedSlices):
+        if not isinstance(given, IndexedSlices):
+            raise Mismatch
+        parts = ("values", "indices", "dense_shape")
+        return IndexedSlices(*[matched(getattr(expected, p), getattr(given, p), tensor_of) for p in parts])
+    if isinstance(expected, dict):
+        if not isinstance(given, Mapping) or expected.keys() != given.keys():
+            raise Mismatch
+        return {key: matched(item, given[key], tensor_of) for key, item in expected.items()}
+    if isinstance(expected, (list, tuple)):
+        kind = list if isinstance(expected, list) else tuple
+        fields = getattr(expected, "_fields", None)
+        if not isinstance(given, kind) or len(given) != len(expected) or getattr(given, "_fields", None) != fields:
+            raise Mismatch
+        items = [matched(item, other, tensor_of) for item, other in zip(expected, given, strict=True)]
+        return items if kind is list else tuple(items) if fields is None else type(expected)(*items)
+    if given is expected or _equal(given, expected):
+        return expected
+    raise Mismatch
+
+
+def _equal(given: Any, expected: Any) -> bool:
+    try:
+        return type(given) in (bool, int, float, complex, str, bytes, DType, TensorShape) and bool(given == expected)
+    except (TypeError, ValueError, OpError):
+        return False

@@ -1,0 +1,130 @@
+"""The folder of a saved model: one JSON file that says all, and the files of arrays and programs that it names by a token.
+
+A save writes its files under a new token, beside those of an older save. It is done when the JSON file takes the place of the
+old one, in one step. Only then are the files with the older token removed, and nothing else ever is: not by a list in a
+file, but by their names in two folders.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from gradtape._src.core.errors import AlreadyExistsError, FailedPreconditionError, UnimplementedError
+from gradtape._src.train.storage import replace_file
+
+FORMAT = "gradtape saved model 1"
+FILE = "saved_model.json"
+TENSORFLOWS = ("saved_model.pb", "saved_model.pbtxt")
+DATA = {"variables": ".safetensors", "stablehlo": ".bin"}  # the folders of a saved model, and how files in them end
+
+
+class Paths:
+    """The files of one save."""
+
+    def __init__(self, folder: str, token: Any) -> None:
+        if type(token) is not str or not re.fullmatch(r"[0-9a-f]{16}", token):
+            raise ValueError(f"{token!r} is no token of a saved model")
+        self.folder, self.token = folder, token
+        self.variables = os.path.join(folder, "variables", f"variables-{token}")
+        self.constants = os.path.join(folder, "variables", f"constants-{token}")
+
+    def stablehlo(self, signature: str) -> str:
+        """Return the file, within the folder, of a signature's StableHLO."""
+        return f"stablehlo/{re.sub(r'[^A-Za-z0-9_.]', '_', signature)}-{self.token}.bin"
+
+    def remove(self) -> None:
+        """Remove these files, and the folders that are empty then."""
+        for name, end in DATA.items():
+            folder = Path(self.folder, name)
+            for path in folder.glob(f"*-{self.token}{end}") if folder.is_dir() else ():
+                path.unlink()
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+@contextlib.contextmanager
+def written(folder: str) -> Iterator[tuple[Paths, dict[str, Any]]]:
+    """Give the files to write, and the dict of what the JSON file is to say, which is written last.
+
+    After an error the folder is as it was. AlreadyExistsError if it holds a saved model of another format.
+    """
+    if not folder:
+        raise ValueError("export_dir must be the path of a folder, and is an empty string.")
+    target = os.path.abspath(folder)
+    if os.path.exists(target) and not os.path.isdir(target):
+        raise FailedPreconditionError(None, None, f"{folder} is not a directory")
+    before = _before(target)
+    created = not os.path.isdir(target)
+    paths = Paths(target, secrets.token_hex(8))
+    model: dict[str, Any] = {}
+    try:
+        for name in DATA:
+            os.makedirs(os.path.join(target, name), exist_ok=True)
+        yield paths, model
+        text = json.dumps({"format": FORMAT, "token": paths.token, "crc32": checksum(model), "model": model}, allow_nan=False)
+        replace_file(os.path.join(target, FILE), lambda part: _write(part, text))
+    except BaseException:
+        paths.remove()
+        if created:
+            with contextlib.suppress(OSError):
+                os.rmdir(target)
+        raise
+    if before is not None:
+        before.remove()
+
+
+def _write(path: str, text: str) -> None:
+    Path(path).write_text(text, "utf-8")
+
+
+def _before(folder: str) -> Paths | None:
+    """The files of the save that a folder holds; AlreadyExistsError if it is none that this version of gradtape wrote."""
+    foreign = [name for name in (*TENSORFLOWS, FILE) if os.path.lexists(os.path.join(folder, name))]
+    if foreign == [FILE]:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+            given = json.loads(Path(folder, FILE).read_text("utf-8"))
+            if given["format"] == FORMAT:
+                return Paths(folder, given["token"])
+    if foreign:
+        raise AlreadyExistsError(
+            None,
+            None,
+            f"{folder} holds a file {foreign[0]} that tf.saved_model.save did not write. Nothing was changed. Give another folder.",
+        )
+    return None
+
+
+def checksum(model: Any) -> int:
+    """Return the checksum of a model's JSON data."""
+    return zlib.crc32(json.dumps(model, sort_keys=True, separators=(",", ":")).encode())
+
+
+def read(folder: str) -> tuple[Paths, Any]:
+    """Return the files and the JSON data of a saved model; ValueError if they are damaged."""
+    given = json.loads(Path(folder, FILE).read_text("utf-8"))
+    if given["format"] != FORMAT:
+        raise ValueError(f"its format is {given['format']!r}, this version of gradtape reads {FORMAT!r}")
+    if given["crc32"] != checksum(given["model"]):
+        raise ValueError("its checksum is wrong")
+    return Paths(folder, given["token"]), given["model"]
+
+
+def refuse(folder: str) -> None:
+    """Raise the error for a folder without a saved model of gradtape's."""
+    found = [name for name in TENSORFLOWS if os.path.isfile(os.path.join(folder, name))]
+    if found:
+        raise UnimplementedError(
+            None,
+            None,
+            f"{folder} holds TensorFlow's SavedModel ({found[0]}), a format that gradtape does not read. In TensorFlow save the "
+            "model with model.save('model.keras'), or its weights with model.save_weights or as NumPy arrays, and load those.",
+        )
+    raise OSError(f"SavedModel file does not exist at: {folder}/{FILE}")

@@ -1,0 +1,240 @@
+"""Traced functions as JSON data: arguments and results, the Program, and what it takes besides its arguments."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.control.arguments import Arguments
+from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
+from gradtape._src.control.function import Function
+from gradtape._src.control.scope import Body, Check
+from gradtape._src.core import engine
+from gradtape._src.core.aval import aval
+from gradtape._src.core.errors import InvalidArgumentError
+from gradtape._src.core.program import leaf
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.core.variable import Variable
+from gradtape._src.ops.seeds import Shared
+from gradtape._src.train.saved_model.encoding import Unsaveable, nest_data, plain
+from gradtape._src.train.saved_model.extents import Point, enough, points
+from gradtape._src.train.saved_model.writing import Varies, Writer
+
+logger = logging.getLogger("gradtape")
+
+SCALES = (1, 32)  # open extents are traced as these multiples of small numbers: some functions take no others
+LAST = object()  # a result that is a tensor
+
+
+class Place(int):
+    """The number of a tensor among the arguments."""
+
+
+class Open(int):
+    """The number of an open extent, in a shape."""
+
+
+class Tracer:
+    """Writes functions; `number_of` gives the number of a variable's object, and raises for one that is not tracked."""
+
+    def __init__(self, writer: Writer, number_of: Callable[[Variable, ConcreteFunction], int]) -> None:
+        self._writer, self._number_of = writer, number_of
+        self._fresh: dict[int, tuple[Function, Function]] = {}
+
+    def function(self, function: Function, concretes: Sequence[ConcreteFunction] | None = None) -> dict[str, Any]:
+        """Return a function as JSON data, with each signature that it was traced for, or with these traces.
+
+        One with an input signature is traced.
+        """
+        found = [self._saveable(c) for c in self._concretes(function)] if concretes is None else [*map(self.trace, concretes)]
+        parameters = [
+            [p.name, int(p.kind), None if p.default is p.empty else nest_data(p.default, _literal)]
+            for p in function._signature.parameters.parameters.values()
+        ]
+        specs = function.input_signature if concretes is None else None
+        return {
+            "name": str(function._name),
+            "parameters": parameters,
+            "input_signature": None if specs is None else nest_data(specs, lambda spec: _leaf_of(spec, spec.shape.as_list())),
+            "traces": [trace for trace in found if trace is not None],
+            "concrete": concretes is not None,
+        }
+
+    def _untraced(self, function: Function) -> Function:
+        """A copy of a function, without traces: those that are made to save it are none of the user's."""
+        return self._fresh.setdefault(id(function), (function, function.untraced()))[1]
+
+    def _concretes(self, function: Function) -> list[ConcreteFunction]:
+        if function.input_signature is not None:
+            return [self._untraced(function).get_concrete_function()]
+        opened = list(function._opened.values())
+        covered = {id(c._body) for c in opened}
+        fixed = [c for key, c in function._traced.items() if key[1] is None and id(c._body) not in covered]
+        return [*opened, *fixed]
+
+    def _saveable(self, concrete: ConcreteFunction) -> dict[str, Any] | None:
+        """A trace, or None where an argument is an object, which no call of a loaded function could give."""
+        try:
+            nest_data(concrete._arguments.fill(concrete._input_specs()), lambda x: isinstance(x, TensorSpec) or plain(x))
+        except Unsaveable as error:
+            logger.warning("A trace of %s is not saved, because of an argument: %s.", concrete._function._name, error)
+            return None
+        return self.trace(concrete)
+
+    def trace(self, concrete: ConcreteFunction) -> dict[str, Any]:
+        """Return a traced function as JSON data; errors say why it cannot be saved, and at which line."""
+        specs = concrete._input_specs()
+        name = concrete._function._name
+        if any(spec.shape.rank is None for spec in specs):
+            raise ValueError(
+                f"The function {name!r} cannot be saved: an argument has the spec {specs}, whose rank is not known. Give a "
+                "TensorSpec with None for each open extent."
+            )
+        try:
+            if all(spec.shape.is_fully_defined() for spec in specs):
+                return self._written(concrete, specs, [spec.shape.as_list() for spec in specs], [()], [concrete])
+            return self._of_open_extents(concrete, specs)
+        except Unsaveable as error:
+            raise ValueError(f"The function {name!r} cannot be saved: {error}") from None
+        except Varies as error:
+            raise ValueError(
+                f"The function {name!r} cannot be saved with an open extent: traced for several of them, {error}. State that "
+                "extent in the TensorSpec, or compute with tf.shape of the tensor and not with Python numbers."
+            ) from None
+
+    def _of_open_extents(self, concrete: ConcreteFunction, specs: Sequence[TensorSpec]) -> dict[str, Any]:
+        """Trace for several values of what is open; extents that must agree with each other are one."""
+        refused: Exception | None = None
+        function = self._untraced(concrete._function)
+        for scale in SCALES:
+            for shapes, count in _symbols(specs):
+                try:
+                    return self._sampled(function, concrete, specs, shapes, count, scale)
+                except (ValueError, InvalidArgumentError) as error:
+                    refused = refused or error
+        raise ValueError(
+            f"The function {concrete._function._name!r} cannot be traced for the open extents of {list(specs)}: {refused}"
+        ) from refused
+
+    def _sampled(
+        self, function: Function, of: ConcreteFunction, specs: Sequence[TensorSpec], shapes: Any, count: int, scale: int
+    ) -> dict[str, Any]:
+        """Trace at so many points that formulas of degree 1 are verified; where these do not suffice, of degree 2."""
+        traced: list[ConcreteFunction] = []
+        at: list[Point] = []
+        for point in points(count, scale):
+            extents = [tuple([point[n] if type(n) is Open else n for n in shape]) for shape in shapes]
+            nodes = [leaf(aval(s, spec.dtype.numpy), None) for s, spec in zip(extents, specs, strict=True)]
+            traced.append(function._concrete(Arguments(of._arguments.pack(nodes))))
+            at.append(point)
+            if len(at) == enough(count, 1) < enough(count, 2):
+                try:
+                    return self._written(of, specs, shapes, at, traced)
+                except Varies:
+                    continue
+            if len(at) == max(enough(count, 1), enough(count, 2)):
+                break
+        return self._written(of, specs, shapes, at, traced)
+
+    def _written(
+        self,
+        of: ConcreteFunction,
+        specs: Sequence[TensorSpec],
+        shapes: Sequence[Any],
+        at: Sequence[Point],
+        traced: Sequence[ConcreteFunction],
+    ) -> dict[str, Any]:
+        for concrete in traced:
+            if isinstance(concrete, EagerFunction):
+                raise NotImplementedError(
+                    f"The function {of._function._name!r} cannot be saved: it runs as eager code, because {concrete.reason}. "
+                    "Only what is traced to one program can be saved."
+                )
+        bodies = [concrete._body for concrete in traced]
+        first = bodies[0]
+        columns = ("variables", "written", "captures", "draws", "checks")
+        if any(len(getattr(body, c)) != len(getattr(first, c)) for body in bodies for c in columns):
+            raise Varies("it uses other variables or constants")
+        leaves = [_leaf_of(spec, shape) for spec, shape in zip(specs, shapes, strict=True)]
+        places = of._arguments.fill([Place(k) for k in range(len(leaves))])
+        results = first.structure.fill([LAST] * (len(first.avals) - len(first.written)))
+        checked = [body.checked for body in bodies if body.checked is not None]
+        return {
+            "arguments": nest_data(places, lambda x: leaves[x] if type(x) is Place else _literal(x)),
+            "names": of._named,
+            "extents": len(at[0]),
+            "point": list(at[0]),
+            "results": nest_data(results, self._result),
+            "program": self._writer.program([body.program for body in bodies], at),
+            "variables": self._variables(bodies, "variables", of),
+            "written": self._variables(bodies, "written", of),
+            "captures": [self._writer.constant([*map(_value, nodes)], at) for nodes in _columns(bodies, "captures")],
+            "draws": [self._draw(streams, at) for streams in _columns(bodies, "draws")],
+            "checks": [self._check(checks, at) for checks in _columns(bodies, "checks")],
+            "checked": self._writer.program(checked, at) if checked else None,
+            "trains": first.trains,
+        }
+
+    def _variables(self, bodies: Sequence[Body], which: str, of: ConcreteFunction) -> list[int]:
+        """The numbers of variables, which are the same in all traces."""
+        for column in _columns(bodies, which):
+            if any(v is not column[0] for v in column):
+                raise Varies("it uses other variables")
+        return [self._number_of(v, of) for v in getattr(bodies[0], which)]
+
+    def _result(self, value: Any) -> Any:
+        if value is LAST:
+            return "tensor"
+        if isinstance(value, Tensor):
+            return {"constant": self._writer.stored(to_numpy(value.node))}
+        return {"value": plain(value)}
+
+    def _draw(self, streams: Sequence[Any], at: Sequence[Point]) -> Any:
+        begun = [s.stream if isinstance(s, Shared) else s for s in streams]
+        return self._writer.attribute([(b.seed, b.own, s.blocks, b.repeated) for b, s in zip(begun, streams, strict=True)], at)
+
+    def _check(self, checks: Sequence[Check], at: Sequence[Point]) -> Any:
+        first = checks[0]
+        if any((c.op, c.inputs, c.uses) != (first.op, first.inputs, first.uses) for c in checks):
+            raise Varies("it makes other checks")
+        attrs = self._writer.attribute([c.attrs for c in checks], at)
+        return [self._writer.op(first.op), first.inputs, attrs, None if first.uses is None else list(first.uses)]
+
+
+def _symbols(specs: Sequence[TensorSpec]) -> Iterator[tuple[list[list[Any]], int]]:
+    """The shapes of specs with the open extents numbered: each by itself, those of one axis as one, and all as one."""
+    seen = []
+    for name in (lambda k, axis: (k, axis), lambda k, axis: axis, lambda k, axis: 0):
+        numbers: dict[Any, int] = {}
+        shapes = []
+        for k, spec in enumerate(specs):
+            stated = spec.shape.as_list()
+            shapes.append([Open(numbers.setdefault(name(k, i), len(numbers))) if d is None else d for i, d in enumerate(stated)])
+        if shapes not in seen:
+            seen.append(shapes)
+            yield shapes, len(numbers)
+
+
+def _columns(bodies: Sequence[Body], which: str) -> Iterator[tuple[Any, ...]]:
+    return zip(*[getattr(body, which) for body in bodies], strict=True)
+
+
+def _value(node: Any) -> np.ndarray:
+    engine.value(node)
+    return to_numpy(node)
+
+
+def _leaf_of(spec: TensorSpec, shape: Sequence[Any]) -> Any:
+    return {"tensor": [spec.dtype.name, [{"open": int(n)} if type(n) is Open else n for n in shape], spec.name]}
+
+
+def _literal(value: Any) -> Any:
+    """What is no tensor among the arguments; an object, as the default of a parameter, is left out."""
+    try:
+        return {"value": plain(value)}
+    except Unsaveable:
+        return "object"

@@ -1,0 +1,185 @@
+"""`tf.saved_model.load`: the objects of a saved model, with real variables and functions that can be differentiated."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from gradtape._src.control.concrete import ConcreteFunction
+from gradtape._src.core.creators import VariableAggregation, VariableSynchronization
+from gradtape._src.core.errors import DataLossError, public
+from gradtape._src.core.module import Tracked
+from gradtape._src.core.scopes import init_scope
+from gradtape._src.core.variable import Variable
+from gradtape._src.train import storage
+from gradtape._src.train.saved_model import folder as folders
+from gradtape._src.train.saved_model.encoding import named_tuple, restored
+from gradtape._src.train.saved_model.reading import Programs
+from gradtape._src.train.saved_model.restored import RestoredFunction, Trace
+from gradtape._src.train.saved_model.signatures import SignatureMap
+
+SERVE = ["serve"]
+MOST_HOLES = 1 << 16  # items of lists that are no objects, and stand as None
+
+
+class LoadedObject(Tracked):
+    """An object that was loaded: its attributes are the variables, objects and functions that it was saved with."""
+
+    signatures: SignatureMap
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        function = self.__dict__.get("__call__")
+        if function is None:
+            raise TypeError(f"{type(self).__name__!r} object is not callable: it was saved without a tf.function `__call__`.")
+        return function(*args, **kwargs)
+
+
+@public
+def contains_saved_model(export_dir: Any) -> bool:
+    """Return whether a folder has a saved model that `tf.saved_model.load` may load."""
+    return os.path.isfile(os.path.join(os.fspath(export_dir), folders.FILE))
+
+
+@public
+def load(export_dir: Any, tags: Any = None, options: Any = None) -> Any:
+    """Load what `tf.saved_model.save` wrote: an object with the same variables, objects and functions as attributes.
+
+    Its functions take what they were saved for, and are differentiated as any; `signatures` are the named ones. Nothing in the
+    folder is run, and all of it is checked: after an error nothing is left of it.
+
+    OSError if there is no saved model, DataLossError if it is damaged, UnimplementedError for one of TensorFlow's, ValueError
+    for other `tags` than "serve".
+    """
+    folder = os.fspath(export_dir)
+    if not contains_saved_model(folder):
+        folders.refuse(folder)
+    if tags is not None and sorted([tags] if isinstance(tags, str) else tags) != SERVE:
+        raise ValueError(
+            f"Got an incompatible argument to `tags`: {tags}. The SavedModel at {folder} has one MetaGraph with tags {SERVE}. "
+            "You may omit the argument, pass 'None', or pass matching tags."
+        )
+    with init_scope(), _damage(folder):
+        paths, model = folders.read(folder)
+        constants, values = storage.Reader(paths.constants), storage.Reader(paths.variables)
+        programs = Programs(model["programs"], constants.arrays(list(constants.entries)))
+        return Loader(model, programs, values.arrays(list(values.entries))).root
+
+
+@contextlib.contextmanager
+def _damage(folder: str) -> Iterator[None]:
+    """Whatever a folder's content does to those who read it becomes one error, which says that it is the folder."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        said = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+        raise DataLossError(None, None, f"The saved model {folder} is damaged, or is none: {said} Nothing was loaded.") from error
+
+
+class Loader:
+    """Makes the objects of a saved model; `root` is the first of them."""
+
+    def __init__(self, model: Any, programs: Programs, values: Any) -> None:
+        self._entries, self._values = model["objects"], values
+        self._made: list[Any] = [self._object(entry) for entry in self._entries]
+        self._functions = [self._function(given, programs) for given in model["functions"]]
+        self._begun: set[int] = set()
+        for number in range(len(self._entries)):
+            self._fill(number)
+        self.root = self._made[0]
+        if type(self.root) is not LoadedObject:
+            raise ValueError("its first object is none.")
+        self.root.signatures = SignatureMap({name: self._signature(number) for name, number in model["signatures"].items()})
+
+    def _object(self, entry: Any) -> Any:
+        """An object before anything hangs on it; None for a tuple, which is made of its items."""
+        match entry["kind"]:
+            case "object":
+                return LoadedObject()
+            case "list":
+                return [None] * _length(entry)
+            case "dict":
+                return {}
+            case "tuple" | "namedtuple":
+                return None
+            case "state":
+                return Variable(self._values[entry["key"]], trainable=False)
+            case "variable":
+                return self._variable(entry)
+        raise ValueError(f"{entry['kind']!r} is no kind of object.")
+
+    def _variable(self, entry: Any) -> Variable:
+        return Variable(
+            self._values[entry["key"]],
+            trainable=bool(entry["trainable"]),
+            name=entry["name"],
+            synchronization=VariableSynchronization[entry["synchronization"]],
+            aggregation=VariableAggregation[entry["aggregation"]],
+            shape=restored(entry["shape"]),
+        )
+
+    def _function(self, given: Any, programs: Programs) -> Any:
+        function = RestoredFunction(given, [Trace(trace, programs, self._variable_of) for trace in given["traces"]])
+        return function.concrete_functions[0] if given["concrete"] else function
+
+    def _variable_of(self, number: Any) -> Variable:
+        made = self._made[_position(number, self._made)]
+        if not isinstance(made, Variable):
+            raise ValueError(f"object {number!r} is no variable.")
+        return made
+
+    def _signature(self, number: Any) -> ConcreteFunction:
+        found = self._functions[_position(number, self._functions)]
+        if not isinstance(found, ConcreteFunction):
+            raise ValueError("a signature is no concrete function.")
+        return found
+
+    def _fill(self, number: int) -> None:
+        """Hang on an object what was saved as its attributes, items or values."""
+        entry, made = self._entries[number], self._made[number]
+        if entry["kind"] in ("variable", "state") or number in self._begun:
+            return
+        self._begun.add(number)
+        named = {name: self._child(n) for name, n in entry["children"]}
+        named |= {name: self._functions[_position(n, self._functions)] for name, n in entry["functions"]}
+        match entry["kind"]:
+            case "object":
+                if not all(map(_is_attribute, named)):
+                    raise ValueError(f"{list(named)} are no attributes.")
+                vars(made).update(named)
+            case "dict":
+                made.update({restored(key): named[name] for name, key in entry["keys"] if name in named})
+            case "list":
+                made[:] = [named.get(str(i)) for i in range(len(made))]
+            case "tuple":
+                self._made[number] = tuple([named.get(str(i)) for i in range(_length(entry))])
+            case "namedtuple":
+                self._made[number] = named_tuple(entry["name"], entry["fields"])(*map(named.get, entry["fields"]))
+
+    def _child(self, number: Any) -> Any:
+        position = _position(number, self._made)
+        if self._made[position] is None:
+            self._fill(position)
+        if self._made[position] is None:
+            raise ValueError(f"object {position} is a tuple that holds itself.")
+        return self._made[position]
+
+
+def _is_attribute(name: Any) -> bool:
+    return type(name) is str and name != "signatures" and (name == "__call__" or not name.startswith("__"))
+
+
+def _position(number: Any, items: Any) -> int:
+    if type(number) is not int or not 0 <= number < len(items):
+        raise ValueError(f"there is no number {number!r} among {len(items)}.")
+    return number
+
+
+def _length(entry: Any) -> int:
+    length = entry["length"]
+    if type(length) is not int or not 0 <= length <= len(entry["children"]) + len(entry["functions"]) + MOST_HOLES:
+        raise ValueError(f"a list has {length!r} items.")
+    return length

@@ -1,0 +1,133 @@
+"""The objects of a saved model: what hangs on an object by name, variables and functions among it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.control.concrete import ConcreteFunction
+from gradtape._src.control.function import Function
+from gradtape._src.core.module import Stateful, Tracked
+from gradtape._src.core.variable import Variable
+from gradtape._src.train.graph import children, variable_of
+from gradtape._src.train.saved_model.encoding import plain
+from gradtape._src.train.saved_model.functions import Tracer
+from gradtape._src.train.storage import Node
+from gradtape._src.train.values import held
+
+Functions = Function | ConcreteFunction
+
+
+class Objects:
+    """The objects under `root`, the root first, each with a number; as JSON data, `entries`, and as a checkpoint's `nodes`.
+
+    `signatures` are functions besides, whose numbers are kept by name.
+    """
+
+    def __init__(self, root: Any, signatures: Mapping[str, Functions]) -> None:
+        self.entries: list[dict[str, Any]] = []
+        self.nodes: list[Node] = []
+        self.arrays: dict[str, np.ndarray] = {}
+        self._functions: list[Functions] = []
+        self._found: list[Any] = []
+        self._numbers: dict[int, int] = {}
+        self._number(root)
+        for number, value in enumerate(self._found):  # grows as it goes: breadth first
+            self._enter(number, value)
+        self.signatures = {name: self._function(function) for name, function in signatures.items()}
+
+    def _number(self, value: Any) -> int:
+        """The number of an object, which is a new one if the object is."""
+        variable = variable_of(value)
+        kept = value if variable is None else variable
+        if id(kept) not in self._numbers:
+            self._numbers[id(kept)] = len(self._found)
+            self._found.append(kept)
+        return self._numbers[id(kept)]
+
+    def _function(self, function: Functions) -> int:
+        """The number of a function among the functions."""
+        known = [number for number, other in enumerate(self._functions) if other is function]
+        if not known:
+            self._functions.append(function)
+        return known[0] if known else len(self._functions) - 1
+
+    def _enter(self, number: int, value: Any) -> None:
+        node = Node({})
+        self.nodes.append(node)
+        if isinstance(value, (Variable, Stateful)):
+            node.key = f"variable_{number}"
+            self.arrays[node.key] = held(value)
+            self.entries.append(_variable(value, node.key))
+            return
+        named = {name: child for name, child in children(value).items() if not isinstance(child, Functions)}
+        node.children = {name: self._number(child) for name, child in named.items()}
+        entry: dict[str, Any] = {"kind": _kind(value), "children": [[name, n] for name, n in node.children.items()]}
+        if isinstance(value, Mapping):
+            entry["keys"] = [[str(key), plain(key)] for key in value if type(key) in (str, int, float, bool)]
+        elif isinstance(value, list | tuple):
+            entry["length"] = len(value)
+        if entry["kind"] == "namedtuple":
+            entry["name"], entry["fields"] = type(value).__name__, list(value._fields)
+        entry["functions"] = [[name, self._function(function)] for name, function in functions_of(value).items()]
+        self.entries.append(entry)
+
+    def number_of(self, variable: Variable, function: ConcreteFunction) -> int:
+        """Return the number of a variable that a function uses; AssertionError if it is none of the objects."""
+        number = self._numbers.get(id(variable))
+        if number is None:
+            raise AssertionError(
+                "Tried to export a function which references an 'untracked' resource. TensorFlow objects (e.g. tf.Variable) "
+                "captured by functions must be 'tracked' by assigning them to an attribute of a tracked object or assigned to an "
+                f"attribute of the main object directly. See the information below:\n\tFunction name = {function.name!r}\n"
+                f"\tTrackable referencing this tensor = {variable!r}"
+            )
+        return number
+
+    def written(self, tracer: Tracer) -> list[dict[str, Any]]:
+        """Return the functions as JSON data."""
+        return [tracer.function(f) if isinstance(f, Function) else tracer.function(f._function, [f]) for f in self._functions]
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "dict"
+    if isinstance(value, list):
+        return "list"
+    if isinstance(value, tuple):
+        return "namedtuple" if hasattr(value, "_fields") else "tuple"
+    return "object"
+
+
+def _variable(value: Variable | Stateful, key: str) -> dict[str, Any]:
+    if isinstance(value, Stateful):
+        return {"kind": "state", "key": key}
+    return {
+        "kind": "variable",
+        "key": key,
+        "name": value.name.removesuffix(":0"),
+        "trainable": value.trainable,
+        "shape": plain(value.shape),
+        "synchronization": value.synchronization.name,
+        "aggregation": value.aggregation.name,
+    }
+
+
+def functions_of(value: Any) -> dict[str, Functions]:
+    """Return the functions that hang on an object, by name: its own attributes, and methods that are `tf.function`s."""
+    if isinstance(value, Mapping):
+        return {str(name): item for name, item in value.items() if isinstance(item, Functions)}
+    if isinstance(value, list | tuple):
+        names = getattr(value, "_fields", range(len(value)))
+        return {str(name): item for name, item in zip(names, value, strict=True) if isinstance(item, Functions)}
+    if not isinstance(value, Tracked):
+        return {}
+    named = {name: item for name, item in vars(value).items() if isinstance(item, Functions)}
+    for kind in type(value).__mro__:
+        for name, item in vars(kind).items():
+            if isinstance(item, Function) and name not in named and inspect.getattr_static(type(value), name) is item:
+                named[name] = getattr(value, name)
+    return dict(sorted(named.items()))

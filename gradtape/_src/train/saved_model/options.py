@@ -1,0 +1,38 @@
+"""`SaveOptions` and `LoadOptions`, which TensorFlow's `save` and `load` take; and the names of its constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+SERVING, TRAINING, GPU, TPU = "serve", "train", "gpu", "tpu"
+DEFAULT_SERVING_SIGNATURE_DEF_KEY = "serving_default"
+VARIABLES_DIRECTORY = VARIABLES_FILENAME = "variables"
+
+
+@dataclass
+class SaveOptions:
+    """How a model is saved, as TensorFlow has it; accepted, as one way serves."""
+
+    namespace_whitelist: Any = None
+    save_debug_info: bool = False
+    function_aliases: Any = None
+    experimental_debug_stripper: bool = False
+    experimental_io_device: str | None = None
+    experimental_variable_policy: Any = None
+    experimental_custom_gradients: bool = True
+    experimental_image_format: bool = False
+    experimental_skip_saver: bool = False
+    experimental_sharding_callback: Any = None
+    extra_tags: Any = None
+
+
+@dataclass
+class LoadOptions:
+    """How a model is loaded, as TensorFlow has it; accepted, as one way serves."""
+
+    allow_partial_checkpoint: bool = False
+    experimental_io_device: str | None = None
+    experimental_skip_checkpoint: bool = False
+    experimental_variable_policy: Any = None
+    experimental_load_function_aliases: bool = False

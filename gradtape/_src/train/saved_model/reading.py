@@ -1,0 +1,168 @@
+"""Programs made of JSON data that nobody vouches for: each op is one of the registry, each shape is inferred again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from gradtape._src.autodiff.backward import FORWARD
+from gradtape._src.core import execution
+from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.dtypes import as_dtype
+from gradtape._src.core.op import Op, ops
+from gradtape._src.core.program import RAN, Key, Program, effectful
+from gradtape._src.train.saved_model.encoding import avals, checked_shape, restored, restored_aval
+from gradtape._src.train.saved_model.extents import Formula, Point
+from gradtape._src.train.saved_model.writing import PYTHON
+
+LARGEST_PROGRAM = 1 << 24  # operations, calls written out: what a few nested calls can multiply
+LARGEST_CONSTANT = 1 << 26  # elements of a constant whose length follows from an extent
+
+
+class Programs:
+    """The Programs of a saved model. They are made when they are asked for, for the extents of a call."""
+
+    def __init__(self, entries: list[Any], arrays: Mapping[str, np.ndarray]) -> None:
+        self._entries, self._arrays = entries, arrays
+        self._made: dict[tuple[int, Point], Program] = {}
+        self._checked: set[int] = set()
+
+    def make(self, number: Any, point: Point, check: bool = False) -> Program:
+        """Return Program `number` for these extents; ValueError if it is not well formed.
+
+        `check`: the shapes and dtypes in the file are those of this point, and are compared with what the ops infer.
+        """
+        for needed in self._needed(number):
+            if (needed, point) not in self._made or (check and needed not in self._checked):
+                self._made[needed, point] = self._program(needed, point, check)
+                if check:
+                    self._checked.add(needed)
+        return self._made[number, point]
+
+    def _needed(self, number: Any) -> list[int]:
+        """The numbers of the Programs in a Program, each before those that hold it. All are less: there is no cycle."""
+        if type(number) is not int or not 0 <= number < len(self._entries):
+            raise ValueError(f"there is no program {number!r}")
+        found, stack = {number}, [number]
+        while stack:
+            current = stack.pop()
+            entry = self._entries[current]
+            inner = [n for node in entry["nodes"] for n in _numbers(node.get("attributes", ()))]
+            for n in [*inner, *([entry["forward"]] if "forward" in entry else [])]:
+                if type(n) is not int or not 0 <= n < current:
+                    raise ValueError(f"program {current} holds program {n!r}, which does not come before it")
+                if n not in found:
+                    found.add(n)
+                    stack.append(n)
+        return sorted(found)
+
+    def _program(self, number: int, point: Point, check: bool) -> Program:
+        entry = self._entries[number]
+        constants = tuple([self.constant(c, point) for c in entry["constants"]])
+        parameters = [self._parameter(p, point) for p in entry["parameters"]]
+        taken = [*parameters, *[aval(c.shape, c.dtype) for c in constants]]
+        keys: list[Key] = []
+        known: list[Any] = []
+        for index, node in enumerate(entry["nodes"]):
+            references = node["inputs"]
+            if not all(type(r) is int and -len(taken) <= r < index for r in references):
+                raise ValueError(f"operation {index} of program {number} has the inputs {references!r}")
+            op = named_op(node["op"])
+            attrs = tuple([self.attribute(a, point) for a in node.get("attributes", ())])
+            given = tuple([known[r] if r >= 0 else taken[-1 - r] for r in references])
+            keys.append((op, attrs, *references))
+            known.append(_inferred(op, attrs, given, node["gives"] if check else None))
+        if not all(type(r) is int and -len(taken) <= r < len(keys) for r in entry["outputs"]):
+            raise ValueError(f"program {number} has the outputs {entry['outputs']!r}")
+        made = Program(tuple(keys), tuple(known), tuple(taken), tuple(entry["outputs"]), constants)
+        if made.size > LARGEST_PROGRAM:
+            raise ValueError(f"program {number} has more than {LARGEST_PROGRAM} operations")
+        program = execution.intern(made)
+        if "forward" in entry:
+            program.derived.setdefault(FORWARD, self._made[entry["forward"], point])
+        return program
+
+    def _parameter(self, given: Any, point: Point) -> Aval:
+        name, shape = given
+        return restored_aval(name, [self.attribute(extent, point) for extent in shape])
+
+    def attribute(self, given: Any, point: Point) -> Any:
+        """Return the value of an attribute for these extents; ValueError for what is none."""
+        if type(given) is list:
+            return tuple([self.attribute(item, point) for item in given])
+        if type(given) is dict and len(given) == 1:
+            ((kind, value),) = given.items()
+            match kind:
+                case "program":
+                    return self._made[value, point]
+                case "op":
+                    return named_op(value)
+                case "extent":
+                    return Formula.decoded(value, len(point)).at(point)
+        return restored(given)
+
+    def constant(self, given: Any, point: Point) -> np.ndarray:
+        """Return a constant for these extents."""
+        if type(given) is str:
+            return self._arrays[given]
+        dtype = as_dtype(given["dtype"]).numpy
+        shape = checked_shape([self.attribute(extent, point) for extent in given["shape"]])
+        size = aval(shape, dtype).size
+        if size > LARGEST_CONSTANT:
+            raise ValueError(f"a constant of shape {list(shape)} has more than {LARGEST_CONSTANT} elements")
+        if "values" in given:
+            values = [self.attribute(value, point) for value in given["values"]]
+            if len(values) != size:
+                raise ValueError(f"a constant of shape {list(shape)} has {len(values)} values")
+            return np.array(values, dtype).reshape(shape)
+        start, step = self.attribute(given["start"], point), self.attribute(given["step"], point)
+        return (start + step * np.arange(size)).astype(dtype).reshape(shape)
+
+
+def _numbers(attribute: Any) -> Iterator[Any]:
+    """The numbers of the Programs in an attribute."""
+    if type(attribute) in (list, tuple):
+        for item in attribute:
+            yield from _numbers(item)
+    elif type(attribute) is dict and "program" in attribute:
+        yield attribute["program"]
+
+
+def named_op(given: Any) -> Op:
+    """Return the op of this name, with the gradient that is named beside it; ValueError if there is no such op."""
+    name, gradient = given if type(given) is list else (given, None)
+    op = ops.get(name) if type(name) is str else None
+    if op is None or op is RAN or name in PYTHON:
+        raise ValueError(f"{name!r} is no operation that this version of gradtape can load")
+    return op if gradient is None else op.with_gradient(gradient)
+
+
+def _inferred(op: Op, attrs: tuple[Any, ...], given: tuple[Any, ...], stated: Any) -> Any:
+    """The Aval of a result; ValueError unless it is the one that is `stated` and the kernel agrees, where that is given."""
+    if stated is None:
+        return op.result(given, attrs)
+    if len(attrs) != len(op.attributes):
+        raise ValueError(f"{op.type} has {len(attrs)} attributes, not {len(op.attributes)}")
+    named = dict(zip(op.attributes, attrs, strict=True))
+    if op.type == "PrintV2" and isinstance(named["stream"], str):
+        raise ValueError("a print writes to a file")
+    for number in [named[name] for name in ("num", "num_split") if name in named]:
+        if type(stated) is not list or number != len(stated):  # before it makes so many results
+            raise ValueError(f"{op.type} gives {number!r} results, and the file says {stated!r}")
+    result = op.result(given, attrs)
+    if avals(result) != stated:
+        raise ValueError(f"{op.type} gives {result!r}, where the file says {stated!r}")
+    if not effectful((op, attrs)):
+        traced = jax.eval_shape(lambda *arrays: op.run(arrays, attrs), *map(_spec, given))
+        flat = list(traced) if isinstance(traced, (tuple, list)) else [traced]
+        wanted = result if type(result) is tuple else (result,)
+        if [(tuple(r.shape), np.dtype(r.dtype)) for r in flat] != [(a.shape, a.dtype) for a in wanted]:
+            raise ValueError(f"{op.type} does not give {result!r}")
+    return result
+
+
+def _spec(known: Any) -> Any:
+    return tuple(map(_spec, known)) if type(known) is tuple else jax.ShapeDtypeStruct(known.shape, known.dtype)

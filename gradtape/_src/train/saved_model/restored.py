@@ -1,0 +1,266 @@
+"""Functions that were loaded: what `tf.function` makes, with saved traces in the place of Python code."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.control.arguments import Arguments, symbol
+from gradtape._src.control.concrete import ConcreteFunction
+from gradtape._src.control.function import Function
+from gradtape._src.control.scope import TENSOR, Body, Check, Structure
+from gradtape._src.core import nest
+from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.dtypes import as_dtype
+from gradtape._src.core.errors import OpError, cut, invalid
+from gradtape._src.core.program import Node, effectful
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.variable import Variable
+from gradtape._src.ops.seeds import STATE, Stream
+from gradtape._src.train.saved_model.encoding import Mismatch, checked_shape, matched, restored, restored_nest
+from gradtape._src.train.saved_model.extents import Point
+from gradtape._src.train.saved_model.reading import Programs, named_op
+
+NOTHING = "Found zero restored functions for caller function."
+KINDS = list(type(inspect.Parameter.VAR_KEYWORD))
+
+
+class Opaque:
+    """Stands for an object that was the default of a parameter, and is not part of what was saved."""
+
+    def __repr__(self) -> str:
+        return "<an object that was not saved>"
+
+
+class Trace:
+    """One signature of a saved function: how its arguments and results are nested, and its Program for any open extents."""
+
+    def __init__(self, given: Any, programs: Programs, variables: Callable[[Any], Variable]) -> None:
+        self._given, self._programs = given, programs
+        self.base: Point = checked_shape(given["point"])
+        stated: dict[int, list[Any]] = {}
+        self.arguments = restored_nest(given["arguments"], lambda leaf: _argument(leaf, stated, len(self.base)))
+        self.specs = [x for x in nest.flatten(self.arguments, expand_composites=True) if isinstance(x, TensorSpec)]
+        self._shapes = [stated[id(spec)] for spec in self.specs]
+        self.names = given["names"]
+        if len(self.names) != len(self.specs) or not all(name is None or type(name) is str for name in self.names):
+            raise ValueError(f"{self.names!r} are no names of arguments")
+        leaves, spec = nest.flatten_with_spec(restored_nest(given["results"], self._result), nest.EXPANDED)
+        self._structure = Structure(spec, leaves)
+        self._variables = [variables(n) for n in given["variables"]]
+        self._written = [variables(n) for n in given["written"]]
+        self._streams: list[Stream] | None = None
+        self._bodies: dict[Point, Body] = {}
+        self._check(self._body(self.base, check=True))
+
+    def _result(self, given: Any) -> Any:
+        if given == "tensor":
+            return TENSOR
+        ((kind, value),) = given.items()
+        return restored(value) if kind == "value" else tensor(self._programs.constant(value, ()))
+
+    def avals(self, point: Point) -> list[Aval]:
+        """Return what the tensors among the arguments are, for these open extents."""
+        shapes = [tuple([point[n["open"]] if type(n) is dict else n for n in shape]) for shape in self._shapes]
+        return [aval(shape, spec.dtype.numpy) for shape, spec in zip(shapes, self.specs, strict=True)]
+
+    def body(self, nodes: Sequence[Node]) -> Body:
+        """Return the traced function for arguments of these shapes; InvalidArgumentError if it does not take them."""
+        found: dict[int, int] = {}
+        for shape, node in zip(self._shapes, nodes, strict=True):
+            for stated, extent in zip(shape, node.aval.shape, strict=True):
+                if type(stated) is dict and found.setdefault(stated["open"], extent) != extent:
+                    raise invalid(
+                        f"The function was saved for arguments of one open extent, and got {found[stated['open']]} and {extent}: "
+                        f"its arguments are {self.arguments}."
+                    )
+        point = tuple([found.get(n, extent) for n, extent in enumerate(self.base)])
+        if point not in self._bodies:
+            try:
+                self._body(point)
+            except ValueError as error:
+                raise invalid(f"The function was not saved for the open extents {list(point)}: {error}") from None
+        return self._bodies[point]
+
+    def _body(self, point: Point, check: bool = False) -> Body:
+        given, programs, body = self._given, self._programs, Body()
+        body.program = programs.make(given["program"], point, check)
+        body.structure, body.variables, body.written = self._structure, list(self._variables), list(self._written)
+        body.keep = [tensor(programs.constant(c, point)) for c in given["captures"]]
+        body.captures = [t.node for t in body.keep]
+        draws = [programs.attribute(d, point) for d in given["draws"]]
+        if self._streams is None:
+            self._streams = [Stream(seed, own, blocks, repeated) for seed, own, blocks, repeated in draws]
+        body.draws = [stream.shared(of[2]) for stream, of in zip(self._streams, draws, strict=True)]
+        body.checks = [_restored_check(c, programs, point) for c in given["checks"]]
+        body.checked = None if given["checked"] is None else programs.make(given["checked"], point, check)
+        body.avals = [body.program.aval_of(r) for r in body.program.outputs]
+        body.assignments, body.trains, body.created = [(None, 0)] * len(body.written), bool(given["trains"]), []
+        self._bodies[point] = body
+        return body
+
+    def _check(self, body: Body) -> None:
+        """Raise ValueError unless the Programs take and give what the function says."""
+        taken = [*self.avals(self.base), *[v.aval for v in body.variables], *[n.aval for n in body.captures]]
+        taken += [STATE for _ in body.draws]
+        for program in (body.program, body.checked):
+            if program is not None and list(program.parameters[: len(program.parameters) - len(program.constants)]) != taken:
+                raise ValueError(f"a program takes {program.parameters}, where its function has {taken}")
+        results = sum(f is TENSOR for f in self._structure.fixed)
+        if len(body.avals) != results + len(body.written):
+            raise ValueError(f"a program gives {len(body.avals)} values, where its function has {results + len(body.written)}")
+        for variable, known in zip(body.written, body.avals[results:], strict=True):
+            if known.dtype != variable.aval.dtype or not variable.shape.is_compatible_with(known.tensor_shape):
+                raise ValueError(f"a program assigns {known!r} to a variable that is {variable.aval!r}")
+        if sum(check.inputs for check in body.checks) != (0 if body.checked is None else len(body.checked.outputs)):
+            raise ValueError("a function's checks take other values than its program gives")
+        if any(use >= len(body.avals) for check in body.checks for use in check.uses or ()):
+            raise ValueError("a check is of a result that the function does not give")
+
+    def fits(self, arguments: Any, convert: bool) -> Arguments:
+        """Return the arguments of a call as those of this signature; Mismatch if they are others.
+
+        `convert`: numbers, lists and arrays may stand for tensors.
+        """
+
+        def tensor_of(spec: TensorSpec, given: Any) -> Tensor:
+            if not isinstance(given, (Tensor, Stored)):
+                if not convert or given is None or isinstance(given, TensorSpec):
+                    raise Mismatch
+                try:
+                    given = tensor(given, spec.dtype)
+                except (TypeError, ValueError, OpError):
+                    raise Mismatch from None
+            found = tensor(given)
+            if not spec.is_compatible_with(found):
+                raise Mismatch
+            return found
+
+        return Arguments(matched(self.arguments, arguments, tensor_of))
+
+
+def _argument(given: Any, shapes: dict[int, list[Any]], count: int) -> Any:
+    """An argument: a TensorSpec, whose shape as it is stated is entered by its id, or a value."""
+    if given == "object":
+        return Opaque()
+    ((kind, value),) = given.items()
+    if kind == "value":
+        return restored(value)
+    dtype, shape, name = value
+    numbers = [n["open"] for n in shape if type(n) is dict]
+    if not all(type(n) is int and 0 <= n < count for n in numbers):
+        raise ValueError(f"a shape {shape!r} names an extent that is not among {count}")
+    spec = TensorSpec([None if type(n) is dict else n for n in shape], as_dtype(dtype), name)
+    shapes[id(spec)] = shape
+    return spec
+
+
+def _restored_check(given: Any, programs: Programs, point: Point) -> Check:
+    name, inputs, attributes, uses = given
+    op, attrs = named_op(name), programs.attribute(attributes, point)
+    if op.status is None or len(attrs) != len(op.attributes) or effectful((op, attrs)):
+        raise ValueError(f"{op.type} checks nothing")
+    if not all(type(n) is int and n >= 0 for n in (inputs, *(uses or ()))):
+        raise ValueError(f"a check is of {inputs!r} values and {uses!r}")
+    return Check(op, inputs, attrs, None if uses is None else tuple(uses), (None, 0))
+
+
+class RestoredFunction(Function):
+    """A function that was loaded: it can be called for the signatures that were saved, its `concrete_functions`."""
+
+    def __init__(self, given: Any, traces: list[Trace]) -> None:
+        def code(*args: Any, **kwargs: Any) -> Any:
+            raise NotImplementedError("The Python code of a loaded function is not part of what was saved: call the function.")
+
+        name, specs = given["name"], given["input_signature"]
+        if type(name) is not str:
+            raise ValueError(f"a function has the name {name!r}")
+        code.__signature__ = inspect.Signature([_parameter(*p) for p in given["parameters"]])  # type: ignore[attr-defined]
+        code.__name__ = code.__qualname__ = name
+        super().__init__(code, None if specs is None else restored_nest(specs, _spec), autograph=False, name=name)
+        self._saved = traces
+        self.concrete_functions = [self._of(trace) for trace in traces]
+
+    def _of(self, trace: Trace) -> ConcreteFunction:
+        """The traced function as it was saved, with its open extents."""
+        known = dict(zip(map(id, trace.specs), trace.avals(trace.base), strict=True))
+
+        def argument(x: Any) -> Any:
+            return symbol(TensorSpec(known[id(x)].shape, x.dtype)) if isinstance(x, TensorSpec) else x
+
+        arguments = Arguments(nest.map_structure(argument, trace.arguments, expand_composites=True))
+        concrete = ConcreteFunction(self, arguments, trace.body(arguments.nodes))
+        if trace.base:
+            concrete = concrete.seen_through([TensorSpec(spec.shape, spec.dtype) for spec in trace.specs])
+        concrete.name_inputs(trace.names)
+        return concrete
+
+    def _list_all_concrete_functions(self) -> list[ConcreteFunction]:
+        return self.concrete_functions
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if not self._saved:
+                raise ValueError(NOTHING)
+            found, nodes = self._found(self._signature.bind(args, kwargs))
+            return found._run(nodes)
+        except BaseException as error:
+            cut(error)
+            raise
+
+    def _concrete(self, arguments: Arguments) -> ConcreteFunction:
+        return self._found(arguments.pack(arguments.nodes))[0]
+
+    def _found(self, bound: Any) -> tuple[ConcreteFunction, list[Node]]:
+        """The traced function for the arguments of a call, and their nodes."""
+        for convert in (False, True):
+            for number, trace in enumerate(self._saved):
+                try:
+                    arguments = trace.fits(bound, convert)
+                except Mismatch:
+                    continue
+                key = number, tuple([node.aval for node in arguments.nodes])
+                found, nodes = self._traced.get(key), arguments.nodes
+                if found is None:
+                    found = self._traced[key] = ConcreteFunction(self, arguments, trace.body(nodes))
+                return found, nodes
+        options = [f"Option {k}:\n{_spoken(*trace.arguments)}" for k, trace in enumerate(self._saved, 1)]
+        raise ValueError(
+            f"Could not find matching concrete function to call loaded from the SavedModel. Got:\n{_spoken(*bound)}\n\n Expected "
+            f"these arguments to match one of the following {len(options)} option(s):\n\n" + "\n\n".join(options)
+        )
+
+    def untraced(self) -> Function:
+        """Return the function itself: it has no code to trace, and its Programs are there for all extents."""
+        return self
+
+
+def _parameter(name: Any, kind: Any, default: Any) -> inspect.Parameter:
+    value = inspect.Parameter.empty if default is None else restored_nest(default, _default)
+    return inspect.Parameter(name, KINDS[kind], default=value)
+
+
+def _default(given: Any) -> Any:
+    return Opaque() if given == "object" else restored(given["value"])
+
+
+def _spec(given: Any) -> TensorSpec:
+    dtype, shape, name = given["tensor"]
+    return TensorSpec(shape, as_dtype(dtype), name)
+
+
+def _spoken(args: Sequence[Any], kwargs: Any) -> str:
+    lines = "".join([f"    * {_text(x)}\n" for x in args])
+    return f"  Positional arguments ({len(args)} total):\n{lines}  Keyword arguments: {kwargs}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (Tensor, np.ndarray)):
+        spec = TensorSpec(value.shape, value.dtype)
+        return f"<tf.Tensor shape={spec.shape} dtype={spec.dtype.name}>"
+    return repr(value)

@@ -1,0 +1,70 @@
+"""`tf.saved_model.save`: a folder with the Programs of functions as JSON, and the values of variables in safetensors."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gradtape._src.control.concrete import ConcreteFunction
+from gradtape._src.core import engine
+from gradtape._src.core.errors import public
+from gradtape._src.core.module import Tracked
+from gradtape._src.train import storage
+from gradtape._src.train.saved_model.folder import Paths, written
+from gradtape._src.train.saved_model.functions import Tracer
+from gradtape._src.train.saved_model.objects import Objects, functions_of
+from gradtape._src.train.saved_model.signatures import canonical, wrapped
+from gradtape._src.train.saved_model.writing import Writer
+from gradtape._src.train.stablehlo import export_stablehlo
+
+
+@public
+def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None) -> None:
+    """Save an object with its variables and traced functions into a folder, from which `tf.saved_model.load` makes it again.
+
+    Saved are the variables, modules, lists, dicts and functions that hang on `obj` (a `tf.Module`, Checkpoint or such): of a
+    `tf.function` each signature that it was traced for, or its input signature, whose open extents stay open. `signatures` is
+    a function with an input signature, a concrete function, or a dict of such: what is called by keyword and gives a dict.
+    The folder is written whole or not at all; a model that `save` wrote there before is replaced. It holds data and no code.
+
+    ValueError for an object or function that cannot be saved, NotImplementedError for a function that runs as eager code,
+    AssertionError for a variable that hangs on nothing, AlreadyExistsError for a folder with a model of another format.
+
+    >>> module = tf.Module()
+    >>> module.scale = tf.Variable(3.0)
+    >>> module.scaled = tf.function(lambda x: module.scale * x, input_signature=[tf.TensorSpec([None])])
+    >>> tf.saved_model.save(module, "models/scaled")
+    >>> tf.saved_model.load("models/scaled").scaled([1.0, 2.0]).numpy().tolist()
+    [3.0, 6.0]
+    """
+    if not isinstance(obj, Tracked):
+        raise ValueError(
+            "Expected an object of type `Trackable`, such as `tf.Module` or a subclass of the `Trackable` class, for export. Got "
+            f"{obj} with type {type(obj)}."
+        )
+    if engine.local.trace.parent is not None or engine.graph_around() is not None:
+        raise AssertionError("tf.saved_model.save is not supported inside a traced @tf.function. Move the call outside.")
+    named = {name: wrapped(f, name) for name, f in canonical(signatures, functions_of(obj)).items()}
+    objects, writer = Objects(obj, named), Writer()
+    functions = objects.written(Tracer(writer, objects.number_of))
+    with written(os.fspath(export_dir)) as (paths, model):
+        storage.save(paths.variables, objects.nodes, objects.arrays)
+        storage.save(paths.constants, None, writer.arrays)
+        model["functions"], model["programs"] = functions, writer.programs
+        model["objects"], model["signatures"] = objects.entries, objects.signatures
+        model["stablehlo"] = {name: _stablehlo(paths, name, function) for name, function in named.items()}
+
+
+def _stablehlo(paths: Paths, name: str, function: ConcreteFunction) -> dict[str, str]:
+    """Write a signature as StableHLO, for other runtimes, and return its file; or the reason why it cannot be written."""
+    file = paths.stablehlo(name)
+    names = function._keywords()
+
+    def positional(*tensors: Any) -> Any:
+        return function(**dict(zip(names, tensors, strict=True)))
+
+    try:
+        export_stablehlo(positional, os.path.join(paths.folder, file), function._input_specs())
+    except (ValueError, NotImplementedError, TypeError) as error:
+        return {"reason": str(error)}
+    return {"file": file}
