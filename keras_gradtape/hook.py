@@ -41,7 +41,10 @@ COMPLETIONS = {
     "keras.src.layers.preprocessing.discretization": "give_tensorflow",
     "keras.src.layers.preprocessing.normalization": "give_tensorflow",
     "keras.src.legacy.backend": "give_tensorflow",
+    "keras.src.export.export_utils": "give_tensorflow",
     "keras.src.export.onnx": "refuse_onnx",
+    "keras.src.export.saved_model_export_archive": "give_tensorflow",
+    "keras.src.export.tfsm_layer": "load_saved_models",
     "keras.src.saving.serialization_lib": "mend_loading",
 }
 
@@ -244,6 +247,26 @@ def mend_loading(module) -> None:
         return retrieve(name, registered_name, module, *args, **kwargs)
 
     module._retrieve_class_or_fn = _retrieve_class_or_fn
+
+
+def load_saved_models(module) -> None:
+    """TFSMLayer loads the saved models of this backend; it asks for TensorFlow's, by name."""
+    give_tensorflow(module)
+    module.backend = Asked(module.backend)
+
+
+class Asked:
+    """Keras's backend for a module that works with TensorFlow's only: it says that it is that."""
+
+    def __init__(self, backend):
+        self._backend = backend
+
+    def __getattr__(self, name):
+        return getattr(self._backend, name)
+
+    def backend(self):
+        """The name of TensorFlow's backend."""
+        return "tensorflow"
 
 
 def refuse_onnx(module) -> None:

@@ -1,12 +1,63 @@
-"""The export of a model's forward pass."""
+"""The export of a model's forward pass: `model.export`, `keras.export.ExportArchive`."""
+
+from keras.src import layers
+from keras.src.export.saved_model_export_archive import SavedModelExportArchive as KerasArchive
+
+import gradtape as tf
+from gradtape._src.control.function import Function
+from gradtape._src.core.module import Tracked
 
 
-class SavedModelExportArchive:
-    """TensorFlow's SavedModel, which only TensorFlow can write."""
+class SavedModelExportArchive(KerasArchive):
+    """Writes endpoints, and the variables that they use, as a saved model of gradtape's."""
 
     def __init__(self):
-        raise NotImplementedError(
-            "`export_saved_model` only currently supports the tensorflow, jax and torch backends. tf.train.export_stablehlo "
-            "writes the model as StableHLO; or save it with model.save('model.keras') and export it from Keras on TensorFlow, "
-            "which loads that file."
-        )
+        self._endpoint_names, self._endpoint_signatures = [], {}
+        self._tf_trackable = Tracked()
+        self._tf_trackable.variables = []
+        self._tf_trackable.trainable_variables = []
+        self._tf_trackable.non_trainable_variables = []
+
+    def track(self, resource):
+        """Save the variables of a layer or model, or what hangs on a `tf.Module`, besides those that endpoints use."""
+        if isinstance(resource, layers.Layer):
+            if not resource.built:
+                raise ValueError("The layer provided has not yet been built. It must be built before export.")
+            for name in ("variables", "trainable_variables", "non_trainable_variables"):
+                getattr(self._tf_trackable, name).extend(getattr(resource, name))
+        elif isinstance(resource, Tracked):
+            vars(self._tf_trackable).setdefault("_tracked", []).append(resource)
+        else:
+            raise ValueError(
+                "Invalid resource type. Expected a Keras `Layer` or `Model` or a TensorFlow `Trackable` object. "
+                f"Received object {resource} of type '{type(resource)}'. "
+            )
+
+    def add_endpoint(self, name, fn, input_signature=None, **kwargs):
+        """Add a function under a name; one that is no `tf.function` with traces needs an input signature."""
+        if input_signature is None and isinstance(fn, Function) and name not in self._endpoint_names:
+            if not fn.all_concrete_functions():
+                raise ValueError(
+                    f"The provided tf.function '{fn}' has never been called. Call it once, or pass an `input_signature` argument "
+                    "in `add_endpoint()`."
+                )
+            setattr(self._tf_trackable, name, fn)
+            self._endpoint_names.append(name)
+            return fn
+        if input_signature is None and name not in self._endpoint_names:
+            raise ValueError(
+                "If the `fn` argument provided is not a `tf.function`, you must provide an `input_signature` argument to specify "
+                "the shape and dtype of the function arguments, as [keras.InputSpec(shape=(None, 3), dtype='float32')]."
+            )
+        return super().add_endpoint(name, fn, input_signature, **kwargs)
+
+    def _backend_add_endpoint(self, name, fn, input_signature, **kwargs):
+        return tf.function(fn, input_signature=input_signature, autograph=False)
+
+    def _get_concrete_fn(self, endpoint):
+        function = getattr(self._tf_trackable, endpoint)
+        return function if endpoint in self._endpoint_signatures else function.all_concrete_functions()[0]
+
+    def _filter_and_track_resources(self):
+        trainable, others = self._get_variables_used_by_endpoints()
+        self._tf_trackable._all_variables = [*trainable, *others]

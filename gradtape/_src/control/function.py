@@ -82,7 +82,7 @@ class Function:
     def untraced(self) -> Function:
         """Return a copy without traces, whose own traces count nowhere."""
         new = copy.copy(self)
-        new._signatures = Signatures(self.input_signature is not None, self._relaxed)
+        new._signatures = Signatures(True, self._relaxed)  # no trace after the first is a new one
         new._traced, new._seen, new._bound, new._opened, new._streams = {}, {}, {}, {}, []
         new._calls, new._traces = Calls(), 0
         return new
@@ -287,6 +287,16 @@ class Function:
         if not known or any(x.name for x in wanted):
             found.name_inputs([x.name for x in wanted])
         return found
+
+    def all_concrete_functions(self) -> list[ConcreteFunction]:
+        """Return the traced functions, as they were asked for; with an input signature the one for that."""
+        if self.input_signature is not None:
+            return [self.get_concrete_function()]
+        opened = list(self._opened.values())
+        covered = {id(c._body) for c in opened}
+        return [*opened, *[c for key, c in self._traced.items() if key[1] is None and id(c._body) not in covered]]
+
+    _list_all_concrete_functions = all_concrete_functions  # as Keras calls it, when it prints what it exports
 
     @public
     def get_initialization_function(self, *args: Any, **kwargs: Any) -> Callable[..., None]:

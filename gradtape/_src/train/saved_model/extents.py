@@ -20,6 +20,7 @@ VERIFIED_BY = 2  # so many traces more than an affine formula has coefficients
 DEGREE = 2
 FIRST = 5  # the least extent that is traced
 SPAN = 40
+REMAINDERS = 4
 LARGEST = 1 << 62
 
 
@@ -60,15 +61,21 @@ class Formula:
         return cls(terms)
 
 
-def points(count: int, scale: int = 1) -> Iterator[Point]:
-    """Yield points at which a function of `count` open extents is traced; each coordinate is a multiple of `scale`."""
-    chosen = random.Random(count)
+def points(multiples: Sequence[int]) -> Iterator[Point]:
+    """Yield points at which a function is traced, whose coordinates are multiples of these numbers and differ.
+
+    Four points after each other have all four remainders of a division by 4: what follows from halves of extents that are
+    rounded is no polynomial then, and cannot be taken for one.
+    """
+    chosen = random.Random(len(multiples))
+    spans = [range(FIRST + r, FIRST + SPAN * (1 + len(multiples)), REMAINDERS) for r in range(REMAINDERS)]
     seen: set[Point] = set()
-    while True:
-        point = tuple([scale * n for n in chosen.sample(range(FIRST, FIRST + max(SPAN, 2 * count)), count)])
-        if point not in seen:
-            seen.add(point)
-            yield point
+    for t in itertools.count():
+        point = tuple([chosen.choice(spans[(t + k) % REMAINDERS]) * by for k, by in enumerate(multiples)])
+        while point in seen or len(set(point)) < len(point):
+            point = tuple([chosen.choice(spans[(t + k) % REMAINDERS]) * by for k, by in enumerate(multiples)])
+        seen.add(point)
+        yield point
 
 
 def enough(count: int, degree: int = 1) -> int:

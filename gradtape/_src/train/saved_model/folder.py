@@ -97,7 +97,8 @@ def _before(folder: str) -> Paths | None:
         raise AlreadyExistsError(
             None,
             None,
-            f"{folder} holds a file {foreign[0]} that tf.saved_model.save did not write. Nothing was changed. Give another folder.",
+            f"{folder} holds a file {foreign[0]} that tf.saved_model.save did not write. Nothing was changed. Give another "
+            "folder.",
         )
     return None
 

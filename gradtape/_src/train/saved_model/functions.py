@@ -26,7 +26,7 @@ from gradtape._src.train.saved_model.writing import Varies, Writer
 
 logger = logging.getLogger("gradtape")
 
-SCALES = (1, 32)  # open extents are traced as these multiples of small numbers: some functions take no others
+MULTIPLES = (1, 32)  # open extents behind the first are traced as multiples of these: some functions take no others
 LAST = object()  # a result that is a tensor
 
 
@@ -50,7 +50,11 @@ class Tracer:
 
         One with an input signature is traced.
         """
-        found = [self._saveable(c) for c in self._concretes(function)] if concretes is None else [*map(self.trace, concretes)]
+        if concretes is None:
+            of = function if function.input_signature is None else self._untraced(function)
+            found = [self._saveable(c) for c in of.all_concrete_functions()]
+        else:
+            found = [self.trace(c) for c in concretes]
         parameters = [
             [p.name, int(p.kind), None if p.default is p.empty else nest_data(p.default, _literal)]
             for p in function._signature.parameters.parameters.values()
@@ -67,14 +71,6 @@ class Tracer:
     def _untraced(self, function: Function) -> Function:
         """A copy of a function, without traces: those that are made to save it are none of the user's."""
         return self._fresh.setdefault(id(function), (function, function.untraced()))[1]
-
-    def _concretes(self, function: Function) -> list[ConcreteFunction]:
-        if function.input_signature is not None:
-            return [self._untraced(function).get_concrete_function()]
-        opened = list(function._opened.values())
-        covered = {id(c._body) for c in opened}
-        fixed = [c for key, c in function._traced.items() if key[1] is None and id(c._body) not in covered]
-        return [*opened, *fixed]
 
     def _saveable(self, concrete: ConcreteFunction) -> dict[str, Any] | None:
         """A trace, or None where an argument is an object, which no call of a loaded function could give."""
@@ -110,35 +106,37 @@ class Tracer:
         """Trace for several values of what is open; extents that must agree with each other are one."""
         refused: Exception | None = None
         function = self._untraced(concrete._function)
-        for scale in SCALES:
-            for shapes, count in _symbols(specs):
+        for by in MULTIPLES:
+            for shapes, axes in _symbols(specs):
                 try:
-                    return self._sampled(function, concrete, specs, shapes, count, scale)
-                except (ValueError, InvalidArgumentError) as error:
+                    return self._sampled(function, concrete, specs, shapes, [by if axis else 1 for axis in axes])
+                except (ValueError, InvalidArgumentError, Varies) as error:
                     refused = refused or error
+        if isinstance(refused, Varies):
+            raise refused
         raise ValueError(
             f"The function {concrete._function._name!r} cannot be traced for the open extents of {list(specs)}: {refused}"
         ) from refused
 
     def _sampled(
-        self, function: Function, of: ConcreteFunction, specs: Sequence[TensorSpec], shapes: Any, count: int, scale: int
+        self, function: Function, of: ConcreteFunction, specs: Sequence[TensorSpec], shapes: Any, multiples: list[int]
     ) -> dict[str, Any]:
         """Trace at so many points that formulas of degree 1 are verified; where these do not suffice, of degree 2."""
         traced: list[ConcreteFunction] = []
         at: list[Point] = []
-        for point in points(count, scale):
+        affine, most = enough(len(multiples), 1), max(enough(len(multiples), 1), enough(len(multiples), 2))
+        for point in points(multiples):
             extents = [tuple([point[n] if type(n) is Open else n for n in shape]) for shape in shapes]
             nodes = [leaf(aval(s, spec.dtype.numpy), None) for s, spec in zip(extents, specs, strict=True)]
             traced.append(function._concrete(Arguments(of._arguments.pack(nodes))))
             at.append(point)
-            if len(at) == enough(count, 1) < enough(count, 2):
+            if len(at) in (affine, most):
                 try:
-                    return self._written(of, specs, shapes, at, traced)
+                    return self._written(of, specs, shapes, at, traced) | {"multiples": multiples}
                 except Varies:
-                    continue
-            if len(at) == max(enough(count, 1), enough(count, 2)):
-                break
-        return self._written(of, specs, shapes, at, traced)
+                    if len(at) == most:
+                        raise
+        raise AssertionError
 
     def _written(
         self,
@@ -166,8 +164,8 @@ class Tracer:
         return {
             "arguments": nest_data(places, lambda x: leaves[x] if type(x) is Place else _literal(x)),
             "names": of._named,
-            "extents": len(at[0]),
             "point": list(at[0]),
+            "multiples": [],
             "results": nest_data(results, self._result),
             "program": self._writer.program([body.program for body in bodies], at),
             "variables": self._variables(bodies, "variables", of),
@@ -205,18 +203,24 @@ class Tracer:
         return [self._writer.op(first.op), first.inputs, attrs, None if first.uses is None else list(first.uses)]
 
 
-def _symbols(specs: Sequence[TensorSpec]) -> Iterator[tuple[list[list[Any]], int]]:
-    """The shapes of specs with the open extents numbered: each by itself, those of one axis as one, and all as one."""
+def _symbols(specs: Sequence[TensorSpec]) -> Iterator[tuple[list[list[Any]], list[int]]]:
+    """The shapes of specs with the open extents numbered: each by itself, those of one axis as one, and all as one.
+
+    With them come the axes of the numbered extents, of several the last.
+    """
     seen = []
     for name in (lambda k, axis: (k, axis), lambda k, axis: axis, lambda k, axis: 0):
-        numbers: dict[Any, int] = {}
-        shapes = []
+        axes: dict[Any, int] = {}
+        shapes: list[list[Any]] = []
         for k, spec in enumerate(specs):
-            stated = spec.shape.as_list()
-            shapes.append([Open(numbers.setdefault(name(k, i), len(numbers))) if d is None else d for i, d in enumerate(stated)])
+            shape: list[Any] = spec.shape.as_list()
+            for axis in [i for i, d in enumerate(shape) if d is None]:
+                axes[name(k, axis)] = max(axis, axes.get(name(k, axis), 0))
+                shape[axis] = Open(list(axes).index(name(k, axis)))
+            shapes.append(shape)
         if shapes not in seen:
             seen.append(shapes)
-            yield shapes, len(numbers)
+            yield shapes, list(axes.values())
 
 
 def _columns(bodies: Sequence[Body], which: str) -> Iterator[tuple[Any, ...]]:

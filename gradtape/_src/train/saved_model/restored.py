@@ -43,6 +43,9 @@ class Trace:
     def __init__(self, given: Any, programs: Programs, variables: Callable[[Any], Variable]) -> None:
         self._given, self._programs = given, programs
         self.base: Point = checked_shape(given["point"])
+        self._multiples = checked_shape(given["multiples"])
+        if len(self._multiples) != len(self.base) or 0 in self._multiples:
+            raise ValueError(f"{self._multiples} are not what {len(self.base)} open extents are multiples of")
         stated: dict[int, list[Any]] = {}
         self.arguments = restored_nest(given["arguments"], lambda leaf: _argument(leaf, stated, len(self.base)))
         self.specs = [x for x in nest.flatten(self.arguments, expand_composites=True) if isinstance(x, TensorSpec)]
@@ -80,6 +83,11 @@ class Trace:
                         f"its arguments are {self.arguments}."
                     )
         point = tuple([found.get(n, extent) for n, extent in enumerate(self.base)])
+        if any(extent % by for extent, by in zip(point, self._multiples, strict=True)):
+            raise invalid(
+                f"The function was saved for open extents that are multiples of {list(self._multiples)}, as it takes others in "
+                f"another way, and got {list(point)}: its arguments are {self.arguments}."
+            )
         if point not in self._bodies:
             try:
                 self._body(point)
@@ -200,7 +208,8 @@ class RestoredFunction(Function):
         concrete.name_inputs(trace.names)
         return concrete
 
-    def _list_all_concrete_functions(self) -> list[ConcreteFunction]:
+    def all_concrete_functions(self) -> list[ConcreteFunction]:
+        """Return the functions for the signatures that were saved."""
         return self.concrete_functions
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

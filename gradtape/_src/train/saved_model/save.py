@@ -44,7 +44,10 @@ def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None)
         )
     if engine.local.trace.parent is not None or engine.graph_around() is not None:
         raise AssertionError("tf.saved_model.save is not supported inside a traced @tf.function. Move the call outside.")
-    named = {name: wrapped(f, name) for name, f in canonical(signatures, functions_of(obj)).items()}
+    given = canonical(signatures, functions_of(obj))
+    once = {id(concrete): (concrete, name) for name, concrete in given.items()}  # one function may have two names
+    made = {key: wrapped(concrete, name) for key, (concrete, name) in once.items()}
+    named = {name: made[id(concrete)] for name, concrete in given.items()}
     objects, writer = Objects(obj, named), Writer()
     functions = objects.written(Tracer(writer, objects.number_of))
     with written(os.fspath(export_dir)) as (paths, model):
@@ -52,7 +55,11 @@ def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None)
         storage.save(paths.constants, None, writer.arrays)
         model["functions"], model["programs"] = functions, writer.programs
         model["objects"], model["signatures"] = objects.entries, objects.signatures
-        model["stablehlo"] = {name: _stablehlo(paths, name, function) for name, function in named.items()}
+        programs: dict[int, dict[str, str]] = {}
+        for name, function in named.items():
+            if id(function) not in programs:
+                programs[id(function)] = _stablehlo(paths, name, function)
+        model["stablehlo"] = {name: programs[id(function)] for name, function in named.items()}
 
 
 def _stablehlo(paths: Paths, name: str, function: ConcreteFunction) -> dict[str, str]:

@@ -39,13 +39,14 @@ def canonical(signatures: Any, functions: Mapping[str, Any]) -> dict[str, Concre
     ValueError for what is no function with an input signature.
     """
     if signatures is None:
-        concretes = [concrete for function in functions.values() if (concrete := _concrete(function)) is not None]
-        found = [concrete for concrete in concretes if _can_be_signature(concrete)]
+        known = [concrete for function in functions.values() if (concrete := _concrete(function)) is not None]
+        found = [concrete for concrete in known if _can_be_signature(concrete)]
         return {DEFAULT: found[0]} if len(found) == 1 else {}
     named = signatures if isinstance(signatures, Mapping) else {DEFAULT: signatures}
     if any(not isinstance(name, str) for name in named):
         raise ValueError(f"The names of signatures must be strings, received {list(named)}.")
-    given = {name: _concrete(function) for name, function in named.items()}
+    concretes = {id(function): _concrete(function) for function in named.values()}
+    given = {name: concretes[id(function)] for name, function in named.items()}
     for name, concrete in given.items():
         if concrete is None:
             raise ValueError(
