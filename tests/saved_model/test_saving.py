@@ -283,7 +283,7 @@ def test_a_variable_that_hangs_on_nothing(tmp_path):
         tf.saved_model.save(module_of(lambda x: x * v, ([],)), tmp_path / "m")
 
 
-@pytest.mark.parametrize("what", [3, [tf.Module()], tf.Module], ids=str)
+@pytest.mark.parametrize("what", [3, [tf.Module()], tf.Module], ids=["int", "list", "class"])
 def test_what_is_no_object(tmp_path, what):
     with pytest.raises(ValueError, match="Expected an object of type `Trackable`, such as"):
         tf.saved_model.save(what, tmp_path / "m")

@@ -174,7 +174,7 @@ def named_tuple(name: Any, fields: Any) -> type:
     """Return a class of named tuples; ValueError for names that are none."""
     if not all(type(text) is str and text.isascii() and text.isidentifier() for text in (name, *fields)):
         raise ValueError(f"{name!r} and {fields!r} are no names")
-    return collections.namedtuple(name, fields)  # type: ignore[misc]
+    return collections.namedtuple(name, fields)
 
 
 class Mismatch(Exception):

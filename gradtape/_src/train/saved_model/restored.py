@@ -27,7 +27,8 @@ from gradtape._src.train.saved_model.extents import Point
 from gradtape._src.train.saved_model.reading import Programs, named_op
 
 NOTHING = "Found zero restored functions for caller function."
-KINDS = list(type(inspect.Parameter.VAR_KEYWORD))
+_P = inspect.Parameter
+KINDS = (_P.POSITIONAL_ONLY, _P.POSITIONAL_OR_KEYWORD, _P.VAR_POSITIONAL, _P.KEYWORD_ONLY, _P.VAR_KEYWORD)
 
 
 class Opaque:
