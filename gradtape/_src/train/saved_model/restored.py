@@ -100,6 +100,7 @@ class Trace:
         given, programs, body = self._given, self._programs, Body()
         body.program = programs.make(given["program"], point, check)
         body.structure, body.variables, body.written = self._structure, list(self._variables), list(self._written)
+        body.updated = [i for i, v in enumerate(body.variables) if any(v is w for w in body.written)]
         body.keep = [tensor(programs.constant(c, point)) for c in given["captures"]]
         body.captures = [t.node for t in body.keep]
         draws = [programs.attribute(d, point) for d in given["draws"]]
