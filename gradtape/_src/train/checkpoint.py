@@ -13,6 +13,7 @@ from gradtape._src.core.scopes import init_scope
 from gradtape._src.core.tensor import graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.train import storage
+from gradtape._src.train.containers import awaiting, hang, hanging
 from gradtape._src.train.graph import Hung, Match, children, is_trackable, saved_graph
 from gradtape._src.train.reader import some
 from gradtape._src.train.state import update_state
@@ -172,8 +173,18 @@ class Restore:
         self.used |= match.used
         self.kept += [variable for variable, _ in wanted]
         self.done |= {id(variable) for variable, _ in wanted}
+        self._await(match)
+
+    def _await(self, match: Match) -> None:
+        """Let objects await what the checkpoint has for them; a list or dict that lacks something is one that awaits it, too."""
         for owner, name, node in match.waiting:
             owner.await_children(self, {name: node})
+            value = hanging(owner, name) if name in children(owner) else None
+            if type(value) in (list, dict) or isinstance(value, tuple):
+                changed = awaiting(value)
+                if changed is not value:
+                    hang(owner, name, changed)
+                    self._await(self.match(changed, node))
 
     def match(self, value: Any, number: int = 0, hung: Hung | None = None) -> Match:
         """What of the checkpoint is found under `value`: by the graph, or by names if a Saver wrote it."""

@@ -8,6 +8,7 @@ from typing import Any
 from gradtape._src.core.module import Stateful, Tracked
 from gradtape._src.core.tensor import Stored
 from gradtape._src.core.variable import Variable
+from gradtape._src.train.containers import AwaitingDict, AwaitingList
 from gradtape._src.train.storage import Node
 
 Hung = tuple[Tracked, str, int]  # an object, the name of an attribute of it, and the node of what is to hang there
@@ -44,6 +45,11 @@ def children(value: Any) -> dict[str, Any]:
     """What hangs on `value`, by name: attributes, positions, keys."""
     if variable_of(value) is not None:
         return {}
+    if isinstance(value, AwaitingList | AwaitingDict) and value.changed_elsewhere():
+        raise ValueError(
+            f"Unable to save or restore {value!r}: it was changed by another name than the attribute, after a restore that has "
+            "more for it. Change it as the attribute: `self.layers.append(…)`."
+        )
     if isinstance(value, Mapping):
         named = {str(key): item for key, item in value.items()}
     elif isinstance(value, list | tuple):
