@@ -28,7 +28,12 @@ ARMS = {
 }
 
 # What imports TensorFlow where it needs it: it is given gradtape, whether TensorFlow is installed or not.
-IMPORTING = {"keras.src.callbacks.tensorboard"}
+IMPORTING = {
+    "keras.src.callbacks.tensorboard",
+    "keras.src.utils.dataset_utils",
+    "keras.src.utils.image_dataset_utils",
+    "keras.src.utils.text_dataset_utils",
+}
 
 # What is done to a module once it is loaded.
 COMPLETIONS = {
@@ -138,6 +143,11 @@ def import_gradtape(tree: ast.Module) -> ast.Module:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "tensorflow":
             node.module = NAME + node.module.removeprefix("tensorflow")
+        elif isinstance(node, ast.ImportFrom) and [name.name for name in node.names] == ["tensorflow"]:
+            if node.module == "keras.src.utils.module_utils":  # Keras's module that imports it when it is first used
+                node.module = f"{PACKAGE}.hook"
+            elif node.module == "keras.src.backend":
+                node.module, node.names[0].name = "keras.src", "backend"
         elif isinstance(node, ast.Import):
             for name in node.names:
                 if name.name.partition(".")[0] == "tensorflow":
@@ -304,3 +314,6 @@ class TensorFlow:
 
     def __getattr__(self, name):
         return getattr(sys.modules["gradtape"], name)
+
+
+tensorflow = TensorFlow()

@@ -105,7 +105,7 @@ def test_nothing_saved(tmp_path):
 DAMAGED = [
     ("dataset_spec.pb", b"junk", "is damaged: it is no StructuredValue"),
     ("dataset_spec.pb", b"", "has what gradtape's datasets do not have: nothing"),
-    ("dataset_spec.pb", b"\x8a\x02\x04\x12\x00\x18\x15", "of a dtype that gradtape does not have"),
+    ("dataset_spec.pb", b"\x8a\x02\x04\x12\x00\x18\x64", "of a dtype that gradtape does not have"),
     ("snapshot.metadata", b"junk", "is damaged: it is no SnapshotMetadataRecord"),
     ("snapshot.metadata", b"\x12\x05../..\x20\x02\xc0>\x01", "is not complete, or of another version"),
     ("15599404302707791509/00000000.shard/00000000.snapshot", RECORDS[:-8], "truncated record at"),

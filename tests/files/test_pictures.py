@@ -220,8 +220,42 @@ def test_pictures_are_loaded_as_the_tutorials_do_it(tmp_path):
         return tf.image.resize(picture, [2, 2]) / 255.0
 
     dataset = tf.data.Dataset.list_files(str(tmp_path / "*.jpg"), shuffle=False).map(load).batch(3)
+    assert dataset.element_spec == tf.TensorSpec([None, 2, 2, 3])
     (batch,) = dataset
     assert batch.shape == (3, 2, 2, 3)
     np.testing.assert_allclose(batch[:, 0, 0, 0], [0, 80 / 255, 160 / 255], atol=0.01)
     in_function = tf.function(load)(tf.constant(str(tmp_path / "2.jpg")))
     np.testing.assert_allclose(in_function, batch[2])
+
+
+SPECS = [  # TensorFlow's
+    (lambda path: tf.io.read_file(path), tf.TensorSpec([], tf.string)),
+    (lambda path: tf.io.decode_jpeg(tf.io.read_file(path)), tf.TensorSpec([None, None, None], tf.uint8)),
+    (lambda path: tf.io.decode_png(tf.io.read_file(path), 1, tf.uint16), tf.TensorSpec([None, None, 1], tf.uint16)),
+    (lambda path: tf.io.decode_gif(tf.io.read_file(path)), tf.TensorSpec([None, None, None, 3], tf.uint8)),
+    (
+        lambda path: tf.io.decode_image(tf.io.read_file(path), 3, tf.float32, expand_animations=False),
+        tf.TensorSpec([None, None, 3], tf.float32),
+    ),
+    (lambda path: tf.io.decode_raw(path, tf.int16), tf.TensorSpec([None], tf.int16)),
+    (lambda path: tf.io.decode_csv(path, [0, ""]), (tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.string))),
+    (
+        lambda path: tf.io.parse_single_example(path, {"a": tf.io.FixedLenFeature([2], tf.float32)}),
+        {"a": tf.TensorSpec([2], tf.float32)},
+    ),
+]
+
+
+@pytest.mark.parametrize("function, spec", SPECS)
+def test_datasets_know_the_shapes_without_a_file(function, spec):
+    assert tf.data.Dataset.from_tensors("no file").map(function).element_spec == spec
+
+
+def test_a_function_in_a_dataset_keeps_nothing_of_what_was_assumed(tmp_path):
+    path = str(tmp_path / "picture.png")
+    tf.io.write_file(path, tf.io.encode_png(np.ones((4, 5, 3), np.uint8)))
+    load = tf.function(lambda path: tf.io.decode_png(tf.io.read_file(path)))
+    (picture,) = tf.data.Dataset.from_tensors(path).map(load)
+    assert picture.shape == (4, 5, 3) and load(tf.constant(path)).shape == (4, 5, 3)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"width must be <= image width - offset|must be"):
+        list(tf.data.Dataset.from_tensors(path).map(load).map(lambda x: tf.image.crop_to_bounding_box(x, 0, 0, 9, 9)))

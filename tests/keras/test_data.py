@@ -76,3 +76,19 @@ def test_a_picture_is_made_smaller_by_means_over_areas():
 def test_errors_of_functions_have_the_class_that_they_have_on_tensorflow(wrong, error):
     with pytest.raises(error):
         wrong()
+
+
+def test_pictures_of_a_directory_become_a_dataset(tmp_path):
+    """`keras.utils.image_dataset_from_directory` reads, decodes and resizes without TensorFlow."""
+    for name in ("cats", "dogs"):
+        (tmp_path / name).mkdir()
+        for number in range(3):
+            picture = np.full((9, 12, 3), 80 * number, np.uint8)
+            tf.io.write_file(str(tmp_path / name / f"{number}.png"), tf.io.encode_png(picture))
+    options = {"image_size": (8, 8), "batch_size": 4, "shuffle": False, "verbose": False}
+    for more in ({}, {"crop_to_aspect_ratio": True}, {"pad_to_aspect_ratio": True}):
+        dataset = keras.utils.image_dataset_from_directory(str(tmp_path), **options, **more)
+        assert dataset.class_names == ["cats", "dogs"]
+        assert dataset.element_spec == (tf.TensorSpec([None, 8, 8, 3]), tf.TensorSpec([None], tf.int32))
+        pictures, labels = next(iter(dataset))
+        assert pictures[:, 4, 4, 0].numpy().tolist() == [0.0, 80.0, 160.0, 0.0] and labels.numpy().tolist() == [0, 0, 0, 1]

@@ -38,6 +38,7 @@ from gradtape._src.data.structure import (
     structure_of,
     with_shapes,
 )
+from gradtape._src.files.ops import assumed, assuming
 from gradtape._src.ops import seeds
 
 
@@ -192,7 +193,7 @@ def asked_early(call: Call, given: Structure | None, make_empty: Callable[[Any],
     except LOOKS_AT_VALUES:
         return None
     except Exception as error:
-        whole = complete(given) or isinstance(error, (TypeError, NameError))
+        whole = (complete(given) and not assumed.used) or isinstance(error, (TypeError, NameError))
         if not whole or any(word in str(error) for word in SYMBOLS):
             return None
         raise
@@ -223,13 +224,14 @@ def complete(given: Structure) -> bool:
 def _inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
     if any(spec.shape.rank is None for spec in given.specs if isinstance(spec, TensorSpec)):
         return None
+    assumed.used = False
     first = _specs_for(call, given, 2, make_empty)
-    return first if complete(given) else _common(first, _specs_for(call, given, 3, make_empty))
+    return first if complete(given) and not assumed.used else _common(first, _specs_for(call, given, 3, make_empty))
 
 
 def _specs_for(call: Call, given: Structure, extent: int, make_empty: Callable[[Any], Any]) -> Any:
     scope = Scope()
-    with apart(), tracing.inner(scope) as scope.trace, seeds.drawn_by_caller(), naming.apart():
+    with apart(), tracing.inner(scope) as scope.trace, seeds.drawn_by_caller(), naming.apart(), assuming(extent):
         return call.on_symbols(given.nest.unflatten([_placeholder(spec, extent, make_empty) for spec in given.specs]))
 
 

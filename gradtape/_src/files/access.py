@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.core import dtypes
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor
-from gradtape._src.files.ops import host_op, of_bytes, strings
+from gradtape._src.files.ops import a_string, host_op, of_bytes, strings
 from gradtape._src.files.systems import matching, name_of, open_bytes, told, write_whole
 
 
@@ -24,7 +25,7 @@ def path_tensor(value: Any) -> Tensor:
     return strings(os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
-@host_op("ReadFile")
+@host_op("ReadFile", gives=a_string)
 def _read_file(filename: np.ndarray) -> np.ndarray:
     path = _name(filename, "Input filename tensor")
     with open_bytes(path) as file, told(path):
@@ -59,7 +60,7 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
     _write_file(path_tensor(filename), strings(contents))
 
 
-@host_op("MatchingFiles")
+@host_op("MatchingFiles", gives=lambda pattern: [([None], dtypes.string)])
 def _matching_files(pattern: np.ndarray) -> np.ndarray:
     if pattern.ndim > 1:
         raise invalid("Input pattern tensor must be scalar or vector, but had shape: " + str(list(pattern.shape)))

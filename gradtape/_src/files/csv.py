@@ -12,7 +12,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor, to_numpy
-from gradtape._src.files.ops import host_op, of_bytes, strings
+from gradtape._src.files.ops import Known, host_op, of_bytes, strings
 
 TYPES = "float32 float64 int32 int64 string".split()
 SPOKEN = {"float32": "float", "float64": "double"}
@@ -75,7 +75,11 @@ def _number(text: bytes, dtype: Any, at: int, record: int) -> Any:
         raise invalid(f"Field {at} in record {record} is not a valid {SPOKEN.get(dtype.name, dtype.name)}: {shown}") from None
 
 
-@host_op("DecodeCSV")
+def _columns(records: Tensor, *defaults: Tensor, **_: Any) -> list[Known]:
+    return [(records.node.aval.shape, default.dtype) for default in defaults]
+
+
+@host_op("DecodeCSV", gives=_columns)
 def _decode_csv(
     records: np.ndarray,
     *defaults: np.ndarray,
@@ -147,7 +151,7 @@ def decode_csv(
     if len(delimiter) != 1:
         raise invalid(f"field_delim should be only 1 char, received {field_delim!r}")
     given = strings(records)
-    results = _decode_csv(
+    results: Any = _decode_csv(
         given,
         *defaults,
         field_delim=delimiter,
@@ -155,4 +159,4 @@ def decode_csv(
         na_value=na_value.encode() if isinstance(na_value, str) else na_value,
         select_cols=chosen,
     )
-    return list(results)
+    return list(results) if isinstance(results, tuple) else [results]

@@ -12,14 +12,18 @@ import numpy as np
 from gradtape._src.core import dtypes
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor
-from gradtape._src.files.ops import host_op, of_bytes, strings
+from gradtape._src.files.ops import Known, host_op, of_bytes, same_shape, strings
 from gradtape._src.files.records import inflate
 
 RAW = "float16 float32 float64 int32 uint16 uint8 int16 int8 int64 complex64 complex128 bool bfloat16".split()
 TO_WEB, FROM_WEB = bytes.maketrans(b"+/", b"-_"), bytes.maketrans(b"-_", b"+/")
 
 
-@host_op("DecodeRaw")
+def _raw(x: Tensor, *, out_type: Any, fixed_length: int | None, **_: Any) -> list[Known]:
+    return [((*x.node.aval.shape, None if fixed_length is None else fixed_length // out_type.size), out_type)]
+
+
+@host_op("DecodeRaw", gives=_raw)
 def _decode_raw(input_bytes: np.ndarray, *, out_type: Any, little_endian: bool, fixed_length: int | None) -> np.ndarray:
     size = out_type.size
     items = [bytes(item) for item in input_bytes.flat]
@@ -63,7 +67,7 @@ def decode_raw(
     return _decode_raw(strings(input_bytes), out_type=kind, little_endian=bool(little_endian), fixed_length=fixed_length)
 
 
-@host_op("EncodeBase64")
+@host_op("EncodeBase64", gives=same_shape)
 def _encode_base64(input: np.ndarray, *, pad: bool) -> np.ndarray:
     encoded = [binascii.b2a_base64(bytes(item), newline=False).translate(TO_WEB) for item in input.flat]
     return of_bytes([item if pad else item.rstrip(b"=") for item in encoded], input.shape)
@@ -86,7 +90,7 @@ def _from_base64(item: bytes) -> bytes:
     return binascii.a2b_base64(data.translate(FROM_WEB) + b"=" * (-len(data) % 4))
 
 
-@host_op("DecodeBase64")
+@host_op("DecodeBase64", gives=same_shape)
 def _decode_base64(input: np.ndarray) -> np.ndarray:
     return of_bytes([_from_base64(bytes(item)) for item in input.flat], input.shape)
 
@@ -97,7 +101,7 @@ def decode_base64(input: Any, name: str | None = None) -> Tensor:
     return _decode_base64(strings(input))
 
 
-@host_op("DecodeCompressed")
+@host_op("DecodeCompressed", gives=same_shape)
 def _decode_compressed(bytes_: np.ndarray, *, compression: str) -> np.ndarray:
     return of_bytes([inflate(bytes(item), compression) for item in bytes_.flat], bytes_.shape)
 

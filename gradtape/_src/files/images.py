@@ -12,7 +12,7 @@ from gradtape._src.core.convert import is_tensor, static_list, tensor
 from gradtape._src.core.errors import InternalError, invalid, public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.files import bmp, gif, jpeg, png
-from gradtape._src.files.ops import host_op, of_bytes, single, strings
+from gradtape._src.files.ops import Known, a_string, host_op, of_bytes, single, strings
 from gradtape._src.files.pictures import check_size, damaged, format_of, opened
 from gradtape._src.ops.colour import convert_image_dtype
 from gradtape._src.ops.random import stateless_uniform, uniform
@@ -103,7 +103,16 @@ def _still(data: bytes, channels: int, dtype: str, op: str, **how: Any) -> np.nd
 # The ops
 
 
-@host_op("DecodeJpeg")
+def _picture(*_: Any, channels: int = 0, dtype: str = "uint8", expand_animations: bool = False, **__: Any) -> list[Known]:
+    """The shape of a picture; that of one that may have frames is not known."""
+    return [] if expand_animations else [((None, None, channels or None), dtype)]
+
+
+def _frames(*_: Any, channels: int = 3, dtype: str = "uint8") -> list[Known]:
+    return [((None, None, None, channels or None), dtype)]
+
+
+@host_op("DecodeJpeg", gives=_picture)
 def _decode_jpeg(contents: np.ndarray, *, channels: int, **how: Any) -> np.ndarray:
     return _still(_bytes_of(contents), channels, "uint8", "DecodeJpeg", **how)
 
@@ -143,7 +152,7 @@ def decode_jpeg(
     return _decode_jpeg(strings(contents), channels=_checked_channels(channels), **how)
 
 
-@host_op("DecodeAndCropJpeg")
+@host_op("DecodeAndCropJpeg", gives=_picture)
 def _decode_and_crop_jpeg(contents: np.ndarray, crop_window: np.ndarray, *, channels: int, **how: Any) -> np.ndarray:
     if crop_window.shape != (4,):
         raise invalid(f"crop_size must have four elements {list(crop_window.shape)}")
@@ -173,7 +182,7 @@ def decode_and_crop_jpeg(
     return _decode_and_crop_jpeg(strings(contents), window, channels=_checked_channels(channels), **how)
 
 
-@host_op("DecodePng")
+@host_op("DecodePng", gives=_picture)
 def _decode_png(contents: np.ndarray, *, channels: int, dtype: str) -> np.ndarray:
     return _still(_bytes_of(contents), channels, dtype, "DecodePng")
 
@@ -191,7 +200,7 @@ def decode_png(contents: Any, channels: int = 0, dtype: Any = dtypes.uint8, name
     return _decode_png(strings(contents), channels=_checked_channels(channels), dtype=kind)
 
 
-@host_op("DecodeGif")
+@host_op("DecodeGif", gives=_frames)
 def _decode_gif(contents: np.ndarray) -> np.ndarray:
     data = _bytes_of(contents)
     if format_of(data) == "GIF":
@@ -206,7 +215,7 @@ def decode_gif(contents: Any, name: str | None = None) -> Tensor:
     return _decode_gif(strings(contents))
 
 
-@host_op("DecodeBmp")
+@host_op("DecodeBmp", gives=_picture)
 def _decode_bmp(contents: np.ndarray, *, channels: int) -> np.ndarray:
     data = _bytes_of(contents)
     kind = format_of(data)
@@ -223,7 +232,7 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Ten
     return _decode_bmp(strings(contents), channels=_checked_channels(channels))
 
 
-@host_op("DecodeWebP")
+@host_op("DecodeWebP", gives=_frames)
 def _decode_webp(contents: np.ndarray, *, channels: int, dtype: str) -> np.ndarray:
     return _still(_bytes_of(contents), channels, dtype, "DecodeWebP")
 
@@ -234,7 +243,7 @@ def decode_webp(contents: Any, channels: int = 0, dtype: Any = dtypes.uint8, nam
     return _decode_webp(strings(contents), channels=_checked_channels(channels), dtype=dtypes.as_dtype(dtype).name)
 
 
-@host_op("DecodeImage")
+@host_op("DecodeImage", gives=_picture)
 def _decode_image(contents: np.ndarray, *, channels: int, dtype: str, expand_animations: bool) -> np.ndarray:
     data = _bytes_of(contents)
     pixels = READERS[format_of(data)](data, channels, dtype)
@@ -266,7 +275,7 @@ def decode_image(
     return pixels if wanted.name == given else convert_image_dtype(pixels, wanted)
 
 
-@host_op("ExtractJpegShape")
+@host_op("ExtractJpegShape", gives=lambda contents, output_type: [((3,), output_type)])
 def _extract_jpeg_shape(contents: np.ndarray, *, output_type: Any) -> np.ndarray:
     return np.array(jpeg.shape(_bytes_of(contents)), output_type.numpy)
 
@@ -277,7 +286,7 @@ def extract_jpeg_shape(contents: Any, output_type: Any = dtypes.int32, name: str
     return _extract_jpeg_shape(strings(contents), output_type=dtypes.as_dtype(output_type))
 
 
-@host_op("IsJpeg")
+@host_op("IsJpeg", gives=lambda contents: [(contents.node.aval.shape, dtypes.bool)])
 def _is_jpeg(contents: np.ndarray) -> np.ndarray:
     return np.array([bytes(item).startswith(b"\xff\xd8\xff") for item in contents.flat], bool).reshape(contents.shape)
 
@@ -299,7 +308,7 @@ def _pixels(image: Any, allowed: tuple[str, ...], preferred: Any) -> Tensor:
     return x
 
 
-@host_op("EncodePng")
+@host_op("EncodePng", gives=lambda image, compression: [(image.node.aval.shape[:-3], dtypes.string)])
 def _encode_png(image: np.ndarray, *, compression: int) -> np.ndarray:
     if image.ndim < 3:
         raise invalid(f"images must be at least rank 3, received shape {list(image.shape)}")
@@ -338,7 +347,7 @@ def _check_jpeg(image: np.ndarray, quality: int, wanted: str = "") -> None:
         raise InternalError(None, None, f"JPEG encoding failed: no JPEG has the shape {list(image.shape)}")
 
 
-@host_op("EncodeJpeg")
+@host_op("EncodeJpeg", gives=a_string)
 def _encode_jpeg(image: np.ndarray, *, format: str, quality: int, **how: Any) -> np.ndarray:
     _check_jpeg(image, quality, format)
     return of_bytes([jpeg.encode(image, quality, **how)], ())
@@ -379,7 +388,7 @@ def encode_jpeg(
     )
 
 
-@host_op("AdjustJpegQuality")
+@host_op("AdjustJpegQuality", gives=lambda image, quality, dct_method: [(image.node.aval.shape, image.dtype)])
 def _through_jpeg(image: np.ndarray, jpeg_quality: np.ndarray, *, dct_method: str) -> np.ndarray:
     quality = int(jpeg_quality)
     _check_jpeg(image, quality)

@@ -2,23 +2,66 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradtape._src.core import dtypes, engine
+from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, OpError
 from gradtape._src.core.op import Op, define
+from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 
+Known = tuple[Sequence[int | None], Any]  # a shape and a dtype
+Rule = Callable[..., list[Known]]
 REASON = "it reads or makes bytes, and those are no numbers that could be varied"
 
 
-def host_op(type: str, *, effect: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare an op by its kernel, a function of NumPy arrays and of attributes, and return the function of tensors."""
+class _Assumed(threading.local):
+    """The extent that stands for one that is not known, while the shapes of results are asked for without values."""
+
+    extent: int | None = None
+    trace: Any = None  # the one that asks; a function that is traced in it is not asked, as it would keep what it was told
+    used = False
+
+
+assumed = _Assumed()
+
+
+@contextlib.contextmanager
+def assuming(extent: int) -> Iterator[None]:
+    """Let ops give tensors without values here, of the shapes that their results have; `assumed.used` says whether one did."""
+    before = assumed.extent, assumed.trace
+    assumed.extent, assumed.trace = extent, engine.local.trace
+    try:
+        yield
+    finally:
+        assumed.extent, assumed.trace = before
+
+
+def without_values(type: str, *specs: Known) -> list[Tensor]:
+    """Return tensors without values for what an op gives that was called in a function: `(shape, dtype)` of each result.
+
+    NeedsValues unless somebody asks for shapes only: the function around it runs as eager code.
+    """
+    if assumed.extent is None or assumed.trace is not engine.local.trace or not specs:
+        raise engine.NeedsValues(f"the shape of what {type} gives depends on values")
+    assumed.used = True
+    avals = [aval([assumed.extent if n is None else n for n in shape], dtypes.as_dtype(dtype).numpy) for shape, dtype in specs]
+    return [EagerTensor(leaf(known, None)) for known in avals]
+
+
+def host_op(type: str, *, effect: bool = False, gives: Rule | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare an op by its kernel, a function of NumPy arrays and of attributes, and return the function of tensors.
+
+    `gives(*inputs, **attributes)` tells the shape, with None for what is not known, and dtype of each result.
+    """
 
     def decorate(kernel: Callable[..., Any]) -> Callable[..., Any]:
         made = define(Op(type, kernel, host=kernel, effect=effect))
@@ -27,7 +70,9 @@ def host_op(type: str, *, effect: bool = False) -> Callable[[Callable[..., Any]]
         @functools.wraps(kernel)
         def call(*inputs: Tensor, **attributes: Any) -> Any:
             if engine.local.trace.scope is not None:
-                raise engine.NeedsValues(f"the shape of what {type} gives depends on values")
+                known = [] if gives is None else gives(*inputs, **attributes)
+                results = without_values(type, *known)
+                return results[0] if len(known) == 1 else tuple(results)
             try:
                 result = kernel(*[to_numpy(x.node) for x in inputs], **attributes)
             except OpError as error:
@@ -70,3 +115,13 @@ def single(array: np.ndarray, what: str) -> bytes:
 
 def _shape(array: np.ndarray) -> str:
     return f"[{','.join(map(str, array.shape))}]"
+
+
+def same_shape(x: Tensor, *_: Any, **__: Any) -> list[Known]:
+    """The rule of an op that gives strings for strings."""
+    return [(x.node.aval.shape, dtypes.string)]
+
+
+def a_string(*_: Any, **__: Any) -> list[Known]:
+    """The rule of an op that gives one string."""
+    return [((), dtypes.string)]

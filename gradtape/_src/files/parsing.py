@@ -13,7 +13,7 @@ from gradtape._src.core.errors import InvalidArgumentError, invalid, public
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.files import features as specs
 from gradtape._src.files.messages import message
-from gradtape._src.files.ops import host_op, of_bytes, strings
+from gradtape._src.files.ops import host_op, of_bytes, same_shape, strings, without_values
 from gradtape._src.files.packages import package
 from gradtape._src.ops.sparse import SparseTensor
 
@@ -204,6 +204,20 @@ def given_out(value: Any) -> Any:
     return EagerTensor(engine.constant(value))
 
 
+def _without_values(x: Tensor, features: dict[str, Any]) -> dict[str, Any]:
+    """Return tensors without values for the features of messages; NeedsValues if any is sparse, or values are needed."""
+    keys, known = ordered(features), []
+    for key in keys:
+        feature = features[key]
+        if not isinstance(feature, specs.FixedLenFeature | specs.FixedLenSequenceFeature):
+            known = []
+            break
+        steps = (None,) if isinstance(feature, specs.FixedLenSequenceFeature) else ()
+        shape = (*x.node.aval.shape, *steps, *specs.checked_shape(feature, key))
+        known.append((shape, specs.checked_dtype(feature, key)))
+    return dict(zip(keys, without_values("ParseExampleV2", *known), strict=True))
+
+
 def serialized_of(serialized: Any, type: str) -> np.ndarray:
     """Return serialized messages as an array of strings."""
     x = strings(serialized)
@@ -225,9 +239,12 @@ def parse_example(serialized: Any, features: Any, example_names: Any = None, nam
     >>> tf.io.parse_example([example.SerializeToString()], {"age": tf.io.FixedLenFeature([], tf.int64)})["age"].numpy()
     array([5])
     """
-    data = serialized_of(serialized, "ParseExampleV2")
     if not features:
         raise ValueError(f"Argument `features` cannot be None or falsy. Got {features}")
+    given = strings(serialized)
+    if engine.local.trace.scope is not None:
+        return _without_values(given, features)
+    data = to_numpy(given.node)
     if data.ndim > 1:
         raise invalid(f"Expected serialized to be a scalar or vector, got shape: {_shape(data.shape)} [Op:ParseExampleV2]")
     if not data.ndim:
@@ -264,15 +281,18 @@ def _single(data: np.ndarray, features: dict[str, Any]) -> dict[str, Any]:
 @public
 def parse_single_example(serialized: Any, features: Any, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
     """Return the features of one serialized `tf.train.Example`, a scalar string; see `parse_example`."""
-    data = serialized_of(serialized, "ParseExampleV2")
     if not features:
         raise ValueError("Missing features.")
-    if data.ndim:
+    given = strings(serialized)
+    if given.ndim:
         raise ValueError("Input serialized must be a scalar")
+    if engine.local.trace.scope is not None:
+        return _without_values(given, features)
+    data = to_numpy(given.node)
     return _single(data, features)
 
 
-@host_op("DecodeJSONExample")
+@host_op("DecodeJSONExample", gives=same_shape)
 def _decode_json_example(json_examples: np.ndarray) -> np.ndarray:
     parse = package("google.protobuf.json_format", "Messages").Parse
     found = []

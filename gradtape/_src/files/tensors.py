@@ -13,7 +13,7 @@ from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.files.messages import message
-from gradtape._src.files.ops import host_op, of_bytes, single, strings
+from gradtape._src.files.ops import a_string, host_op, of_bytes, single, strings
 
 # The field of a TensorProto that holds single values of a dtype.
 FIELDS = {
@@ -134,7 +134,7 @@ def decoded(made: Any) -> np.ndarray:
 LARGEST = 1 << 30  # bytes that one value of a message may be repeated to
 
 
-@host_op("SerializeTensor")
+@host_op("SerializeTensor", gives=a_string)
 def _serialize_tensor(tensor: np.ndarray) -> np.ndarray:
     return of_bytes([encoded(tensor)], ())
 
