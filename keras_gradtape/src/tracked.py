@@ -21,6 +21,7 @@ class KerasTracked(Tracked):
     """
 
     _COLLECTED = COLLECTED
+    awaits_entries = False  # Keras has lists and dicts of its own, and says itself when it has made variables
 
     def tracked_children(self):
         """The attributes that have something to save."""

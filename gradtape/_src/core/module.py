@@ -25,6 +25,8 @@ class Tracked:
     was, and the number of its object in the checkpoint: the value is restored when the attribute is set.
     """
 
+    awaits_entries = True  # whether a plain list or dict that hangs on it is to restore what is put into it later
+
     def tracked_children(self) -> dict[str, Any]:
         """What hangs on this object, by name."""
         return {name: value for name, value in vars(self).items() if name != "_awaited"}

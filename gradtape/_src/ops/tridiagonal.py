@@ -286,7 +286,7 @@ def _chosen(e, select, select_range):
     if not low < high:
         raise ValueError(f"Got empty interval in select_range: {select_range}. Give (lower, upper).")
     values = to_numpy(e.node)
-    rounding = 2 * np.finfo(values.dtype).eps * np.abs(values).max(initial=0)
+    rounding = 2 * np.finfo(values.dtype).eps * np.abs(values).max(initial=0)  # host-side: the values decide on a shape
     return slice(int((values < low - rounding).sum()), int((values <= high + rounding).sum()))
 
 

@@ -179,7 +179,7 @@ class Restore:
         """Let objects await what the checkpoint has for them; a list or dict that lacks something is one that awaits it, too."""
         for owner, name, node in match.waiting:
             owner.await_children(self, {name: node})
-            value = hanging(owner, name) if name in children(owner) else None
+            value = hanging(owner, name) if owner.awaits_entries and name in children(owner) else None
             if type(value) in (list, dict) or isinstance(value, tuple):
                 changed = awaiting(value)
                 if changed is not value:

@@ -45,11 +45,6 @@ def children(value: Any) -> dict[str, Any]:
     """What hangs on `value`, by name: attributes, positions, keys."""
     if variable_of(value) is not None:
         return {}
-    if isinstance(value, AwaitingList | AwaitingDict) and value.changed_elsewhere():
-        raise ValueError(
-            f"Unable to save or restore {value!r}: it was changed by another name than the attribute, after a restore that has "
-            "more for it. Change it as the attribute: `self.layers.append(…)`."
-        )
     if isinstance(value, Mapping):
         named = {str(key): item for key, item in value.items()}
     elif isinstance(value, list | tuple):
@@ -67,6 +62,14 @@ def _escaped(name: str) -> str:
     return name.replace(".", "..").replace("/", ".S")
 
 
+def _check_unchanged(value: Any) -> None:
+    if isinstance(value, AwaitingList | AwaitingDict) and value.changed_elsewhere():
+        raise ValueError(
+            f"Unable to save {value!r}: it was changed by another name than the attribute, after a restore that has "
+            "more for it. Change it as the attribute: `self.layers.append(…)`."
+        )
+
+
 def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable | Stateful]]:
     """The graph under `root` as nodes, the root first, and each variable under its key: the shortest way to it."""
     nodes: list[Node] = [Node({})]
@@ -81,6 +84,7 @@ def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable | Stateful]]:
             variables[key] = variable
             nodes[number].name = own_name(variable)
             continue
+        _check_unchanged(value)
         for name, child in children(value).items():
             variable = variable_of(child)
             identity = id(child if variable is None else variable)
