@@ -18,6 +18,7 @@ from gradtape import (
     nest as nest,
     optimizers as optimizers,
     profiler as profiler,
+    quantization as quantization,
     saved_model as saved_model,
     sets as sets,
     signal as signal,

@@ -25,12 +25,21 @@ def stamped_in_a_function(x):
     return x
 
 
+def slope_of_checked(x):
+    """The gradient of x², which passes a check."""
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = check(x, "here") ** 2
+    return tape.gradient(y, x)
+
+
 def broken(*arrays):
     """What a condition that does not hold says."""
     return "broken"
 
 
 ROWS = (
+    Row("gradient_of_check_numerics", slope_of_checked, (real(2, 3),), lambda x: 2.0 * x, ops=("CheckNumericsGradient",)),
     Row("timestamp", stamped_in_a_function, (real(2),), lambda x: x, ops=("Timestamp",)),
     Row(
         "check-numerics",

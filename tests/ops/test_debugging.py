@@ -393,3 +393,71 @@ def test_what_is_false_whatever_is_fed_raises_at_once_in_a_graph():
             with pytest.raises(tf.errors.InvalidArgumentError, match="did not hold"):
                 call()
         v1.Session().run([check.assert_equal(1, 1), v1.assert_type(1, tf.int32), v1.assert_integer(1)])
+
+
+def in_a_loop(x):
+    for _ in tf.range(2):
+        x = tf.sqrt(tf.debugging.check_numerics(x, "m"))
+    return x
+
+
+@pytest.mark.parametrize("how", ["eager", "around a function", "in a function", "in a loop", "jacobian", "graph"])
+def test_check_numerics_checks_the_gradient(how):
+    def loss(x):
+        return tf.reduce_sum(tf.sqrt(tf.debugging.check_numerics(x, "m")))
+
+    def slope(x, loss=loss, ask=tf.GradientTape.gradient):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = loss(x)
+        return ask(tape, y, x)
+
+    def in_graph(x):
+        with tf.Graph().as_default():
+            fed = tf.compat.v1.placeholder(tf.float32, [2])
+            gradients = tf.compat.v1.gradients(loss(fed), [fed])
+            return tf.compat.v1.Session().run(gradients[0], {fed: x.numpy()})
+
+    ask = {
+        "eager": slope,
+        "around a function": lambda x: slope(x, tf.function(loss)),
+        "in a function": tf.function(slope),
+        "in a loop": lambda x: slope(x, tf.function(in_a_loop)),
+        "jacobian": lambda x: slope(x, lambda x: tf.sqrt(tf.debugging.check_numerics(x, "m")), tf.GradientTape.jacobian),
+        "graph": in_graph,
+    }[how]
+    message = r"Not a number \(NaN\) or infinity \(Inf\) values detected in gradient. b'm' : Tensor had Inf values"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        ask(tf.constant([0.0, 4.0]))
+    found = np.asarray(ask(tf.constant([1.0, 4.0])))
+    expected = {"jacobian": [[0.5, 0.0], [0.0, 0.25]], "in a loop": [0.25, 0.08838835]}.get(how, [0.5, 0.25])
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_assert_all_finite_does_not_check_its_gradient():
+    x = tf.constant([0.0, 4.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.sqrt(tf.debugging.assert_all_finite(x, "m"))
+    assert tape.gradient(y, x).numpy().tolist() == [np.inf, 0.25]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="m : Tensor had NaN"):
+        tf.debugging.assert_all_finite([np.nan], "m")
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        fed = tf.compat.v1.placeholder(tf.float32, [])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="m : Tensor had Inf"):
+            session.run(tf.debugging.assert_all_finite(fed, "m"), {fed: np.inf})
+
+
+def test_gradients_of_a_loop_with_an_assert():
+    @tf.function
+    def root(x):
+        for _ in tf.range(2):
+            tf.debugging.Assert(tf.reduce_sum(x) < 100.0, [x])
+            x = tf.sqrt(x)
+        return x
+
+    x = tf.constant([4.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = root(x)
+    np.testing.assert_allclose(tape.gradient(y, x), [0.08838835], rtol=1e-6)

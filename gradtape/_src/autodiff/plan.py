@@ -108,6 +108,8 @@ class Plan:
                 results.append(IndexedSlices(EagerTensor(outputs[values]), EagerTensor(outputs[indices]), shape))
             else:
                 results.append(EagerTensor(outputs[place]))
+        if self.program.effects:
+            engine.flush_if_outermost()  # a check that fails raises where the gradient is asked for
         return results
 
 

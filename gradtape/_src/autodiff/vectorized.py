@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax import lax
 
 from gradtape._src.autodiff.backward import Operation, vjp_program
@@ -36,7 +37,17 @@ def _avals(*avals: Aval, program: Program, mapped: tuple[bool, ...], chunk: int 
     return tuple([aval((count, *r.shape), r.dtype) for r in results])
 
 
-VECTORIZED_CALL = define(Op("VectorizedCall", _kernel, infer=_avals))
+def _row_by_row(*arguments: Any, program: Program, mapped: tuple[bool, ...], chunk: int | None) -> tuple[Any, ...]:
+    """The same for a Program with effects, which run for one row after the other."""
+    count = next(len(a) for a, m in zip(arguments, mapped, strict=True) if m)
+    rows = [
+        execution.execute(program, [*[a[k] if m else a for a, m in zip(arguments, mapped, strict=True)], *program.constants])
+        for k in range(count)
+    ]
+    return tuple([jnp.stack(column) for column in zip(*rows, strict=True)])
+
+
+VECTORIZED_CALL = define(Op("VectorizedCall", _kernel, infer=_avals, host=_row_by_row))
 
 
 def check_chunk(chunk_size: int | None) -> None:

@@ -107,15 +107,17 @@ def record_scan(
     *,
     reverse: bool = False,
     trips: Node | None = None,
+    again: bool = False,
 ) -> list[Node]:
     """Record `length` runs of `body`: (consts…, carry…, x…) → (carry…, y…); `trips` of them if that is given.
 
-    Returns the nodes of the last carry and of the stacked ys; the residuals come after those.
+    Returns the nodes of the last carry and of the stacked ys; the residuals come after those. A body with effects has no
+    residuals, but where it is run `again`, for them alone and without its effects.
     """
     split = _linear_body(body, len(consts), len(carry))
     saved = 0
     whole = body
-    if split is not None and not body.effects:
+    if split is not None and (again or not body.effects):
         whole = split[0]
         if FORWARD in body.derived:
             whole.derived[FORWARD] = body.derived[FORWARD]
@@ -190,7 +192,7 @@ def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     else:
         original, split = body, _linear_body(body, consts, carry)
         if split is not None:
-            outputs = record_scan(body, fixed, start, xs, length, reverse=reverse, trips=n if dynamic else None)
+            outputs = record_scan(body, fixed, start, xs, length, reverse=reverse, trips=n if dynamic else None, again=True)
     residuals = outputs[plain:]
     needed = [i - 1 for i, need in enumerate(op.needed) if need and i]
     results = reverse_scan(

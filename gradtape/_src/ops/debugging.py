@@ -15,6 +15,7 @@ from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import data
+from gradtape._src.core.scopes import control_dependencies
 from gradtape._src.core.tensor import Stored, Tensor, to_numpy
 from gradtape._src.ops import array, compare
 from gradtape._src.ops.arithmetic import abs as absolute
@@ -43,16 +44,33 @@ def check_numerics(tensor, *, message):
     return tensor
 
 
+def _checked_on_host(dy, *, message):
+    found = _not_finite(dy, message)
+    if found is not None:
+        raise InvalidArgumentError(None, None, f"{found} [Op:CheckNumerics]")
+    return dy
+
+
+@op("CheckNumericsGradient", infer=same, host=_checked_on_host, effect=True)
+def _checked_gradient(dy, *, message):
+    """`dy`, checked where it is computed: a gradient's values are not known while it is recorded."""
+    return dy
+
+
 @gradient(check_numerics)
+@gradient(_checked_gradient)
 def _(op, dy):
-    what = "Not a number (NaN) or infinity (Inf) values detected in gradient. "
-    return check_numerics(dy, what + op.get_attr("message"))
+    prefix = "Not a number (NaN) or infinity (Inf) values detected in gradient. "
+    message = op.get_attr("message")
+    return _checked_gradient(dy, message=message if message.startswith(prefix) else f"{prefix}{message.encode()!r}")
 
 
 @public
 def assert_all_finite(x, message, name=None):
-    """As `check_numerics`."""
-    return check_numerics(x, message)
+    """As `check_numerics`, but that its gradient is not checked."""
+    x = tensor(x)
+    with control_dependencies([check_numerics(x, message)]):
+        return array.identity(x)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
