@@ -72,6 +72,6 @@ def _stablehlo(paths: Paths, name: str, function: ConcreteFunction) -> dict[str,
 
     try:
         export_stablehlo(positional, os.path.join(paths.folder, file), function._input_specs())
-    except (ValueError, NotImplementedError, TypeError) as error:
+    except (ValueError, NotImplementedError, TypeError, ImportError) as error:  # ImportError: flatbuffers is optional
         return {"reason": str(error)}
     return {"file": file}
