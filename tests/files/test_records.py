@@ -195,3 +195,17 @@ def test_records_become_numbers(tmp_path):
             writer.write(tf.io.serialize_tensor(tf.fill([2], number)).numpy())
     dataset = tf.data.TFRecordDataset(str(tmp_path / "records")).map(lambda record: tf.io.parse_tensor(record, tf.int32))
     assert np.stack(list(dataset.as_numpy_iterator())).tolist() == [[0, 0], [1, 1], [2, 2], [3, 3]]
+
+
+def test_a_session_draws_from_files(tmp_path):
+    path = tmp_path / "numbers"
+    path.write_text("1,2\n3,4\n")
+    with tf.Graph().as_default():
+        lines = tf.compat.v1.data.TextLineDataset(str(path)).map(lambda line: tf.io.decode_csv(line, [0, 0.0]))
+        listed = tf.data.Dataset.list_files(str(tmp_path / "*"), shuffle=False)
+        first, name = [tf.compat.v1.data.make_one_shot_iterator(dataset).get_next() for dataset in (lines, listed)]
+        with pytest.raises(tf.errors.UnimplementedError, match="ReadFile runs when it is called, and is no op of a graph"):
+            tf.io.read_file(str(path))
+        with tf.compat.v1.Session() as session:
+            assert [session.run(first) for _ in range(2)] == [(1, 2.0), (3, 4.0)]
+            assert session.run(name) == str(path).encode()

@@ -22,7 +22,8 @@ from gradtape._src.data.options import UNKNOWN_CARDINALITY
 from gradtape._src.data.rows import Slices
 from gradtape._src.data.stages import Stream, resumable
 from gradtape._src.data.structure import LEAF, DatasetSpec, Element, Structure, with_shapes
-from gradtape._src.files.access import matching_files, path_tensor
+from gradtape._src.files.access import names_matching
+from gradtape._src.files.ops import string_array
 from gradtape._src.files.systems import name_of
 
 
@@ -37,10 +38,12 @@ class Filing(Grouping):
         They are in random order (of each pass another one) unless `shuffle` is False: then they are sorted. With a `seed` the
         orders are TensorFlow's. InvalidArgumentError if there is no such file. For patterns see `tf.io.matching_files`.
         """
-        patterns = path_tensor(file_pattern)
-        found = to_numpy(matching_files(patterns).node)
+        patterns = string_array(os.fspath(file_pattern) if isinstance(file_pattern, os.PathLike) else file_pattern)
+        if not patterns.dtype.hasobject:
+            raise TypeError(f"Cannot convert {file_pattern!r} to EagerTensor of dtype string: give a pattern, or a list of them.")
+        found = names_matching(patterns)
         if not found.size:
-            asked = ", ".join([name_of(one) for one in to_numpy(patterns.node).ravel()])
+            asked = ", ".join([name_of(one) for one in patterns.ravel()])
             raise invalid(f"No files matched pattern: {asked}")
         rows, structure = Slices((found,), LEAF), Structure(LEAF, (TensorSpec((), dtypes.string),))
         listed: Any = cls._made(lambda: iter(range(found.size)), structure, found.size, "_TensorSliceDataset", rows)

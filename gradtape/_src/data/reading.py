@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core import dtypes
-from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor, to_numpy
@@ -18,7 +17,7 @@ from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.options import AUTOTUNE, UNKNOWN_CARDINALITY
 from gradtape._src.data.stages import Stream
 from gradtape._src.data.structure import LEAF, Element, Structure
-from gradtape._src.files.ops import of_bytes
+from gradtape._src.files.ops import of_bytes, string_array
 from gradtape._src.files.records import compression_of, fixed_length_records, text_lines, tf_records
 from gradtape._src.files.systems import name_of
 
@@ -64,10 +63,10 @@ def _names(filenames: Any) -> Dataset:
         if isinstance(filenames, list | tuple)
         else (os.fspath(filenames) if isinstance(filenames, os.PathLike) else filenames)
     )
-    names: Tensor = tensor(given) if not isinstance(given, list) or given else tensor(np.zeros(0, object))
-    if names.dtype != dtypes.string:
-        raise TypeError(f"{expected} Got `{names.dtype!r}` elements.")
-    return Dataset.from_tensor_slices(to_numpy(names.node).ravel())
+    names = string_array(given) if not isinstance(given, list) or given else np.zeros(0, object)
+    if not names.dtype.hasobject:
+        raise TypeError(f"{expected} Got `{dtypes.as_dtype(names.dtype)!r}` elements.")
+    return Dataset.from_tensor_slices(names.ravel())
 
 
 def _compression(value: Any) -> str:

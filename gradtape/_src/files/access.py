@@ -60,12 +60,17 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
     _write_file(path_tensor(filename), strings(contents))
 
 
+def names_matching(pattern: np.ndarray) -> np.ndarray:
+    """Return the names of files that match any of the patterns, sorted."""
+    found = sorted([os.fsencode(path) for one in pattern.ravel() for path in matching(name_of(one))])
+    return of_bytes(found, (len(found),))
+
+
 @host_op("MatchingFiles", gives=lambda pattern: [([None], dtypes.string)])
 def _matching_files(pattern: np.ndarray) -> np.ndarray:
     if pattern.ndim > 1:
         raise invalid("Input pattern tensor must be scalar or vector, but had shape: " + str(list(pattern.shape)))
-    found = sorted([os.fsencode(path) for one in pattern.ravel() for path in matching(name_of(one))])
-    return of_bytes(found, (len(found),))
+    return names_matching(pattern)
 
 
 @public

@@ -12,8 +12,8 @@ import numpy as np
 
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import InvalidArgumentError, OpError
+from gradtape._src.core.convert import is_tensor, tensor, to_array
+from gradtape._src.core.errors import InvalidArgumentError, OpError, UnimplementedError
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
@@ -50,6 +50,13 @@ def without_values(type: str, *specs: Known) -> list[Tensor]:
 
     NeedsValues unless somebody asks for shapes only: the function around it runs as eager code.
     """
+    if engine.graph_around() is not None:
+        raise UnimplementedError(
+            None,
+            None,
+            f"{type} runs when it is called, and is no op of a graph of TensorFlow 1. Call it in the function of a "
+            "tf.data.Dataset, or in eager code, and feed what it gives.",
+        )
     if assumed.extent is None or assumed.trace is not engine.local.trace or not specs:
         raise engine.NeedsValues(f"the shape of what {type} gives depends on values")
     assumed.used = True
@@ -97,6 +104,16 @@ def strings(value: Any) -> Tensor:
     if x.dtype != dtypes.string:
         raise TypeError(f"Expected a tensor of dtype string, received {x.dtype.name}.")
     return x
+
+
+def string_array(value: Any) -> np.ndarray:
+    """Return the strings of a dataset's argument, also where a graph is built; TypeError for a value of another dtype."""
+    if not is_tensor(value):
+        return np.asarray(to_array(value))
+    node = value.node
+    if node.value is None and engine.local.trace.scope is not None:
+        raise engine.NeedsValues("the names of files are not known before the graph or function runs")
+    return to_numpy(node) if node.value is None else np.asarray(node.value)
 
 
 def of_bytes(values: Any, shape: tuple[int, ...]) -> np.ndarray:
