@@ -4,6 +4,7 @@
 #   make test        the tests                (some of them: make test ARGS="tests/core -k tape")
 #   make test-long   the tests, with many more random programs, and by optimized code
 #   make test-keras  Keras's own tests on this backend, with TensorFlow beside them (a few minutes of them: make test-keras-sample)
+#   make test-thirdparty  tests of libraries that were written for TensorFlow (a minute of them: make test-thirdparty-sample)
 #   make bench       against JAX, PyTorch and TensorFlow, in environments of their own under .bench/
 #   make lint        style, and `make format` mends it
 #   make types       static types
@@ -29,10 +30,11 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses $(JOBS) --dist workstea
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SECONDARY:
-.PHONY: help demo test test-long test-keras test-keras-sample keras-tests bench lint format types docs snapshot clean
+.PHONY: help demo test test-long test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample \
+    thirdparty-baseline bench lint format types docs snapshot clean
 
 help:
-	@sed -n '3,15s/^# \{0,1\}//p' Makefile
+	@sed -n '3,16s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/ready-demo
 	$(BIN)/gradtape demo $(ARGS)
@@ -56,6 +58,18 @@ keras-tests: $(VENV)/ready-test-keras
 test-keras-sample: $(VENV)/ready-test
 	$(BIN)/python -m tests.keras.own --sample -n auto --maxprocesses $(JOBS)
 
+# The libraries come from PyPI, without TensorFlow.
+test-thirdparty: $(VENV)/ready-test
+	$(BIN)/python -m tests.thirdparty $(ARGS)
+
+test-thirdparty-sample: $(VENV)/ready-test
+	$(BIN)/python -m tests.thirdparty --sample
+
+# Which of their tests pass on TensorFlow, written down anew: hours. (JAX is a backend that some of them import.)
+thirdparty-baseline:
+	$(MAKE) VENV=.venv-thirdparty-tensorflow .venv-thirdparty-tensorflow/ready-test-keras
+	.venv-thirdparty-tensorflow/bin/python -m tests.thirdparty --baseline $(ARGS)
+
 bench: $(VENV)/ready-test
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -78,7 +92,7 @@ snapshot: $(VENV)/ready-test
 	$(BIN)/python tests/signatures/compatibility.py --write
 
 clean:
-	rm -rf $(VENV) .venv-* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) .venv-* .thirdparty .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 
 # One stamp per extra.
 $(VENV)/ready-%: pyproject.toml | $(VENV)/bin/python

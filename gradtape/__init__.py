@@ -19,6 +19,7 @@ from gradtape import (
     optimizers as optimizers,
     profiler as profiler,
     quantization as quantization,
+    raw_ops as raw_ops,
     saved_model as saved_model,
     sets as sets,
     signal as signal,

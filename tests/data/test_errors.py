@@ -249,3 +249,9 @@ def test_stop_iteration_in_a_function_is_an_error_and_not_the_end():
 def test_as_numpy_iterator_of_windows():
     with pytest.raises(TypeError, match=r"`tf\.data\.Dataset\.as_numpy_iterator\(\)` is not supported for datasets that produce"):
         next(D.range(3).window(2).as_numpy_iterator())
+
+
+def test_a_number_of_numpys_may_be_a_float_as_on_tensorflow():
+    assert [len(drained(D.range(3).repeat(np.float64(number)))) for number in (2.0, 2.5)] == [6, 6]
+    with pytest.raises(TypeError, match="count must be an integer, received 2"):
+        D.range(3).repeat(2.0)

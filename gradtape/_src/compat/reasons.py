@@ -82,7 +82,7 @@ _TABLE = [
         "Out of scope: ragged tensors. Pad the rows and keep their lengths; tf.sequence_mask makes the mask.",
         "ragged RaggedTensor RaggedTensorSpec ragged_fill_empty_rows ragged_fill_empty_rows_grad",
     ),
-    ("Out of scope: use the function that calls the op. Gradients are overridden by its type all the same.", "raw_ops"),
+    ("Out of scope: use the function that calls the op. Gradients are overridden by its type all the same.", "raw_ops.*"),
     (
         "Out of scope: use the function of tf.nn, tf.math or tf.signal of that purpose.",
         """
@@ -127,7 +127,7 @@ _TABLE = [
     ),
     (
         "Out of scope: the Python source is rewritten when a function is traced, and nowhere else.",
-        "autograph.set_verbosity autograph.to_code autograph.to_graph autograph.trace autograph.experimental.Feature",
+        "autograph.set_verbosity autograph.to_code autograph.trace autograph.experimental.Feature",
     ),
     (
         "Out of scope: tf.data is what feeding a training loop needs.",

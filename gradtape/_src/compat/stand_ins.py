@@ -74,7 +74,6 @@ NAMES = {
         RandomShuffleQueue(queue.QueueBase)
     """,
     "ragged": "",
-    "raw_ops": "",
     "tpu": "XLAOptions",
     "tpu.experimental": "DeviceAssignment DeviceOrderMode HardwareFeature TPUSystemMetadata Topology",
     "tpu.experimental.embedding": """

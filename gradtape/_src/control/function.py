@@ -221,6 +221,14 @@ class Function:
         self._created = True
         return ConcreteFunction(self, arguments, body, passes)
 
+    def _decorate(self, decorator: Callable[..., Any]) -> None:
+        """Wrap the Python function by `decorator`, before the first trace. Libraries know it by TensorFlow's private name."""
+        if self._traced:
+            raise ValueError("Functions cannot be decorated after they have been traced.")
+        self.__init__(  # type: ignore[misc]
+            decorator(self.python_function), self.input_signature, self._autograph, self._name, self._relaxed
+        )
+
     def transformed(self) -> Callable[..., Any]:
         """What is called to trace or run it: the Python function with its statements as ops, if `autograph` says so."""
         if not self._autograph:

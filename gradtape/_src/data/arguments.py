@@ -17,7 +17,9 @@ from gradtape._src.ops.seeds import draw, pair_of
 
 def count(value: Any, what: str) -> int:
     """An integer, which may be a tensor of int64 (ValueError for one of another dtype); TypeError for anything else."""
-    if isinstance(value, (str, bytes)) or (isinstance(value, (float, np.floating)) and not isinstance(value, Tensor)):
+    if isinstance(value, np.floating):
+        value = int(value)  # as in TensorFlow, which refuses a float of Python's
+    if isinstance(value, (str, bytes, float)):
         raise TypeError(f"{what} must be an integer, received {value!r}.")
     if isinstance(value, Tensor) and value.dtype != dtypes.int64:
         raise ValueError(

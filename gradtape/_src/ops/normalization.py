@@ -212,7 +212,7 @@ def _batch_norm_avals(x, scale, offset, mean, variance, epsilon, exponential_avg
 
 
 @op("FusedBatchNormV3", infer=_batch_norm_avals, mixed=True, saves="x scale y3 y4")
-def _fused_batch_norm(x, scale, offset, mean, variance, *, epsilon, exponential_avg_factor, data_format, is_training):
+def batch_norm_op(x, scale, offset, mean, variance, *, epsilon, exponential_avg_factor, data_format, is_training):
     """y, running mean and variance, and what the gradient reads: the mean and variance used (TensorFlow's reserves)."""
     axes = _others(x.shape, data_format)
     there = _along_channels(x.shape, data_format)
@@ -235,7 +235,7 @@ def _fused_batch_norm(x, scale, offset, mean, variance, *, epsilon, exponential_
     return y.astype(x.dtype), new_mean, new_variance, m, v
 
 
-@gradient(_fused_batch_norm)
+@gradient(batch_norm_op)
 def _(op, dy, dnew_mean, dnew_variance, dm, dv):
     """With s = 1/√(v + ε) and c = x − m: dβ = Σ dy, dγ = s·Σ dy·c, dx = γ·s·(dy − dβ/n − c·s·dγ/n); if m and v are
     given numbers, dx = γ·s·dy, dm = −γ·s·dβ, dv = −γ·s²·dγ/2. To this comes what the other results send: dx =
@@ -297,7 +297,7 @@ def fused_batch_norm(
     nothing = host_constant(np.zeros(0, scale.dtype.numpy))  # TensorFlow's sign that a moment is not given
     mean = nothing if mean is None else mean
     variance = nothing if variance is None else variance
-    results = _fused_batch_norm(
+    results = batch_norm_op(
         x, scale, offset, mean, variance, float(epsilon), float(exponential_avg_factor), data_format, bool(is_training)
     )
     return results[:3]

@@ -1,0 +1,96 @@
+"""The libraries whose own tests run on gradtape: which release, what it needs, and which of its tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Library:
+    """A release on PyPI, and how its tests are run."""
+
+    name: str  # on PyPI
+    version: str
+    tests: tuple[str, ...]  # folders and files, from the folder of the release on
+    share: float  # of the tests that pass on TensorFlow, how many must pass here
+    sample: tuple[str, ...]  # the arguments of the sample that CI runs; none: the library is not in it
+    needs: tuple[str, ...] = ()  # what is installed beside it; its own requirements would install TensorFlow
+    sdist: bool = False  # the tests are in the sdist; else in the wheel
+    options: tuple[str, ...] = ()  # pytest's
+    every: dict[str, int] = field(default_factory=dict)  # of the tests of a file, only every n-th
+
+
+LIBRARIES = (
+    Library(
+        "dm-sonnet",
+        "2.0.2",
+        tests=("sonnet",),
+        share=0.97,
+        sample=("sonnet/src/linear_test.py", "sonnet/src/base_test.py", "sonnet/src/optimizers/adam_test.py"),
+        needs=("absl-py", "attrs", "dm-tree==0.1.10", "tabulate", "wrapt"),
+    ),
+    Library(
+        "tensornetwork",
+        "0.4.6",
+        tests=(
+            "tensornetwork/backends/tensorflow",
+            "tensornetwork/tests",
+            "tensornetwork/matrixproductstates",
+            "tensornetwork/tn_keras",
+        ),
+        share=0.97,
+        sample=(
+            "tensornetwork/backends/tensorflow/decompositions_test.py",
+            "tensornetwork/backends/tensorflow/tensordot2_test.py",
+        ),
+        needs=("graphviz",),
+        # They import PyTorch, for their tests of its backend.
+        options=tuple(
+            f"--ignore=tensornetwork/tests/{name}_test.py"
+            for name in "network_components_free network tensornetwork_symmetric tensornetwork".split()
+        ),
+    ),
+    Library(
+        "tf-keras-vis",
+        "0.8.7",
+        tests=("tests",),
+        share=0.95,
+        sample=("tests/tf_keras_vis/utils/scores_test.py", "tests/tf_keras_vis/activation_maximization/input_modifiers_test.py"),
+        needs=("deprecated", "imageio", "wrapt"),
+        # Of its 8,000 tests nearly all are two, on every combination of models and options; one of them takes seconds each time.
+        every={"attentions_test.py": 20, "activation_maximization_test.py": 400, "scorecam_test.py": 5},
+    ),
+    Library(
+        "pymanopt",
+        "2.2.1",
+        tests=("tests/backends/test_tensorflow.py",),
+        share=0.95,
+        sample=(),
+        sdist=True,
+        options=("--noconftest",),  # it imports PyTorch and autograd, for the other backends
+    ),
+    Library(
+        "adapt",
+        "0.4.5",
+        tests=("tests",),
+        share=0.95,
+        sample=(),
+        needs=("cvxopt", "scikeras==0.13.0"),
+        sdist=True,
+        options=("--ignore=tests/test_metrics.py",),  # does not end on TensorFlow 2.21
+    ),
+    Library(
+        "thinc",
+        "9.1.1",
+        tests=("thinc/tests/layers/test_tensorflow_wrapper.py",),
+        share=0.95,
+        sample=(),
+        needs=tuple(
+            """
+            annotated-types blis catalogue confection cymem murmurhash pydantic pydantic-core preshed srsly typing-inspection
+            wasabi
+            """.split()
+        ),
+        options=("-p", "thinc.tests.enable_tensorflow"),
+    ),
+)
