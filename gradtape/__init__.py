@@ -24,6 +24,7 @@ from gradtape import (
     sets as sets,
     signal as signal,
     sparse as sparse,
+    strings as strings,
     summary as summary,
     sysconfig as sysconfig,
     test as test,
@@ -221,6 +222,7 @@ from gradtape._src.ops.arithmetic import (
     truncatediv as truncatediv,
     truncatemod as truncatemod,
 )
+from gradtape._src.ops.string_numbers import as_string as as_string
 from gradtape._src.ops.cast import bitcast as bitcast, cast as cast
 from gradtape._src.ops.clip import (
     clip_by_global_norm as clip_by_global_norm,

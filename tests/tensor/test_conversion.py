@@ -297,10 +297,8 @@ class TestEquality:
         with pytest.raises(TypeError, match="Cannot convert 'a' to EagerTensor of dtype float"):
             _ = make([1.0]) == "a"
 
-    @pytest.mark.better
-    def test_of_strings_is_out_of_scope(self):
-        with pytest.raises(tf.errors.UnimplementedError, match="string"):
-            _ = tf.constant("a") == "a"
+    def test_of_strings(self):
+        assert (tf.constant(["a", "b"]) == "a").numpy().tolist() == [True, False]
 
 
 class TestKeys:

@@ -23,17 +23,23 @@ from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array import broadcast_to
 
+
 # The results of a function with a gradient of its own: (results…, arguments…) → results. The gradient function is the
 # trace's, by node, so that the fingerprint of a step does not change with each new closure.
-CUSTOM = define(Op("CustomGradient", lambda *values, count: values[:count], infer=lambda *avals, count: avals[:count]))
+def _results(*values: Any, count: int, **attributes: Any) -> tuple[Any, ...]:
+    return values[:count]
+
+
+CUSTOM = define(Op("CustomGradient", lambda *values, count: values[:count], infer=_results, strings=_results))
 CUSTOM.reason = "custom_gradient gave it a gradient function for one tape only"
 # The same in a function that is traced: (results…, arguments…, what the gradient uses besides) → results.
 CLOSED = define(
     Op(
         "CustomGradientProgram",
         lambda *values, count, program, where, raising: values[:count],
-        infer=lambda *avals, count, program, where, raising: avals[:count],
+        infer=_results,
         saves="values",
+        strings=_results,
     )
 )
 

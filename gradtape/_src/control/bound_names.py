@@ -24,6 +24,11 @@ def can_be_tensor(value: Any) -> bool:
     return isinstance(value, (Tensor, Stored, *NUMBERS))
 
 
+def can_be_result(value: Any) -> bool:
+    """Whether a branch can give it as a tensor: a string, too, as another branch may give another one."""
+    return can_be_tensor(value) or isinstance(value, STRINGS)
+
+
 def tensor_dtype(value: Any) -> Any:
     """The dtype of what can be a tensor."""
     return value.dtype if is_tensor(value) else tensor(value).dtype

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -77,13 +76,18 @@ def _scan_on_host(
     n, fixed, carried, xs = _split(inputs, consts, carry)
     count = int(n) if dynamic else length
     outputs = [body.aval_of(r) for r in body.outputs[carry:]]
-    ys = [np.zeros((length, *a.shape), a.dtype) for a in outputs]
+    ys = [_room(length, a) for a in outputs]
     for at in reversed(range(count)) if reverse else range(count):
-        results = execution.execute(body, [*fixed, *carried, *[x[at] for x in xs]])
+        results = execution.execute(body, [*fixed, *carried, *[x[at, ...] for x in xs]])
         carried = results[:carry]
         for buffer, part in zip(ys, results[carry:], strict=True):
-            buffer[at] = part
-    return (*carried, *[jax.device_put(y) for y in ys])
+            buffer[at, ...] = part
+    return (*carried, *map(engine.to_device, ys))
+
+
+def _room(count: int, of: Aval) -> np.ndarray:
+    """An array for `count` values, of zeros or empty strings."""
+    return np.full((count, *of.shape), b"", object) if of.dtype.hasobject else np.zeros((count, *of.shape), of.dtype)
 
 
 def _scan_avals(
@@ -366,10 +370,10 @@ def _while_on_host(
     buffers = []
     for k in range(carry):
         value = np.asarray(inputs[consts + k])
-        buffer = np.zeros((capacity, *value.shape), value.dtype)
+        buffer = _room(capacity, aval(value.shape, value.dtype))
         for slot, checkpoint in enumerate(kept):
-            buffer[slot] = checkpoint[k]
-        buffers.append(jax.device_put(buffer))
+            buffer[slot, ...] = checkpoint[k]
+        buffers.append(engine.to_device(buffer))
     return (*carried, np.array(trip, TRIPS), np.array(stride, TRIPS), *buffers)
 
 

@@ -207,8 +207,6 @@ class Function:
             return arguments.call(python, parameters)
 
         try:
-            if any(n.aval.dtype == object for n in arguments.nodes):
-                raise engine.NeedsValues("strings are not part of compiled programs")
             body = trace(run, parameters, Scope(creates=not self._created), convert=self._result)
             if body.created:  # what is made once must not be made again
                 self._created = True

@@ -15,7 +15,7 @@ from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.eager_record import in_function
 from gradtape._src.core import dtypes, engine, nest, tracing
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.convert import is_tensor, tensor, to_array
 from gradtape._src.core.errors import (
     InvalidArgumentError,
     OpError,
@@ -42,6 +42,9 @@ def _results(values: Any, types: Sequence[Any], exact: bool = False) -> list[Any
     for value, dtype in zip(given, types, strict=True):
         own = isinstance(value, (Tensor, np.ndarray, np.generic))
         array = to_numpy(value.node) if isinstance(value, Tensor) else np.asarray(value)
+        if array.dtype.kind in "OUS" and dtype == dtypes.string:
+            arrays.append(np.asarray(to_array(value)) if not isinstance(value, Tensor) else array)
+            continue
         if not own and not exact and array.dtype.kind not in "OUS":
             array = to_numpy(tensor(value, dtype).node)  # TypeError where Python's number is none of the dtype
         if array.dtype.kind in "OUS" and dtype != dtypes.string:
@@ -57,7 +60,7 @@ def _results(values: Any, types: Sequence[Any], exact: bool = False) -> list[Any
                 f"The Python function returned dtype {array.dtype.name}, where Tout says {dtype.name}. Cast the result, or state "
                 "its dtype in Tout."
             )
-        arrays.append(array if array.dtype.kind in "OUS" else array.astype(dtype.numpy, copy=False))
+        arrays.append(array.astype(dtype.numpy, copy=False))
     return arrays
 
 
@@ -107,7 +110,7 @@ def _on_host(*inputs: Any, call: Callable[..., Any], types: tuple[Any, ...], sha
                     f"The Python function returned shape {list(array.shape)}; in a compiled program its result was stated, or "
                     f"assumed, to have shape {list(shape)}. Call tensor.set_shape on the result, or run it in eager code."
                 )
-    return tuple([jax.device_put(a) for a in arrays])
+    return tuple(map(engine.to_device, arrays))
 
 
 def _not_compiled(*inputs: Any, call: Any, types: Any, shapes: Any) -> Any:

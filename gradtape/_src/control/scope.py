@@ -39,7 +39,11 @@ ASKED_FOR = {"Assert", "CheckNumerics"}
 
 
 # The value of a variable after an assignment, and the variable: state stops gradients, but its reads count.
-READ_ASSIGNED = define(Op("ReadAssigned", lambda value, variable: value, infer=lambda value, variable: value, cheap=True))
+def _first(value: Any, variable: Any) -> Any:
+    return value
+
+
+READ_ASSIGNED = define(Op("ReadAssigned", _first, infer=_first, cheap=True, strings=_first))
 READ_ASSIGNED.gradient = lambda op, dy: [None, dy]
 
 
@@ -77,6 +81,7 @@ class Scope:
 
     def __init__(self, nested: bool = False, carried: Sequence[tuple[Variable, Node]] = (), creates: bool = True) -> None:
         self.nested, self.creates = nested, creates
+        self.fixes_strings = not nested  # another branch, or a run of a session, may give other ones
         self.variables: dict[int, tuple[Variable, Node]] = {}
         self.carried: dict[int, Node] = {id(variable): node for variable, node in carried}
         self.now: dict[int, Node] = {}
@@ -194,16 +199,18 @@ class Structure:
 TENSOR = object()
 
 
-def flatten_results(results: Any, convert: Callable[[Any], Any]) -> tuple[list[Node], Structure]:
+def flatten_results(results: Any, convert: Callable[[Any], Any], fixed_strings: bool = True) -> tuple[list[Node], Structure]:
     """The nodes of a nest of results and its Structure. `convert` makes a Tensor of a leaf, or gives it back as it is.
 
-    Strings are no part of a Program: a Tensor of them is a result that is always the same.
+    With `fixed_strings` those that are known are no part of a Program, so that it need not run in stages: they are results
+    that are always the same.
     """
     leaves, spec = nest.flatten_with_spec(results, nest.EXPANDED)
     nodes, fixed = [], []
     for item in leaves:
         item = convert(item)
-        if isinstance(item, Tensor) and (item.dtype.name != "string" or item.node.value is None):
+        known = fixed_strings and isinstance(item, Tensor) and item.dtype.name == "string" and item.node.value is not None
+        if isinstance(item, Tensor) and not known:
             nodes.append(item.node)
             fixed.append(TENSOR)
         else:
@@ -311,7 +318,7 @@ def trace(
     with tracing.inner(scope) as inner, drawing as drawn, naming.apart():
         scope.trace = inner
         results = function()
-        nodes, body.structure = flatten_results(results, convert)
+        nodes, body.structure = flatten_results(results, convert, scope.fixes_strings)
         body.written = list(scope.written.values())
         nodes += [scope.after[id(v)] for v in body.written]
         body.variables = [variable for variable, _ in scope.variables.values()]
@@ -391,7 +398,7 @@ def _call_under_tape(body: Body, arguments: Sequence[Node]) -> list[Node]:
     inputs = body.inputs(arguments)
     if body.checked is not None:
         check(body, arguments, inputs)
-    nodes = run_now(body.program, inputs) if body.program.effects else tracing.call(body.program, inputs, FUNCTION)
+    nodes = run_now(body.program, inputs) if body.program.hosted else tracing.call(body.program, inputs, FUNCTION)
     return _assigned(body, nodes)
 
 
@@ -520,7 +527,7 @@ def _input(program: Program, reference: int, inputs: tuple[Node, ...]) -> Node:
 
 
 def run_now(program: Program, inputs: tuple[Node, ...]) -> list[Node]:
-    """Run a Program with effects at once, in eager code; tapes see it as any other call."""
+    """Run a Program with effects or strings at once, in eager code; tapes see it as any other call."""
     values = execution.execute(program, [engine.argument(node) for node in inputs])
     node = engine.record_ran(FUNCTION, inputs, (program,), tuple(values))
     return engine.elements(node)

@@ -12,6 +12,7 @@ from gradtape._src.control.bound_names import (
     NUMBERS,
     STRINGS,
     UNDEFINED,
+    can_be_result,
     can_be_tensor,
     check_not_none,
     empty,
@@ -28,6 +29,7 @@ from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.core import dtypes, engine, execution, nest, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.op import has_strings
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.ops import array, cast, compare, debugging, select
@@ -81,7 +83,7 @@ class _Branch:
                 leaves, spec = flatten(value)
                 self.leaves.append(leaves)
                 self.specs.append(spec)
-                flat += [tensor(x) for x in leaves if can_be_tensor(x)]
+                flat += [tensor(x) for x in leaves if can_be_result(x)]
             return flat
 
         self.body = trace(branch_results, (), Scope(nested=True), draws=False)
@@ -124,8 +126,8 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
         for k, leaves in enumerate((mine, other)):
             here = []
             for x in leaves:
-                here.append(at[k] if can_be_tensor(x) else None)
-                at[k] += can_be_tensor(x)
+                here.append(at[k] if can_be_result(x) else None)
+                at[k] += can_be_result(x)
             places.append(here)
         if len(mine) == len(other) == 1 and mine[0] is True and _negates(condition, other[0]):
             merged.append(True)  # `if not done: …; done = True`
@@ -142,7 +144,7 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
                     f"the function. Give '{name}' a value before the `if`, or in both branches."
                 )
             leaves, leaves_spec, here = (other, spec2, places[1]) if undefined[0] else (mine, spec, places[0])
-            if not all(can_be_tensor(x) for x in leaves):
+            if not all(can_be_result(x) for x in leaves):
                 merged.append(nest.unflatten(leaves_spec, leaves))
                 continue
             merged.append(_Merged(leaves_spec, [_FROM_OP] * len(leaves)))
@@ -164,8 +166,6 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
             check_not_none(name, x, y)
             if x is y or (p is not None and q is not None and not is_tensor(x) and not is_tensor(y) and _equal(x, y)):
                 held.append(x)
-            elif isinstance(x, STRINGS) and isinstance(y, STRINGS):
-                raise engine.NeedsValues(f"'{name}' is one string or another, and strings are not part of compiled programs")
             elif p is None or q is None:
                 kind = "main" if p is None else "else"
                 raise ValueError(
@@ -229,7 +229,8 @@ def _is_number(body: Body, output: int) -> bool:
     """Whether a result of a traced branch is a constant of its own, a Python number that was bound there."""
     reference = body.program.outputs[output]
     count = len(body.program.parameters) - len(body.program.constants)
-    return reference < 0 and -1 - reference >= count and not body.program.aval_of(reference).shape
+    of = body.program.aval_of(reference)
+    return reference < 0 and -1 - reference >= count and not of.shape and not has_strings(of)
 
 
 def adapted(body: Body, change: Callable[[list[Node]], list[Node]], results: int) -> Any:
@@ -308,7 +309,9 @@ class _State:
                     own = is_tensor(x) or isinstance(x, (np.generic, np.ndarray))
                     result.append(x if isinstance(x, Tensor) else tensor(x, None if own else like.dtype))
                 elif isinstance(x, STRINGS) and isinstance(before, STRINGS) and x != before:
-                    raise engine.NeedsValues(f"'{name}' is another string in each trip, and strings are not part of programs")
+                    raise engine.NeedsValues(
+                        f"'{name}' is another Python string in each trip: start from tf.constant({before!r})"
+                    )
                 elif x is not before and not (isinstance(x, UNDEFINED) or x == before):
                     raise ValueError(
                         f"'{name}' is {before!r} before the loop and {x!r} after one iteration: a loop on tensors can change "

@@ -40,11 +40,19 @@ def _outside(buffer: Any, index: Any) -> str | None:
     return None if 0 <= index < size else f"Trying to modify element {index} in a list with {size} elements."
 
 
+def _written(buffer: Any, value: Any, index: Any) -> Any:
+    """`_write` for strings."""
+    result = buffer.copy()
+    if 0 <= index < len(buffer):
+        result[index, ...] = value
+    return result
+
+
 def _write_aval(buffer: Aval, value: Aval, index: Aval) -> Aval:
     return buffer
 
 
-WRITE = define(Op("TensorListSetItem", _write, infer=_write_aval, saves="index"))
+WRITE = define(Op("TensorListSetItem", _write, infer=_write_aval, saves="index", strings=_written))
 
 
 def _write_gradient(op: Operation, dy: Tensor) -> list[Any]:
@@ -63,7 +71,8 @@ WRITE.gradient = _write_gradient
 def _resized(buffer, index):
     """NumPy: `buffer`, with rows of zeros after it so that there is one at `index`."""
     missing = max(0, int(index) + 1 - len(buffer))
-    return np.concatenate([buffer, np.zeros((missing, *buffer.shape[1:]), buffer.dtype)])
+    nothing = b"" if buffer.dtype.hasobject else 0
+    return np.concatenate([buffer, np.full((missing, *buffer.shape[1:]), nothing, buffer.dtype)])
 
 
 @gradient(_resized)

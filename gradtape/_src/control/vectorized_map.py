@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.scope import Body, Scope, trace
@@ -46,9 +44,9 @@ def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, war
         if engine.local.trace.scope is not None:
             raise
         return call.row_by_row()
-    if body.program.effects:
+    if body.program.hosted:
         if not fallback_to_while_loop:
-            raise _no_vectorization("fn has effects.")
+            raise _no_vectorization("fn has effects, or strings.")
         return call.in_a_loop()
     return call.at_once(body)
 
@@ -82,17 +80,14 @@ class Returned:
                 self.tensors.append(x.to_dense() if isinstance(x, IndexedSlices) else tensor(x))
 
     def stacked(self, tensors: Sequence[Tensor], count: int) -> Any:
-        """The result for all rows, of `tensors` that were stacked. Strings were not: they are the same in each row."""
+        """The result for all rows, of `tensors` that were stacked."""
         given = iter(tensors)
         found: list[Any] = []
         for x in self._leaves:
             if isinstance(x, SparseTensor):
                 found.append(_stacked_sparse(next(given), next(given), next(given), count))
-            elif x is not None:
-                one = next(given)
-                found.append(tensor(np.stack([one.numpy()] * count)) if one.dtype.name == "string" else one)
             else:
-                found.append(None)
+                found.append(None if x is None else next(given))
         return nest.unflatten(self._spec, found)
 
 

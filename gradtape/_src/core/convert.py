@@ -151,7 +151,7 @@ def to_array(value: Any, dtype: np.dtype | None = None) -> Any:
         raise _no_tensor(value, kinds) from None
     if array.dtype == object or array.dtype.kind in "USMm":
         if kinds and all(issubclass(k, (str, bytes)) for k in kinds):
-            return _strings(array, dtype)
+            return _strings(np.array(value, object), dtype)  # NumPy's own strings lose the NULs at their end
         if array.dtype != object or dtype is None or not all(issubclass(k, int) for k in kinds):
             raise _no_tensor(value, kinds)
     if dtype is None:
@@ -188,7 +188,8 @@ def _own(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
 def _strings(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
     if dtype is not None and dtype.kind != "O":
         raise TypeError(
-            f"Cannot convert {array.ravel()[0].item()!r} to EagerTensor of dtype {spoken_name(dtype)}: a string is no number."
+            f"Cannot convert {array.ravel().tolist()[0]!r} to EagerTensor of dtype {spoken_name(dtype)}: a string is no number. "
+            "tf.strings.to_number makes one of it."
         )
     result = np.empty(array.size, object)
     result[:] = [item.encode() if isinstance(item, str) else item for item in array.ravel().tolist()]

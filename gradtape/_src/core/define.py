@@ -190,7 +190,7 @@ def check(made: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
         return
     avals = tuple([node.aval for node in nodes])
     if (attrs, *avals) not in made.avals:
-        made.result(avals, attrs)  # a bad shape or dtype is what to complain about first
+        made.resolved(avals, attrs)  # a bad shape or dtype is what to complain about first
     attributes = dict(zip(made.attributes, attrs, strict=True))
     if made.when is not None and not made.when(*avals, **attributes):
         return

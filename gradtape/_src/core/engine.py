@@ -17,6 +17,7 @@ import numpy as np
 from gradtape._src.core import errors, execution, journal, memory, naming, runtime
 from gradtape._src.core.aval import LARGE, aval
 from gradtape._src.core.errors import internal
+from gradtape._src.core.op import has_strings
 from gradtape._src.core.program import (
     ELEMENT,
     INSIDE,
@@ -167,7 +168,10 @@ def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
         key = (op, attrs, *references)
         result = op.avals.get(tuple(avals))
     if result is None:
-        result = op.result(tuple([x.aval for x in inputs]), attrs)
+        op, result = op.resolved(tuple([x.aval for x in inputs]), attrs)
+        if op.host is not None and (ran := _run_on_host(op, inputs, attrs)) is not None:
+            return ran
+        key = (op, *key[1:])
     frame = sys._getframe(3)  # record, emit and the public function lie between here and the user
     while internal[frame.f_code.co_filename] and frame.f_back is not None:
         frame = frame.f_back
@@ -243,6 +247,22 @@ def _check_scope(trace: Trace, node: Node) -> None:
         )
 
 
+def _run_on_host(op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | None:
+    """Run an op that has strings at once: in eager code, where tapes see it; in a function what depends on constants only."""
+    trace = local.trace
+    if op is RAN or not (op.on_host or any(has_strings(x.aval) for x in inputs)):
+        return None
+    if trace.parent is not None and (trace.scope is None or any(x.value is None for x in inputs)):
+        return None
+    for x in inputs:
+        peek(x)
+    assert op.host is not None
+    result = op.host(*[value(x) for x in inputs], **dict(zip(op.attributes, attrs, strict=True)))
+    if trace.parent is None:
+        return record_ran(op, inputs, attrs, result)
+    return None if isinstance(result, tuple) else constant(result)
+
+
 def record_ran(op: Op, inputs: tuple[Node, ...], attrs: Attributes, value: Any) -> Node:
     """Enter an op that ran already (its result's shape depends on values), so that tapes see it; returns its node."""
     if local.trace.overrides is not None:
@@ -265,6 +285,10 @@ def elements(node: Node) -> list[Node]:
     result = [
         Node((ELEMENT, _INDEX[i], index), inputs, aval_, trace, first + i, code, offset) for i, aval_ in enumerate(node.aval)
     ]
+    if node.value is not None:
+        for element, known in zip(result, node.value, strict=True):
+            element.value = known
+        trace.early += result
     trace.nodes.extend(result)
     return result
 
@@ -452,7 +476,8 @@ def folded(node: Node) -> np.ndarray | None:
     values: dict[Node, Any] = {}
     for current in reversed(order):
         inputs = [values[i] if i.value is None else i.value for i in current.inputs]
-        values[current] = np.asarray(execution.kernel(current.op, current.attrs)(*inputs))
+        op, attrs = current.op, current.attrs
+        values[current] = op.run(inputs, attrs) if op.on_host else np.asarray(execution.kernel(op, attrs)(*inputs))
     return values[node] if node.value is None else np.asarray(node.value)
 
 
@@ -481,8 +506,8 @@ def flush_if_outermost() -> None:
 
 
 def to_device(array: np.ndarray) -> Any:
-    """A NumPy array as a JAX array. The array must be the library's own: it may be used without a copy."""
-    return jax.device_put(array)
+    """A NumPy array as a JAX array; of strings as it is. It must be the library's own: it may be used without a copy."""
+    return array if array.dtype.hasobject else jax.device_put(array)
 
 
 def _cut(trace: Trace) -> Trace:
@@ -563,7 +588,7 @@ def _argument(node: Node) -> Any:
     value = node.value
     if type(value) is np.ndarray:
         if node.index == USED:
-            value = node.value = jax.device_put(value)
+            value = node.value = to_device(value)
         elif node.index != NUMBER:
             node.index = USED
     return value

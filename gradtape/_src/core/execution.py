@@ -1,4 +1,4 @@
-"""How a Program runs: compiled whole, node by node, or in stages around its effects; and what is kept of that."""
+"""How a Program runs: compiled whole, node by node, or in stages around what runs on the host; and what is kept of that."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import jax
 
 from gradtape._src.core import devices, interruptible, memory, runtime, tuning
 from gradtape._src.core.aval import bytes_of
-from gradtape._src.core.program import CALLS, ELEMENT, Program, effectful
+from gradtape._src.core.program import CALL, CALLS, ELEMENT, FUNCTION, Program
 
 if TYPE_CHECKING:
     from gradtape._src.core.op import Attributes, Op
@@ -86,7 +86,7 @@ def check_each(looks: Callable[[Program, int, Sequence[Any], Any], None] | None)
 
 def execute(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """Run a Program on arrays; compiled whole, or at first sight node by node where that is cheaper (rule 7)."""
-    if program.effects:
+    if program.hosted:
         return _staged(program, arguments)
     large = program.bytes > memory.LARGE
     try:
@@ -121,7 +121,7 @@ def _waiting(compiled: Callable[..., Any], arguments: Sequence[Any]) -> tuple[An
 
 
 def _staged(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Run a Program that has effects: its effects one by one, what lies between two of them as one program."""
+    """Run a Program that has effects or strings: these nodes one by one, what lies between two of them as one program."""
     values: dict[int, Any] = {-1 - k: a for k, a in enumerate((*arguments, *program.constants))}
     stages = program.derived.get("stages")
     if stages is None:
@@ -132,22 +132,24 @@ def _staged(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
             values.update(zip(outputs, execute(what, given), strict=True))
             continue
         op, attrs = what
-        if op in CALLS:
-            values[outputs[0]] = execute(attrs[0], given)
-        elif op is ELEMENT:
-            values[outputs[0]] = given[0][attrs[0]]
-        else:
-            values[outputs[0]] = op.host(*given, **dict(zip(op.attributes, attrs, strict=True)))
+        values[outputs[0]] = op.host(*given, **dict(zip(op.attributes, attrs, strict=True)))
     return tuple([values[r] for r in program.outputs])
 
 
+def _call_on_host(*arguments: Any, program: Program) -> tuple[Any, ...]:
+    return execute(program, arguments)
+
+
+CALL.host = FUNCTION.host = _call_on_host
+
+
 def _stages(program: Program) -> list[tuple[Any, list[int], list[int]]]:
-    """`(Program or (op, attributes), references in, references out)` for each stage of a Program with effects."""
+    """`(Program or (op, attributes), references in, references out)` for each stage of a Program that is run in stages."""
     keys = program.keys
     stages: list[tuple[Any, list[int], list[int]]] = []
     pure: list[int] = []
-    effects = {index for index, key in enumerate(keys) if effectful(key)}
-    needed_later = {r for index in effects for r in keys[index][2:]} | set(program.outputs)
+    on_host = program.on_host
+    needed_later = {r for index in on_host for r in keys[index][2:]} | set(program.outputs)
 
     def close_stage() -> None:
         inside = set(pure)
@@ -162,7 +164,7 @@ def _stages(program: Program) -> list[tuple[Any, list[int], list[int]]]:
         pure.clear()
 
     for index, key in enumerate(keys):
-        if index not in effects and not (key[0] is ELEMENT and key[2] in effects):
+        if index not in on_host and not (key[0] is ELEMENT and key[2] in on_host):
             pure.append(index)
             continue
         if pure:
@@ -224,7 +226,7 @@ def _new_kernels(program: Program) -> int:
 
 def intern(program: Program) -> Program:
     """The Program that computes the same at the same lines and was made first, so that it is compiled once."""
-    constants = tuple([(c.shape, c.dtype, c.tobytes()) for c in program.constants])
+    constants = tuple([(c.shape, c.dtype, tuple(c.flat) if c.dtype.hasobject else c.tobytes()) for c in program.constants])
     lines = tuple([(id(code), offset) for code, offset in program.lines])  # what is kept holds its code, so no id comes twice
     return first_made(program, constants, lines)
 

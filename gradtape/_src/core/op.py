@@ -16,7 +16,7 @@ import numpy as np
 
 from gradtape._src.core import naming
 from gradtape._src.core.aval import aval
-from gradtape._src.core.errors import InvalidArgumentError, UnimplementedError, invalid
+from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype
 
 if TYPE_CHECKING:
     from gradtape._src.core.define import OpFunction
@@ -46,7 +46,9 @@ class Op:
     - `gradient(op, *dy)`: see `gradtape._src.core.define.gradient`; `reason` says why there is none.
     - `impure`: the gradient is user code, run anew for each gradient call.
     - `host(*inputs, **attributes)`: what runs outside of XLA in the kernel's place, on arrays, if the op or a Program among
-      its attributes has effects.
+      its attributes has effects or strings.
+    - `strings(*inputs, **attributes)`: the kernel for strings, on NumPy arrays of bytes; without it strings are refused.
+    - `on_host`: the kernel takes and gives NumPy arrays, and runs outside of XLA.
     - `kept(attributes)`: from which output on a loop gives what its gradient needs, in room for more trips than it makes.
     - `endless`: it may run for ever.
     - `effect`: running it does something besides giving values: it is never dropped, never repeated.
@@ -54,8 +56,8 @@ class Op:
 
     __slots__ = (
         "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "effect", "endless", "function",
-        "gradient", "host", "impure", "infer", "kept", "kernel", "parameters", "prefers", "reason", "saves", "status", "type",
-        "unregistered", "variadic", "when",
+        "gradient", "host", "impure", "infer", "kept", "kernel", "of_strings", "on_host", "parameters", "prefers", "reason",
+        "saves", "status", "strings", "type", "unregistered", "variadic", "when",
     )  # fmt: skip
     type: str
     kernel: Kernel
@@ -79,6 +81,9 @@ class Op:
     effect: bool
     endless: bool
     host: Kernel | None
+    strings: Kernel | None
+    on_host: bool
+    of_strings: Op | None
     kept: Callable[[Attributes], int] | None
     avals: dict[tuple[Any, ...], Any]
     derived: dict[str, Op]
@@ -98,6 +103,8 @@ class Op:
         when: Callable[..., bool] | None = None,
         host: Kernel | None = None,
         effect: bool = False,
+        strings: Kernel | None = None,
+        on_host: bool = False,
     ) -> None:
         parameters = inspect.signature(kernel).parameters.values()
         self.type, self.kernel, self.infer, self.broadcasting = type, kernel, infer, broadcasting
@@ -106,6 +113,9 @@ class Op:
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         self.saves, self.cheap, self.status, self.checked = tuple(saves.split()), cheap, status, tuple(checked.split())
         self.when, self.host, self.effect, self.kept = when, host, effect, None
+        self.strings, self.on_host, self.of_strings = strings, on_host, None
+        if on_host:
+            self.kernel = self.host = _of_arrays(kernel)
         self.prefers = None if prefers is None else np.dtype(prefers)
         self.endless = self.unregistered = False
         self.gradient = self.reason = self.function = self.defaults = None
@@ -123,9 +133,20 @@ class Op:
         """The kernel's result for JAX arrays `inputs` and the attribute values `attrs`."""
         return self.kernel(*inputs, **dict(zip(self.attributes, attrs, strict=True)))
 
+    def resolved(self, inputs: tuple[Any, ...], attrs: Attributes) -> tuple[Op, Any]:
+        """Return the op that is recorded for input Avals, with its result: of strings the same op with its kernel for strings."""
+        if self.strings is None or not any(map(has_strings, inputs)):
+            return self, self.result(inputs, attrs)
+        if self.of_strings is None:
+            made = Op(self.type, self.strings, infer=self.infer, on_host=True)
+            made.attributes, made.parameters, made.variadic = self.attributes, self.parameters, self.variadic
+            made.function, made.saves, made.gradient, made.reason = self.function, self.saves, self.gradient, self.reason
+            self.of_strings = made
+        return self.of_strings, self.of_strings.result(inputs, attrs)
+
     def result(self, inputs: tuple[Any, ...], attrs: Attributes) -> Any:
         """The Aval (or tuple of Avals) that the op gives for input Avals; raises what a bad call deserves."""
-        strings = any(type(i) is not tuple and i.dtype.kind == "O" for i in inputs)
+        strings = any(map(has_strings, inputs))
         try:
             if self.infer is not None:
                 result = self.infer(*inputs, **dict(zip(self.attributes, attrs, strict=True)))
@@ -139,14 +160,13 @@ class Op:
             result = naming.Graphs.adapted(self, inputs, attrs)
             if result is None:
                 raise naming.Graphs.refused(error) from None
-        if strings and not self.effect:  # what has an effect runs on the host, which has strings
-            raise UnimplementedError(
-                None,
-                None,
-                f"{self.type} is not implemented for tensors of dtype string: gradtape can hold and print strings, not "
-                f"compute with them. Use Python's strings. [Op:{self.type}]",
+        if strings and self.host is None and not self.effect:  # what has an effect is no kernel of XLA's
+            raise invalid_dtype(
+                f"Value for attr 'T' of string is not in the list of allowed values: {self.type} takes numbers. "
+                f"tf.strings.to_number makes numbers of strings. [Op:{self.type}]"
             )
-        self.avals[(attrs, *inputs)] = result
+        if not (self.on_host or strings):  # what runs on the host is looked at in each call, see `engine.record`
+            self.avals[(attrs, *inputs)] = result
         return result
 
     def _traced(self, inputs: tuple[Any, ...], attrs: Attributes) -> Any:
@@ -166,11 +186,30 @@ class Op:
         if derived is None:
             derived = Op(self.type, self.kernel, infer=self.infer, broadcasting=self.broadcasting, saves=" ".join(self.saves))
             derived.function, derived.avals = self.function, self.avals
-            derived.host, derived.effect = self.host, self.effect
+            derived.host, derived.effect, derived.strings = self.host, self.effect, self.strings
             derived.gradient, derived.impure = gradient_named(name)
             derived.saves = (*self.parameters, "y")
             self.derived[name] = derived
         return derived
+
+
+def has_strings(aval: Any) -> bool:
+    """Whether an Aval, or one in a nest of tuples, is of strings."""
+    return any(map(has_strings, aval)) if type(aval) is tuple else aval.dtype.kind == "O"
+
+
+def _of_arrays(kernel: Kernel) -> Kernel:
+    """`kernel`, whose results may be scalars, bytes among them, with arrays as results."""
+
+    def of_arrays(*inputs: Any, **attributes: Any) -> Any:
+        result = kernel(*map(np.asarray, inputs), **attributes)
+        return tuple(map(_array, result)) if isinstance(result, tuple) else _array(result)
+
+    return of_arrays
+
+
+def _array(value: Any) -> np.ndarray:
+    return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)  # NumPy's own bytes lose their last NULs
 
 
 ops: dict[str, Op] = {}

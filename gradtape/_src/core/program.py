@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gradtape._src.core.aval import bytes_of
-from gradtape._src.core.op import Attributes, Op, define
+from gradtape._src.core.op import Attributes, Op, define, has_strings
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -231,8 +231,9 @@ class Program:
 
     The last parameters are `constants`: values that are part of the program. `lines` are the user's lines that the keys
     were recorded at (of a gradient: the line of the op that it belongs to); empty where that is not known. `effects` says
-    that it does something besides giving values, `loops` that it has branches or loops in it, which are compiled as a
-    whole, `endless` that one of those may never end.
+    that it does something besides giving values, `on_host` names the nodes that run outside of XLA (effects, and what has
+    strings), `hosted` says that there are such nodes, or parameters that are strings, `loops` that it has branches or loops in
+    it, which are compiled as a whole, `endless` that one of those may never end.
     """
 
     __slots__ = (
@@ -244,9 +245,11 @@ class Program:
         "derived",
         "effects",
         "endless",
+        "hosted",
         "keys",
         "lines",
         "loops",
+        "on_host",
         "outputs",
         "parameters",
         "runs",
@@ -263,6 +266,8 @@ class Program:
     compiled: Any
     runs: int
     effects: bool
+    on_host: frozenset[int]
+    hosted: bool
     loops: bool
     endless: bool
     derived: dict[Any, Any]
@@ -280,10 +285,19 @@ class Program:
         self.constants, self.lines = constants, lines
         self.size = sum([key[1][0].size if key[1] and type(key[1][0]) is Program else 1 for key in keys])
         self.bytes = bytes_of(avals)
-        self.effects = any(effectful(key) for key in keys)
-        self.loops = any(p.loops or key[0] not in CALLS for key in keys if key[1] for p in programs_in(key[1]))
-        self.endless = any(key[0].endless or any(p.endless for p in programs_in(key[1])) for key in keys if key[1])
+        held = [(i, key[0], tuple(programs_in(key[1]))) for i, key in enumerate(keys) if key[1] or key[0].effect]
+        strings = has_strings(parameters) or has_strings(avals)
+        self.effects = any(op is not RAN and (op.effect or any(p.effects for p in inner)) for _, op, inner in held)
+        hosted = [i for i, op, inner in held if op is not RAN and (op.effect or any(p.hosted for p in inner))]
+        self.on_host = frozenset([*hosted, *[i for i in range(len(keys)) if strings and self._has_strings(i)]])
+        self.hosted = bool(self.on_host) or strings
+        self.loops = any(p.loops or op not in CALLS for _, op, inner in held for p in inner)
+        self.endless = any(op.endless or any(p.endless for p in inner) for _, op, inner in held)
         self.compiled, self.runs, self.derived = None, 0, {}
+
+    def _has_strings(self, index: int) -> bool:
+        """Whether a node takes or gives strings."""
+        return has_strings(self.avals[index]) or any(has_strings(self.aval_of(r)) for r in self.keys[index][2:])
 
     def evaluate(self, *arguments: Any) -> tuple[Any, ...]:
         """Run the kernels in order on JAX arrays; called by `jax.jit`, and as the kernel of a call node."""
@@ -360,11 +374,17 @@ def _call_avals(*avals: Aval, program: Program) -> tuple[Any, ...]:
 
 
 # One output of an op that has several: only these are seen outside, so every reference is one int.
-ELEMENT = define(Op("TupleElement", _element, infer=lambda avals, index: avals[index], cheap=True))
+ELEMENT = define(Op("TupleElement", _element, infer=lambda avals, index: avals[index], host=_element, cheap=True))
 # A Program as an op.
 CALL = define(Op("PartitionedCall", _call, infer=_call_avals, saves="arguments"))
 # The same for a function of the user's.
 FUNCTION = define(Op("StatefulPartitionedCall", _call, infer=_call_avals, saves="arguments"))
 CALLS = frozenset([CALL, FUNCTION])
-# An op that ran at once, because its result's shape depends on values: (its result, its inputs) → its result.
-RAN = define(Op("Ran", lambda value, *inputs, op, attrs: value, infer=lambda value, *inputs, op, attrs: value))
+
+
+def _ran(value: Any, *inputs: Any, op: Op, attrs: Attributes) -> Any:
+    return value
+
+
+# An op that ran at once, because its result's shape depends on values, or on the host: (its result, its inputs) → its result.
+RAN = define(Op("Ran", _ran, infer=_ran, host=_ran))

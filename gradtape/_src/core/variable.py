@@ -32,16 +32,20 @@ STATE = (
 
 
 def _assigning(type: str, kernel: Kernel) -> Op:
-    op = define(Op(type, kernel, infer=lambda value, *rest: value))
+    op = define(Op(type, kernel, infer=lambda value, *rest: value, strings=kernel if kernel is _whole else None))
     op.reason = STATE
     return op
 
 
-ASSIGN = _assigning("AssignVariableOp", lambda value: value)
+def _whole(value: Any) -> Any:
+    return value
+
+
+ASSIGN = _assigning("AssignVariableOp", _whole)
 ASSIGN_ADD = _assigning("AssignAddVariableOp", lambda value, delta: value + delta)
 ASSIGN_SUB = _assigning("AssignSubVariableOp", lambda value, delta: value - delta)
 # Reading in so many words (read_value, identity) gives a tensor of its own, apart from the variable.
-READ = define(Op("ReadVariableOp", lambda value: value, infer=lambda value: value, cheap=True))
+READ = define(Op("ReadVariableOp", _whole, infer=_whole, cheap=True, strings=_whole))
 READ.gradient = lambda op, dy: dy
 
 

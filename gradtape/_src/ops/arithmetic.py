@@ -52,7 +52,7 @@ def negated(dy):
 # Sums
 
 
-@op("AddV2", infer=only(NUMERIC, broadcast), broadcasting=True)
+@op("AddV2", infer=only((*NUMERIC, "string"), broadcast), broadcasting=True, strings=lambda x, y: x + y)
 def sum_of_two(x, y):
     return x + y
 

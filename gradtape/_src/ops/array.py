@@ -73,7 +73,7 @@ def under_broadcast(function, dy):
 # Identities
 
 
-@op("Identity", infer=same, cheap=True)
+@op("Identity", infer=same, cheap=True, strings=lambda input: input)
 def _identity(input):
     return input
 
@@ -88,11 +88,10 @@ def identity(input, name=None):
     """A new Tensor of the value of `input`, through which gradients pass. A variable is read."""
     if isinstance(input, IndexedSlices):
         return IndexedSlices(identity(input.values), identity(input.indices), input.dense_shape)
-    x = tensor(input)
-    return host_constant(engine.value(x.node)) if x.dtype == dtypes.string else _identity(x)
+    return _identity(tensor(input))
 
 
-@op("IdentityN", infer=lambda *input: input, cheap=True, mixed=True)
+@op("IdentityN", infer=lambda *input: input, cheap=True, mixed=True, strings=lambda *input: input)
 def _identity_n(*input):
     return input
 
@@ -108,7 +107,7 @@ def identity_n(input, name=None):
     return list(_identity_n(*input))
 
 
-@op("StopGradient", infer=same, cheap=True)
+@op("StopGradient", infer=same, cheap=True, strings=lambda input: input)
 def stop_gradient(input):
     """`input`, as a constant: no gradient passes."""
     return input
@@ -136,7 +135,7 @@ def _broadcast_aval(input, shape):
     return aval(shape, input.dtype)
 
 
-@op("BroadcastTo", infer=_broadcast_aval, cheap=True)
+@op("BroadcastTo", infer=_broadcast_aval, cheap=True, strings=lambda input, *, shape: np.broadcast_to(input, shape))
 def _broadcast_to(input, *, shape):
     return jnp.broadcast_to(input, shape)
 
@@ -204,7 +203,7 @@ def _reshape_aval(tensor, shape):
     return result
 
 
-@op("Reshape", infer=_reshape_aval, cheap=True)
+@op("Reshape", infer=_reshape_aval, cheap=True, strings=lambda tensor, *, shape: tensor.reshape(shape))
 def _reshape(tensor, *, shape):
     return jnp.reshape(tensor, shape)
 
@@ -268,7 +267,7 @@ def _expanded(input, axis):
     return aval((*input.shape[:axis], 1, *input.shape[axis:]), input.dtype)
 
 
-@op("ExpandDims", infer=_expanded, cheap=True)
+@op("ExpandDims", infer=_expanded, cheap=True, strings=lambda input, *, axis: np.expand_dims(input, axis))
 def _expand_dims(input, *, axis):
     return jnp.expand_dims(input, axis)
 
@@ -306,9 +305,11 @@ def _squeezed(input, axis):
     return aval(tuple([extent for a, extent in enumerate(input.shape) if a not in dropped]), input.dtype)
 
 
-@op("Squeeze", infer=_squeezed, cheap=True)
-def _squeeze(input, *, axis):
-    return jnp.squeeze(input, tuple(sorted({a % input.ndim for a in axis})) if axis else None)
+def _without_axes(input, *, axis):
+    return input.squeeze(tuple(sorted({a % input.ndim for a in axis})) if axis else None)
+
+
+_squeeze = op("Squeeze", infer=_squeezed, cheap=True, strings=_without_axes)(_without_axes)
 
 
 @gradient(_squeeze)
@@ -332,7 +333,7 @@ def _ensured(x, shape):
     return x
 
 
-@op("EnsureShape", infer=_ensured, cheap=True)
+@op("EnsureShape", infer=_ensured, cheap=True, strings=lambda x, *, shape: x)
 def _ensure_shape(x, *, shape):
     return x
 
@@ -371,7 +372,7 @@ def _transposed(x, perm):
     return aval(tuple([x.shape[axis] for axis in perm]), x.dtype)
 
 
-@op("Transpose", infer=_transposed, cheap=True)
+@op("Transpose", infer=_transposed, cheap=True, strings=lambda x, *, perm: x.transpose(perm))
 def _transpose(x, *, perm):
     return jnp.transpose(x, perm)
 
@@ -480,9 +481,11 @@ def rank(input, name=None):
 
 
 def filled(shape, value, dtype):
-    """A Tensor of `shape`, each element the Python number `value`: a broadcast, so nothing is stored."""
+    """A Tensor of `shape`, each element the Python number `value` (0: empty strings): a broadcast, so nothing is stored."""
     dtype = dtypes.as_dtype(dtype)
     if dtype == dtypes.string:
+        if value:
+            raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype string: tf.fill takes a string.")
         return host_constant(np.full(shape, b"", object))
     if not shape:
         return host_constant(np.array(value, dtype.numpy))

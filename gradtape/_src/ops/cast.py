@@ -16,7 +16,10 @@ from gradtape._src.ops.shapes import NUMERIC, require, spoken
 def _cast_aval(x, DstT):
     if dtypes.string in (x.type, DstT):
         raise UnimplementedError(
-            None, None, f"Cast {spoken(x.type.name)} to {spoken(DstT.name)} is not supported: there are no string ops"
+            None,
+            None,
+            f"Cast {spoken(x.type.name)} to {spoken(DstT.name)} is not supported: use "
+            f"{'tf.strings.to_number' if x.type is dtypes.string else 'tf.as_string'}.",
         )
     return aval(x.shape, DstT.numpy)
 

@@ -1,6 +1,7 @@
 """Comparisons, logic, tests of floats, and operations on bits."""
 
 import jax.numpy as jnp
+import numpy as np
 
 from gradtape._src.core.aval import aval
 from gradtape._src.core.define import not_differentiable, op
@@ -21,14 +22,16 @@ def _compatible(a, b):
     return all(m == n or 1 in (m, n) for m, n in zip(reversed(a), reversed(b), strict=False))
 
 
-@op("Equal", infer=_equality, broadcasting=True)
-def _equal(x, y, *, incompatible_shape_error=True):
-    return x == y if _compatible(x.shape, y.shape) else jnp.zeros((), bool)
+def _equal_elements(x, y, *, incompatible_shape_error=True):
+    return x == y if _compatible(x.shape, y.shape) else np.zeros((), bool)
 
 
-@op("NotEqual", infer=_equality, broadcasting=True)
-def _not_equal(x, y, *, incompatible_shape_error=True):
-    return x != y if _compatible(x.shape, y.shape) else jnp.ones((), bool)
+def _unequal_elements(x, y, *, incompatible_shape_error=True):
+    return x != y if _compatible(x.shape, y.shape) else np.ones((), bool)
+
+
+_equal = op("Equal", infer=_equality, broadcasting=True, strings=_equal_elements)(_equal_elements)
+_not_equal = op("NotEqual", infer=_equality, broadcasting=True, strings=_unequal_elements)(_unequal_elements)
 
 
 EQUAL, NOT_EQUAL = _equal.op, _not_equal.op
@@ -36,13 +39,13 @@ EQUAL, NOT_EQUAL = _equal.op, _not_equal.op
 
 @public
 def equal(x, y, name=None):
-    """`x == y`, element-wise, with broadcasting. Any dtype but string."""
+    """`x == y`, element-wise, with broadcasting. Any dtype."""
     return _equal(x, y)
 
 
 @public
 def not_equal(x, y, name=None):
-    """`x != y`, element-wise, with broadcasting. Any dtype but string."""
+    """`x != y`, element-wise, with broadcasting. Any dtype."""
     return _not_equal(x, y)
 
 

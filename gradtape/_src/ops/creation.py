@@ -31,7 +31,7 @@ from gradtape._src.ops.compare import equal
 from gradtape._src.ops.joining import concat
 from gradtape._src.ops.reduction import reduce_sum
 from gradtape._src.ops.select import where
-from gradtape._src.ops.shapes import broadcast_shapes, require, spoken
+from gradtape._src.ops.shapes import NUMERIC, broadcast_shapes, require, spoken
 
 
 def _like(input, value, dtype):
@@ -48,8 +48,10 @@ def zeros_like(input, dtype=None, name=None, layout=None):
 
 @public
 def ones_like(input, dtype=None, name=None, layout=None):
-    """Ones in the shape of `input`, and in its dtype unless another is given."""
-    return _like(input, 1, dtype)
+    """Ones in the shape of `input`, and in its dtype unless another is given. There is no one of strings."""
+    x = tensor(input)
+    require(x.node.aval if dtype is None else aval((), dtypes.as_dtype(dtype).numpy), (*NUMERIC, "bool"))
+    return _like(x, 1, dtype)
 
 
 def _filled_aval(value, dims):
@@ -58,7 +60,7 @@ def _filled_aval(value, dims):
     return aval(dims, value.dtype)
 
 
-@op("Fill", infer=_filled_aval, cheap=True)
+@op("Fill", infer=_filled_aval, cheap=True, strings=lambda value, *, dims: np.broadcast_to(value, dims))
 def _fill(value, *, dims):
     return jnp.broadcast_to(value, dims)
 
@@ -93,6 +95,8 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name
     rows = static(num_rows, "num_rows")
     columns = rows if num_columns is None else static(num_columns, "num_columns")
     extents((rows, columns), "the shape of eye")
+    if dtypes.as_dtype(dtype) == dtypes.string:
+        raise TypeError("Cannot convert 1 to EagerTensor of dtype string: a unit matrix is one of numbers.")
     matrix = _eye(rows=rows, columns=columns, dtype=dtypes.as_dtype(dtype).numpy)
     return matrix if batch_shape is None else broadcast_to(matrix, (*extents(batch_shape, "batch_shape"), rows, columns))
 
@@ -229,7 +233,13 @@ def _one_hot_aval(indices, on_value, off_value, depth, axis):
     return aval((*indices.shape[:axis], depth, *indices.shape[axis:]), on_value.dtype)
 
 
-@op("OneHot", infer=_one_hot_aval, mixed=True)
+def _one_hot_strings(indices, on_value, off_value, *, depth, axis):
+    indices = np.expand_dims(indices, axis)
+    numbers = np.arange(depth).reshape([depth if a == axis % indices.ndim else 1 for a in range(indices.ndim)])
+    return np.where(numbers == indices, on_value, off_value)
+
+
+@op("OneHot", infer=_one_hot_aval, mixed=True, strings=_one_hot_strings)
 def _one_hot(indices, on_value, off_value, *, depth, axis):
     axis = indices.ndim if axis == -1 else axis
     indices = jnp.expand_dims(indices.astype(jnp.int64), axis)

@@ -81,9 +81,11 @@ def _false(condition, *values, explain):
     return None if condition.all() else explain(condition, *values)
 
 
-@op("Assert", infer=lambda condition, *values, explain: condition, status=_false, checked="inputs", mixed=True)
-def _assert(*inputs, explain):
+def _condition(*inputs, explain):
     return inputs[0]
+
+
+_assert = op("Assert", infer=_condition, status=_false, checked="inputs", mixed=True, strings=_condition)(_condition)
 
 
 not_differentiable(_assert, because="it gives a bool")

@@ -20,7 +20,7 @@ from gradtape._src.core.op import Op
 from gradtape._src.core.program import Node
 from gradtape._src.core.tensor import Stored, Tensor, emit, handle, to_numpy
 from gradtape._src.core.variable import STATE, Variable
-from gradtape._src.ops.array import host_constant, plain
+from gradtape._src.ops.array import plain
 from gradtape._src.ops.joining import unstack
 from gradtape._src.ops.select import boolean_mask
 
@@ -69,11 +69,20 @@ def _spread(x, strides, fill):
     return lax.rev(x, _downwards(strides))
 
 
+def _window_of(x, begin, axes, sizes, strides):
+    """What a window takes from an array on the host."""
+    for axis, start in zip(axes, begin, strict=True):
+        x = x.take(np.arange(sizes[axis]) + np.clip(start, 0, x.shape[axis] - sizes[axis]), axis)
+    x = x[(*[slice(size) for size in sizes], ...)]
+    return x[(*[slice(None, None, stride) for stride in strides], ...)]
+
+
 @op(
     "StridedSlice",
     saves="begin",
     mixed=True,
     infer=lambda input, *begin, axes, sizes, strides, shape: aval(shape, input.dtype),
+    strings=lambda input, *begin, axes, sizes, strides, shape: _window_of(input, begin, axes, sizes, strides).reshape(shape),
 )
 def _strided_slice(input, *begin, axes, sizes, strides, shape):
     return lax.reshape(_take(input, begin, axes, sizes, strides), shape)
@@ -112,7 +121,13 @@ def _(op, ddx):
     return [result, *[None] * len(begin)]
 
 
-@op("Slice", saves="begin", mixed=True, infer=lambda input, *begin, axes, size: aval(size, input.dtype))
+@op(
+    "Slice",
+    saves="begin",
+    mixed=True,
+    infer=lambda input, *begin, axes, size: aval(size, input.dtype),
+    strings=lambda input, *begin, axes, size: _window_of(input, begin, axes, size, (1,) * input.ndim),
+)
 def _slice(input, *begin, axes, size):
     return _take(input, begin, axes, size, (1,) * input.ndim)
 
@@ -136,7 +151,15 @@ def _assigned(value, update, *begin, axes, sizes, strides, shape):
     return value
 
 
-@op("ResourceStridedSliceAssign", mixed=True, infer=_assigned)
+def _assigned_strings(value, update, *begin, axes, sizes, strides, shape):
+    """An array of strings with another one in a window of it, on the host."""
+    places = _window_of(np.arange(value.size).reshape(value.shape), begin, axes, sizes, strides).reshape(shape)
+    result = value.copy()
+    result.reshape(-1)[places.reshape(-1)] = np.broadcast_to(update, shape).reshape(-1)
+    return result
+
+
+@op("ResourceStridedSliceAssign", mixed=True, infer=_assigned, strings=_assigned_strings)
 def _assign(value, update, *begin, axes, sizes, strides, shape):
     counts = _counts(sizes, strides)
     update = _spread(lax.reshape(jnp.broadcast_to(update, shape), counts), strides, jnp.zeros((), value.dtype))
@@ -264,11 +287,6 @@ def _nodes(begins):
 def _take_window(node, index):
     """The Tensor that an index expression (a tuple) takes from a node."""
     axes, sizes, strides, shape, begins = window(node.aval.shape, index)
-    if node.aval.dtype == object:  # strings: on the host
-        taken = to_numpy(node)
-        for axis, begin in zip(axes, begins, strict=True):
-            taken = taken.take(np.arange(begin, begin + sizes[axis]), axis)
-        return host_constant(taken[tuple([slice(None, None, stride) for stride in strides])].reshape(shape))
     return emit(_strided_slice.op, (node, *_nodes(begins)), (axes, sizes, strides, shape))
 
 

@@ -1,5 +1,7 @@
 """Several tensors into one and back: concat, stack, split, unstack; lists that hold tensors."""
 
+import itertools
+
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -45,7 +47,7 @@ def _concatenated(*values, axis):
     return aval((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype)
 
 
-@op("ConcatV2", infer=_concatenated)
+@op("ConcatV2", infer=_concatenated, strings=lambda *values, axis: np.concatenate(values, axis))
 def _concat(*values, axis):
     return lax.concatenate(values, axis % values[0].ndim)
 
@@ -100,7 +102,7 @@ def _equal_parts(value, num_split, axis):
     return (aval((*value.shape[:axis], part, *value.shape[axis + 1 :]), value.dtype),) * num_split
 
 
-@op("Split", infer=_equal_parts)
+@op("Split", infer=_equal_parts, strings=lambda value, *, num_split, axis: tuple(np.split(value, num_split, axis)))
 def _split(value, *, num_split, axis):
     return tuple(jnp.split(value, num_split, axis))
 
@@ -115,7 +117,12 @@ def _parts(value, size_splits, axis):
     return tuple([aval((*shape[:axis], size, *shape[axis + 1 :]), value.dtype) for size in size_splits])
 
 
-@op("SplitV", infer=_parts)
+def cut(value, *, size_splits, axis):
+    """The parts of an array of strings, on the host."""
+    return tuple(np.split(value, list(itertools.accumulate(size_splits))[:-1], axis))
+
+
+@op("SplitV", infer=_parts, strings=cut)
 def _split_v(value, *, size_splits, axis):
     return tuple(lax.split(value, size_splits, axis))
 
@@ -186,7 +193,7 @@ def _packed(*values, axis):
     return aval((*first.shape[:axis], len(values), *first.shape[axis:]), first.dtype)
 
 
-@op("Pack", infer=_packed)
+@op("Pack", infer=_packed, strings=lambda *values, axis: np.stack(values, axis))
 def _pack(*values, axis):
     return jnp.stack(values, axis)
 
@@ -238,7 +245,7 @@ def _unpacked(value, num, axis):
     return (aval((*value.shape[:axis], *value.shape[axis + 1 :]), value.dtype),) * num
 
 
-@op("Unpack", infer=_unpacked)
+@op("Unpack", infer=_unpacked, strings=lambda value, *, num, axis: tuple(np.moveaxis(value, axis, 0)))
 def _unpack(value, *, num, axis):
     return tuple([lax.index_in_dim(value, i, axis, keepdims=False) for i in range(num)])
 

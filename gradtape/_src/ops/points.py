@@ -61,7 +61,7 @@ def _require_points(indices, shape, batch_dims):
 
 def _checked(made, nodes, attrs):
     """Record an op once its shapes (first) and its indices are right."""
-    made.result(tuple([node.aval for node in nodes]), attrs)
+    made.resolved(tuple([node.aval for node in nodes]), attrs)
     check(made, nodes, attrs)
     return emit(made, nodes, attrs)
 
@@ -91,7 +91,21 @@ def _outside_params(indices, batch_dims, shape, ignore):
     )
 
 
-@op("GatherNd", infer=_points_of, saves="indices", mixed=True, status=_outside_params, checked="indices")
+def _points_taken(params, indices, *, batch_dims, shape, ignore):
+    """The elements, or slices, of an array of strings on the host."""
+    leading = np.indices(indices.shape[:batch_dims]).reshape(
+        (batch_dims, *indices.shape[:batch_dims], *[1] * (indices.ndim - 1 - batch_dims))
+    )
+    limits = np.array(shape[batch_dims : batch_dims + indices.shape[-1]])
+    inside = ((indices >= 0) & (indices < limits)).all(-1)
+    places = np.where(inside[..., None], indices, 0)
+    found = params[(*leading, *np.moveaxis(places, -1, 0))]
+    return np.where(inside.reshape((*inside.shape, *[1] * (np.ndim(found) - inside.ndim))), found, b"")
+
+
+@op(
+    "GatherNd", infer=_points_of, saves="indices", mixed=True, status=_outside_params, checked="indices", strings=_points_taken
+)  # fmt: skip
 def _gather_nd(params, indices, *, batch_dims, shape, ignore):
     named, batch, sliced = _numbers(indices, params.ndim, batch_dims)
     result = (*indices.shape[:-1], *shape[batch_dims + len(named) :])
@@ -184,7 +198,23 @@ def combined(how, operand, indices, updates, batch_dims=0):
     return how(operand, widened(indices), updates, numbers, mode=mode)
 
 
-@op("ScatterNd", infer=_scatter_aval, saves="indices", mixed=True, status=_outside_shape, checked="indices")
+def strings_put(tensor, indices, updates, *, shape, ignore):
+    """An array of strings with others at the points `indices`, on the host."""
+    result, limits = tensor.copy(), np.array(shape[: indices.shape[-1]])
+    for place in np.ndindex(indices.shape[:-1]):
+        if not ignore or ((indices[place] >= 0) & (indices[place] < limits)).all():
+            result[tuple(indices[place])] = updates[place]
+    return result
+
+
+def _strings_scattered(indices, updates, *, shape, batch_dims, ignore):
+    return strings_put(np.full(shape, b"", object), indices, updates, shape=shape, ignore=ignore)
+
+
+@op(
+    "ScatterNd", infer=_scatter_aval, saves="indices", mixed=True, status=_outside_shape, checked="indices",
+    strings=_strings_scattered,
+)  # fmt: skip
 def _scatter_nd(indices, updates, *, shape, batch_dims, ignore):
     return combined(lax.scatter_add, jnp.zeros(shape, updates.dtype), indices, updates, batch_dims)
 
@@ -241,6 +271,7 @@ def _tensor_scatter(type, how, **declared):
         mixed=True,
         status=outside_tensor,
         checked="indices",
+        strings=strings_put if how is lax.scatter else None,
         **declared,
     )
     def scatter(tensor, indices, updates, *, shape, ignore):

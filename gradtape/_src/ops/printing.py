@@ -55,42 +55,33 @@ def array_text(array, summarize=3):
     return write(array if array.ndim else array[()], 0)
 
 
-class Text(str):
-    """What is written as it stands, for a tensor of strings."""
-
-    __repr__ = str.__str__
-
-
 def strings_of(value):
-    """The array of a tensor of strings, which is known when it is made; None for anything else."""
+    """The array of a tensor of strings that is known, and so is part of the text; None for anything else."""
     if not is_tensor(value) or value.dtype.name != "string":
         return None
     node = tensor(value).node
-    return node.value if node.value is not None else node.attrs[0].array if node.op.type == "Const" else None
+    return node.value if node.value is not None else node.attrs[0].array if node.op and node.op.type == "Const" else None
 
 
-def _template(values, sep, summarize):
+def _template(values, sep):
     """What is written, as `(pieces of text, tensors)`: a tensor goes between each two pieces."""
     tensors, texts = [], []
     for value in values:
-        alone = strings_of(value) if len(values) == 1 else None
-        if alone is not None and not alone.ndim:
-            value = alone.item().decode(errors="replace")
         if isinstance(value, str):
             texts.append(value.replace(SLOT, "\\0"))
             continue
         leaves, spec = nest.flatten_with_spec(value)
-        leaves = [leaf if (known := strings_of(leaf)) is None else Text(array_text(known, summarize)) for leaf in leaves]
         tensors += [tensor(leaf) for leaf in leaves if is_tensor(leaf)]
         slots = [_Slot() if is_tensor(leaf) else leaf for leaf in leaves]
         texts.append(pprint.pformat(nest.unflatten(spec, slots)))
     return tuple(sep.join(texts).split(SLOT)), tensors
 
 
-def _fill(pieces, arrays, summarize):
+def _fill(pieces, arrays, summarize, alone):
     text = [pieces[0]]
     for array, piece in zip(arrays, pieces[1:], strict=True):
-        text += [array_text(array, summarize), piece]
+        of_text = alone and array.dtype.hasobject and not array.ndim
+        text += [array[()].decode(errors="replace") if of_text else array_text(array, summarize), piece]
     return "".join(text)
 
 
@@ -115,12 +106,12 @@ def _writer(stream):
     )
 
 
-def _show(*inputs, pieces, summarize, stream):
-    _writer(stream)(_fill(pieces, [np.asarray(a) for a in inputs], summarize))
+def _show(*inputs, pieces, summarize, stream, alone):
+    _writer(stream)(_fill(pieces, [np.asarray(a) for a in inputs], summarize, alone))
     return ()
 
 
-def _nothing(*inputs, pieces, summarize, stream):
+def _nothing(*inputs, pieces, summarize, stream, alone):
     return ()
 
 
@@ -142,14 +133,15 @@ def print(*inputs, **kwargs):
     if kwargs:
         raise ValueError(f"Unrecognized keyword arguments for tf.print: {kwargs}")
     write = _writer(stream)
-    pieces, tensors = _template(inputs, sep, summarize)
+    pieces, tensors = _template(inputs, sep)
     pieces = (*pieces[:-1], pieces[-1] + end)
     nodes = tuple([t.node for t in tensors])
+    alone = len(inputs) == 1 and is_tensor(inputs[0])  # a string is written without quotation marks then
     if engine.local.trace.parent is None:
         arrays = [to_numpy(node) for node in nodes]
-        write(_fill(pieces, arrays, summarize))
+        write(_fill(pieces, arrays, summarize, alone))
     else:
-        node = engine.record(PRINT, nodes, (pieces, summarize, stream))
+        node = engine.record(PRINT, nodes, (pieces, summarize, stream, alone))
         graph = engine.current_graph()
         return None if graph is None else graph.operation_of(node)
     return None

@@ -34,7 +34,7 @@ def _tiled(input, multiples):
     return aval(tuple([n * count for n, count in zip(input.shape, multiples, strict=True)]), input.dtype)
 
 
-@op("Tile", infer=_tiled)
+@op("Tile", infer=_tiled, strings=lambda input, *, multiples: np.tile(input, multiples))
 def _tile(input, *, multiples):
     return jnp.tile(input, multiples)
 
@@ -100,7 +100,15 @@ def _padded(x, paddings):
     return aval(tuple([before + n + after for n, (before, after) in zip(x.shape, paddings, strict=True)]), x.dtype)
 
 
-@op("Pad", infer=_padded)
+def _inside_of(input, constant_values, *, paddings):
+    """An array of strings between others, on the host."""
+    shape = [before + n + after for n, (before, after) in zip(input.shape, paddings, strict=True)]
+    result = np.full(shape, constant_values, object)
+    result[tuple([slice(before, before + n) for n, (before, _) in zip(input.shape, paddings, strict=True)])] = input
+    return result
+
+
+@op("Pad", infer=_padded, strings=lambda input, *, paddings: _inside_of(input, b"", paddings=paddings))
 def _pad(input, *, paddings):
     return lax.pad(input, jnp.zeros((), input.dtype), tuple([(*pair, 0) for pair in paddings]))
 
@@ -122,7 +130,7 @@ def _padded_with(input, constant_values, paddings):
     return _padded(input, paddings=paddings)
 
 
-@op("PadV2", infer=_padded_with)
+@op("PadV2", infer=_padded_with, strings=_inside_of)
 def _pad_v2(input, constant_values, *, paddings):
     return lax.pad(input, constant_values, tuple([(*pair, 0) for pair in paddings]))
 
@@ -143,7 +151,7 @@ def _mirrored(input, paddings, mode):
     return result
 
 
-@op("MirrorPad", infer=_mirrored)
+@op("MirrorPad", infer=_mirrored, strings=lambda input, *, paddings, mode: np.pad(input, paddings, mode.lower()))
 def _mirror_pad(input, *, paddings, mode):
     return jnp.pad(input, paddings, mode=mode.lower())
 
@@ -227,7 +235,7 @@ def _reversed(tensor, axis):
     return tensor
 
 
-@op("ReverseV2", infer=_reversed)
+@op("ReverseV2", infer=_reversed, strings=lambda tensor, *, axis: np.flip(tensor, axis))
 def _reverse(tensor, *, axis):
     return jnp.flip(tensor, axis) if axis else tensor
 
@@ -266,7 +274,17 @@ def _length_fault(seq_lengths, seq_axis, batch_axis, extent):
     return None
 
 
-@op("ReverseSequence", infer=_sequences, saves="seq_lengths", mixed=True, status=_length_fault, checked="seq_lengths")
+def _reversed_rows(input, seq_lengths, *, seq_axis, batch_axis, extent):
+    result = np.moveaxis(input.copy(), (batch_axis, seq_axis), (0, 1))  # a view of the copy
+    for row, length in zip(result, seq_lengths, strict=True):
+        row[:length] = row[:length][::-1].copy()
+    return np.moveaxis(result, (0, 1), (batch_axis, seq_axis))
+
+
+@op(
+    "ReverseSequence", infer=_sequences, saves="seq_lengths", mixed=True, status=_length_fault, checked="seq_lengths",
+    strings=_reversed_rows,
+)  # fmt: skip
 def _reverse_sequence(input, seq_lengths, *, seq_axis, batch_axis, extent):
     lengths = jnp.expand_dims(seq_lengths, [a for a in range(input.ndim) if a != batch_axis])
     place = lax.broadcasted_iota(seq_lengths.dtype, input.shape, seq_axis)
@@ -290,7 +308,7 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
             raise invalid(f"{what} must be in [0, {x.aval.ndim}), the axes of the input, received {axis}. [Op:ReverseSequence]")
     seq, batch = axes
     attrs = (seq, batch, x.aval.shape[seq])
-    _reverse_sequence.op.result((x.aval, lengths.aval), attrs)
+    _reverse_sequence.op.resolved((x.aval, lengths.aval), attrs)
     check(_reverse_sequence.op, (x, lengths), attrs)
     return emit(_reverse_sequence.op, (x, lengths), attrs)
 
@@ -308,7 +326,13 @@ def _rolled(input, shift, axis):
     return input
 
 
-@op("Roll", infer=_rolled, saves="shift", mixed=True)
+@op(
+    "Roll",
+    infer=_rolled,
+    saves="shift",
+    mixed=True,
+    strings=lambda input, shift, *, axis: np.roll(input, shift.reshape(-1).tolist(), axis),
+)
 def _roll(input, shift, *, axis):
     if 0 in input.shape:
         return input

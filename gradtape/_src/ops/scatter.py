@@ -13,7 +13,7 @@ from gradtape._src.core.variable import STATE, Variable
 from gradtape._src.ops.array import expand_dims, host_constant, plain
 from gradtape._src.ops.gather import gather, outside, require_indices
 from gradtape._src.ops.joining import concat
-from gradtape._src.ops.points import combined, gather_nd, outside_tensor, updated
+from gradtape._src.ops.points import combined, gather_nd, outside_tensor, strings_put, updated
 
 
 def _rows_aval(value, indices, updates, extent):
@@ -45,7 +45,9 @@ def _rows(type, how):
 def _points(type, how):
     """The op that combines elements, or slices, into a variable's value by `how`."""
 
-    @op(type, infer=updated, mixed=True, status=outside_tensor, checked="indices")
+    strings = strings_put if how is lax.scatter else None
+
+    @op(type, infer=updated, mixed=True, status=outside_tensor, checked="indices", strings=strings)
     def scatter(value, indices, updates, *, shape, ignore):
         return combined(how, value, indices, updates)
 
@@ -77,7 +79,7 @@ def _update(variable, function, indices, updates, attrs):
     with engine.shared:
         held = variable.held()
         nodes = (held, node_of(indices), tensor(updates, held.aval.type).node)
-        function.op.result(tuple([node.aval for node in nodes]), attrs)
+        function.op.resolved(tuple([node.aval for node in nodes]), attrs)
         check(function.op, nodes, attrs)
         return variable._hold(engine.record(function.op, nodes, attrs))
 

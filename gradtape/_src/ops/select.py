@@ -19,7 +19,7 @@ from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dty
 from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
 from gradtape._src.ops.array import _reshape, host_constant, plain
 from gradtape._src.ops.gather import _gather, outside, require_indices, scatter_rows
-from gradtape._src.ops.joining import _concat, _split_v
+from gradtape._src.ops.joining import _concat, _split_v, cut
 from gradtape._src.ops.shapes import BOOL, REAL, broadcast_shapes, require, spoken
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -42,7 +42,7 @@ def _selected(condition, t, e):
     return aval(shape, t.dtype)
 
 
-@op("SelectV2", infer=_selected, broadcasting=True, saves="condition", mixed=True)
+@op("SelectV2", infer=_selected, broadcasting=True, saves="condition", mixed=True, strings=lambda c, t, e: np.where(c, t, e))
 def _select(condition, t, e):
     return jnp.where(condition, t, e)
 
@@ -168,7 +168,7 @@ def _list_diff(x, y, *, out_idx):
 
 def _vector(x, what):
     x = tensor(x)
-    require(x.node.aval, (*REAL, "bool"))
+    require(x.node.aval, (*REAL, "bool", "string"))
     if x.ndim != 1:
         raise invalid(f"{what} expects a 1D vector, received shape {plain(x.shape)}: flatten it with tf.reshape(x, [-1]).")
     return x
@@ -214,7 +214,12 @@ def _partitioned(data, partitions, order, counts):
     return tuple([aval((count, *row), data.dtype) for count in counts])
 
 
-@op("DynamicPartition", infer=_partitioned, saves="order", mixed=True)
+def _parts_of(data, partitions, order, *, counts):
+    rows = data.reshape((partitions.size, *data.shape[partitions.ndim :]))
+    return cut(rows[order], size_splits=counts, axis=0)
+
+
+@op("DynamicPartition", infer=_partitioned, saves="order", mixed=True, strings=_parts_of)
 def _dynamic_partition(data, partitions, order, *, counts):
     rows = data.reshape((partitions.size, *data.shape[partitions.ndim :]))
     return tuple(lax.split(rows[order], counts))
@@ -261,7 +266,12 @@ def _stitched(source, *data):
     return aval((*source.shape, *data[0].shape[1:]), data[0].dtype)
 
 
-@op("DynamicStitch", infer=_stitched, saves="source", mixed=True)
+def _stitched_rows(source, *data):
+    nothing = np.full((1, *data[0].shape[1:]), b"", object)
+    return np.concatenate((*data, nothing))[source]
+
+
+@op("DynamicStitch", infer=_stitched, saves="source", mixed=True, strings=_stitched_rows)
 def _dynamic_stitch(source, *data):
     nothing = jnp.zeros((1, *data[0].shape[1:]), data[0].dtype)  # what `source` names where there is no row
     return lax.concatenate((*data, nothing), 0).at[source].get(mode="clip")

@@ -130,8 +130,10 @@ def _runner(concrete: ConcreteFunction) -> Callable[..., tuple[Any, ...]]:
         )
     if body.draws:
         raise ValueError(f"{concrete.called} draws random numbers, which would be the same in each call. Make them an argument.")
-    if body.program.effects:
-        raise NotImplementedError(f"{concrete.called} prints, asserts or calls Python, which an exported program cannot do.")
+    if body.program.hosted:
+        raise NotImplementedError(
+            f"{concrete.called} prints, asserts, calls Python or has strings, which an exported program cannot do."
+        )
     held = [np.asarray(jax_value(node)) for node in body.inputs([])]
     program = body.program
     return lambda *arrays: program.evaluate(*arrays, *held)

@@ -47,7 +47,7 @@ class RunScope(Scope):
 
     def __init__(self, avals: Callable[[Variable], Aval]) -> None:
         super().__init__()
-        self._avals = avals
+        self._avals, self.fixes_strings = avals, False
 
     def hand_on(self, check: Check, nodes: tuple[Node, ...]) -> None:
         """Note a check: what is run in a session was asked for."""

@@ -17,12 +17,12 @@ from gradtape._src.control.graph.structure import NeedsFeed
 from gradtape._src.control.scope import Body, parted, trace
 from gradtape._src.core import engine, execution, nest
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import node_of, to_array
+from gradtape._src.core.convert import to_array
 from gradtape._src.core.define import verify
 from gradtape._src.core.errors import FailedPreconditionError, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import Node, Trace, leaf
-from gradtape._src.core.tensor import Stored, Tensor, handle, name_of, stated_shape, to_numpy
+from gradtape._src.core.tensor import Stored, Tensor, handle, name_of, stated_shape
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops import seeds
 
@@ -247,7 +247,7 @@ class Session:
             raise ValueError(
                 f"Cannot load a value of shape {array.shape} into variable '{variable.name}' of shape {variable.shape}."
             )
-        self._values[variable._uid] = array if array.dtype == object else jax.device_put(array)
+        self._values[variable._uid] = engine.to_device(array)
 
     def _feeds(self, feed_dict: Any) -> dict[Node, Any]:
         if not hasattr(feed_dict, "items"):
@@ -441,10 +441,10 @@ def _has_value(value: Any) -> bool:
 
 
 def _as_array(value: Any, wanted: np.dtype) -> np.ndarray:
+    if wanted.kind == "O":
+        return np.asarray(to_array(value))
     if isinstance(value, np.ndarray) and value.dtype == wanted:
         return value
-    if wanted.kind == "O":
-        return to_numpy(node_of(value))
     return np.asarray(value).astype(wanted)
 
 

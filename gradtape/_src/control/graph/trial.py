@@ -20,11 +20,11 @@ def tried(op: Op, nodes: Sequence[Node], attrs: Attributes) -> Aval | list[Aval]
 
     A result that has as many rows as an input for ones and for zeros has as many in general.
     """
-    ones = [np.ones([SAMPLE if e >= LARGE else e for e in n.aval.shape], n.aval.dtype) for n in nodes]
+    ones = [np.full([SAMPLE if e >= LARGE else e for e in n.aval.shape], _one(n.aval), n.aval.dtype) for n in nodes]
     results = op.run(ones, attrs)
     if not isinstance(results, tuple):
         return _aval(results)
-    others = op.run([np.zeros_like(x) for x in ones], attrs)
+    others = op.run([np.full_like(x, b"" if x.dtype.hasobject else 0) for x in ones], attrs)
     open_extents = {e for n in nodes for e in n.aval.shape if e >= LARGE}
     rows = open_extents.pop() if len(open_extents) == 1 else PROVISIONAL
     extents = {SAMPLE: rows} | {e: e for n in nodes for e in n.aval.shape[:1] if 1 < e < LARGE}
@@ -33,6 +33,10 @@ def tried(op: Op, nodes: Sequence[Node], attrs: Attributes) -> Aval | list[Aval]
         same = some.ndim and some.shape[:1] == np.shape(other)[:1]
         known.append(_aval(some, extents.get(len(some), PROVISIONAL) if same else PROVISIONAL))
     return known
+
+
+def _one(of: Aval) -> Any:
+    return b"1" if of.dtype.hasobject else 1
 
 
 def _aval(result: Any, rows: int = PROVISIONAL) -> Aval:
