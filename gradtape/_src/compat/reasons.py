@@ -130,10 +130,6 @@ _TABLE = [
         """,
     ),
     (
-        "Out of scope: the Python source is rewritten when a function is traced, and nowhere else.",
-        "autograph.set_verbosity autograph.to_code autograph.trace autograph.experimental.Feature",
-    ),
-    (
         "Out of scope: tf.data is what feeding a training loop needs.",
         """
         data.experimental.* data.Dataset.fingerprint data.Dataset.ragged_batch data.Dataset.snapshot data.Dataset.sparse_batch

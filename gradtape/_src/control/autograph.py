@@ -12,6 +12,7 @@ import functools
 import inspect
 import linecache
 import sys
+import textwrap
 import types
 import weakref
 from collections.abc import Callable
@@ -138,6 +139,12 @@ def transformed(function: Any) -> Any:
         code = _relocated[key] = relocated(made.__code__, lines, file, first)
     made.__code__ = code
     return made
+
+
+def source_of(function: Any) -> str:
+    """The source of a transformed function, as it is generated."""
+    made, *_ = _transpiler.transform(_of_a_module(function), converter.ProgramContext(options=OPTIONS))
+    return textwrap.dedent(inspect.getsource(made))
 
 
 def _of_a_module(function: Any) -> Any:

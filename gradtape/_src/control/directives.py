@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import functools
+import inspect
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -53,3 +55,50 @@ def set_loop_options(
     """
     if shape_invariants is not None and engine.local.trace.scope is not None:
         raise engine.NeedsValues("a loop variable changes its shape")
+
+
+class Feature(enum.Enum):
+    """Parts of the language that autograph may transform. All that are of use here are always transformed."""
+
+    ALL = "ALL"
+    AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"
+    ASSERT_STATEMENTS = "ASSERT_STATEMENTS"
+    BUILTIN_FUNCTIONS = "BUILTIN_FUNCTIONS"
+    EQUALITY_OPERATORS = "EQUALITY_OPERATORS"
+    LISTS = "LISTS"
+    NAME_SCOPES = "NAME_SCOPES"
+
+
+def _plain_function(entity: Any) -> Any:
+    """The Python function of a function or method; ValueError for what has no source to transform."""
+    function = getattr(entity, "__func__", entity)
+    if not inspect.isfunction(function):
+        raise ValueError(
+            f"converting {entity!r}: Cannot apply autograph to a function that doesn't expose a __code__ object. "
+            "If this is a @tf.function, try passing f.python_function instead."
+        )
+    return function
+
+
+@public
+def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:
+    """Return the source that a Python function or method is transformed to, as text, to read what `to_graph` made of it.
+
+    ValueError for what is no Python function, OSError where its source cannot be read.
+    """
+    from gradtape._src.control.autograph import source_of
+
+    return source_of(_plain_function(entity))
+
+
+@public
+def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
+    """Set how much the transformation of source logs, from 0 (nothing) to 10; on the standard output, too, if asked for."""
+    from malt.utils import ag_logging
+
+    ag_logging.set_verbosity(level, alsologtostdout)
+
+
+def trace(*args: Any) -> None:
+    """Print the arguments, in a function once for each trace of it."""
+    print(*args)
