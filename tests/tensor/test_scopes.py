@@ -32,7 +32,7 @@ def test_a_scope_needs_a_string(name):
 
 
 def test_contexts_that_eager_code_may_enter():
-    with tf.device("/CPU:0"), tf.init_scope(), tf.control_dependencies([tf.constant(1.0)]):
+    with tf.device(None), tf.device(""), tf.device("/CPU:0"), tf.init_scope(), tf.control_dependencies([tf.constant(1.0)]):
         assert tf.constant(1.0).numpy() == 1.0
     with pytest.raises(ValueError, match="'nope'"):
         tf.device("nope")

@@ -2,12 +2,15 @@
 
 import json
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
 ENDED = "THIRDPARTY_ENDED"  # the file that outcomes are written to
 EVERY = "THIRDPARTY_EVERY"  # JSON: of the tests of a file, only every n-th
+
+os.environ["TEST_TMPDIR"] = tempfile.mkdtemp()  # absl's directory, of which each of the processes needs its own
 
 
 @pytest.fixture

@@ -107,8 +107,13 @@ def get_current_name_scope() -> str:
 
 
 @public
-def device(device_name: str) -> AbstractContextManager[None]:
-    """Context for code that names a device. Values stay on JAX's default device; a name that is none is a ValueError."""
+def device(device_name: str | None) -> AbstractContextManager[None]:
+    """Context for code that names a device. Values stay on JAX's default device; a name that is none is a ValueError.
+
+    None and "" stand for any device.
+    """
+    if device_name in (None, ""):
+        return contextlib.nullcontext()
     if not isinstance(device_name, str) or not any(kind in device_name.upper() for kind in ("CPU", "GPU", "TPU")):
         raise ValueError(f"Unknown device {device_name!r}: give a name such as '/CPU:0' or '/GPU:0'.")
     return contextlib.nullcontext()
