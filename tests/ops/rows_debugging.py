@@ -4,7 +4,7 @@ import numpy as np
 
 import gradtape as tf
 from gradtape._src.core import tracing
-from gradtape._src.ops.debugging import _assert
+from gradtape._src.ops.debugging import Elements, _assert
 from tests.ops.table import Row, boolean, real
 
 Invalid = tf.errors.InvalidArgumentError
@@ -33,11 +33,6 @@ def slope_of_checked(x):
     return tape.gradient(y, x)
 
 
-def broken(*arrays):
-    """What a condition that does not hold says."""
-    return "broken"
-
-
 ROWS = (
     Row("gradient_of_check_numerics", slope_of_checked, (real(2, 3),), lambda x: 2.0 * x, ops=("CheckNumericsGradient",)),
     Row("timestamp", stamped_in_a_function, (real(2),), lambda x: x, ops=("Timestamp",)),
@@ -63,12 +58,12 @@ ROWS = (
     Row("all-finite", lambda x: tf.debugging.assert_all_finite(x, "here"), (real(3),), lambda x: x),
     Row(
         "assert",
-        lambda x: _assert(x, explain=broken),
+        lambda x: _assert(x, explain=Elements("broken", "", None)),
         (boolean(1),),
         lambda x: x,
         ops=("Assert",),
         dtypes=("float64",),
-        errors=((lambda: _assert([True, False], explain=broken), Invalid, r"broken \[Op:Assert\]"),),
+        errors=((lambda: _assert([True, False], explain=Elements("broken", "", None)), Invalid, r"broken \[Op:Assert\]"),),
     ),
     Row("print", printed_in_a_function, (real(2),), lambda x: x, ops=("PrintV2",)),
 )
