@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from tests.thirdparty.libraries import LIBRARIES, Library
-from tests.thirdparty.plugin import ENDED, EVERY
+from tests.thirdparty.thirdparty_plugin import ENDED, EVERY
 from tests.xla import QUICK
 
 HERE = Path(__file__).parent
@@ -62,7 +62,7 @@ def run(library: Library, tests: tuple[str, ...], baseline: bool) -> dict[str, t
         "pytest",
         *plugins,
         "-p",
-        "tests.thirdparty.plugin",
+        "thirdparty_plugin",
         "-p",
         "no:cacheprovider",
         "-c",
@@ -70,7 +70,7 @@ def run(library: Library, tests: tuple[str, ...], baseline: bool) -> dict[str, t
     ]
     command += ["--rootdir", str(source), "-o", "python_files=*_test.py test_*.py", "-q", "--tb=line", "-W", "ignore"]
     command += ["--continue-on-collection-errors", "-n", "auto", "--maxprocesses", "2", *library.options, *tests]
-    fixed = {ENDED: str(log), EVERY: json.dumps(library.every), "PYTHONPATH": os.pathsep.join((str(installed), str(ROOT)))}
+    fixed = {ENDED: str(log), EVERY: json.dumps(library.every), "PYTHONPATH": os.pathsep.join((str(installed), str(HERE)))}
     environment = {"XLA_FLAGS": QUICK, **os.environ, **fixed}
     subprocess.run(command, env=environment, cwd=source, stdout=subprocess.DEVNULL)
     ended: dict[str, tuple[str, str]] = {}

@@ -1,4 +1,4 @@
-"""The pytest plugin of these runs: it picks the tests, and writes down how each ended."""
+"""The pytest plugin of these runs: it picks the tests, and writes down how each ended. Libraries have a package `tests`, too."""
 
 import json
 import os
