@@ -108,6 +108,10 @@ _TABLE = [
         "nn.learned_unigram_candidate_sampler random.learned_unigram_candidate_sampler",
     ),
     ("Out of scope: wrap the cell in a function.", "nn.RNNCell*"),
+    (
+        "Out of scope: names of parts of TensorFlow's own format. tf.saved_model.save and load have one of their own.",
+        "saved_model.*",
+    ),
     (GRAPH_FILES, "graph_util import_graph_def io.write_graph lite mlir"),
     (
         "Out of scope: tables of strings and features are made before training; tf.gather looks integers up.",
