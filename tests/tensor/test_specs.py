@@ -81,6 +81,12 @@ def test_inside_function():
     assert [tf.inside_function(), *inside] == [False, True, False, True]
 
 
+def test_names_of_tensorflow_1():
+    assert tf.compat.v1.OpError is tf.errors.OpError and tf.compat.v1.FIFOQueue is tf.queue.FIFOQueue
+    options = tf.autograph.experimental.Feature.EQUALITY_OPERATORS
+    assert tf.function(lambda x: x + 1, experimental_autograph_options=options)(1).numpy() == 2
+
+
 def test_name_scopes():
     with tf.name_scope("a") as scope, tf.name_scope("b"):
         assert tf.get_current_name_scope() == "a/b"

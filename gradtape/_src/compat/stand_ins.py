@@ -24,7 +24,8 @@ _OPERATORS = """
 NAMES = {
     "": "CriticalSection RaggedTensor RaggedTensorSpec(TypeSpec)",
     "data": "IteratorSpec(TypeSpec)",
-    "data.experimental": "DatasetInitializer RandomDataset Reducer SqlDataset",
+    "config.experimental": "ClusterDeviceFilters",
+    "data.experimental": "CsvDataset DatasetInitializer RandomDataset Reducer ServiceOptions SqlDataset TFRecordWriter",
     "data.experimental.service": "CrossTrainerCache DispatchServer DispatcherConfig ShardingPolicy WorkerConfig WorkerServer",
     "distribute": """
         MultiWorkerMirroredStrategy(distribute.Strategy) ParameterServerStrategy(distribute.Strategy) Server
@@ -81,7 +82,7 @@ NAMES = {
         SparseCoreEmbeddingConfig TPUEmbedding TPUEmbeddingForServing TPUEmbeddingV0 TPUEmbeddingV2 TableConfig
     """,
     "test": "Benchmark",
-    "train": "CheckpointView ClusterSpec Coordinator TrackableView",
+    "train": "CheckpointView ClusterDef ClusterSpec Coordinator JobDef ServerDef TrackableView",
     "train.experimental": "MaxShardSizePolicy PythonState ShardByTaskPolicy ShardableTensor ShardingCallback",
     "types.experimental.distributed": "Mirrored",
     "xla": "",

@@ -11,6 +11,12 @@ from gradtape._src.compat.names import missing
 
 # TensorFlow 1's name → where it stands in TensorFlow 2.
 RENAMED = {
+    "FIFOQueue": "queue.FIFOQueue",
+    "OpError": "errors.OpError",
+    "PaddingFIFOQueue": "queue.PaddingFIFOQueue",
+    "PriorityQueue": "queue.PriorityQueue",
+    "QueueBase": "queue.QueueBase",
+    "RandomShuffleQueue": "queue.RandomShuffleQueue",
     "batch_to_space_nd": "batch_to_space",
     "cholesky": "linalg.cholesky",
     "cholesky_solve": "linalg.cholesky_solve",
