@@ -14,18 +14,6 @@ from gradtape._src.core import engine
 from gradtape._src.core.errors import public
 
 
-class Feature(enum.Enum):
-    """What of Python's code is converted: `tf.function(experimental_autograph_options=…)` takes it, without effect."""
-
-    ALL = "ALL"
-    AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"
-    ASSERT_STATEMENTS = "ASSERT_STATEMENTS"
-    BUILTIN_FUNCTIONS = "BUILTIN_FUNCTIONS"
-    EQUALITY_OPERATORS = "EQUALITY_OPERATORS"
-    LISTS = "LISTS"
-    NAME_SCOPES = "NAME_SCOPES"
-
-
 class _Switched(threading.local):
     off = False
 
