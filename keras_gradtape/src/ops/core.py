@@ -134,6 +134,20 @@ def compute_output_spec(fn, *args, **kwargs):
     return tree.map_structure(_spec, *results)
 
 
+class Scratch(Scope):
+    """The scope of a function of which Keras asks for its results' shapes. A model may be built in it, but not of symbols."""
+
+    def initial(self, node):
+        """Refuse an initial value that is computed in the function: Keras builds the layer in its next call, in eager code.
+
+        Random numbers are then those of eager code, as on TensorFlow.
+        """
+        raise ValueError(
+            "Tensor-typed variable initializers must either be wrapped in an init_scope or callable when building functions. "
+            "Give the variable a value that exists, or make it with `self.add_weight(initializer=...)`."
+        )
+
+
 def _traced(fn, args, kwargs, extent):
     """The results of `fn` on symbols whose unknown extents are `extent`."""
 
@@ -143,7 +157,7 @@ def _traced(fn, args, kwargs, extent):
         known = tuple([extent if d is None else d for d in x.shape])
         return EagerTensor(leaf(aval.aval(known, tf.as_dtype(x.dtype).numpy), None))
 
-    with StatelessScope(), SymbolicScope(), tracing.inner(Scope()), seeds.drawn_by_caller():
+    with StatelessScope(), SymbolicScope(), tracing.inner(Scratch()), seeds.drawn_by_caller():
         args, kwargs = tree.map_structure(symbol, (args, kwargs))
         return fn(*args, **kwargs)
 
