@@ -44,6 +44,7 @@ def test_a_list_that_grows(tmp_path, grow, when):
     of, status = restored(tmp_path, saved, **({"listed": []} if when == "before" else {}))
     if when == "after":
         of.listed = []
+    assert repr(of.listed) == "ListWrapper([])"
     new = zeros(2)
     grow(of, new)
     assert values(new) == [1.0, 2.0]

@@ -36,6 +36,9 @@ class AwaitingList(list[Any], Tracked):
         self.extend(values)
         return self
 
+    def __repr__(self) -> str:
+        return f"ListWrapper({super().__repr__()})"  # TensorFlow's name for it
+
     def __reduce__(self) -> Any:
         return list, (list(self),)
 
