@@ -26,7 +26,7 @@ LIBRARIES = (
         "2.0.2",
         tests=("sonnet",),
         share=0.97,
-        sample=("sonnet/src/linear_test.py", "sonnet/src/base_test.py", "sonnet/src/optimizers/adam_test.py"),
+        sample=("sonnet/src/linear_test.py", "sonnet/src/base_test.py"),
         needs=("absl-py", "attrs", "dm-tree==0.1.10", "tabulate", "wrapt"),
     ),
     Library(
