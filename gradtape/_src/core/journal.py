@@ -218,16 +218,28 @@ _INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "pl
 others = _Others()
 
 
+_main = main_thread().ident
+_latest: Line | None = None  # of the main thread
+
+
 def user_line(depth: int = 1) -> Line:
-    """The innermost line of the user's own code that is being run; `depth` frames are known to be none of theirs."""
+    """Return the innermost line of the user's own code that is being run; `depth` frames are known to be none of theirs.
+
+    A thread of a package's works for what the main thread did last, and gets the line that was noted there: frames of
+    another thread end while they are walked, which can end the process.
+    """
+    global _latest
     first = sys._getframe(depth)
     frame = _outside(others, first)
-    if frame is None and get_ident() != (main := main_thread().ident):  # a thread of a package's, for which the user waits
-        waiting = sys._current_frames().get(main or 0)
-        frame = None if waiting is None else _outside(others, waiting)
+    here = get_ident() == _main
+    if frame is None and not here and _latest is not None:
+        return _latest
     if frame is None:  # nothing but installed packages: the innermost that is not this library
         frame = _outside(internal, first) or first
-    return frame.f_code, frame.f_lasti
+    line = frame.f_code, frame.f_lasti
+    if here:
+        _latest = line
+    return line
 
 
 def file_and_number(line: Line) -> tuple[str | None, int | None]:
