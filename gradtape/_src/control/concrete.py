@@ -164,7 +164,8 @@ class ConcreteFunction:
         try:
             traced = self._function._concrete(Arguments(self._arguments.pack(other)))
         except (ValueError, InvalidArgumentError):  # extents that must agree with each other, or with something else
-            return shapes
+            ranked = all(spec.shape.rank is not None for spec in self._specs)
+            return [TensorShape([None] * len(shape) if ranked else None) for shape in shapes]
         pairs = zip(shapes, traced.results, strict=True)
         return [shape.most_specific_compatible_shape(a.shape) for shape, a in pairs]
 

@@ -1,8 +1,9 @@
 """Numbers that depend on extents which a signature leaves open, as polynomials that were found by tracing and verified.
 
 A function with an open extent is traced for several values of it. A number that is not the same in all of these traces is
-written as a polynomial of the extents, of degree 2 at most. More traces are made than a polynomial has coefficients, so the
-last ones verify it. What no such polynomial gives is an error: no number of one trace can stand for another.
+written as a polynomial of the extents: of degree 2 at most, and products of different extents besides. More traces are made
+than a polynomial has coefficients, so the last ones verify it. What no such polynomial gives is an error: no number of one
+trace can stand for another.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ Term = tuple[Fraction, tuple[int, ...]]  # a coefficient, and the numbers of the
 
 VERIFIED_BY = 2  # so many traces more than an affine formula has coefficients
 DEGREE = 2
+PRODUCTS = 3  # what is of degree 2, and products of three and more different extents
+COFACTORS = range(1, 12)
 FIRST = 5  # the least extent that is traced
 SPAN = 40
 REMAINDERS = 4
@@ -53,7 +56,7 @@ class Formula:
         terms = []
         for numerator, denominator, numbers in given:
             whole = [numerator, denominator, *numbers]
-            if not all(type(n) is int and abs(n) < LARGEST for n in whole) or denominator < 1 or len(numbers) > DEGREE:
+            if not all(type(n) is int and abs(n) < LARGEST for n in whole) or denominator < 1 or not _is_monomial(numbers):
                 raise ValueError(f"{given!r} is no formula of extents")
             if not all(0 <= n < count for n in numbers):
                 raise ValueError(f"{given!r} names an extent that is not among {count}")
@@ -78,19 +81,50 @@ def points(multiples: Sequence[int]) -> Iterator[Point]:
         yield point
 
 
+def points_of_product(count: int, divisor: int) -> Iterator[Point]:
+    """Yield different points, the product of whose coordinates is a multiple of a number, by factors that lie on any of them."""
+    chosen = random.Random(count)
+    seen: set[Point] = set()
+    while True:
+        point = [chosen.choice(COFACTORS) for _ in range(count)]
+        for factor in _prime_factors(divisor):
+            point[chosen.randrange(count)] *= factor
+        if tuple(point) not in seen:
+            seen.add(tuple(point))
+            yield tuple(point)
+
+
+def _prime_factors(number: int) -> list[int]:
+    found, factor = [], 2
+    while factor * factor <= number:
+        while number % factor == 0:
+            number //= factor
+            found.append(factor)
+        factor += 1
+    return [*found, number] if number > 1 else found
+
+
 def enough(count: int, degree: int = 1) -> int:
     """Return the number of points that determine and verify a formula of this degree."""
     return len(_monomials(count, degree)) + (VERIFIED_BY if degree == 1 else 1)
 
 
 def _monomials(count: int, degree: int) -> list[tuple[int, ...]]:
-    return [m for size in range(degree + 1) for m in itertools.combinations_with_replacement(range(count), size)]
+    low = min(degree, DEGREE)
+    found = [m for size in range(low + 1) for m in itertools.combinations_with_replacement(range(count), size)]
+    if degree == PRODUCTS:
+        found += [m for size in range(DEGREE + 1, count + 1) for m in itertools.combinations(range(count), size)]
+    return found
+
+
+def _is_monomial(numbers: Sequence[int]) -> bool:
+    return len(numbers) <= DEGREE or len(set(numbers)) == len(numbers)
 
 
 def fit(at: Sequence[Point], values: Sequence[int]) -> Formula | None:
     """Return the polynomial of least degree that gives `values` at these points, or None."""
     count = len(at[0])
-    for degree in range(1, DEGREE + 1):
+    for degree in range(1, PRODUCTS + 1):
         monomials = _monomials(count, degree)
         if len(at) <= len(monomials):
             return None

@@ -24,10 +24,10 @@ Functions = Function | ConcreteFunction
 class Objects:
     """The objects under `root`, the root first, each with a number; as JSON data, `entries`, and as a checkpoint's `nodes`.
 
-    `signatures` are functions besides, whose numbers are kept by name.
+    `signatures` are functions besides, whose numbers are kept by name: `sign` enters them.
     """
 
-    def __init__(self, root: Any, signatures: Mapping[str, Functions]) -> None:
+    def __init__(self, root: Any) -> None:
         self.entries: list[dict[str, Any]] = []
         self.nodes: list[Node] = []
         self.arrays: dict[str, np.ndarray] = {}
@@ -37,7 +37,16 @@ class Objects:
         self._number(root)
         for number, value in enumerate(self._found):  # grows as it goes: breadth first
             self._enter(number, value)
-        self.signatures = {name: self._function(function) for name, function in signatures.items()}
+        self.signatures: dict[str, int] = {}
+
+    def sign(self, functions: Mapping[str, Functions]) -> None:
+        """Enter functions as signatures."""
+        self.signatures = {name: self._function(function) for name, function in functions.items()}
+
+    @property
+    def extents(self) -> list[int]:
+        """The extents of the variables."""
+        return sorted({extent for array in self.arrays.values() for extent in array.shape})
 
     def _number(self, value: Any) -> int:
         """The number of an object, which is a new one if the object is."""

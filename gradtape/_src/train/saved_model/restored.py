@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,8 +46,9 @@ class Trace:
         self._given, self._programs = given, programs
         self.base: Point = checked_shape(given["point"])
         self._multiples = checked_shape(given["multiples"])
-        if len(self._multiples) != len(self.base) or 0 in self._multiples:
-            raise ValueError(f"{self._multiples} are not what {len(self.base)} open extents are multiples of")
+        self._product = given["product"]
+        if len(self._multiples) != len(self.base) or 0 in self._multiples or type(self._product) is not int or self._product < 1:
+            raise ValueError(f"{self._multiples}, {self._product} are not what {len(self.base)} open extents are multiples of")
         stated: dict[int, list[Any]] = {}
         self.arguments = restored_nest(given["arguments"], lambda leaf: _argument(leaf, stated, len(self.base)))
         self.specs = [x for x in nest.flatten(self.arguments, expand_composites=True) if isinstance(x, TensorSpec)]
@@ -70,7 +72,7 @@ class Trace:
 
     def avals(self, point: Point) -> list[Aval]:
         """Return what the tensors among the arguments are, for these open extents."""
-        shapes = [tuple([point[n["open"]] if type(n) is dict else n for n in shape]) for shape in self._shapes]
+        shapes = [tuple([_extent(n, point) for n in shape]) for shape in self._shapes]
         return [aval(shape, spec.dtype.numpy) for shape, spec in zip(shapes, self.specs, strict=True)]
 
     def body(self, nodes: Sequence[Node]) -> Body:
@@ -78,7 +80,13 @@ class Trace:
         found: dict[int, int] = {}
         for shape, node in zip(self._shapes, nodes, strict=True):
             for stated, extent in zip(shape, node.aval.shape, strict=True):
-                if type(stated) is dict and found.setdefault(stated["open"], extent) != extent:
+                if type(stated) is dict and stated.get("fixed", extent) != extent:
+                    raise invalid(
+                        f"The function fixes extents that its signature leaves open, and was saved for a tensor of shape "
+                        f"{[n.get('fixed') if type(n) is dict else n for n in shape]}. It got one of shape "
+                        f"{list(node.aval.shape)}."
+                    )
+                if type(stated) is dict and "open" in stated and found.setdefault(stated["open"], extent) != extent:
                     raise invalid(
                         f"The function was saved for arguments of one open extent, and got {found[stated['open']]} and {extent}: "
                         f"its arguments are {self.arguments}."
@@ -88,6 +96,11 @@ class Trace:
             raise invalid(
                 f"The function was saved for open extents that are multiples of {list(self._multiples)}, as it takes others in "
                 f"another way, and got {list(point)}: its arguments are {self.arguments}."
+            )
+        if math.prod(point) % self._product:
+            raise invalid(
+                f"The function was saved for open extents whose product is a multiple of {self._product}, as it takes no others, "
+                f"and got {list(point)}: its arguments are {self.arguments}."
             )
         if point not in self._bodies:
             try:
@@ -154,6 +167,13 @@ class Trace:
         return Arguments(matched(self.arguments, arguments, tensor_of))
 
 
+def _extent(stated: Any, point: Point) -> int:
+    """An extent of a stated shape: a number, one that is open, or one that the function fixes."""
+    if type(stated) is not dict:
+        return stated
+    return stated["fixed"] if "fixed" in stated else point[stated["open"]]
+
+
 def _argument(given: Any, shapes: dict[int, list[Any]], count: int) -> Any:
     """An argument: a TensorSpec, whose shape as it is stated is entered by its id, or a value."""
     if given == "object":
@@ -162,9 +182,10 @@ def _argument(given: Any, shapes: dict[int, list[Any]], count: int) -> Any:
     if kind == "value":
         return restored(value)
     dtype, shape, name = value
-    numbers = [n["open"] for n in shape if type(n) is dict]
+    numbers = [n["open"] for n in shape if type(n) is dict and "fixed" not in n]
     if not all(type(n) is int and 0 <= n < count for n in numbers):
         raise ValueError(f"a shape {shape!r} names an extent that is not among {count}")
+    checked_shape([n["fixed"] for n in shape if type(n) is dict and "fixed" in n])
     spec = TensorSpec([None if type(n) is dict else n for n in shape], as_dtype(dtype), name)
     shapes[id(spec)] = shape
     return spec
@@ -205,7 +226,7 @@ class RestoredFunction(Function):
 
         arguments = Arguments(nest.map_structure(argument, trace.arguments, expand_composites=True))
         concrete = ConcreteFunction(self, arguments, trace.body(arguments.nodes))
-        if trace.base:
+        if not all(spec.shape.is_fully_defined() for spec in trace.specs):
             concrete = concrete.seen_through([TensorSpec(spec.shape, spec.dtype) for spec in trace.specs])
         concrete.name_inputs(trace.names)
         return concrete

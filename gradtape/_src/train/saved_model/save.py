@@ -23,9 +23,11 @@ def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None)
     """Save an object with its variables and traced functions into a folder, from which `tf.saved_model.load` makes it again.
 
     Saved are the variables, modules, lists, dicts and functions that hang on `obj` (a `tf.Module`, Checkpoint or such): of a
-    `tf.function` each signature that it was traced for, or its input signature, whose open extents stay open. `signatures` is
-    a function with an input signature, a concrete function, or a dict of such: what is called by keyword and gives a dict.
-    The folder is written whole or not at all; a model that `save` wrote there before is replaced. It holds data and no code.
+    `tf.function` each signature that it was traced for, or its input signature. An extent that is open in it stays open unless
+    the function itself fixes it; an open rank is each that the function was called with, or each from 0 to 4 that it takes.
+    `signatures` is a function with an input signature, a concrete function, or a dict of such: what is called by keyword and
+    gives a dict. The folder is written whole or not at all; a model that `save` wrote there before is replaced. It holds data
+    and no code.
 
     ValueError for an object or function that cannot be saved, NotImplementedError for a function that runs as eager code,
     AssertionError for a variable that hangs on nothing, AlreadyExistsError for a folder with a model of another format.
@@ -44,12 +46,13 @@ def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None)
         )
     if engine.local.trace.parent is not None or engine.graph_around() is not None:
         raise AssertionError("tf.saved_model.save is not supported inside a traced @tf.function. Move the call outside.")
-    given = canonical(signatures, functions_of(obj))
+    objects, writer = Objects(obj), Writer()
+    given = canonical(signatures, functions_of(obj), objects.extents)
     once = {id(concrete): (concrete, name) for name, concrete in given.items()}  # one function may have two names
     made = {key: wrapped(concrete, name) for key, (concrete, name) in once.items()}
     named = {name: made[id(concrete)] for name, concrete in given.items()}
-    objects, writer = Objects(obj, named), Writer()
-    functions = objects.written(Tracer(writer, objects.number_of))
+    objects.sign(named)
+    functions = objects.written(Tracer(writer, objects.number_of, objects.extents))
     with written(os.fspath(export_dir)) as (paths, model):
         storage.save(paths.variables, objects.nodes, objects.arrays)
         storage.save(paths.constants, None, writer.arrays)

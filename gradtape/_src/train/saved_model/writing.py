@@ -171,7 +171,7 @@ def _formula(values: Sequence[int], points: Sequence[Point]) -> Any:
     found = fit(points, values)
     if found is None:
         pairs = ", ".join(f"{v} for {list(p)}" for v, p in zip(values, points, strict=True))
-        raise Varies(f"no polynomial of degree 2 of the open extents gives a number that is {pairs}")
+        raise Varies(f"no polynomial of degree 2 of the open extents, nor their products, gives a number that is {pairs}")
     return found.encoded()
 
 
