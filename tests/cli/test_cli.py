@@ -115,6 +115,7 @@ def test_the_demo_names_the_extra_that_it_needs(package, monkeypatch, capsys):
 )
 def test_a_bad_command_line_says_what_is_wrong(arguments, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli, "open_door", lambda: None)  # it stays open for the rest of a process
     with pytest.raises(SystemExit, match="2"):
         cli.main(arguments)
     assert message in capsys.readouterr().err
