@@ -1,6 +1,7 @@
 """Files, records, pictures and other encoded bytes."""
 
 from gradtape._src.compat.names import missing as _missing
+from gradtape._src.control.graph_def import write_graph as write_graph
 from gradtape._src.files.access import (
     matching_files as matching_files,
     read_file as read_file,

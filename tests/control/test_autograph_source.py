@@ -25,11 +25,11 @@ def signed(x):
 
 def test_the_source_is_what_runs():
     code = tf.autograph.to_code(signed)
-    assert code.startswith("def ag__signed(x):\n")
+    assert code.startswith("def tf__signed(x):\n")
     assert "ag__.if_stmt(ag__.ld(x) > 0.0, if_body, else_body, get_state, set_state, ('x',), 1)" in code
     tf.function(signed)(tf.constant(1.0))
     assert tf.autograph.to_code(signed) == code
-    assert tf.autograph.to_code(Model(1.0).halve).startswith("def ag__halve(self, x):\n")
+    assert tf.autograph.to_code(Model(1.0).halve).startswith("def tf__halve(self, x):\n")
 
 
 def test_the_transformed_function_can_be_called_traced_and_differentiated():

@@ -145,7 +145,7 @@ def test_graphs(tmp_path):
     assert drawn["layer/Relu"] == ("Relu", ["x"], [[-1, 2]])
     assert drawn["parts"][1:] == (["x", "^layer/Relu"], [[-1, 1], [-1, 1]])
     assert drawn["add"] == ("AddV2", ["parts:1", "add/y"], [[-1, 1]])
-    assert traced["MatMul"] == ("MatMul", ["v", "ReadVariableOp"], [[3, 1]])
+    assert traced["matmul"] == ("MatMul", ["v", "ReadVariableOp"], [[3, 1]])
     assert traced["Identity_2"] == ("Identity", ["TopKV2:1"], [[3, 1]])
     tf.compat.v1.summary.FileWriter(tmp_path / "one", graph).close()
     assert graphs(tmp_path / "one") == [drawn]

@@ -13,7 +13,7 @@ from gradtape._src.compat import stand_ins
 from gradtape._src.compat.reasons import REASONS, reason
 from gradtape._src.core.errors import public
 from gradtape._src.files.messages import message
-from gradtape._src.summary.messages import protocol
+from gradtape._src.files.protocol import protocol
 
 # Names that stand on Keras, and where: imported when they are first used, as Keras takes seconds to import.
 ON_KERAS = {

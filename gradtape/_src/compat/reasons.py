@@ -112,7 +112,7 @@ _TABLE = [
         "Out of scope: names of parts of TensorFlow's own format. tf.saved_model.save and load have one of their own.",
         "saved_model.*",
     ),
-    (GRAPH_FILES, "graph_util import_graph_def io.write_graph lite mlir"),
+    (GRAPH_FILES, "graph_util import_graph_def lite mlir"),
     (
         "Out of scope: tables of strings and features are made before training; tf.gather looks integers up.",
         "lookup feature_column",

@@ -28,7 +28,7 @@ from malt.pyct import anno, errors as malt_errors, inspect_utils
 from gradtape._src.control import branch, directives, untaken
 from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.python_loops import symbolic
-from gradtape._src.control.relocate import relocated
+from gradtape._src.control.relocate import PREFIX, relocated
 from gradtape._src.control.statements import DynamicRange, for_stmt, if_stmt, while_stmt
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.convert import is_tensor, tensor
@@ -97,6 +97,10 @@ class Transpiler(api.PyToPy):
     def __init__(self) -> None:
         super().__init__()
         self._namespace: dict[str, Any] | None = None
+
+    def get_transformed_name(self, node: Any) -> str:
+        """The name of a transformed function, as in TensorFlow."""
+        return PREFIX + super().get_transformed_name(node).removeprefix("ag__")
 
     def get_extra_locals(self) -> dict[str, Any]:
         """What transformed code sees under the name `ag__`."""

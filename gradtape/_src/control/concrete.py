@@ -17,7 +17,7 @@ from gradtape._src.control.untaken import joined, on_tape
 from gradtape._src.core import engine, nest
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import spoken_name, tensor
-from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, cut, invalid
+from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, UnimplementedError, cut, invalid
 from gradtape._src.core.function_names import Numbered
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.shape import TensorShape
@@ -277,6 +277,16 @@ class EagerFunction(ConcreteFunction):
         super().__init__(function, arguments, body, passes=bool(arguments.stored))
         self._recorded = asks_for_gradients(function.python_function)
         self._seeds = self._source()
+
+    @property
+    def program(self) -> Program:
+        """None: UnimplementedError, which says why."""
+        raise UnimplementedError(
+            None,
+            None,
+            f"{self._function._name} runs as eager code and has no graph: its shapes, or the way it goes on, depend on values. "
+            f"{self.reason}",
+        )
 
     def _source(self) -> Any:
         """Where its ops get their seeds from: they are numbered, as those of a function that is compiled."""

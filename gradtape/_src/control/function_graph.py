@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.backward import OF_TENSORFLOW, shown_attribute
+from gradtape._src.control.graph_def import graph_def
 from gradtape._src.core.errors import public
-from gradtape._src.core.function_names import DEFAULTS, Numbered
+from gradtape._src.core.function_names import Numbered, default_name
 from gradtape._src.core.program import ELEMENT
-from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
-from gradtape._src.core.tensor import Tensor, stated_shape
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
 
 if TYPE_CHECKING:
@@ -48,11 +48,6 @@ class FunctionOperation:
 
     def __repr__(self) -> str:
         return f"<tf.Operation {self.name!r} type={self.type}>"
-
-
-def shape_of(tensor: TensorSpec | Tensor) -> TensorShape:
-    """The shape of an operation's input or output as a user sees it, with None for an unknown extent."""
-    return tensor.shape if isinstance(tensor, TensorSpec) else stated_shape(tensor.node)
 
 
 def _spec(known: Aval) -> TensorSpec:
@@ -140,20 +135,37 @@ class FuncGraph:
         for variable in self.variables:
             held = TensorSpec(variable.shape, variable.dtype)
             leaves += add("ReadVariableOp", "ReadVariableOp", add("ReadVariableOp/resource", "Placeholder", [], [held]), [held])
-        for known in program.parameters[len(leaves) :]:  # what it captures, and its constants
-            leaves += add("Const", "Const", [], [_spec(known)])
+        first = len(program.parameters) - len(program.constants)
+        for known in program.parameters[len(leaves) : first]:
+            leaves += add("Placeholder", "Placeholder", [], [_spec(known)])  # what it captures
+        for known, value in zip(program.parameters[first:], program.constants, strict=True):
+            leaves += add("Const", "Const", [], [_spec(known)], {"value": value})
         values: list[list[TensorSpec]] = []
-        for (op, attrs, *references), result in zip(program.keys, program.avals, strict=True):
+        lines = program.lines or [(None, 0)] * len(program.keys)
+        for (op, attrs, *references), result, line in zip(program.keys, program.avals, lines, strict=True):
             taken = [values[r][0] if r >= 0 else leaves[-1 - r] for r in references]
             if op is ELEMENT:
                 values.append([values[references[0]][attrs[0]]])
             else:
                 results = [_spec(one) for one in (result if isinstance(result, tuple) else (result,))]
                 named = dict(zip(op.attributes, attrs, strict=True))
-                values.append(add(DEFAULTS.get(op.type, op.type), op.type, taken, results, named))
+                values.append(add(default_name(op.type, *line), op.type, taken, results, named))
         for reference, spec in zip(program.outputs, concrete.outputs, strict=False):
             add("Identity", "Identity", [values[reference][0] if reference >= 0 else leaves[-1 - reference]], [spec])
         return found
+
+    @public
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False, use_pybind11_proto: bool = False) -> Any:
+        """Return the operations as a `GraphDef`, TensorBoard's message: to look at or to draw, as nothing here runs it.
+
+        `add_shapes` adds `_output_shapes`; `from_version` has no effect, as in TensorFlow. Values of constants are in it
+        where they are known and have up to 1024 elements. UnimplementedError if the function runs as eager code.
+
+        >>> double = tf.function(lambda a: a + a).get_concrete_function(tf.constant(1))
+        >>> [(list(node.input), node.name) for node in double.graph.as_graph_def().node]
+        [([], 'a'), (['a', 'a'], 'add'), (['add'], 'Identity')]
+        """
+        return graph_def(self.get_operations(), add_shapes)
 
     def get_operation_by_name(self, name: str) -> FunctionOperation:
         """The operation of this name; KeyError if there is none."""

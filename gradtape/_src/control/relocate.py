@@ -5,6 +5,8 @@ from __future__ import annotations
 import types
 from collections.abc import Mapping
 
+PREFIX = "tf__"  # of the names of transformed functions, as in TensorFlow
+
 
 def relocated(code: types.CodeType, lines: Mapping[int, int], filename: str, default: int) -> types.CodeType:
     """`code` and all code in it, with line n reported as `lines[n]` of `filename`; unmapped lines as the one before them."""
@@ -25,7 +27,7 @@ def relocated(code: types.CodeType, lines: Mapping[int, int], filename: str, def
             delta = 0
             units -= count
     return code.replace(
-        co_name=code.co_name.removeprefix("ag__"),
+        co_name=code.co_name.removeprefix(PREFIX),
         co_filename=filename,
         co_firstlineno=first,
         co_linetable=bytes(table),

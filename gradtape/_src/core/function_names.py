@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+from typing import Any
 
 from gradtape._src.core.program import ELEMENT, INSIDE, Node
 
@@ -23,14 +24,21 @@ DEFAULTS = {"AddV2": "Add"}  # and what functions record, where it is not the ty
 
 
 class Numbered:
-    """Names, each made unique by a number: `mul`, `mul_1`, `mul_2`."""
+    """Names, each made unique by a number, whatever their case: `mul`, `mul_1`, `Mul_2`."""
 
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
 
     def __call__(self, name: str) -> str:
-        count = self._seen[name] = self._seen.get(name, -1) + 1
-        return f"{name}_{count}" if count else name
+        base = name.lower()
+        count = self._seen.get(base, 0)
+        if not count:
+            self._seen[base] = 1
+            return name
+        while f"{base}_{count}" in self._seen:
+            count += 1
+        self._seen[base], self._seen[f"{base}_{count}"] = count + 1, 1
+        return f"{name}_{count}"
 
 
 def in_function(node: Node) -> bool:
@@ -48,14 +56,14 @@ def name_in_function(node: Node) -> str:
     numbered, name = Numbered(), ""
     for recorded in node.trace.nodes[: node.index + 1]:
         if recorded.op is not ELEMENT:
-            name = numbered(_base(recorded))
+            name = numbered(default_name(recorded.op.type, recorded.code, recorded.offset))
     return f"{name}:{output}"
 
 
-def _base(node: Node) -> str:
-    kind = node.op.type
-    if kind in OPERATORS and node.code is not None:
-        instruction = dis.opname[node.code.co_code[node.offset]]
+def default_name(kind: str, code: Any, offset: int) -> str:
+    """The name of an op that the user's `code` records at `offset`: an operator's is not that of the function."""
+    if kind in OPERATORS and code is not None:
+        instruction = dis.opname[code.co_code[offset]]
         if instruction.startswith(("BINARY", "UNARY", "COMPARE")):
             return OPERATORS[kind]
     return DEFAULTS.get(kind, kind)

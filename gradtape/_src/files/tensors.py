@@ -203,12 +203,17 @@ def make_tensor_proto(
     count = math.prod(extents)
     if whole.size > count:
         raise ValueError(f"Too many elements provided. Takes at most {count}, but got {whole.size}.")
-    known = dtypes.as_dtype(whole.dtype)
-    if known != dtypes.string and whole.size == count and whole.size > 1:
-        made = _shaped(known, extents)
-        made.tensor_content = _little(whole).tobytes()
+    return proto_of(whole, extents)
+
+
+def proto_of(array: np.ndarray, extents: list[int]) -> Any:
+    """Return an array as the TensorProto that TensorFlow makes of a constant: bytes of numbers, single values one by one."""
+    dtype = dtypes.as_dtype(array.dtype)
+    if dtype != dtypes.string and array.size == math.prod(extents) and array.size > 1:
+        made = _shaped(dtype, extents)
+        made.tensor_content = _little(array).tobytes()
         return made
-    return _of_values(known, extents, whole.ravel())
+    return _of_values(dtype, extents, array.ravel())
 
 
 def _of_values(dtype: Any, extents: list[int], flat: np.ndarray) -> Any:

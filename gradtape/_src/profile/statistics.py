@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from gradtape._src.control.function_graph import shape_of
+from gradtape._src.control.graph_def import shape_of
 
 Shape = tuple[int, ...]
 # (operation, shapes of its inputs, shape of its first output) → FLOPs, or types of several ops and the FLOPs of each

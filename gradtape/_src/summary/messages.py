@@ -4,42 +4,19 @@ from __future__ import annotations
 
 import functools
 import io
-import sys
 import wave
 from collections.abc import Iterable
-from importlib import import_module
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.function_graph import shape_of
 from gradtape._src.core.errors import invalid
-from gradtape._src.core.tensor import Tensor
+from gradtape._src.files.protocol import package, protocol
 
 BUCKETS = 30
-PROTOCOL = ("summary", "event", "tensor", "graph", "node_def")
+PROTOCOL = ("summary", "event", "tensor")
 SHOWN = ("scalar", "histogram", "image", "text", "audio")
-
-
-def package(module: str) -> Any:
-    """A module of TensorBoard's package; ImportError with the way out where it is not installed."""
-    loaded = sys.modules.get("tensorflow")
-    if loaded is None or getattr(loaded, "Tensor", None) is Tensor:
-        # By this module's name TensorBoard's package knows that it is to do without TensorFlow, which it would load, or take
-        # gradtape for (`gradtape run`).
-        sys.modules.setdefault("tensorboard.compat.notf", ModuleType("tensorboard.compat.notf"))
-    try:
-        return import_module(f"tensorboard.{module}")
-    except ImportError as error:
-        raise ImportError(
-            f"Summaries are written by TensorBoard's own package, and it is not there ({error}): pip install 'gradtape[summary]'."
-        ) from error
-
-
-def protocol(name: str) -> Any:
-    """The module of the messages of one `.proto` file."""
-    return package(f"compat.proto.{name}_pb2")
 
 
 @functools.cache
@@ -52,8 +29,6 @@ def tensorboard() -> Any:
         Histogram=found["summary"].HistogramProto,
         Event=found["event"].Event,
         Tensor=found["tensor"].TensorProto,
-        Graph=found["graph"].GraphDef,
-        Node=found["node_def"].NodeDef,
         metadata={name: package(f"plugins.{name}.metadata").create_summary_metadata for name in SHOWN},
         Writer=package("summary.writer.event_file_writer").EventFileWriter,
     )
@@ -164,30 +139,11 @@ def audio_tensor(batch: np.ndarray, sample_rate: np.ndarray, most: int) -> np.nd
 # Graphs
 
 
-def graph(operations: Iterable[Any]) -> Any:
-    """A GraphDef of operations: their names, types, devices, inputs, and the dtypes and shapes that they give."""
-    kinds = tensorboard()
-    found = kinds.Graph()
-    for operation in operations:
-        node = kinds.Node(name=operation.name, op=operation.type)
-        node.input.extend([t.name.removesuffix(":0") for t in operation.inputs])
-        node.input.extend([f"^{o.name}" for o in operation.control_inputs])
-        for k, output in enumerate(operation.outputs):
-            if k == 0:
-                node.attr["T"].type = output.dtype.as_datatype_enum
-            extents = shape_of(output)
-            shape = node.attr["_output_shapes"].list.shape.add(unknown_rank=extents.rank is None)
-            for extent in () if extents.rank is None else extents.as_list():
-                shape.dim.add(size=-1 if extent is None else extent)
-        found.node.append(node)
-    return found
-
-
 def run_metadata(graphs: Iterable[Any]) -> Any:
     """A RunMetadata with the graphs of functions: as they were traced, which is also how they stand before XLA has them."""
     found = protocol("config").RunMetadata()
     for one in graphs:
-        definition = graph(one.get_operations())
+        definition = one.as_graph_def(add_shapes=True)
         function = found.function_graphs.add(pre_optimization_graph=definition, post_optimization_graph=definition)
         function.partition_graphs.append(definition)
     found.partition_graphs.extend([function.pre_optimization_graph for function in found.function_graphs])

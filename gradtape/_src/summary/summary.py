@@ -368,5 +368,5 @@ def graph(graph_data: Any) -> Tensor:
             "Argument 'graph_data' is not tf.Graph or tf.compat.v1.GraphDef. "
             f"Received graph_data={graph_data} of type {type(graph_data).__name__}."
         )
-    writer._add(0, graph_def=messages.graph(graph_data.get_operations()).SerializeToString())
+    writer._add(0, graph_def=graph_data.as_graph_def(add_shapes=True).SerializeToString())
     return constant(True)

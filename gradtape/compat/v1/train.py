@@ -31,6 +31,7 @@ from gradtape._src.compat.v1.monitored.session import (
 )
 from gradtape._src.compat.v1.monitored.timer import SecondOrStepTimer as SecondOrStepTimer
 from gradtape._src.compat.v1.names import falls_back as _falls_back
+from gradtape._src.control.graph_def import write_graph as write_graph
 from gradtape._src.optimizers.averages import ExponentialMovingAverage as ExponentialMovingAverage
 from gradtape._src.optimizers.first import Optimizer as Optimizer
 from gradtape._src.optimizers.proximal import (

@@ -179,7 +179,7 @@ class FileWriter:
         """Write a `tf.Graph`, which TensorBoard draws."""
         if not isinstance(graph, Graph):
             raise TypeError(f"The passed graph must be an instance of `Graph`. Received {graph!r}.")
-        self._add(global_step, graph_def=messages.graph(graph.get_operations()).SerializeToString())
+        self._add(global_step, graph_def=graph.as_graph_def(add_shapes=True).SerializeToString())
 
     def _add(self, step: Any, **content: Any) -> None:
         self.reopen()

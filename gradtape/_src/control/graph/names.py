@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.control.graph.kinds import CONST, Extent, Held
 from gradtape._src.control.graph.operation import Operation
+from gradtape._src.control.graph_def import graph_def
 from gradtape._src.core import engine, naming, nest, scopes
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.function_names import DEFAULTS, OPERATORS
@@ -244,6 +245,20 @@ class Operations:
         """All operations, in the order in which they were made."""
         self._sync()
         return list(self._operations.values())
+
+    @public
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False, use_pybind11_proto: bool = False) -> Any:
+        """Return the operations as a `GraphDef`, TensorBoard's message: to look at or to draw, as nothing here runs it.
+
+        `add_shapes` adds `_output_shapes`; `from_version` has no effect, as in TensorFlow. Values of constants are in it
+        where they are known and have up to 1024 elements.
+
+        >>> with tf.Graph().as_default() as graph:
+        ...     x = tf.square(tf.constant(2.0, name="two"), name="x")
+        >>> [(list(node.input), node.name, node.op) for node in graph.as_graph_def().node]
+        [([], 'two', 'Const'), (['two'], 'x', 'Square')]
+        """
+        return graph_def(self.get_operations(), add_shapes)
 
     @public
     def get_operation_by_name(self, name: str) -> Operation:

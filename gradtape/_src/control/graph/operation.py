@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.backward import OF_TENSORFLOW, implied_attribute, shown_attribute
 from gradtape._src.control.graph.kinds import CONST, HANDLE, PLACEHOLDER
+from gradtape._src.core import engine
 from gradtape._src.core.aval import LARGE
 from gradtape._src.core.errors import public
 from gradtape._src.core.program import Node
@@ -86,8 +87,10 @@ class Operation:
             return node.aval.type
         if op is not None and (implied := implied_attribute(name, node.inputs, node)) is not None:
             return implied
-        if name == "value" and (op is CONST or op is None):
-            return node.value if op is None else node.attrs[0].array
+        if name == "value" and self._type == "Const":  # or what is computed from constants, as `zeros`
+            value = node.attrs[0].array if op is CONST else engine.folded(node)
+            if value is not None:
+                return value
         if name == "_gradient_op_type":
             override = self._graph.override_of(node)
             if override is not None:

@@ -1,0 +1,98 @@
+"""`GraphDef`: the operations of a graph as the message of TensorFlow that TensorBoard draws; and its file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core.errors import public
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.tensor import Tensor, stated_shape
+from gradtape._src.files.packages import package
+from gradtape._src.files.protocol import protocol
+from gradtape._src.files.systems import name_of, write_whole
+from gradtape._src.files.tensors import proto_of
+
+SMALL = 1024  # elements of a constant: a graph is to be read and drawn, and weights are not for that
+OF_STRINGS = {"AddV2": "Add"}  # types that TensorFlow has another for where the op takes strings
+STRING = 7
+
+
+def shape_of(tensor: TensorSpec | Tensor) -> TensorShape:
+    """The shape of an operation's input or output as a user sees it, with None for an unknown extent."""
+    return tensor.shape if isinstance(tensor, TensorSpec) else stated_shape(tensor.node)
+
+
+def graph_def(operations: Iterable[Any], add_shapes: bool) -> Any:
+    """A GraphDef of operations: names, types, devices, inputs, dtypes; shapes of placeholders, values of constants."""
+    made = protocol("graph").GraphDef()
+    for operation in operations:
+        node = made.node.add(name=operation.name, op=operation.type)
+        node.input.extend([t.name.removesuffix(":0") for t in operation.inputs])
+        node.input.extend([f"^{o.name}" for o in operation.control_inputs])
+        outputs = operation.outputs
+        if outputs:
+            _add_types(node, operation, outputs[0])
+        if add_shapes:
+            shapes = node.attr["_output_shapes"].list.shape
+            for output in outputs:
+                _fill(shapes.add(), shape_of(output))
+    return made
+
+
+def _add_types(node: Any, operation: Any, output: Any) -> None:
+    count = shape_of(output).num_elements()
+    if node.op == "Const" and count is not None and count <= SMALL:
+        with contextlib.suppress(ValueError):  # none is known
+            array = np.asarray(operation.get_attr("value"))
+            node.attr["value"].tensor.ParseFromString(proto_of(array, list(array.shape)).SerializeToString())
+    if node.op in ("Placeholder", "VarHandleOp"):
+        _fill(node.attr["shape"].shape, shape_of(output))
+    if operation.inputs and node.op != "ReadVariableOp":
+        node.attr["T"].type = operation.inputs[0].dtype.as_datatype_enum
+        if node.attr["T"].type == STRING:
+            node.op = OF_STRINGS.get(node.op, node.op)
+    else:
+        node.attr["dtype"].type = output.dtype.as_datatype_enum
+
+
+def _fill(message: Any, shape: TensorShape) -> None:
+    message.SetInParent()  # a scalar's shape is empty, and there
+    message.unknown_rank = shape.rank is None
+    for extent in () if shape.rank is None else shape.as_list():
+        message.dim.add(size=-1 if extent is None else extent)
+
+
+@public
+def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool = True) -> str:
+    """Write a graph, or its `GraphDef`, to the file `name` in `logdir`, which is made; return its path.
+
+    The file is protobuf's text, or with `as_text=False` its bytes. It is written whole, or not at all.
+
+    Raises:
+      TypeError: if `graph_or_graph_def` is neither.
+      UnimplementedError: for the graph of a function that runs as eager code.
+
+    Example:
+      >>> import gradtape as tf
+      >>> square = tf.function(tf.square).get_concrete_function(tf.TensorSpec([], tf.float32))
+      >>> path = tf.io.write_graph(square.graph, "ram://graphs", "square.pbtxt")
+      >>> tf.io.gfile.GFile(path).readline()
+      'node {\\n'
+    """
+    made = graph_or_graph_def.as_graph_def() if hasattr(graph_or_graph_def, "as_graph_def") else graph_or_graph_def
+    if not hasattr(made, "SerializeToString"):
+        raise TypeError(f"Expected a tf.Graph, the graph of a concrete function, or a GraphDef; received {type(made).__name__}.")
+    path = os.path.join(name_of(logdir), name)
+    if as_text:
+        text: str = package("google.protobuf.text_format", "Graphs as text").MessageToString(made)
+        data = text.encode()
+    else:
+        data = made.SerializeToString(deterministic=True)
+    write_whole(path, data, parents=True)
+    return path
