@@ -72,8 +72,8 @@ def test_names_in_functions():
 
     f(tf.ones([2]), tf.ones([2]))
     assert seen == [
-        "features:0", "y:0", "add:0", "mul:0", "mul_1:0", "Neg:0", "truediv:0", "Sin:0", "Mul_2:0", "pow:0", "Greater:0", "Const:0",
-        "<tf.Tensor 'mul_3:0' shape=(2,) dtype=float32>",
+        "features:0", "y:0", "add:0", "mul:0", "mul_1:0", "Neg:0", "truediv:0", "Sin:0", "Mul_2:0", "pow:0", "Greater:0",
+        "Const:0", "<tf.Tensor 'mul_3:0' shape=(2,) dtype=float32>",
     ]  # fmt: skip
 
     @tf.function
