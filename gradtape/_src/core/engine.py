@@ -415,12 +415,12 @@ def _realize(node: Node) -> None:
         if node.value is not None:
             return
         again = trace.nodes[reference]
-        again.handle = _always
+        again.handle = wanted
         flush()
         if node.value is None:
             node.value = again.value
         return
-    handle, node.handle = node.handle, _always
+    handle, node.handle = node.handle, wanted
     try:
         flush()
     finally:
@@ -481,8 +481,9 @@ def folded(node: Node) -> np.ndarray | None:
     return values[node] if node.value is None else np.asarray(node.value)
 
 
-def _always() -> bool:
-    return True
+def wanted() -> object:
+    """The handle of a node whose value is being computed for somebody: it is live."""
+    return wanted
 
 
 def flush() -> None:

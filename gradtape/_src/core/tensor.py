@@ -463,6 +463,10 @@ class Reference:
 def handle(node: Node) -> Tensor:
     """The Tensor of a node: the one that a user holds, if there is one, so that it stays the node's only one."""
     held = node.handle
+    if held is engine.wanted:  # another thread computes its value, and has its handle for so long
+        unregistered = EagerTensor.__new__(EagerTensor)
+        unregistered.node = node
+        return unregistered
     if held is not None:
         tensor = held()
         if tensor is not None and tensor.node is node:
