@@ -81,7 +81,7 @@ def reachable_besides_arguments(function: Any, variables: Sequence[Variable]) ->
 
 
 def _held(found: Any) -> list[Any]:
-    """What an object holds: the items of a collection, what a function names, the attributes of anything else."""
+    """Return the contents of an object: a collection's items, the names of a function, the attributes of anything else."""
     if isinstance(found, dict):
         return list(found.values())
     if isinstance(found, (list, tuple, set, frozenset)):

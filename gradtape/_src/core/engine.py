@@ -482,7 +482,7 @@ def folded(node: Node) -> np.ndarray | None:
 
 
 def wanted() -> object:
-    """The handle of a node whose value is being computed for somebody: it is live."""
+    """Stand for the handle of a node while its value is computed, so that the node is live."""
     return wanted
 
 

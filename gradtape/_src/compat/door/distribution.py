@@ -1,4 +1,4 @@
-"""What `importlib.metadata.version("tensorflow")` says under the door: libraries ask it in the place of `tf.__version__`."""
+"""TensorFlow's distribution under the door, for libraries that ask `importlib.metadata` for its version."""
 
 from __future__ import annotations
 

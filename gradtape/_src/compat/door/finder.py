@@ -78,7 +78,7 @@ class Finder(MetaPathFinder, Loader):
             (tensorflow if spec.name == "tensorflow" else private).fill(module)
 
     def find_distributions(self, *context: Any) -> Iterable[Any]:
-        """What `importlib.metadata` asks a finder: TensorFlow's version, once the door is open."""
+        """Return TensorFlow's distribution for `importlib.metadata`, once the door is open."""
         if "tensorflow" not in self.table:
             return []
         from gradtape._src.compat.door.distribution import distributions

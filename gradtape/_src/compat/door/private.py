@@ -56,7 +56,7 @@ def table() -> dict[str, dict[str, str]]:
 
 
 def exists(fullname: str) -> bool:
-    """Whether TensorFlow has a private module of that name. It can be imported then, even if nothing in it is public."""
+    """Return whether TensorFlow has a private module of that name. It can be imported, even if nothing in it is public."""
     return fullname.removeprefix("tensorflow.") in table()
 
 

@@ -309,7 +309,7 @@ def _stated(spec: TensorSpec) -> Any:
 
 
 def _literal(value: Any) -> Any:
-    """What is no tensor among the arguments; an object, as the default of a parameter, is left out."""
+    """Return the arguments that are no tensors, without objects that are a parameter's default."""
     try:
         return {"value": plain(value)}
     except Unsaveable:

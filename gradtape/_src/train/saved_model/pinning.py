@@ -75,7 +75,7 @@ def pinned(of: ConcreteFunction, calls: Sequence[Shapes], extents: Sequence[int]
         return None if isinstance(found, EagerFunction) else found
 
     def is_fixed(group: Sequence[Place], base: Sequence[int]) -> bool:
-        """Whether other extents in these places cannot be traced."""
+        """Return whether tracing fails for other extents in these places."""
         trials = [[other if at in group else b for at, b in zip(open_at, base, strict=True)] for other in OTHERS]
         return all(trial == base or traced(trial) is None for trial in trials)
 
