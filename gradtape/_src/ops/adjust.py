@@ -12,7 +12,7 @@ from gradtape._src.ops.array import plain
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.colour import as_floats, convert_image_dtype, hue_range_value, purity
 from gradtape._src.ops.elementary import pow
-from gradtape._src.ops.floats import wide
+from gradtape._src.ops.floats import mean_over, wide
 from gradtape._src.ops.image import at_least_3d, known, require
 from gradtape._src.ops.reduction import reduce_mean, reduce_std
 from gradtape._src.ops.shapes import FLOATING, require as require_dtype
@@ -45,7 +45,7 @@ def _adjusted(type, name, coloured=True):
 @op("AdjustContrastv2", infer=_adjusted("AdjustContrastv2", "contrast_factor", coloured=False), mixed=True)
 def _adjust_contrast(images, contrast_factor):
     x = wide(images)
-    mean = jnp.mean(x, axis=(-3, -2), keepdims=True, dtype=x.dtype)
+    mean = mean_over(x, (-3, -2), keepdims=True)
     return ((x - mean) * contrast_factor.astype(x.dtype) + mean).astype(images.dtype)
 
 

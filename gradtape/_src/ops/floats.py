@@ -1,6 +1,9 @@
-"""What ops on floating-point numbers share: the type to compute in, and cotangents that are known to be zeros."""
+"""What ops on floating-point numbers share: the type to compute in, means, and cotangents that are known to be zeros."""
+
+from math import prod
 
 import jax.numpy as jnp
+from jax import lax
 
 from gradtape._src.core.program import NUMBER
 from gradtape._src.ops.array import _broadcast_to
@@ -9,6 +12,16 @@ from gradtape._src.ops.array import _broadcast_to
 def wide(x):
     """`x` in the type to compute in: float32 for 16-bit floats, else its own."""
     return x.astype(jnp.float32) if x.dtype in (jnp.float16, jnp.bfloat16) else x
+
+
+def divided(total, count):
+    """`total` / `count` to the last bit. Seen as a constant XLA multiplies by 1 / `count`, and the mean of 41 ones is no 1."""
+    return total / lax.optimization_barrier(jnp.broadcast_to(jnp.asarray(count, total.dtype), total.shape))
+
+
+def mean_over(x, axis, keepdims=False):
+    """The mean over `axis`, in the dtype of `x`."""
+    return divided(jnp.sum(x, axis=axis, keepdims=keepdims), prod([x.shape[a] for a in axis]))
 
 
 def is_zeros(dy):

@@ -17,7 +17,7 @@ from gradtape._src.ops.arithmetic import divide_no_nan, maximum, rsqrt, square, 
 from gradtape._src.ops.array import _broadcast_to, _reshape, host_constant
 from gradtape._src.ops.cast import cast
 from gradtape._src.ops.complex import complex, imag, real
-from gradtape._src.ops.floats import is_zeros, wide
+from gradtape._src.ops.floats import is_zeros, mean_over, wide
 from gradtape._src.ops.reduction import kept, reduce_mean, reduce_sum, reduced, reduction_axes, restored, spread
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, broadcast_shapes, only, require, same
 
@@ -34,9 +34,9 @@ def _moments_avals(x, axis, keepdims):
 @op("Moments", infer=_moments_avals, saves="x y0")
 def _moments(x, *, axis, keepdims):
     given, x = x.dtype, wide(x)
-    mean = jnp.mean(x, axis=axis, keepdims=True)
+    mean = mean_over(x, axis, keepdims=True)
     difference = x - mean
-    variance = jnp.mean(difference * jnp.conj(difference), axis=axis, keepdims=keepdims)
+    variance = mean_over(difference * jnp.conj(difference), axis, keepdims)
     return mean.reshape(variance.shape).astype(given), variance.astype(given)
 
 
@@ -219,8 +219,8 @@ def batch_norm_op(x, scale, offset, mean, variance, *, epsilon, exponential_avg_
     values = x.astype(scale.dtype)
     if is_training:
         # Two passes: the mean of squares less the square of the mean is wrong where the mean is large
-        m = jnp.mean(values, axis=axes, keepdims=True)
-        v = jnp.mean(lax.square(values - m), axis=axes)
+        m = mean_over(values, axes, keepdims=True)
+        v = mean_over(lax.square(values - m), axes)
         m = m.reshape(v.shape)
         count = prod([x.shape[a] for a in axes])
         new_mean, new_variance = m, v * (count / max(count - 1, 1))
@@ -326,9 +326,9 @@ def layer_norm(x, scale, offset, *, begin, epsilon):
     """
     values = wide(x)
     axes = tuple(range(begin, x.ndim))
-    m = jnp.mean(values, axis=axes, keepdims=True)
+    m = mean_over(values, axes, keepdims=True)
     centred = values - m
-    s = lax.rsqrt(jnp.mean(lax.square(centred), axis=axes, keepdims=True) + epsilon)
+    s = lax.rsqrt(mean_over(lax.square(centred), axes, keepdims=True) + epsilon)
     y = centred * s * wide(scale) + wide(offset)
     return y.astype(x.dtype), m, s
 

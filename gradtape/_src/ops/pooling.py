@@ -21,7 +21,7 @@ from gradtape._src.core.errors import UnimplementedError, invalid, public
 from gradtape._src.core.tensor import shape_of
 from gradtape._src.ops.arithmetic import under_broadcast
 from gradtape._src.ops.array import _broadcast_to, broadcast_source, expand_dims, plain, reshape, squeeze, zeros
-from gradtape._src.ops.floats import is_zeros, wide
+from gradtape._src.ops.floats import divided, is_zeros, mean_over, wide
 from gradtape._src.ops.shapes import FLOATING, require
 from gradtape._src.ops.window import (
     CHANNELS_FIRST,
@@ -301,7 +301,7 @@ def _divided(x, ways):
         inside = [way.inside(i) for i in range(way.extent)]
         along = [sum([first <= stop < end for first, end in inside]) for stop in range(way.out)]
         counts = counts * np.array(along, x.dtype).reshape([way.out if axis == way.axis else 1 for axis in range(x.ndim)])
-    return x / counts
+    return divided(x, counts)
 
 
 def _tile(ways):
@@ -317,7 +317,7 @@ def _average(x, ways):
             way = next((way for way in ways if way.axis == axis), None)
             split += [len(shape) + 1] if way else []
             shape += [way.out, way.extent] if way else [extent]
-        return jnp.mean(wider.reshape(shape), split).astype(x.dtype)
+        return mean_over(wider.reshape(shape), split).astype(x.dtype)
     total = _over_windows(wider, jnp.zeros((), wider.dtype), lax.add, ways)
     return _divided(total, ways).astype(x.dtype)
 

@@ -24,7 +24,7 @@ from gradtape._src.ops.compare import equal, is_finite, not_equal
 from gradtape._src.ops.complex import conj, real
 from gradtape._src.ops.cumulative import product_of_others
 from gradtape._src.ops.elementary import exp
-from gradtape._src.ops.floats import wide
+from gradtape._src.ops.floats import mean_over, wide
 from gradtape._src.ops.select import where
 from gradtape._src.ops.shapes import BOOL, FLOATING, NUMERIC, REAL, axes_of, only
 
@@ -107,13 +107,12 @@ def reduce_sum(input_tensor, axis=None, keepdims=False, name=None):
 
 @op("Mean", infer=only(NUMERIC, _like_input))
 def _mean(input, *, axis, keepdims):
-    count = prod([input.shape[a] for a in axis])
     if input.dtype.kind in "iu":  # rounded towards 0
+        count = prod([input.shape[a] for a in axis])
         longest = jnp.uint64 if input.dtype.kind == "u" else jnp.int64
         total = jnp.sum(input, axis=axis, keepdims=keepdims, dtype=longest)
         return lax.div(total, lax.full_like(total, max(count, 1))).astype(input.dtype)
-    widened = wide(input)
-    return (jnp.sum(widened, axis=axis, keepdims=keepdims, dtype=widened.dtype) / count).astype(input.dtype)
+    return mean_over(wide(input), axis, keepdims).astype(input.dtype)
 
 
 @gradient(_mean)
