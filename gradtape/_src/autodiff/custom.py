@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from gradtape._src.autodiff.backward import Operation
-from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.core import convert, engine, nest, tracing
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.errors import public
@@ -25,18 +25,19 @@ from gradtape._src.ops.array import broadcast_to
 
 
 # The results of a function with a gradient of its own: (results…, arguments…) → results. The gradient function is the
-# trace's, by node, so that the fingerprint of a step does not change with each new closure.
+# trace's, by node, so that the fingerprint of a step does not change with each new closure. `transparent`: the gradient is
+# that of the function's own ops, which explanations look at in its place.
 def _results(*values: Any, count: int, **attributes: Any) -> tuple[Any, ...]:
     return values[:count]
 
 
-CUSTOM = define(Op("CustomGradient", lambda *values, count: values[:count], infer=_results, strings=_results))
+CUSTOM = define(Op("CustomGradient", lambda *values, count, transparent: values[:count], infer=_results, strings=_results))
 CUSTOM.reason = "custom_gradient gave it a gradient function for one tape only"
 # The same in a function that is traced: (results…, arguments…, what the gradient uses besides) → results.
 CLOSED = define(
     Op(
         "CustomGradientProgram",
-        lambda *values, count, program, where, raising: values[:count],
+        lambda *values, count, program, where, raising, transparent: values[:count],
         infer=_results,
         saves="values",
         strings=_results,
@@ -48,7 +49,7 @@ class Watcher:
     """Notes the variables that are read while it is open."""
 
     def __enter__(self) -> Watcher:
-        self._tape = GradientTape(watch_accessed_variables=True)
+        self._tape = InnerTape(watch_accessed_variables=True)
         self._tape.open_quietly()
         return self
 
@@ -72,16 +73,19 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
 
 
 class CustomGradient:
-    """A function with a gradient of its own, that `custom_gradient` made; as a method it binds like one."""
+    """A function with a gradient of its own, that `custom_gradient` made; as a method it binds like one.
 
-    def __init__(self, f: Callable[..., Any]) -> None:
+    `transparent`: the gradient is that of the function's own ops.
+    """
+
+    def __init__(self, f: Callable[..., Any], transparent: bool = False) -> None:
         functools.update_wrapper(self, f)
-        self._function = f
+        self._function, self._transparent = f, transparent
 
     def __get__(self, instance: Any, owner: type | None = None) -> CustomGradient:
         if instance is None:
             return self
-        return CustomGradient(functools.partial(self._function, instance))
+        return CustomGradient(functools.partial(self._function, instance), self._transparent)
 
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -102,14 +106,14 @@ class CustomGradient:
         inputs = [n for n in nodes if n is not None] + [v.read() for v in variables]
         rule = _rule(grad_fn, len(results), [n is not None for n in nodes], variables)
         if engine.local.trace.parent is not None:
-            node = _record_closed(rule, results, inputs)
+            node = _record_closed(rule, results, inputs, self._transparent)
         else:
-            node = engine.record(CUSTOM, (*results, *inputs), (len(results),))
+            node = engine.record(CUSTOM, (*results, *inputs), (len(results), self._transparent))
             node.trace.gradients[node.index] = rule
         return nest.unflatten(spec, [EagerTensor(n) for n in engine.elements(node)])
 
 
-def _record_closed(rule: Rule, results: list[Node], inputs: list[Node]) -> Node:
+def _record_closed(rule: Rule, results: list[Node], inputs: list[Node], transparent: bool) -> Node:
     """Record a custom gradient where a function is traced: its gradient function runs once, into a Program of its own.
 
     What that one uses of the function's values are inputs too, so it can be called wherever the function is.
@@ -142,12 +146,12 @@ def _record_closed(rule: Rule, results: list[Node], inputs: list[Node]) -> Node:
         tracing.enter(inner, flat)
         captured = [n for n in inner.leaves if n not in seeds and n.index not in (NUMBER, INSIDE)]
         program = tracing.close(inner, flat, [*seeds, *captured])
-    attrs = (len(results), program, tuple(where), raising)
+    attrs = (len(results), program, tuple(where), raising, transparent)
     return engine.record(CLOSED, (*results, *inputs, *captured), attrs)
 
 
 def _closed_gradient(op: Operation, *grads: Any) -> list[Any]:
-    _, program, where, raising = op.entry.node.attrs
+    _, program, where, raising, _ = op.entry.node.attrs
     if raising is not None:
         raise raising
     captured = op.entry.inputs[len(where) :]
@@ -243,7 +247,6 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     Trades time for memory: Chen et al., "Training Deep Nets with Sublinear Memory Cost" (2016), section 3.
     """
 
-    @custom_gradient
     def checkpointed(*args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
         result = f(*args, **kwargs)
 
@@ -254,7 +257,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
             held = engine.elements(engine.record(BARRIER, (*nodes, *[d.node for d in dy])))
             tensors = [EagerTensor(n) for n in held]
             again, seeds = tensors[: len(nodes)], tensors[len(nodes) :]
-            with GradientTape(watch_accessed_variables=False) as tape:
+            with InnerTape(watch_accessed_variables=False) as tape:
                 for tensor in again:
                     if tensor.node.aval.inexact:
                         tape.watch(tensor)
@@ -269,7 +272,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
         return result, grad
 
-    return functools.wraps(f)(checkpointed)
+    return functools.wraps(f)(CustomGradient(checkpointed, transparent=True))
 
 
 class gradient_override_map:

@@ -72,6 +72,8 @@ class HookedTensor(EagerTensor):
 class Recording:
     """The record of a tape: its segments of traces, and what it watches in them."""
 
+    _inner = False  # one that the library opened for a purpose of its own: the journal keeps nothing of it
+
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True, strict: bool = False) -> None:
         self._persistent, self._watch_accessed, self._strict = bool(persistent), watch_accessed_variables, bool(strict)
         self._segments: list[Segment] = []
@@ -106,7 +108,8 @@ class Recording:
         self._begin(state.trace)
         if self._record.consumed is not None:
             self._record = journal.Taped(ref(self), self._persistent, self._watch_accessed)
-        journal.tapes.append(self._record)
+        if not self._inner:
+            journal.tapes.append(self._record)
 
     def go_on(self) -> bool:
         """Open a tape again that was closed and is not used up; says whether it was one."""
@@ -278,7 +281,8 @@ class Recording:
             [s._uid if isinstance(s, Variable) else journal.origin_of(s.node) for s in sources],
             engine.local.trace,
         )
-        journal.calls.append(asked)
+        if not self._inner:
+            journal.calls.append(asked)
         return asked
 
     def _answered(self, line: journal.Line | None = None) -> None:

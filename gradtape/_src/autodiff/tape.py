@@ -89,7 +89,7 @@ class GradientTape(Recording):
                 results = _with_identities(flat_targets, flat_sources, grads_given, results)
                 given = [r is not None for r in results]
             asked.answered(engine.local.trace, given)
-            if observers.asked is not None:
+            if observers.asked is not None and not self._inner:
                 observers.asked(asked, self, flat_targets, flat_sources, results)
             self._answered(asked.line)
             if False in given and not zero and observers.missing is not None:
@@ -535,6 +535,12 @@ def _as_source(source: Any, tape: GradientTape) -> Source:
     if not isinstance(source, (Tensor, Variable)):
         raise _no_tensor("source", source)
     return source
+
+
+class InnerTape(GradientTape):
+    """A tape that the library opens for a purpose of its own: the journal and explanations do not speak of it."""
+
+    _inner = True
 
 
 _NUMBERS = (*NUMBERS, np.ndarray, np.generic)

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation
-from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.control.eager_record import in_function
 from gradtape._src.core import dtypes, engine, nest, tracing
 from gradtape._src.core.aval import Aval, aval
@@ -259,7 +259,7 @@ def _py_gradient(op: Operation, *grads: Any) -> list[Any]:
 
     def backward(arrays: list[np.ndarray]) -> list[Any]:
         again = [tensor(a) for a in arrays[:count]]
-        with GradientTape() as tape:
+        with InnerTape() as tape:
             for i in floating:
                 tape.watch(again[i])
             values = function(*again)

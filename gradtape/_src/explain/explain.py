@@ -203,7 +203,8 @@ class Question:
         view = View(self.history, self._taped(self._call(source)))
         way = view.way(self._source(source, view), self._names)
         if not way:
-            return CONNECTED
+            words = self._words(source)
+            return words.diagnoses([self._apart(view, self._source(source, view), self._spoken_names(source, words.source))])
         breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
         return self._words(source).diagnoses(_merged(breaks) or [_untaken(self.history, way)])
 

@@ -24,6 +24,17 @@ RESULT = "result"  # of a call, or a parameter of it: no op of its own
 INSIDES = {CALL, FUNCTION, IF, CASE, SCAN, WHILE, VECTORIZED_CALL}
 
 
+def opens(step: Step) -> bool:
+    """Whether a step runs Programs that can be looked into: a call, a branch, a loop, or one Program on all its inputs."""
+    return step.op in INSIDES or runs_one(step.attrs, len(step.inputs))
+
+
+def runs_one(attrs: Sequence[Any], count: int) -> bool:
+    """Whether an op with these attributes runs one Program on all its inputs, `count` of them."""
+    program = attrs[0] if attrs else None
+    return isinstance(program, Program) and len(program.parameters) == count + len(program.constants)
+
+
 class Step:
     """One op that ran: `name` is its value's, `inputs` are those of the values that it took.
 
@@ -174,10 +185,14 @@ class History:
         """Enter a step; if it is inside of a Program that is opened, the Programs that it calls itself are opened too."""
         if step.op is CUSTOM or step.op is CLOSED:
             count = step.attrs[0]
-            step.hidden = step.inputs[:count]
-            step.inputs = step.inputs[count:] if step.op is CUSTOM else step.inputs[count : len(step.attrs[2])]
+            if step.attrs[-1]:  # transparent: the results are those of the function's own ops
+                step.inputs, step.op, step.attrs, step.how = step.inputs[:count], None, (), RESULT
+                self._results(step, [step.inputs])
+            else:
+                step.hidden = step.inputs[:count]
+                step.inputs = step.inputs[count:] if step.op is CUSTOM else step.inputs[count : len(step.attrs[2])]
         self.steps[step.name] = step
-        if inside and step.op in INSIDES:
+        if inside and opens(step):
             self._enter(step)
         elif inside:
             self._redirect(step)
@@ -191,7 +206,7 @@ class History:
         """Open the calls from which `names` were computed."""
         for name in self.before(names):
             step = self.steps.get(name)
-            if step is not None and step.op in INSIDES:
+            if step is not None and opens(step):
                 self._enter(step)
         for step in list(self.steps.values()):
             self._redirect(step)
@@ -208,10 +223,11 @@ class History:
         elif op is VECTORIZED_CALL:
             self._results(call, [self._inside(call, 0, attrs[0], self._parameters(call, attrs[0], inputs))])
         else:
-            programs: Sequence[Program] = attrs[0] if op is CASE else attrs
-            given = inputs if op in (CALL, FUNCTION) else inputs[1:]
+            chosen = op is IF or op is CASE
+            programs: Sequence[Program] = attrs[0] if op is CASE else attrs if chosen else attrs[:1]
+            given = inputs[1:] if chosen else inputs
             self._results(call, [self._inside(call, k, program, given) for k, program in enumerate(programs)])
-            if op not in (CALL, FUNCTION):
+            if chosen:
                 self._decides(call, inputs[0])
 
     def _decides(self, call: Step, condition: Name) -> None:

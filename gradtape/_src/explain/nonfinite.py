@@ -10,6 +10,7 @@ from gradtape._src.autodiff.backward import Entry
 from gradtape._src.core import engine
 from gradtape._src.core.program import ELEMENT, Node, leaf
 from gradtape._src.explain.breaks import Break
+from gradtape._src.explain.precision import contribution_at, in_float64
 from gradtape._src.explain.probe import Probe, array, like, value
 from gradtape._src.explain.source import NO_LINE
 
@@ -34,11 +35,41 @@ def origin(probe: Probe, source: int) -> Break:
         if not upstream or entry.node in seen:
             break
         node = entry.node
-    forward = _from_values(probe, entry)
+    forward = from_values(probe, entry)
+    if forward is None and _overflows(probe, node, entry):
+        forward = _too_large(probe)
     guilty = entry if forward is None else forward
-    given = any(_bad_value(i) and i not in probe.maker for i in guilty.inputs)  # it was not finite when the tape opened
-    where = "given" if given else "backward" if forward is None else "forward"
-    return Break(code, (guilty.node.code, guilty.node.offset), guilty.node.op.type, None, where=where)
+    leaves = given(probe, guilty)
+    where = "given" if leaves else "backward" if forward is None else "forward"
+    leaf = next((leaf for leaf in leaves if probe.made_under_tape(leaf)), None)
+    if leaf is not None:
+        return Break(code, (leaf.code, leaf.offset), None, None, where="made", dtype=leaf.aval.type.name)
+    dtype = guilty.node.aval.type.name if where != "given" and _overflows(probe, node, guilty) else None
+    return Break(code, (guilty.node.code, guilty.node.offset), guilty.node.op.type, None, where=where, dtype=dtype)
+
+
+def given(probe: Probe, entry: Entry) -> list[Node]:
+    """The inputs of an op that are not finite, and that no op of the record made."""
+    return [i for i in entry.inputs if _bad_value(i) and i not in probe.maker]
+
+
+def _overflows(probe: Probe, node: Node, entry: Entry) -> bool:
+    """Whether an op, or its gradient for `node`, gives infinity in its dtype and a finite value in float64."""
+    if type(entry.node.aval) is tuple or entry.node.aval.dtype == np.float64:
+        return False
+    if _bad_value(entry.node) and entry.node.op.type == "Cast":
+        return not any(map(_bad_value, entry.inputs))
+    if _bad_value(entry.node):
+        wide = in_float64(entry)
+        return wide is not None and bool(np.isfinite(wide).all())
+    wide = contribution_at(probe, node, entry, probe.total[entry.node], np.float64) if entry.node in probe.total else None
+    return wide is not None and not _bad(array(wide)).any()
+
+
+def _too_large(probe: Probe) -> Entry | None:
+    """The op that made the target infinite, where the target is so."""
+    bad = [probe.maker[target] for target in probe.targets if target in probe.maker and _bad_value(target)]
+    return from_values(probe, bad[0]) if bad else None
 
 
 def _guilty(probe: Probe, node: Node) -> tuple[Entry, bool] | None:
@@ -68,7 +99,7 @@ def _bad_value(node: Node) -> bool:
     return bool(_bad(np.asarray(value(node), np.complex128 if node.aval.dtype.kind == "c" else np.float64)).any())
 
 
-def _from_values(probe: Probe, entry: Entry) -> Entry | None:
+def from_values(probe: Probe, entry: Entry) -> Entry | None:
     """The first op of the forward pass whose value is not finite and reaches what the entry's gradient reads; else None."""
     current = next((n for n in [*entry.inputs, entry.node] if _bad_value(n)), None)
     if current is None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, apply_rule, leading_back, reverse
+from gradtape._src.autodiff.custom import CLOSED, CUSTOM
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.bounded_scan import SCAN, WHILE
 from gradtape._src.control.branch import CASE, IF
@@ -19,6 +20,7 @@ from gradtape._src.core.journal import Line
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, RAN, Key, Node, Program, Trace, leaf
 from gradtape._src.core.tensor import EagerTensor, to_numpy
 from gradtape._src.core.variable import Variable
+from gradtape._src.explain.history import runs_one
 from gradtape._src.explain.source import NO_LINE
 from gradtape._src.ops.array import ones
 from gradtape._src.ops.gradients import unbroadcast
@@ -51,6 +53,7 @@ class Probe:
     """
 
     def __init__(self, tape: GradientTape, sources: Sequence[Any]) -> None:
+        self._opened = tape._record.number
         self.entries: list[Entry] = []
         self.maker: dict[Node, Entry] = {}
         self._now: dict[Node, Any] = {}  # a recorded node → what stands for it here; a list for one with several outputs
@@ -101,7 +104,7 @@ class Probe:
             part.value = given[0].value[node.attrs[0]]
             self._enter(Entry(part, given))
             self._now[node] = part
-        elif entry.rule is None and node.op in OPENED:
+        elif (entry.rule is None and (node.op in OPENED or runs_one(node.attrs, len(given)))) or transparent(node.key):
             self._now[node] = self._open(node.key, given, line)
         else:
             again = engine.record(node.op, given, node.attrs)
@@ -116,6 +119,8 @@ class Probe:
     def _open(self, key: Key, inputs: Sequence[Node], line: Line) -> Any:
         """Run one op here; of one that runs Programs the list of the nodes of its results."""
         op, attrs = key[0], key[1]
+        if transparent(key):
+            return list(inputs[: attrs[0]])
         if op is CALL or op is FUNCTION:
             return self._inside(attrs[0], inputs, line)
         if op is IF:
@@ -123,6 +128,8 @@ class Probe:
         if op is CASE:
             index, count = int(_scalar(inputs[0])), len(attrs[0])
             return self._inside(attrs[0][index if 0 <= index < count else count - 1], inputs[1:], line)
+        if op not in OPENED and runs_one(attrs, len(inputs)):
+            return self._inside(attrs[0], inputs, line)
         if op is SCAN and (results := self._scan(attrs, inputs, line)) is not None:
             return results
         if op is WHILE and (results := self._while(attrs, inputs, line)) is not None:
@@ -227,6 +234,10 @@ class Probe:
                 found = result if found is None else _dense(found) + _dense(result)
         return found
 
+    def made_under_tape(self, node: Node) -> bool:
+        """Whether a value was brought into the library while the tape recorded, at a line that is known."""
+        return node.code is not None and journal.origin_of(node) > (0, self._opened)
+
     def leads_on(self, node: Node) -> list[Entry]:
         """The entries that use a node on a way to a target."""
         return [
@@ -239,6 +250,11 @@ class Probe:
         """The gradient of a source as a NumPy array, or None."""
         found = [array(self.total[n]) for n in self.sources[source] if n in self.total]
         return sum(found[1:], found[0]) if found else None
+
+
+def transparent(key: Key) -> bool:
+    """Whether an op has a gradient of its own that is that of the function's own ops, which are recorded beside it."""
+    return key[0] in (CUSTOM, CLOSED) and bool(key[1][-1])
 
 
 def value(node: Node) -> np.ndarray:

@@ -313,6 +313,8 @@ def _piecewise_constant(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _masked_out(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("empty"):
+        return f"{_written(b)} keeps no element at all, so nothing of {w.source} is left", "check the condition: it holds nowhere"
     return (
         f"the mask in {_written(b)} is 0 in {_share(b)} of its elements, and wherever {w.source} counts",
         "check the mask: it leaves nothing of this source",
@@ -331,10 +333,25 @@ def _dropped_out(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _underflow(w: Words, b: Break) -> tuple[str, str]:
+    dtype, size = b.detail["dtype"], b.detail.get("magnitude")
+    about = f"a value of about {size:.1e}" if size else f"a value smaller than any of {dtype}"
+    return f"in {_written(b)} {about} underflows to 0 in {dtype}", _wider(dtype, "scale the loss up and the gradient down")
+
+
+def _overflow(w: Words, b: Break) -> tuple[str, str]:
+    dtype = b.detail["dtype"]
     return (
-        f"in {_written(b)} a value of about {b.detail['magnitude']:.1e} underflows to 0 in {b.detail['dtype']}",
-        "compute this in tf.float32, or scale the loss up and the gradient down (loss scaling)",
+        f"{b.op} in {_written(b)} gives a value too large for {dtype}: it becomes infinite, where what follows is flat",
+        _wider(dtype, "scale the values down"),
     )
+
+
+def _wider(dtype: str, scaled: str) -> str:
+    """Advice where a dtype ends."""
+    if dtype in ("float16", "bfloat16"):
+        return f"try to compute this in tf.float32, or {scaled} (loss scaling)"
+    wider = "" if dtype == "float64" else ", or tf.float64"
+    return f"try to compute with logarithms, such as sums of tf.math.log(…) in the place of products{wider}"
 
 
 def _not_selected(w: Words, b: Break) -> tuple[str, str]:
@@ -378,10 +395,21 @@ def _nonfinite(w: Words, b: Break) -> tuple[str, str]:
     if b.line[0] is None and b.op is None:
         return f"the gradient of {w.source} holds a {what}", "look at the values that go into the target"
     mend = AT_THE_EDGE.get(b.op or "", "keep its input where the function and its derivative are finite")
+    dtype = b.detail.get("dtype")
+    if b.detail.get("where") == "made":
+        return (
+            f"a value in {_written(b)} is not finite in {dtype}, and it reaches the gradient of {w.source}",
+            f"write a number that {dtype} holds, between `tf.{dtype}.min` and `tf.{dtype}.max`",
+        )
     if b.detail.get("where") == "given":
         return (
             f"{b.op} in {_written(b)} takes a value that was not finite before, and it reaches the gradient of {w.source}",
             "look for NaN and infinity in the data and the variables: `tf.debugging.check_numerics(x, 'x')`",
+        )
+    if dtype is not None:
+        return (
+            f"{b.op} in {_written(b)} gives a value too large for {dtype}, and it reaches the gradient of {w.source}",
+            _wider(dtype, "scale the values down") if dtype in ("float16", "bfloat16") else mend,
         )
     if b.detail.get("where") == "forward":
         return f"{b.op} in {_written(b)} gives a value that is not finite, and it reaches the gradient of {w.source}", mend
@@ -424,6 +452,7 @@ SENTENCES: dict[str, Callable[[Words, Break], tuple[str, str]]] = {
     "zero_factor": _zero_factor,
     "dropped_out": _dropped_out,
     "underflow": _underflow,
+    "overflow": _overflow,
     "not_selected": _not_selected,
     "stationary": _stationary,
     "cancelled": _cancelled,

@@ -12,7 +12,9 @@ from gradtape._src.control.host import EAGER_PY_FUNC
 from gradtape._src.core.journal import Line
 from gradtape._src.core.program import Node
 from gradtape._src.explain.breaks import Break
-from gradtape._src.explain.probe import Probe, array, like, ones_like, value
+from gradtape._src.explain.nonfinite import from_values, given
+from gradtape._src.explain.precision import flat, lost, underflow
+from gradtape._src.explain.probe import Probe, array, ones_like, value
 from gradtape._src.explain.source import NO_LINE
 
 WAYS = 8  # so many ways from a source to the target are looked at
@@ -25,6 +27,7 @@ SELECTING = {
     "GatherV2", "GatherNd", "StridedSlice", "Slice", "Pack", "ConcatV2", "Unpack", "Split", "SplitV", "Max", "Min", "TopKV2",
     "MaxPool", "TakeRows", "TakeAlongAxis", "SegmentMax", "SegmentMin", "Pad", "PadV2", "MatrixBandPart", "DynamicStitch",
 }  # fmt: skip
+CHOOSING = SELECTING | RELUS | {"SelectV2", "Maximum", "Minimum", "ClipByValue"}  # hand elements on, or leave them
 JOINING = {"Pack", "ConcatV2", "Pad", "PadV2", "DynamicStitch", "TensorListSetItem"}
 FACTORS = {"Mul", "MatMul", "BatchMatMulV2", "BatchMatMulV3", "RealDiv", "Einsum", "Conv2D", "Conv3D", "DepthwiseConv2dNative"}
 STEPS = {"Sign", "Floor", "Ceil", "Round", "Rint", "FloorDiv"}
@@ -32,12 +35,17 @@ RANDOM = ("Random", "StatelessRandom", "SeedOf")
 
 
 def flat_places(probe: Probe, source: int) -> list[Break]:
-    """The ops at which the gradient of a source, which is zero, became zero: on each way the first one from the target first."""
-    found: list[Break] = []
-    for way in _ways(probe, probe.sources[source]):
-        places = _on_way(probe, way)
-        found += [p for p in places if all((p.code, p.line) != (other.code, other.line) for other in found)]
-    return found or [_cancelled(probe, source)]
+    """The ops at which the gradient of a source, which is zero, became zero.
+
+    First what closes every way to the target, then what closes some; on a way the first one from the source first.
+    """
+    ways = [_on_way(probe, way) for way in _ways(probe, probe.sources[source])]
+    found: dict[Any, Break] = {}
+    for place in [place for places in ways for place in reversed(places)]:
+        found.setdefault((place.code, place.line), place)
+    on_all = [key for key in found if all(any((p.code, p.line) == key for p in places) for places in ways)]
+    ordered = [*on_all, *[key for key in found if key not in on_all]]
+    return [found[key] for key in ordered] or [_cancelled(probe, source)]
 
 
 def _ways(probe: Probe, nodes: list[Node]) -> Iterator[list[tuple[Node, Entry]]]:
@@ -60,17 +68,26 @@ def _on_way(probe: Probe, way: list[tuple[Node, Entry]]) -> list[Break]:
     thinned: tuple[Node, Entry, Any] | None = None  # where zeros came in that are not everywhere
     cotangent: Any = ones_like(way[-1][1].node)
     for node, entry in reversed(way):
+        if _empty(node):  # of no elements nothing can be said: what left none of them is to blame
+            cotangent = ones_like(node)
+            continue
         passed = probe.contribution(entry, node, cotangent)
         if passed is None:
             break
         if not np.any(array(passed)):
             blamed = thinned if entry.node.op.type in JOINING and thinned is not None else (node, entry, cotangent)
-            places.append(_classified(probe, *blamed))
+            place = _classified(probe, *blamed)
+            if place.code != "underflow" or all(p.code != "underflow" for p in places):  # from ones it all fades once more
+                places.append(place)
             passed, thinned = ones_like(node), None
         elif np.all(array(cotangent)) and not np.all(array(passed)):
             thinned = node, entry, cotangent
         cotangent = passed
     return places
+
+
+def _empty(node: Node) -> bool:
+    return type(node.aval) is not tuple and value(node).size == 0
 
 
 def _line(entry: Entry) -> Line:
@@ -79,13 +96,20 @@ def _line(entry: Entry) -> Line:
 
 def _classified(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> Break:
     kind = entry.node.op.type
+    makers = [probe.maker[i] for i in entry.inputs if i is not node and i in probe.maker] if kind in FACTORS else []
+    found = [] if kind in CHOOSING else [from_values(probe, e) for e in (entry, *makers)]
+    large = next((e for e in found if e is not None and not given(probe, e)), None)
+    if large is not None:
+        return Break("overflow", _line(large), large.node.op.type, None, dtype=large.node.aval.type.name)
     code, detail = _kind(probe, node, entry, cotangent)
     return Break(code, _line(entry), kind, None, **detail)
 
 
 def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, dict[str, Any]]:
     kind = entry.node.op.type
-    if kind not in SELECTING and (magnitude := _underflow(probe, node, entry, cotangent)) is not None:
+    if _empty(entry.node):
+        return "masked_out", {"empty": True}
+    if kind not in SELECTING and (magnitude := underflow(probe, node, entry, cotangent)) is not None:
         return "underflow", {"magnitude": magnitude, "dtype": node.aval.type.name}
     if kind in RELUS:
         result = value(entry.node)
@@ -110,7 +134,10 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
         return "piecewise_constant", {}
     if kind in FACTORS:
         return _by_factor(probe, node, entry)
-    return ("not_selected" if kind in SELECTING else "stationary"), {}
+    if kind in SELECTING:
+        return "not_selected", {}
+    code = flat(probe, node, entry, cotangent)
+    return code, {"dtype": node.aval.type.name, "fraction": 1.0} if code != "stationary" else {}
 
 
 def _softmax(kind: str, outputs: np.ndarray) -> tuple[str, dict[str, Any]]:
@@ -128,7 +155,7 @@ def _by_factor(probe: Probe, node: Node, entry: Entry) -> tuple[str, dict[str, A
     values = value(factor)
     if _comes_from(probe, factor, lambda e: e.node.op.type.startswith(RANDOM)) and not np.all(values):
         return "dropped_out", {"fraction": float(np.mean(values == 0))}
-    low = _lost(probe, factor)
+    low = lost(probe, factor)
     if low is not None:
         return "underflow", {"magnitude": low, "dtype": factor.aval.type.name}
     binary = values.size > 1 and np.any(values) and np.all((values == 0) | (values == 1))
@@ -153,40 +180,6 @@ def _comes_from(probe: Probe, node: Node, holds: Any) -> bool:
         seen.update(fresh)
         stack += fresh
     return False
-
-
-# -- underflow
-
-
-def _underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> float | None:
-    """The size of what came to zero only because the dtype has no number that small; None if it is zero anyhow."""
-    given = array(cotangent)
-    largest = float(np.max(np.abs(given), initial=0.0))
-    if not largest or not np.isfinite(largest):
-        return None
-    scale = 2.0 ** (8 - int(np.log2(largest)))
-    if scale > 1:
-        passed = probe.contribution(entry, node, like(cotangent, lambda a: a.astype(np.float64) * scale))
-        size = 0.0 if passed is None else float(np.max(np.abs(array(passed)), initial=0.0))
-        if size and np.isfinite(size):
-            return size / scale
-    if entry.node.op.type in ("Exp", "Sigmoid", "Softmax") and not np.any(value(entry.node)):
-        return _lost(probe, entry.node)
-    return None
-
-
-def _lost(probe: Probe, node: Node) -> float | None:
-    """The size that a value of zeros has when its op is computed in float64; None if it is zero there too."""
-    entry = probe.maker.get(node)
-    if entry is None or type(node.aval) is tuple or node.aval.dtype.kind not in "fV" or np.any(value(node)):
-        return None
-    given = [value(i) for i in entry.inputs]
-    wide = [g.astype(np.float64) if g.dtype.kind in "fV" else g for g in given]
-    try:
-        size = float(np.max(np.abs(np.asarray(entry.node.op.run(wide, entry.node.attrs), np.float64)), initial=0.0))
-    except Exception:  # the op takes no float64
-        return None
-    return size or None
 
 
 # -- contributions that cancel

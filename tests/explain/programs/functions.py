@@ -453,3 +453,35 @@ def a_tape_in_a_function_that_is_used_up():
 
     step()
     return answers[0]
+
+
+def rounded_and_computed_again():
+    w = tf.Variable([1.0, 2.0])
+
+    def block(x):
+        rounded = tf.round(x * w)  # <- not_differentiable
+        return tf.reduce_sum(rounded)
+
+    with tf.GradientTape() as tape:
+        loss = tf.recompute_grad(block)(tf.constant([1.0, 3.0])) * 2.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def computed_again_without_an_argument():
+    a, b = tf.Variable(1.0), tf.Variable(2.0)
+    block = tf.recompute_grad(lambda x, y: x * x)
+    with tf.GradientTape() as tape:
+        loss = block(a, b)  # <- unused
+    return tape.gradient(loss, [a, b]), tf.autodiff.explain(loss, [a, b])
+
+
+def stopped_and_computed_again_by_a_policy():
+    w = tf.Variable([1.0, 2.0])
+
+    def block(x):
+        frozen = tf.stop_gradient(w * x)  # <- stopped
+        return tf.exp(frozen) + x
+
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.autodiff.recompute_grad(block, policy=["Exp"])(tf.constant([1.0, 3.0])))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)

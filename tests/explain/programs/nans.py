@@ -194,3 +194,29 @@ def the_angle_of_one_direction():
         cosine = tf.reduce_sum(tf.math.l2_normalize(a) * tf.constant([1.0, 0.0]))
         angle = tf.acos(cosine)  # <- nan_origin
     return tape.gradient(angle, a), tf.autodiff.explain_nan(angle, a)
+
+
+def a_number_that_float16_does_not_hold():
+    w, mask = tf.Variable([1.0, 2.0], dtype=tf.float16), tf.constant([1.0, 0.0], tf.float16)
+    with tf.GradientTape(persistent=True) as tape:
+        low = tf.constant(-1e9, tf.float16)  # <- nan_origin
+        scores = w + (1.0 - mask) * low
+        y = tf.nn.softmax(scores)[0]
+    return tape.gradient(y, w), tf.autodiff.explain_nan(y, w)
+
+
+def a_cast_to_float16():
+    x = tf.Variable([70000.0, 1.0])
+    with tf.GradientTape(persistent=True) as tape:
+        small = tf.cast(x, tf.float16)  # <- nan_origin
+        mean = tf.reduce_mean(small)
+        y = tf.reduce_sum((small - mean) ** 2)
+    return tape.gradient(y, x), tf.autodiff.explain_nan(y, x)
+
+
+def a_loss_scaled_too_far():
+    w = tf.Variable([2.0, 3.0], dtype=tf.float16)
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.reduce_sum(w * w)
+        y = loss * tf.constant(32768.0, tf.float16)  # <- inf_origin
+    return tape.gradient(y, w), tf.autodiff.explain_nan(y, w)

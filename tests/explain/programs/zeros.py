@@ -250,3 +250,91 @@ def a_softmax_over_one_class():
         shares = tf.nn.softmax(tf.ones([2, 3]) @ w)  # <- saturated
         loss = tf.reduce_mean(shares**2)
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def an_exponential_that_no_dtype_holds():
+    w = tf.Variable(-800.0, dtype=tf.float64)
+    with tf.GradientTape(persistent=True) as tape:
+        weight = tf.exp(w)  # <- underflow
+        loss = weight * 5.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_product_of_small_factors():
+    w = tf.Variable([1e-3] * 40)
+    with tf.GradientTape(persistent=True) as tape:
+        likelihood = tf.reduce_prod(w)  # <- underflow
+        loss = -likelihood
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def factors_multiplied_one_by_one():
+    logit = tf.Variable(-9.0)
+    with tf.GradientTape(persistent=True) as tape:
+        p = tf.sigmoid(logit)
+        total = tf.constant(1.0)
+        for _ in range(20):
+            total = total * p  # <- underflow
+        loss = -total
+    return tape.gradient(loss, logit), tf.autodiff.explain(loss, logit)
+
+
+def the_top_of_a_cosine():
+    w = tf.Variable([0.0, 0.0])
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.reduce_sum(tf.cos(w))  # <- stationary
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_mask_that_keeps_nothing():
+    w = tf.Variable([1.0, 2.0, 3.0])
+    labels = tf.constant([0, 0, 0])
+    with tf.GradientTape(persistent=True) as tape:
+        kept = tf.boolean_mask(w * 2.0, labels > 0)  # <- masked_out
+        loss = tf.reduce_sum(kept**2)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def an_index_that_keeps_nothing():
+    w = tf.Variable([1.0, 2.0, 3.0])
+    with tf.GradientTape(persistent=True) as tape:
+        negative = tf.gather_nd(w, tf.where(w < 0.0))  # <- masked_out
+        loss = tf.reduce_sum(negative)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def everything_was_dropped_before_a_square():
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape(persistent=True) as tape:
+        kept = tf.nn.dropout(w, 0.9999999)  # <- dropped_out
+        loss = tf.reduce_sum(kept**2)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def saturated_before_a_loss_of_two_terms():
+    w, label = tf.Variable(60.0), tf.constant(0.0)
+    with tf.GradientTape(persistent=True) as tape:
+        p = tf.sigmoid(w)  # <- saturated
+        p = tf.clip_by_value(p, 1e-7, 1.0 - 1e-7)
+        loss = -(label * tf.math.log(p) + (1.0 - label) * tf.math.log(1.0 - p))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_square_too_large_for_float16():
+    x = tf.Variable([500.0, -500.0], dtype=tf.float16)
+    with tf.GradientTape(persistent=True) as tape:
+        variance = tf.reduce_mean(x * x)  # <- overflow
+        loss = tf.reduce_sum(x * tf.math.rsqrt(variance + 1e-3))
+    return tape.gradient(loss, x), tf.autodiff.explain(loss, x)
+
+
+def dead_units_that_are_computed_again():
+    w = tf.Variable([-1.0, -2.0])
+
+    def block(x):
+        hidden = tf.nn.relu(x * w)  # <- dead_relu
+        return tf.reduce_sum(hidden)
+
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.recompute_grad(block)(tf.constant([1.0, 3.0])) * 2.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)

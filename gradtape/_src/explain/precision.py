@@ -1,0 +1,92 @@
+"""Zeros that the arithmetic made, and not the mathematics: underflow and flat tails, against a true stationary point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.autodiff.backward import Entry
+from gradtape._src.core import engine
+from gradtape._src.core.program import Node, leaf
+from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.explain.probe import Probe, array, like, value
+
+NEAR = 2.0**-5  # a derivative that is 0 at a point and at points this near is 0 because of the arithmetic
+
+
+def underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> float | None:
+    """The size of what came to zero only because the dtype has no number that small; None if it is zero anyhow.
+
+    Tried with a larger cotangent, and with the same op in float64.
+    """
+    given = array(cotangent)
+    largest = float(np.max(np.abs(given), initial=0.0))
+    if not largest or not np.isfinite(largest):
+        return None
+    scale = 2.0 ** (8 - int(np.log2(largest)))
+    if scale > 1:
+        size = _size(probe.contribution(entry, node, like(cotangent, lambda a: a.astype(np.float64) * scale)))
+        if size:
+            return size / scale
+    if type(entry.node.aval) is tuple or np.any(value(entry.node)):
+        return None  # a value that is there: flat is not small
+    wide = contribution_at(probe, node, entry, cotangent, np.float64)
+    return _size(wide) or lost(probe, entry.node)
+
+
+def lost(probe: Probe, node: Node) -> float | None:
+    """The size that a value of zeros has when its op is computed in float64; None if it is zero there too."""
+    entry = probe.maker.get(node)
+    if entry is None or type(node.aval) is tuple or node.aval.dtype.kind not in "fV" or np.any(value(node)):
+        return None
+    wide = in_float64(entry)
+    return None if wide is None else float(np.max(np.abs(wide), initial=0.0)) or None
+
+
+def in_float64(entry: Entry) -> np.ndarray | None:
+    """The value of an op when it is computed in float64; None for an op that takes none."""
+    given = [value(i) for i in entry.inputs]
+    wide = [g.astype(np.float64) if g.dtype.kind in "fV" else g for g in given]
+    try:
+        return np.asarray(entry.node.op.run(wide, entry.node.attrs), np.float64)
+    except Exception:  # the op takes no float64
+        return None
+
+
+def flat(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> str:
+    """Whether a derivative of 0 is "stationary", or of a dtype's making: "underflow" to 0, or "saturated" at another value.
+
+    A smooth function is flat at points, not between them: where its derivative is 0 all around, the arithmetic made it so.
+    """
+    if type(node.aval) is tuple or type(entry.node.aval) is tuple or not np.any(array(cotangent)):
+        return "stationary"
+    for side in (1.0, -1.0):
+        moved = contribution_at(probe, node, entry, cotangent, None, side * NEAR)
+        if moved is None or np.any(array(moved)):
+            return "stationary"
+    return "saturated" if np.any(value(entry.node)) else "underflow"
+
+
+def contribution_at(probe: Probe, node: Node, entry: Entry, cotangent: Any, dtype: Any, moved: float = 0.0) -> Any:
+    """The contribution of an op that runs again: in another dtype, or with `node` moved by a share of its size."""
+    try:
+        inputs = []
+        for i in entry.inputs:
+            given, floating = value(i), value(i).dtype.kind in "fV"
+            if i is node and moved:
+                given = given.astype(np.float64)
+                given = given + moved * np.maximum(np.abs(given), 1.0)
+            inputs.append(engine.constant(np.asarray(given, dtype if floating and dtype else value(i).dtype)))
+        again = engine.record(entry.node.op, tuple(inputs), entry.node.attrs)
+        seed = array(cotangent)
+        d = EagerTensor(leaf(again.aval, np.asarray(seed, again.aval.dtype)))
+        place = inputs[entry.inputs.index(node)]
+        return probe.contribution(Entry(again, tuple(inputs), entry.rule), place, d)
+    except Exception:  # the op takes no such input
+        return None
+
+
+def _size(cotangent: Any) -> float:
+    size = 0.0 if cotangent is None else float(np.max(np.abs(array(cotangent)), initial=0.0))
+    return size if np.isfinite(size) else 0.0
