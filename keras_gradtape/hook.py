@@ -8,6 +8,8 @@ are compiled, because the names are copied while Keras is being imported; what i
 """
 
 import ast
+import functools
+import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import SimpleNamespace
@@ -50,6 +52,8 @@ COMPLETIONS = {
     "keras.src.export.onnx": "refuse_onnx",
     "keras.src.export.saved_model_export_archive": "give_tensorflow",
     "keras.src.export.tfsm_layer": "load_saved_models",
+    "keras.src.legacy.saving.legacy_h5_format": "save_whole",
+    "keras.src.saving.saving_lib": "save_whole",
     "keras.src.saving.serialization_lib": "mend_loading",
 }
 
@@ -244,6 +248,33 @@ def give_tensorflow(module) -> None:
     seed of all random numbers, how shapes and dtypes are saved.
     """
     module.tf = TensorFlow()
+
+
+def save_whole(module) -> None:
+    """Have models and weights written beside their file and put in its place at the end; Keras writes into the file itself.
+
+    A folder, a file elsewhere, an object that is written to and weights in several files are written as Keras does.
+    """
+    endings = {"save_model": ".keras", "save_weights_only": ".weights.h5", "save_model_to_hdf5": (".h5", ".hdf5")}
+    for name in endings.keys() & vars(module).keys():
+        setattr(module, name, beside(getattr(module, name), endings[name]))
+
+
+def beside(save, endings):
+    """Keras's function `save(model, filepath, ...)`, which writes the file whole if its name ends so."""
+
+    @functools.wraps(save)
+    def saved(model, filepath, *args, **kwargs):
+        path = os.fspath(filepath) if isinstance(filepath, (str, os.PathLike)) else ""
+        whole = path.endswith(endings) and "://" not in path and os.path.isdir(os.path.dirname(os.path.abspath(path)))
+        if not whole or os.path.isdir(path) or kwargs.get("zipped") is False:
+            return save(model, filepath, *args, **kwargs)
+        from gradtape._src.files.whole import replacing
+
+        with replacing(path) as part:
+            return save(model, part, *args, **kwargs)
+
+    return saved
 
 
 def mend_loading(module) -> None:

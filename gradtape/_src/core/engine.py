@@ -59,7 +59,7 @@ class State(threading.local):
     anchor: tuple[CodeType | None, int] | None
 
     def __init__(self) -> None:
-        self.trace = Trace(LIMIT if not runtime.forked else 0)
+        self.trace = Trace(LIMIT)
         self.tapes = []
         self.anchor = None
 
@@ -70,9 +70,9 @@ errors.tracing = lambda: local.trace.scope is not None
 
 
 def _after_fork() -> None:
-    """The next op of a forked process is cut at once, and raises; a lock that was held belongs to no thread of it."""
+    """The next op of a forked process raises; a lock that was held belongs to no thread of it."""
     global shared
-    local.trace, shared = Trace(0), threading.RLock()
+    local.trace, shared = Trace(LIMIT), threading.RLock()
 
 
 os.register_at_fork(after_in_child=_after_fork)

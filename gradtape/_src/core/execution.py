@@ -86,6 +86,7 @@ def check_each(looks: Callable[[Program, int, Sequence[Any], Any], None] | None)
 
 def execute(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """Run a Program on arrays; compiled whole, or at first sight node by node where that is cheaper (rule 7)."""
+    runtime.check_not_forked()
     if program.hosted:
         return _staged(program, arguments)
     large = program.bytes > memory.LARGE
@@ -105,7 +106,6 @@ def execute(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
         if large:
             memory.check(program.derived.get("needed", 0))
         if program.endless:
-            runtime.check_not_forked()
             return interruptible.call(_waiting, (compiled, arguments))
         values = compiled(*arguments)
         return jax.block_until_ready(values) if large else values

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 import numpy as np
 
+from gradtape._src.core import runtime
 from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.op import Attributes, Op, define, has_strings
 
@@ -167,7 +168,8 @@ class Trace:
         self.nodes, self.leaves, self.leaf_index = [], [], {}
         self.reads, self.gradients, self.assigned, self.recomputed, self.tapes = [], {}, [], [], []
         self.early, self.constants, self.names, self.inputs = [], [], [], None
-        self.limit, self.parent, self.overrides, self.scope, self.serial = limit, parent, overrides, scope, next(_serial)
+        self.limit = 0 if runtime.forked else limit  # where nothing may run, nothing is recorded: the first op raises
+        self.parent, self.overrides, self.scope, self.serial = parent, overrides, scope, next(_serial)
 
     def reference(self, node: Node) -> int | None:
         """The reference by which `node` stands in this trace, or None."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import itertools
 import threading
+import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any
+from typing import Any, TypeAlias
 
-from gradtape._src.core import engine
+from gradtape._src.core import engine, runtime
 from gradtape._src.data.place import around
 
 
@@ -37,6 +39,7 @@ def _end(close: Callable[[], None], dropped: bool) -> None:
 
 
 Outcome = Future[Any]  # an element that is there, or its error, to be raised where it is asked for
+Outcomes: TypeAlias = Generator[Outcome, None, None]
 
 
 def outcome(stream: Iterator[Any]) -> Outcome:
@@ -83,13 +86,54 @@ class _Source(Iterator[Outcome]):
 # What reads ahead is held here until it is closed, so that it has no part in the garbage and is not finalized with it.
 _running: set[Any] = set()
 
+_streams: weakref.WeakValueDictionary[int, Outcomes] = weakref.WeakValueDictionary()
+_count = itertools.count()
+PATIENCE = 1.0  # seconds that the end of Python waits for threads that make elements
+
+
+def _kept(stream: Outcomes) -> Iterator[Any]:
+    """The elements of a stream that has threads; it is closed when Python ends."""
+    _streams[next(_count)] = stream
+    return map(given, stream)
+
+
+def _close_all() -> None:
+    """Close what has threads when Python ends, as they need modules that are taken apart soon after; the last stages first.
+
+    A function of the user's that does not end is not waited for.
+    """
+
+    def close() -> None:
+        for _, stream in sorted(_streams.items(), reverse=True):
+            with contextlib.suppress(ValueError):  # it is running, in a thread that did not end
+                stream.close()
+
+    if _streams and not runtime.forked:
+        closing = threading.Thread(target=close, name="gradtape-close", daemon=True)
+        closing.start()
+        closing.join(PATIENCE)
+
+
+atexit.register(_close_all)
+
 
 def prefetched(stream: Iterator[Any], size: int) -> Iterator[Any]:
     """The stream, up to `size` elements of which are made ahead of time by a thread."""
-    return map(given, _prefetched(stream, size))
+    return _kept(_prefetched(stream, size))
 
 
-def _prefetched(stream: Iterator[Any], size: int) -> Iterator[Outcome]:
+def _unforked(stream: Iterator[Outcome]) -> Iterator[Outcome]:
+    """Yield what threads of this process make. In a fork there are none: RuntimeError instead of waiting for ever."""
+    while True:
+        runtime.check_not_forked()
+        try:
+            result = next(stream)
+        except StopIteration:
+            return
+        yield result
+
+
+def _prefetched(stream: Iterator[Any], size: int) -> Outcomes:
     import grain  # not before it is needed: it takes a second, and configures logging
 
     engine.flush_if_outermost()  # the thread may use tensors that are pending here: they get their values first
@@ -102,7 +146,7 @@ def _prefetched(stream: Iterator[Any], size: int) -> Iterator[Outcome]:
     _running.add(ahead)
     dropped = False
     try:
-        yield from itertools.chain(ahead)  # the chain is for `yield from` not to close it, which is done below
+        yield from _unforked(ahead)
     except GeneratorExit:
         dropped = True
         raise
@@ -112,10 +156,10 @@ def _prefetched(stream: Iterator[Any], size: int) -> Iterator[Outcome]:
 
 def mapped(call: Callable[[int, Any], Any], source: Iterator[Any], threads: int, deterministic: bool) -> Iterator[Any]:
     """`call(index, element)` for each element, in `threads` threads; in the elements' order if `deterministic`."""
-    return map(given, _mapped(call, source, threads, deterministic))
+    return _kept(_mapped(call, source, threads, deterministic))
 
 
-def _mapped(call: Callable[[int, Any], Any], source: Iterator[Any], threads: int, deterministic: bool) -> Iterator[Outcome]:
+def _mapped(call: Callable[[int, Any], Any], source: Iterator[Any], threads: int, deterministic: bool) -> Outcomes:
     engine.flush_if_outermost()
     numbered = enumerate(map(outcome, itertools.repeat(source)))
     pool = ThreadPoolExecutor(threads, "gradtape-map", initializer=_works)
@@ -123,6 +167,7 @@ def _mapped(call: Callable[[int, Any], Any], source: Iterator[Any], threads: int
     dropped = False
     try:
         while True:
+            runtime.check_not_forked()
             for index, item in itertools.islice(numbered, threads - len(running)):
                 running.append(item if item.exception() else pool.submit(call, index, item.result()))
             if not running:

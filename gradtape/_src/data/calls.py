@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import engine, naming, runtime, tracing
+from gradtape._src.core import engine, naming, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import (
@@ -48,7 +48,7 @@ class apart:
     def __enter__(self) -> None:
         state = engine.local
         self.trace, self.tapes = state.trace, state.tapes
-        state.trace, state.tapes = Trace(0 if runtime.forked else engine.LIMIT), []
+        state.trace, state.tapes = Trace(engine.LIMIT), []
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         state = engine.local

@@ -1,12 +1,15 @@
 """`Dataset.save` and `load`: elements in a directory, in TensorFlow's format.
 
 `dataset_spec.pb` says what elements look like, `snapshot.metadata` in which directory they are. There, for each shard, files of
-records hold the tensors of one element after the other, each as a TensorProto.
+records hold the tensors of one element after the other, each as a TensorProto. What elements look like is said there, too: so
+`snapshot.metadata` is the one file by which a save takes the place of another.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import os
 import secrets
 import time
 from collections import namedtuple
@@ -25,8 +28,9 @@ from gradtape._src.data.structure import Element, Structure, from_specs
 from gradtape._src.files import gfile
 from gradtape._src.files.messages import message
 from gradtape._src.files.records import TFRecordWriter, tf_records
-from gradtape._src.files.systems import open_bytes, told, write_whole
+from gradtape._src.files.systems import LOCAL, open_bytes, system_of, told, write_whole
 from gradtape._src.files.tensors import decoded, encoded
+from gradtape._src.files.whole import replacing
 
 SPEC, METADATA = "dataset_spec.pb", "snapshot.metadata"
 VERSION = 2
@@ -45,30 +49,49 @@ def save(path: str, elements: Stream, structure: Structure, compression: str, sh
     for spec in structure.specs:
         if not isinstance(spec, TensorSpec):
             raise TypeError(f"save() takes datasets of tensors; an element has a {spec}. Use flat_map() or batch() first.")
-    run, count = str(secrets.randbits(63)), 0
+    run, spec = str(secrets.randbits(63)), _as_message(structure.element_spec).SerializeToString(deterministic=True)
+    with _replacing(gfile.join(path, run)) as folder:
+        count = _write_elements(folder, elements, compression, shard)
+        write_whole(gfile.join(folder, SPEC), spec)
+    metadata = message("SnapshotMetadataRecord")(
+        run_id=run, creation_timestamp=time.time_ns() // 1000, version=VERSION, num_elements=count, finalized=True
+    )
+    metadata.dtype.extend([spec.dtype.enum for spec in structure.specs])
+    write_whole(gfile.join(path, METADATA), metadata.SerializeToString())
+    write_whole(gfile.join(path, SPEC), spec)
+
+
+def _replacing(folder: str) -> contextlib.AbstractContextManager[str]:
+    """Give the folder to write, which becomes `folder` at the end; on a file system that cannot rename folders, that itself."""
+    system, inside = system_of(folder)
+    if system is not LOCAL:
+        return contextlib.nullcontext(folder)
+    with told(folder):
+        system.makedirs(os.path.dirname(inside))
+    return replacing(inside)
+
+
+def _write_elements(folder: str, elements: Stream, compression: str, shard: Call | None) -> int:
+    """Write elements into files of records, and return how many there were."""
     writers: dict[int, TFRecordWriter] = {}
-    gfile.makedirs(gfile.join(path, run))
+    count = 0
+    gfile.makedirs(folder)
     try:
         for item in elements:
             number = 0 if shard is None else _shard_number(shard(count, item))
             if number not in writers:
-                writers[number] = _writer(path, run, number, compression)
+                writers[number] = _writer(folder, number, compression)
             for array in item[0]:
                 writers[number].write(encoded(array, packed=True))
             count += 1
     finally:
         for writer in writers.values():
             writer.close()
-    metadata = message("SnapshotMetadataRecord")(
-        run_id=run, creation_timestamp=time.time_ns() // 1000, version=VERSION, num_elements=count, finalized=True
-    )
-    metadata.dtype.extend([spec.dtype.enum for spec in structure.specs])
-    write_whole(gfile.join(path, SPEC), _as_message(structure.element_spec).SerializeToString(deterministic=True))
-    write_whole(gfile.join(path, METADATA), metadata.SerializeToString())
+    return count
 
 
-def _writer(path: str, run: str, number: int, compression: str) -> TFRecordWriter:
-    folder = gfile.join(path, run, f"{number:08d}.shard")
+def _writer(folder: str, number: int, compression: str) -> TFRecordWriter:
+    folder = gfile.join(folder, f"{number:08d}.shard")
     gfile.makedirs(folder)
     return TFRecordWriter(gfile.join(folder, "00000000.snapshot"), compression)
 
@@ -85,11 +108,8 @@ class Snapshot:
 
     def __init__(self, path: str, compression: str, element_spec: Any) -> None:
         self.compression = compression
-        if element_spec is None:
-            if not gfile.exists(gfile.join(path, SPEC)):
-                raise NotFoundError(None, None, f"tf.data snapshot element_spec file not found: {gfile.join(path, SPEC)}.")
-            element_spec = _as_specs(_read(gfile.join(path, SPEC), "StructuredValue"), 0)
-        self.structure = from_specs(element_spec)
+        if element_spec is None and not gfile.exists(gfile.join(path, SPEC)) and not gfile.exists(gfile.join(path, METADATA)):
+            raise NotFoundError(None, None, f"tf.data snapshot element_spec file not found: {gfile.join(path, SPEC)}.")
         metadata = _read(gfile.join(path, METADATA), "SnapshotMetadataRecord")
         if not metadata.run_id.isdecimal() or metadata.version != VERSION or not metadata.finalized:
             raise DataLossError(
@@ -98,6 +118,11 @@ class Snapshot:
                 f"What is saved in {path} is not complete, or of another version than {VERSION}: run {metadata.run_id!r}, "
                 f"version {metadata.version}.",
             )
+        if element_spec is None:
+            own = gfile.join(path, metadata.run_id, SPEC)  # a save that is killed leaves the other of another save
+            found = own if gfile.exists(own) else gfile.join(path, SPEC)
+            element_spec = _as_specs(_read(found, "StructuredValue"), 0)
+        self.structure = from_specs(element_spec)
         kinds = [spec.dtype.enum for spec in self.structure.specs]
         if len(kinds) != len(metadata.dtype):
             raise invalid(f"{path} has elements of {len(metadata.dtype)} tensors, element_spec has {len(kinds)}.")

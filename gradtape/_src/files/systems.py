@@ -6,9 +6,9 @@ import contextlib
 import errno
 import fnmatch
 import os
-import secrets
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO, Any
 
 from gradtape._src.core.errors import (
@@ -23,6 +23,7 @@ from gradtape._src.core.errors import (
     UnknownError,
 )
 from gradtape._src.files.packages import package
+from gradtape._src.files.whole import replacing
 
 KINDS: dict[int | None, type[OpError]] = {
     errno.ENOENT: NotFoundError,
@@ -110,18 +111,8 @@ class Local:
         """Write a file under another name and rename it, so that there is all of it or what was there before."""
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        path = os.path.realpath(path)
-        temporary = f"{path}.{secrets.token_hex(8)}.part"
-        try:
-            with open(temporary, "xb") as file:
-                file.write(contents)
-            if os.path.exists(path):
-                shutil.copymode(path, temporary)
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.remove(temporary)
-            raise
+        with replacing(path, save=False) as part:
+            Path(part).write_bytes(contents)
 
 
 class Remote:

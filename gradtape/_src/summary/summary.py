@@ -40,6 +40,7 @@ class SummaryWriter:
 
     def __init__(self, logdir: str | None, max_queue: int = 10, flush_millis: int = 120_000, filename_suffix: str = "") -> None:
         self._file: Any = None
+        self._process = os.getpid()
         self._closed, self.writes_nothing = False, logdir is None
         if logdir is not None:
             seconds = max(flush_millis // 1000, 1)
@@ -73,17 +74,28 @@ class SummaryWriter:
 
     def flush(self) -> None:
         """Write what is held back to the file."""
-        if self._file is not None and not self._closed:
+        if self._writes():
             self._file.flush()
 
     def close(self) -> None:
         """Write what is held back, and close the file; a default writer stays the default, and writes no more."""
-        if self._file is not None and not self._closed:
+        if self._writes():
             self._file.close()
         self._closed = True
 
+    def _writes(self) -> bool:
+        """Return whether there is an open file; RuntimeError in a fork, where the thread that writes it does not exist."""
+        if self._file is None or self._closed:
+            return False
+        if self._process != os.getpid():
+            raise RuntimeError(
+                "This SummaryWriter belongs to the process that this one was forked from. Make another here with "
+                "tf.summary.create_file_writer."
+            )
+        return True
+
     def _add(self, step: int, **content: Any) -> None:
-        if self._file is not None and not self._closed:
+        if self._writes():
             self._file.add_event(messages.tensorboard().Event(wall_time=time.time(), step=step, **content))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -18,6 +19,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor, jax_value
+from gradtape._src.files.whole import replacing
 
 
 @public
@@ -72,8 +74,8 @@ def export_stablehlo(
 
     arguments = [jax.ShapeDtypeStruct(shape, s.dtype.numpy) for shape, s in zip(shapes, specs, strict=True)]
     exported = export.export(jax.jit(of_arguments), platforms=platforms)(*nest.unflatten(structure, arguments))
-    with open(path, "wb") as file:
-        file.write(exported.serialize())
+    with replacing(os.fspath(path)) as part:
+        Path(part).write_bytes(exported.serialize())
 
 
 def _called(model_or_function: Any, signature: Any) -> tuple[Function, Sequence[Any]]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradtape._src.core.errors import DataLossError, public
-from gradtape._src.train.storage import file_of, replace_file
+from gradtape._src.files.whole import replacing
+from gradtape._src.train.storage import file_of
 
 FILE = "checkpoint"
 Saved = tuple[str, float | None]  # the path of a checkpoint, and when it was saved (seconds since 1970), if that is known
@@ -20,11 +21,8 @@ def update_state(folder: str, saved: Sequence[Saved], kept_until: float | None =
     """Note the checkpoints of a folder, the latest last. `kept_until` is when the last one that stays for good was saved."""
     entries = [{"name": os.path.basename(path), "time": time} for path, time in saved]
     text = json.dumps({"format": "gradtape checkpoints 1", "checkpoints": entries, "kept_until": kept_until}, indent=1)
-    replace_file(os.path.join(folder, filename), lambda path: _write(path, text))
-
-
-def _write(path: str, text: str) -> None:
-    Path(path).write_text(text + "\n", "utf-8")
+    with replacing(os.path.join(folder, filename)) as part:
+        Path(part).write_text(text + "\n", "utf-8")
 
 
 def read_state(folder: str, filename: str = FILE) -> tuple[list[Saved], float | None]:

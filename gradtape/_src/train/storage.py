@@ -6,9 +6,8 @@ import base64
 import contextlib
 import json
 import os
-import tempfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.errors import DataLossError, NotFoundError
+from gradtape._src.files.whole import replacing
 
 SUFFIX = ".safetensors"
 FORMAT = "gradtape checkpoint 1"
@@ -50,42 +50,6 @@ def file_of(prefix: str) -> str:
     return prefix if prefix.endswith(SUFFIX) else prefix + SUFFIX
 
 
-def replace_file(path: str, write: Callable[[str], None]) -> None:
-    """Have `write(temporary)` write a file, and put it in the place of `path` once it is on the disk.
-
-    Whatever happens before leaves the old file as it was.
-    """
-    folder = os.path.dirname(os.path.abspath(path))
-    os.makedirs(folder, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.", suffix=".part")
-    os.close(handle)
-    try:
-        write(temporary)
-        _flush(temporary)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-    if os.name == "posix":
-        _flush(folder)
-
-
-def _flush(path: str) -> None:
-    handle = os.open(path, os.O_RDONLY if os.path.isdir(path) else os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
 def save(prefix: str, nodes: list[Node] | None, arrays: Mapping[str, np.ndarray]) -> None:
     """Write a checkpoint: the graph, and the array of each key in it. Without a graph the keys are names of variables."""
     import safetensors.numpy
@@ -105,7 +69,10 @@ def save(prefix: str, nodes: list[Node] | None, arrays: Mapping[str, np.ndarray]
         graph = [{name: value for name, value in vars(node).items() if value is not None} for node in nodes]
     index = json.dumps({"format": FORMAT, "nodes": graph, "arrays": entries})
     metadata = {"gradtape": index, "crc32": str(zlib.crc32(index.encode()))}
-    replace_file(file_of(prefix), lambda path: safetensors.numpy.save_file(tensors, path, metadata))
+    file = file_of(prefix)
+    os.makedirs(os.path.dirname(os.path.abspath(file)), exist_ok=True)
+    with replacing(file) as part:
+        safetensors.numpy.save_file(tensors, part, metadata)
 
 
 def _stored(array: np.ndarray) -> np.ndarray:

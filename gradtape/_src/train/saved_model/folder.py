@@ -1,8 +1,8 @@
 """The folder of a saved model: one JSON file that says all, and the files of arrays and programs that it names by a token.
 
 A save writes its files under a new token, beside those of an older save. It is done when the JSON file takes the place of the
-old one, in one step. Only then are the files with the older token removed, and nothing else ever is: not by a list in a
-file, but by their names in two folders.
+old one, in one step. Only then are the files with the older token removed; those with other tokens are what a save left that
+was killed, and the next one removes them. Nothing else ever is: not by a list in a file, but by their names in two folders.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from pathlib import Path
 from typing import Any
 
 from gradtape._src.core.errors import AlreadyExistsError, FailedPreconditionError, UnimplementedError
-from gradtape._src.train.storage import replace_file
+from gradtape._src.files.whole import remove_parts, replacing, writing
 
 FORMAT = "gradtape saved model 1"
 FILE = "saved_model.json"
 TENSORFLOWS = ("saved_model.pb", "saved_model.pbtxt")
 DATA = {"variables": ".safetensors", "stablehlo": ".bin"}  # the folders of a saved model, and how files in them end
+TOKEN = r"[0-9a-f]{16}"
 
 
 class Paths:
     """The files of one save."""
 
     def __init__(self, folder: str, token: Any) -> None:
-        if type(token) is not str or not re.fullmatch(r"[0-9a-f]{16}", token):
+        if type(token) is not str or not re.fullmatch(TOKEN, token):
             raise ValueError(f"{token!r} is no token of a saved model")
         self.folder, self.token = folder, token
         self.variables = os.path.join(folder, "variables", f"variables-{token}")
@@ -42,12 +43,27 @@ class Paths:
 
     def remove(self) -> None:
         """Remove these files, and the folders that are empty then."""
-        for name, end in DATA.items():
-            folder = Path(self.folder, name)
-            for path in folder.glob(f"*-{self.token}{end}") if folder.is_dir() else ():
+        _remove(self.folder, re.escape(self.token))
+
+
+def _remove(folder: str, tokens: str, kept: str | None = None) -> None:
+    """Remove the files whose token matches `tokens` and is not `kept`, and the folders that are empty then."""
+    for name, end in DATA.items():
+        inside = Path(folder, name)
+        for path in [*inside.iterdir()] if inside.is_dir() else ():
+            found = re.fullmatch(rf".+-({tokens}){re.escape(end)}", path.name)
+            if found and found[1] != kept:
                 path.unlink()
-            with contextlib.suppress(OSError):
-                folder.rmdir()
+        with contextlib.suppress(OSError):
+            inside.rmdir()
+
+
+def _clear(folder: str) -> None:
+    """Remove what saves have left that were killed, where a folder holds a saved model or nothing else."""
+    remove_parts(folder)
+    before = _before(folder)
+    if before is not None or not {*os.listdir(folder)} - {*DATA}:
+        _remove(folder, TOKEN, None if before is None else before.token)
 
 
 @contextlib.contextmanager
@@ -65,24 +81,24 @@ def written(folder: str) -> Iterator[tuple[Paths, dict[str, Any]]]:
     created = not os.path.isdir(target)
     paths = Paths(target, secrets.token_hex(8))
     model: dict[str, Any] = {}
-    try:
-        for name in DATA:
-            os.makedirs(os.path.join(target, name), exist_ok=True)
-        yield paths, model
-        text = json.dumps({"format": FORMAT, "token": paths.token, "crc32": checksum(model), "model": model}, allow_nan=False)
-        replace_file(os.path.join(target, FILE), lambda part: _write(part, text))
-    except BaseException:
-        paths.remove()
-        if created:
-            with contextlib.suppress(OSError):
-                os.rmdir(target)
-        raise
-    if before is not None:
-        before.remove()
-
-
-def _write(path: str, text: str) -> None:
-    Path(path).write_text(text, "utf-8")
+    os.makedirs(target, exist_ok=True)
+    with writing(target, _clear):
+        try:
+            for name in DATA:
+                os.makedirs(os.path.join(target, name), exist_ok=True)
+            yield paths, model
+            given = {"format": FORMAT, "token": paths.token, "crc32": checksum(model), "model": model}
+            text = json.dumps(given, allow_nan=False)
+            with replacing(os.path.join(target, FILE)) as part:
+                Path(part).write_text(text, "utf-8")
+        except BaseException:
+            paths.remove()
+            if created:
+                with contextlib.suppress(OSError):
+                    os.rmdir(target)
+            raise
+        if before is not None:
+            before.remove()
 
 
 def _before(folder: str) -> Paths | None:
