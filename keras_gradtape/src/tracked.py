@@ -5,6 +5,7 @@ from typing import Any
 from keras.src.backend.common import KerasVariable
 from keras.src.metrics.metric import Metric
 from keras.src.random.seed_generator import SeedGenerator
+from keras.src.utils.tracking import TrackedDict, TrackedList, TrackedSet
 
 from gradtape._src.core.module import Tracked
 from gradtape._src.train.graph import is_trackable
@@ -27,6 +28,11 @@ class KerasTracked(Tracked):
         """The attributes that have something to save."""
         found = {name: _saved(value) for name, value in super().tracked_children().items() if name not in self._COLLECTED}
         return {name: value for name, value in found.items() if _has_state(value)}
+
+    def children_only_here(self):
+        """The names of attributes that TensorFlow does not save: lists and dicts, and the states of random numbers."""
+        kinds = (SeedGenerator, TrackedList, TrackedDict, TrackedSet)
+        return frozenset(name for name, value in vars(self).items() if isinstance(value, kinds))
 
     def child_set(self, name: str, value: Any) -> None:
         """Something hangs on this object now. A variable that Keras has not initialized yet says when it is."""

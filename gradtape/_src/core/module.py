@@ -31,6 +31,10 @@ class Tracked:
         """What hangs on this object, by name."""
         return {name: value for name, value in vars(self).items() if name != "_awaited"}
 
+    def children_only_here(self) -> frozenset[str]:
+        """The names of what gradtape saves of this object and TensorFlow does not."""
+        return frozenset()
+
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
         self.child_set(name, value)
@@ -48,6 +52,19 @@ class Tracked:
         if awaited is None:
             object.__setattr__(self, "_awaited", awaited := {})
         awaited.update({name: (restore, number) for name, number in numbers.items()})
+
+
+class SlotOwner(Tracked):
+    """Base of an optimizer that keeps variables, its slots, for the variables that it trains."""
+
+    def slot_to_restore(self, variable: Variable, slot: str) -> Variable | None:
+        """The slot of that name, made if need be; None where it will be made later, and hung under its `slot_place`."""
+        raise NotImplementedError
+
+    @staticmethod
+    def slot_place(variable: Variable, slot: str) -> str:
+        """The name under which a slot is awaited; no attribute is called that."""
+        return f"{slot}/{variable._uid}"
 
 
 class Stateful:

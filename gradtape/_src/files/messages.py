@@ -45,12 +45,30 @@ SnapshotMetadataRecord: graph_hash 1 string, run_id 2 string, creation_timestamp
  dtype 5 DataType packed, num_elements 6 int64, finalized 1000 bool
 """
 )
+# What the index of a checkpoint says of each tensor, and the graph of the objects.
+BUNDLE = (
+    TENSOR
+    + """
+VersionDef: producer 1 int32, min_consumer 2 int32, bad_consumers 3 int32 repeated
+BundleHeaderProto: num_shards 1 int32, endianness 2 int32, version 3 VersionDef
+Extent: start 1 int64, length 2 int64
+TensorSliceProto: extent 1 Extent repeated
+BundleEntryProto: dtype 1 DataType, shape 2 TensorShapeProto, shard_id 3 int32, offset 4 int64, size 5 int64, crc32c 6 fixed32,
+ slices 7 TensorSliceProto repeated
+ObjectReference: node_id 1 int32, local_name 2 string
+SerializedTensor: name 1 string, full_name 2 string, checkpoint_key 3 string
+SlotVariableReference: original_variable_node_id 1 int32, slot_name 2 string, slot_variable_node_id 3 int32
+TrackableObject: children 1 ObjectReference repeated, attributes 2 SerializedTensor repeated,
+ slot_variables 3 SlotVariableReference repeated
+TrackableObjectGraph: nodes 1 TrackableObject repeated
+"""
+)
 # The numbers of dtypes as a message prints them.
 TYPES = """
 INVALID FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32 BFLOAT16 QINT16 QUINT16 UINT16
 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64 FLOAT8_E5M2 FLOAT8_E4M3FN
 """
-SCALARS = "double float int64 uint64 int32 bool string bytes uint32".split()
+SCALARS = "double float int64 uint64 int32 fixed32 bool string bytes uint32".split()
 
 
 @functools.cache
@@ -103,6 +121,8 @@ def _add_fields(kinds: Any, message: Any, fields: str) -> None:
 
 
 def message(name: str) -> Any:
-    """Return the class of a message: `Example`, `Feature`, …, `TensorProto`, `StructuredValue`."""
-    of_examples = _classes(EXAMPLE)
-    return of_examples[name] if name in of_examples else _classes(SAVED)[name]
+    """Return the class of a message: `Example`, `Feature`, …, `TensorProto`, `StructuredValue`, `BundleEntryProto`."""
+    for definitions in (EXAMPLE, SAVED):
+        if name in (found := _classes(definitions)):
+            return found[name]
+    return _classes(BUNDLE)[name]

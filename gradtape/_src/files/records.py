@@ -23,7 +23,7 @@ WINDOWS = {"ZLIB": 15, "GZIP": 31}  # what zlib is told about the header of the 
 
 def masked_checksum(data: bytes) -> int:
     """Return the CRC-32C of `data`, masked as TFRecord files have it."""
-    crc = package("google_crc32c", "TFRecord files").value(data)
+    crc = package("google_crc32c", "TFRecord files and checkpoints of TensorFlow").value(data)
     masked: int = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
     return masked
 

@@ -19,7 +19,7 @@ from gradtape._src.core import dtypes, naming, scopes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.module import Tracked
+from gradtape._src.core.module import SlotOwner
 from gradtape._src.core.scopes import control_dependencies
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
@@ -31,7 +31,7 @@ from gradtape._src.ops.segment import unsorted_segment_sum
 from gradtape._src.ops.select import unique, where
 
 
-class Optimizer(Tracked):
+class Optimizer(SlotOwner):
     """Base of the optimizers. A subclass gives `_resource_apply_dense(gradient, variable)` (or `_apply_dense`).
 
     With `_resource_apply_sparse(gradient, variable, indices)` (or `_apply_sparse(slices, variable)`) it takes IndexedSlices, too.
@@ -235,6 +235,10 @@ class Optimizer(Tracked):
         slots = {f"{name}_{i}": v for name, slots in self._slots.items() for i, v in enumerate(slots.values())}
         return slots | {name: v for (name, of), v in self._more.items() if of is graph}
 
+    def slot_to_restore(self, variable: Variable, slot: str) -> Variable | None:
+        """The slot of that name, in eager code made of zeros at first sight; in a graph None if there is none yet."""
+        return self.get_slot(variable, slot) if in_graph() is not None else self._slot(variable, slot)
+
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
         """The slot of a variable, made of zeros at first sight."""
         return self._slot(var, slot_name, label=op_name)
@@ -265,6 +269,7 @@ class Optimizer(Tracked):
             value = value if value.node.aval.shape == shape else fill(shape, value)
             found = known[variable._uid] = shadow(variable.name, label or self._name, value)
             self.child_set(f"{slot}_{len(known) - 1}", found)
+            self.child_set(self.slot_place(variable, slot), found)
         return found
 
     def _number(self, name: str, initial: float, variable: Variable) -> Variable:

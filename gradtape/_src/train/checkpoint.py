@@ -14,8 +14,9 @@ from gradtape._src.core.tensor import graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.train import storage
 from gradtape._src.train.containers import awaiting, hang, hanging
-from gradtape._src.train.graph import Hung, Match, children, is_trackable, saved_graph
+from gradtape._src.train.graph import Hung, Match, Slot, children, is_trackable, saved_graph
 from gradtape._src.train.reader import some
+from gradtape._src.train.sources import opened
 from gradtape._src.train.state import update_state
 from gradtape._src.train.values import begin, held, hold
 
@@ -119,7 +120,7 @@ class Checkpoint(Tracked):
         damaged (DataLossError) or not there (NotFoundError), no variable has changed. What the checkpoint has for attributes
         that come later is restored when they are set.
         """
-        restore = Restore(self, storage.Reader(os.fspath(save_path)))
+        restore = Restore(self, opened(os.fspath(save_path)))
         restore.run(self, 0)
         return LoadStatus(restore)
 
@@ -141,11 +142,12 @@ class Checkpoint(Tracked):
 class Restore:
     """A checkpoint that is being restored: what of it has found its variable."""
 
-    def __init__(self, root: Tracked, reader: storage.Reader) -> None:
+    def __init__(self, root: Tracked, reader: storage.Source) -> None:
         self.root, self.reader = root, reader
         self.used: set[int] = set()
         self.done: set[int] = set()  # the variables that have their values, so that they do not get them again
         self.kept: list[Variable | Stateful] = []
+        self.slots: list[Slot] = []  # of optimizers, whose variables were not found yet
         self.later: list[tuple[Variable, Any]] = []  # of a graph: what `initialize_or_restore` gives them in a session
 
     def run(self, value: Any, number: int, hung: Hung | None = None) -> None:
@@ -174,6 +176,20 @@ class Restore:
         self.kept += [variable for variable, _ in wanted]
         self.done |= {id(variable) for variable, _ in wanted}
         self._await(match)
+        self._later_slots(match)
+
+    def _later_slots(self, match: Match) -> None:
+        """Let optimizers await their slots of variables that are there; the others wait for their variables."""
+        pending, self.slots = [*self.slots, *match.slots], []
+        for owner, name, variable, number in pending:
+            of = match.objects.get(variable)
+            slot = None if of is None else owner.slot_to_restore(of, name)
+            if slot is not None:
+                self.run(slot, number)
+            elif of is not None:
+                owner.await_children(self, {owner.slot_place(of, name): number})
+            else:
+                self.slots.append((owner, name, variable, number))
 
     def _await(self, match: Match) -> None:
         """Let objects await what the checkpoint has for them; a list or dict that lacks something is one that awaits it, too."""
@@ -190,7 +206,7 @@ class Restore:
         """What of the checkpoint is found under `value`: by the graph, or by names if a Saver wrote it."""
         if self.reader.by_name:
             return Match([], value, None).by_name(self.reader.entries)
-        return Match(self.reader.nodes, value, number, hung)
+        return Match(self.reader.nodes, value, number, hung, self.reader.foreign)
 
     def attribute_set(self, owner: Tracked, name: str, number: int, value: Any) -> None:
         """An attribute of `owner` was set to what node `number` may be restored to, in a function that is traced perhaps."""
@@ -201,7 +217,7 @@ class Restore:
             self.run(value, number, (owner, name, number))
 
 
-def _check(wanted: list[tuple[Variable | Stateful, str]], reader: storage.Reader) -> None:
+def _check(wanted: list[tuple[Variable | Stateful, str]], reader: storage.Source) -> None:
     """Raise one error that names every variable which cannot take its value."""
     shapes, types = [], []
     for variable, key in wanted:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any
 
-from gradtape._src.core.module import Stateful, Tracked
+from gradtape._src.core.module import SlotOwner, Stateful, Tracked
 from gradtape._src.core.tensor import Stored
 from gradtape._src.core.variable import Variable
 from gradtape._src.train.containers import AwaitingDict, AwaitingList
-from gradtape._src.train.storage import Node
+from gradtape._src.train.storage import ATTRIBUTES, Node
 
 Hung = tuple[Tracked, str, int]  # an object, the name of an attribute of it, and the node of what is to hang there
-ATTRIBUTES = "/.ATTRIBUTES/"  # in a key, before what an object is saved as that is no variable
+Slot = tuple[SlotOwner, str, int, int]  # an optimizer, the name of a slot, the node of its variable, and its own
 
 
 def variable_of(value: Any) -> Variable | Stateful | None:
@@ -104,14 +104,20 @@ class Match:
     `(path, variable)`; `waiting` the attributes for which something is to be restored that is not there yet, as
     `(object, name, node)`: also those that hold a list or dict which lacks something.
 
-    It begins with `value` and the node `number`; `hung` is the attribute that the value was found at, if it was found at one.
+    It begins with `value` and the node `number`; `hung` is the attribute that the value was found at, if it was found at one. Of
+    a `foreign` checkpoint nothing is wanted that TensorFlow does not save. `objects` has the variables by their nodes, `slots`
+    those of optimizers that are not there yet.
     """
 
-    def __init__(self, nodes: list[Node], value: Any, number: int | None, hung: Hung | None = None) -> None:
+    def __init__(
+        self, nodes: list[Node], value: Any, number: int | None, hung: Hung | None = None, foreign: bool = False
+    ) -> None:
         self.bound: list[tuple[str, Variable | Stateful, str]] = []
         self.unbound: list[tuple[str, Variable | Stateful]] = []
         self.waiting: list[Hung] = []
         self.used: set[int] = set()
+        self.objects: dict[int, Variable] = {}
+        self.slots: list[Slot] = []
         seen: dict[int, int | None] = {}
         queue = [(value, number, "(root)", hung)]
         for value, number, path, hung in queue:  # grows as it goes
@@ -128,6 +134,11 @@ class Match:
             named = children(value)
             known = nodes[number].children if number is not None else {}
             tracked = isinstance(value, Tracked)
+            if foreign and isinstance(value, Tracked):
+                only_here = value.children_only_here() - known.keys()
+                named = {name: child for name, child in named.items() if name not in only_here}
+            if number is not None and isinstance(value, SlotOwner):
+                self.slots += [(value, *slot) for slot in nodes[number].slots or ()]
             for name, child in named.items():
                 node = known.get(name)
                 at = (value, name, node) if isinstance(value, Tracked) and node is not None else None
@@ -137,7 +148,20 @@ class Match:
                 self.waiting.extend([(value, name, known[name]) for name in missing])
             elif missing and hung is not None:
                 self.waiting.append(hung)
+        self._bind_slots(nodes)
         self._settle()
+
+    def _bind_slots(self, nodes: list[Node]) -> None:
+        """Bind the slots of optimizers whose variables were found."""
+        there, self.slots = self.slots, []
+        for owner, name, variable, number in there:
+            of = self.objects.get(variable)
+            slot = None if of is None else owner.slot_to_restore(of, name)
+            if slot is None:
+                self.slots.append((owner, name, variable, number))
+            else:
+                self.used.add(number)
+                self._variable(slot, number, nodes, f"(root).{name}")
 
     def by_name(self, names: Container[str]) -> Match:
         """Bind to those of `names` that are variables' own: the checkpoint has no graph. A counter of `save` may be missing."""
@@ -157,3 +181,5 @@ class Match:
             self.unbound.append((path, variable))
         else:
             self.bound.append((path, variable, key))
+            if isinstance(variable, Variable) and number is not None:
+                self.objects[number] = variable

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import asdict
 from typing import Any
 
 from gradtape._src.core.dtypes import as_dtype, string
 from gradtape._src.core.errors import NotFoundError, public
-from gradtape._src.train import storage
-from gradtape._src.train.graph import ATTRIBUTES
+from gradtape._src.train.bundle import GRAPH, VALUE
+from gradtape._src.train.sources import opened
 from gradtape._src.train.state import latest_checkpoint
-
-GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"  # how TensorFlow lists the graph of the objects among the variables: here it is JSON
-VALUE = f"{ATTRIBUTES}VARIABLE_VALUE"  # how TensorFlow's names of values end
+from gradtape._src.train.storage import ATTRIBUTES
 
 
 def some(names: list[Any]) -> str:
@@ -27,7 +23,7 @@ class CheckpointReader:
 
     @public
     def __init__(self, filename: Any) -> None:
-        self._reader = storage.Reader(os.fspath(filename))
+        self._reader = opened(os.fspath(filename))
         self._suffix = "" if self._reader.by_name else VALUE
 
     def _name(self, key: str) -> str:
@@ -53,7 +49,7 @@ class CheckpointReader:
     def get_tensor(self, tensor_str: str) -> Any:
         """The value under a name, a NumPy array or scalar; NotFoundError if there is none."""
         if tensor_str == GRAPH and not self._reader.by_name:
-            return json.dumps([asdict(node) for node in self._reader.nodes]).encode()
+            return self._reader.graph()
         key = tensor_str.removesuffix(VALUE)
         if key not in self._reader.entries:
             names = some(sorted(self._reader.entries))

@@ -17,6 +17,7 @@ from gradtape._src.core.errors import InvalidArgumentError, NotFoundError, publi
 from gradtape._src.core.variable import Variable
 from gradtape._src.train import storage
 from gradtape._src.train.reader import CheckpointReader, load_checkpoint, some
+from gradtape._src.train.sources import is_there, opened
 from gradtape._src.train.state import FILE, Saved, update_state
 from gradtape._src.train.values import held, hold
 
@@ -147,14 +148,14 @@ class Saver:
         prefix, variables = os.fspath(save_path), self._known()
         if not checkpoint_exists(prefix):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
-        reader = storage.Reader(prefix)
+        reader = opened(prefix)
         keys = {name: _key(name, reader) for name in variables}
         self._check(variables, keys, reader)
         arrays = reader.arrays(list(dict.fromkeys(keys.values())))
         for name, variable in variables.items():
             hold(variable, arrays[keys[name]].reshape(variable.aval.shape), sess)
 
-    def _check(self, variables: Mapping[str, Variable], keys: Mapping[str, str], reader: storage.Reader) -> None:
+    def _check(self, variables: Mapping[str, Variable], keys: Mapping[str, str], reader: storage.Source) -> None:
         wrong = []
         for name, variable in variables.items():
             entry = reader.entries[keys[name]]
@@ -187,7 +188,7 @@ def _named(variables: Any) -> dict[str, Variable]:
     return named
 
 
-def _key(name: str, reader: storage.Reader) -> str:
+def _key(name: str, reader: storage.Source) -> str:
     """The key of a variable; a checkpoint of objects also says what its variables were called."""
     if name not in reader.entries:
         for node in reader.nodes:
@@ -208,7 +209,7 @@ def _plain(step: Any, session: Any) -> Any:
 @public
 def checkpoint_exists(checkpoint_prefix: Any) -> bool:
     """Whether there is a checkpoint of that path."""
-    return os.path.isfile(storage.file_of(os.fspath(checkpoint_prefix)))
+    return is_there(os.fspath(checkpoint_prefix))
 
 
 @public

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 from gradtape._src.core.errors import DataLossError, public
 from gradtape._src.files.whole import replacing
-from gradtape._src.train.storage import file_of
+from gradtape._src.train.sources import is_there
 
 FILE = "checkpoint"
 Saved = tuple[str, float | None]  # the path of a checkpoint, and when it was saved (seconds since 1970), if that is known
@@ -35,11 +36,35 @@ def read_state(folder: str, filename: str = FILE) -> tuple[list[Saved], float | 
     except ValueError as error:
         raise _damaged(path, error) from error
     try:
-        state = json.loads(text)
+        state = json.loads(text) if text.lstrip().startswith("{") else _of_tensorflow(text)
         saved = [(os.path.join(folder, _name(entry["name"])), _time(entry["time"])) for entry in state["checkpoints"]]
-        return [entry for entry in saved if os.path.isfile(file_of(entry[0]))], _time(state["kept_until"])
+        return [entry for entry in saved if is_there(entry[0])], _time(state["kept_until"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged(path, error) from error
+
+
+def _of_tensorflow(text: str) -> dict[str, Any]:
+    """What TensorFlow noted, a message as text. A path that leads elsewhere is not followed: its name is looked for here."""
+    found: dict[str, list[str]] = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        field, separator, value = line.partition(": ")
+        if not separator:
+            raise ValueError(f"{line!r} is no field with a value")
+        found.setdefault(field, []).append(value)
+    latest = _text(found["model_checkpoint_path"][0])
+    paths = [_text(path) for path in found.get("all_model_checkpoint_paths", [])]
+    times: list[Any] = found.get("all_model_checkpoint_timestamps", [])
+    dated = dict(zip(paths, times, strict=True)) if times else dict.fromkeys(paths)
+    dated = {path: time for path, time in dated.items() if path != latest} | {latest: dated.get(latest)}
+    entries = [{"name": re.split(r"[/\\\\]", path)[-1], "time": time} for path, time in dated.items()]
+    return {"checkpoints": entries, "kept_until": found.get("last_preserved_timestamp", [None])[0]}
+
+
+def _text(value: str) -> str:
+    """What a string in a message's text stands for."""
+    if len(value) < 2 or value[0] not in "\"'" or value[-1] != value[0]:
+        raise ValueError(f"{value} is no string")
+    return value[1:-1].encode().decode("unicode_escape").encode("latin-1").decode()
 
 
 def _damaged(path: str, error: Exception) -> DataLossError:

@@ -7,18 +7,19 @@ import contextlib
 import json
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gradtape._src.core.dtypes import as_dtype
-from gradtape._src.core.errors import DataLossError, NotFoundError
+from gradtape._src.core.errors import DataLossError, NotFoundError, UnimplementedError
 from gradtape._src.files.whole import replacing
 
 SUFFIX = ".safetensors"
 FORMAT = "gradtape checkpoint 1"
+ATTRIBUTES = "/.ATTRIBUTES/"  # in a key, before what an object is saved as that is no variable
 # What safetensors has no name for is stored as these, with one more axis where an element takes several.
 STORED_AS = {"complex128": "float64", "float8_e5m2": "uint8", "float8_e4m3fn": "uint8"}
 
@@ -27,7 +28,7 @@ STORED_AS = {"complex128": "float64", "float8_e5m2": "uint8", "float8_e4m3fn": "
 class Entry:
     """What the index knows of one array."""
 
-    dtype: np.dtype
+    dtype: Any  # NumPy's, or a DType that gradtape has no tensors of
     shape: tuple[int, ...]
     crc32: int
     strings: tuple[bytes, ...] | None = None
@@ -37,12 +38,14 @@ class Entry:
 class Node:
     """One object of the saved graph: its children by name, as numbers of nodes, and the key of its array, if it has one.
 
-    `name` is the one that a variable gives itself.
+    `name` is the one that a variable gives itself. `slots` are those of an optimizer that TensorFlow saved: the name of each, the
+    node of its variable, and its own.
     """
 
     children: dict[str, int]
     key: str | None = None
     name: str | None = None
+    slots: tuple[tuple[str, int, int], ...] | None = None
 
 
 def file_of(prefix: str) -> str:
@@ -88,14 +91,47 @@ def _checksum(array: np.ndarray) -> int:
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
-class Reader:
+class Source:
     """A checkpoint opened for reading; the arrays are read when they are asked for.
 
-    NotFoundError where there is no file, DataLossError for one that is damaged or is no checkpoint.
+    DataLossError for one that is damaged or is no checkpoint.
     """
 
+    foreign = False  # whether TensorFlow wrote it
+    entries: Mapping[str, Entry]
+    nodes: list[Node]
+    by_name: bool  # a Saver wrote it: the keys are names of variables, and there are no nodes
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    @contextlib.contextmanager
+    def _damage(self) -> Iterator[None]:
+        """Whatever a file can do to those who read it becomes one error, which says that it is the file."""
+        try:
+            yield
+        except (MemoryError, ImportError, DataLossError, UnimplementedError):
+            raise
+        except Exception as error:
+            said = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise DataLossError(
+                None, None, f"The checkpoint {self.path} is damaged, or is none: {said}. Nothing was restored."
+            ) from error
+
+    def arrays(self, keys: list[str]) -> dict[str, np.ndarray]:
+        """The arrays of `keys`, checked against the index."""
+        raise NotImplementedError
+
+    def graph(self) -> bytes:
+        """The graph of the objects as it is in the file."""
+        raise NotImplementedError
+
+
+class Reader(Source):
+    """A checkpoint that gradtape wrote. NotFoundError where there is no file."""
+
     def __init__(self, prefix: str) -> None:
-        self.path = file_of(prefix)
+        super().__init__(file_of(prefix))
         if not os.path.isfile(self.path):
             raise NotFoundError(
                 None,
@@ -123,29 +159,18 @@ class Reader:
                 raise ValueError("it has no objects")
 
     @contextlib.contextmanager
-    def _damage(self) -> Any:
-        """Whatever a file can do to those who read it becomes one error, which says that it is the file."""
-        try:
-            yield
-        except (MemoryError, DataLossError):
-            raise
-        except Exception as error:
-            said = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise DataLossError(
-                None, None, f"The checkpoint {self.path} is damaged, or is none: {said}. Nothing was restored."
-            ) from error
-
-    @contextlib.contextmanager
-    def _opened(self) -> Any:
+    def _opened(self) -> Iterator[Any]:
         import safetensors
 
         with self._damage(), safetensors.safe_open(self.path, framework="np") as file:
             yield file
 
     def arrays(self, keys: list[str]) -> dict[str, np.ndarray]:
-        """The arrays of `keys`, checked against the index."""
         with self._opened() as file, self._damage():
             return {key: self._array(file, key) for key in keys}
+
+    def graph(self) -> bytes:
+        return json.dumps([{name: vars(node)[name] for name in ("children", "key", "name")} for node in self.nodes]).encode()
 
     def _array(self, file: Any, key: str) -> np.ndarray:
         entry = self.entries[key]
