@@ -290,7 +290,7 @@ class Recording:
         if not self._persistent:
             self._used = True
             self._record.consumed = line or journal.user_line()
-            if kept_step.wanted:
+            if kept_step.wanted and engine.local.trace.parent is None:  # in a function there are no values
                 kept_step.tape = self._copy()
             if self._watch_accessed:  # watched_variables() is still answered
                 for segment in self._segments:

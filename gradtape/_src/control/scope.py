@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from gradtape._src.autodiff.backward import FORWARD, Operation, takes_none, vjp_program, vjp_with_slices
 from gradtape._src.control.checked import on_host
 from gradtape._src.control.passed import Passed
-from gradtape._src.core import engine, execution, journal, naming, nest, tracing
+from gradtape._src.core import engine, execution, journal, naming, nest, tracing, transcript
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import verify
@@ -18,6 +18,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op, define
 from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf, leaves
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.transcript import Inner, Transcript
 from gradtape._src.core.variable import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, Variable, hold_all, put_all
 from gradtape._src.ops import seeds
 from gradtape._src.ops.array import host_shape, zeros
@@ -90,6 +91,7 @@ class Scope:
         self.checks: list[tuple[Check, tuple[Node, ...]]] = []
         self.targets: list[Node] = []  # of the gradients that are asked for
         self.created: list[Variable] = []
+        self.inside: list[Inner] = []  # the bodies in it that have tapes in them
         self.trace: Trace | None = None
 
     def read(self, variable: Variable) -> Node:
@@ -160,6 +162,10 @@ class Scope:
         else:
             self.checks.append((check, nodes))
 
+    def held(self) -> list[tuple[Variable, list[Node]]]:
+        """The variables that it uses, each with what it held at first and what it holds now."""
+        return [(variable, [node, self.now.get(key, node)]) for key, (variable, node) in self.variables.items()]
+
     def differentiated(self, targets: Sequence[Node]) -> None:
         """Note the targets of a gradient, which need not be results: they count as used."""
         self.targets += targets
@@ -228,7 +234,8 @@ class Body:
 
     It gives the results (see `structure`), then the new values of the variables in `written`; `assignments` are the lines
     that assign them. `trains`: it does so, and asks for gradients. `checks` are the data-dependent checks that a caller has to
-    make, on what `checked` gives.
+    make, on what `checked` gives. `transcript` is what was recorded, where there is a tape in it; `passed` are the variables
+    that a call passes.
     """
 
     __slots__ = (
@@ -240,9 +247,11 @@ class Body:
         "created",
         "draws",
         "keep",
+        "passed",
         "program",
         "structure",
         "trains",
+        "transcript",
         "updated",
         "variables",
         "written",
@@ -251,6 +260,7 @@ class Body:
     avals: list[Aval]
     structure: Structure
     variables: list[Any]  # Variables, and Passed for those that are arguments
+    passed: Sequence[Variable]
     captures: list[Node]
     draws: list[Any]
     written: list[Any]
@@ -261,12 +271,18 @@ class Body:
     checks: list[Check]
     checked: Program | None
     keep: list[Tensor]
+    transcript: Transcript | None
+
+    def __init__(self) -> None:
+        self.transcript, self.passed = None, ()
 
     def passing(self, variables: Sequence[Variable]) -> None:
         """Let the places of these variables be filled by each call: they are arguments."""
         numbers = {id(variable): Passed(number) for number, variable in enumerate(variables)}
         self.variables = [numbers.get(id(v), v) for v in self.variables]
         self.written = [numbers.get(id(v), v) for v in self.written]
+        if self.transcript is not None:
+            self.transcript.passed = [variable._uid for variable in variables]
 
     def with_passed(self, variables: Sequence[Variable]) -> Body:
         """The Body of a call that passes these variables."""
@@ -275,6 +291,7 @@ class Body:
             setattr(body, slot, getattr(self, slot))
         body.variables = [variables[v.number] if isinstance(v, Passed) else v for v in self.variables]
         body.written = [variables[v.number] if isinstance(v, Passed) else v for v in self.written]
+        body.passed = variables
         return body
 
     def inputs(self, arguments: Sequence[Node]) -> tuple[Node, ...]:
@@ -333,6 +350,8 @@ def trace(
         around = _constants_around(inner) if scope.nested else ()  # a gradient may be asked for with respect to them
         body.captures = [n for n in inner.leaves if n not in known and (n in around or not is_constant(n))]
         inputs = [*parameters, *read, *body.captures, *seeds_taken]
+        results = nodes[: len(nodes) - len(body.written)]
+        body.transcript = transcript.of(inner, inputs, results, scope.held(), scope.inside)
         body.program = execution.intern(tracing.close(inner, nodes, inputs, effects=True))
         body.checked = execution.intern(tracing.close(inner, checked, inputs)) if checked else None
     body.avals = [body.program.aval_of(r) for r in body.program.outputs]
@@ -341,6 +360,9 @@ def trace(
     body.trains = bool(body.written) and journal.asked > asked
     body.keep = [handle(node) for node in body.captures]
     body.created = scope.created
+    outer = engine.local.trace.scope
+    if scope.nested and body.transcript is not None and isinstance(outer, Scope):
+        outer.inside.append(Inner(body.transcript))
     return body
 
 
@@ -390,6 +412,10 @@ def _call_in_trace(body: Body, arguments: Sequence[Node]) -> list[Node]:
     journal.asked += body.trains  # so does the function around it
     if body.checked is not None:
         _hand_on_checks(body, inputs, nodes)
+    scope = engine.local.trace.scope
+    if body.transcript is not None and isinstance(scope, Scope):
+        results = nodes[: len(nodes) - len(body.written)]
+        scope.inside.append(Inner(body.transcript, [*map(journal.origin_of, inputs)], [*map(journal.origin_of, results)]))
     return _assigned(body, nodes)
 
 
@@ -399,6 +425,8 @@ def _call_under_tape(body: Body, arguments: Sequence[Node]) -> list[Node]:
     if body.checked is not None:
         check(body, arguments, inputs)
     nodes = run_now(body.program, inputs) if body.program.hosted else tracing.call(body.program, inputs, FUNCTION)
+    if body.transcript is not None:
+        _transcribe(body, body.transcript, arguments, nodes)
     return _assigned(body, nodes)
 
 
@@ -429,10 +457,14 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
         nodes = leaves(body.avals, values)
         if not body.written:
             _journal(body, arguments, nodes)
+            if body.transcript is not None:
+                _transcribe(body, body.transcript, arguments, nodes, given)
             return nodes
         with engine.shared:
             if all(body.variables[i]._tensor is held[i] for i in body.updated) or body.program.effects:
                 _journal(body, arguments, nodes)
+                if body.transcript is not None:
+                    _transcribe(body, body.transcript, arguments, nodes, given)
                 count = len(nodes) - len(body.written)
                 put_all(body.written, nodes[count:])
                 return nodes[:count]
@@ -441,6 +473,14 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
 def _journal(body: Body, arguments: Sequence[Node], nodes: list[Node]) -> None:
     if not body.trains:  # what trains itself is not differentiated from outside
         journal.called(arguments, body, nodes, engine.local.trace)
+
+
+def _transcribe(
+    body: Body, script: Transcript, arguments: Sequence[Node], nodes: list[Node], given: Sequence[Any] | None = None
+) -> None:
+    """Note a call of a function with a tape in it."""
+    passed = [variable._uid for variable in body.passed] if script.passed else ()
+    transcript.ran(script, arguments, nodes[: len(nodes) - len(body.written)] if body.written else nodes, passed, given)
 
 
 def check(body: Body, arguments: Sequence[Node], inputs: tuple[Node, ...] | None = None) -> None:

@@ -108,18 +108,18 @@ class Taped:
 
 
 class Asked:
-    """A call of `gradient`. A source is the number of a variable, or the origin of a tensor.
+    """A call of `gradient`, the `number`-th. A source is the number of a variable, or the origin of a tensor.
 
     `results` says for each source whether there was a gradient; None if the call failed. `refused`: the tape was used up.
     From `start` to `stop` stand the ops that the call itself recorded.
     """
 
-    __slots__ = ("line", "refused", "results", "sources", "start", "stop", "tape", "targets")
+    __slots__ = ("line", "number", "refused", "results", "sources", "start", "stop", "tape", "targets")
 
     def __init__(self, tape: Taped, targets: list[Origin], sources: list[int | Origin], trace: Trace) -> None:
         global asked
         asked += 1
-        self.line = user_line(4)
+        self.number, self.line = asked, user_line(4)
         self.tape, self.targets, self.sources = tape, targets, sources
         self.start = self.stop = trace.serial, len(trace.nodes)
         self.results: list[bool] | None = None

@@ -185,7 +185,7 @@ class View:
         outer = self.history.steps.get(step.name[:2], step)  # the call, of what a function did
         if self.sees(at) and not alone:
             watched = self._watched.get(before)
-            if watched is not None and self._later(watched, at) and before not in self.history.steps:
+            if watched is not None and self._later(watched, at) and self._given(before):
                 return Break("watched_late", outer.line, step.how, step)
             return None
         if self._in_another_thread(step):
@@ -206,6 +206,11 @@ class View:
             return Break("other_tape", outer.line, step.how, step)
         early = not self.segments or at < (self.segments[0][0], self.segments[0][1])
         return Break("outside_tape", outer.line, step.how, step, early=early)
+
+    def _given(self, name: Name) -> bool:
+        """Whether a value was not computed, but is a leaf, or a parameter of a function."""
+        step = self.history.steps.get(name)
+        return step is None or step.how == RESULT
 
     def _later(self, watched: Moment, at: Moment) -> bool:
         order = {serial: k for k, (serial, _, _) in reversed(list(enumerate(self.segments)))}

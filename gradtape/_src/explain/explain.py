@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.autodiff.recording import kept_step
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.branch import CASE, IF
-from gradtape._src.core import journal, nest
+from gradtape._src.core import journal, nest, transcript
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.journal import Asked, Taped
@@ -26,8 +26,10 @@ from gradtape._src.explain.apart import apart, exit_of
 from gradtape._src.explain.breaks import Break, Source, View
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.history import History, Name, Step
+from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
 from gradtape._src.explain.nonfinite import origin
 from gradtape._src.explain.probe import Probe, own_trace
+from gradtape._src.explain.restored import Again, again
 from gradtape._src.explain.words import Words
 from gradtape._src.explain.zeros import flat_places
 
@@ -58,7 +60,7 @@ def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
     """
     sources, spec = nest.flatten_with_spec(sources)
     flat = _checked(sources)
-    question = Question(target, tape, user_frame())
+    question = Question.of(target, flat, tape, user_frame())
     answers = [question.about(s) for s in flat]
     connected = [i for i, answer in enumerate(answers) if answer.connected]
     if connected:
@@ -83,9 +85,10 @@ def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> 
     >>> [d.code for d in tf.autodiff.explain_nan(y, [x, z])]
     ['connected', 'nan_origin']
     """
-    flat, spec = nest.flatten_with_spec(sources)
-    question = Question(target, tape, user_frame())
-    found = question.about_nan(_checked(flat))
+    sources, spec = nest.flatten_with_spec(sources)
+    flat = _checked(sources)
+    question = Question.of(target, flat, tape, user_frame())
+    found = question.about_nan(flat)
     if found is None:
         raise RuntimeError(
             "explain_nan runs the recorded program again, and no record is left. Make the tape persistent, "
@@ -100,9 +103,10 @@ def keep_last_step(keep: bool = True) -> None:
 
     It holds on to the values of that one step. False lets go of it.
     """
-    kept_step.wanted = bool(keep)
+    kept_step.wanted = transcript.kept.wanted = bool(keep)
     if not keep:
         kept_step.tape = None
+        transcript.inputs.clear()
 
 
 def user_frame() -> FrameType | None:
@@ -124,11 +128,25 @@ def _checked(sources: Sequence[Any]) -> Sequence[Any]:
     return [s.values if isinstance(s, IndexedSlices) else s for s in sources]
 
 
+class Case(NamedTuple):
+    """A gradient call, its tape, the names of its targets, and what it calls a source; `call` is None if there was none."""
+
+    call: Asked | None
+    tape: Taped | None
+    targets: Sequence[Name]
+    key: int | Name
+
+
 class Question:
     """One target, and the tape that is asked if one was given; `about` answers for a source."""
 
     def __init__(
-        self, target: Any, tape: GradientTape | None, frame: FrameType | None, names: Sequence[Name] | None = None
+        self,
+        target: Any,
+        tape: GradientTape | None,
+        frame: FrameType | None,
+        names: Sequence[Name] | None = None,
+        inside: Inside | None = None,
     ) -> None:
         self._tape, self._frame = tape, frame
         parts = [t.values if isinstance(t, IndexedSlices) else t for t in nest.flatten(target)]
@@ -137,17 +155,35 @@ class Question:
         self._nodes = [_node(t) for t in self._targets]
         traces = [] if tape is None else [segment.trace for segment in tape._segments]
         self._names: list[Name] = [journal.origin_of(n) for n in self._nodes] if names is None else list(names)
-        self.history = History(self._nodes, traces, self._names)
+        self._inside = inside
+        if tape is None and self._names and names is None and not self._asked_outside():
+            self._inside = of_results(self._names)
+        self.history = History(self._nodes, traces, self._names, self._inside)
         self._in_graph = any(graph_of(n) is not None for n in self._nodes)
         self._called = (text.name_of(target, frame) if self._targets else None) or "the target"
         self._tape_name = (tape is not None and text.name_of(tape, frame)) or self._name_of_tape() or "tape"
 
     @classmethod
+    def of(cls, target: Any, sources: Sequence[Any], tape: GradientTape | None, frame: FrameType | None) -> Question:
+        """The question about a target; if that is None, as a gradient may be, about the latest gradient call."""
+        if sources and tape is None and all(part is None for part in nest.flatten(target)):
+            return cls.of_latest_call(sources[0], frame)
+        return cls(target, tape, frame)
+
+    @classmethod
     def of_latest_call(cls, source: Any, frame: FrameType | None) -> Question:
         """The question about a source in the latest gradient call that had it, whatever its target was."""
         key = _key(source)
-        call = next((c for c in reversed(list(journal.calls)) if key in c.sources), None)
-        return cls([], None, frame, [] if call is None else call.targets)
+        inside, finished = of_source(key), asked_in_functions()
+        calls = [c for c in list(journal.calls) if key in c.sources and c.start[0] not in finished]
+        if inside is not None and (not calls or calls[-1].number <= inside.run.asked):
+            return cls([], None, frame, [], inside)
+        return cls([], None, frame, calls[-1].targets if calls else [])
+
+    def _asked_outside(self) -> bool:
+        """Whether a gradient call outside of functions was about the target."""
+        names = set(self._names)
+        return any(names & set(call.targets) for call in list(journal.calls))
 
     def _name_of_tape(self) -> str | None:
         frame = self._frame
@@ -159,15 +195,15 @@ class Question:
 
     def about(self, source: Any) -> Diagnosis:
         """The Diagnosis of one source."""
-        call = self._call(source)
+        case = self._case(source)
         self._said_none = False
-        known = self._by_call(source, call)
+        known = self._by_call(case)
         if known is not None:
             return known
-        view = View(self.history, self._taped(call))
-        found = self._source(source, view)
+        view = View(self.history, case.tape)
+        found = self._source(source, case, view)
         words = self._words(source)
-        breaks = self._breaks(view, found, self._spoken_names(source, words.source))
+        breaks = self._breaks(view, found, case.targets, self._spoken_names(source, words.source))
         if not breaks:
             if view.tape is not None and view.tape.consumed is not None and not view.tape.persistent:
                 breaks = [Break("tape_used", view.tape.consumed)]
@@ -186,13 +222,7 @@ class Question:
 
     def about_zeros(self, sources: Sequence[Any]) -> list[Diagnosis]:
         """What is to be said of sources that have a gradient: "connected", or why it is zero."""
-        tape = self._recorded(sources)
-        if tape is None:
-            return [NO_VALUES] * len(sources)
-        with own_trace():
-            probe = Probe(tape, sources)
-            probe.backward(self._targets)
-            return [self._about_zero(probe, i, source) for i, source in enumerate(sources)]
+        return self._with_values(sources, self._about_zero, NO_VALUES) or []
 
     def _about_zero(self, probe: Probe, i: int, source: Any) -> Diagnosis:
         gradient = probe.gradient(i)
@@ -200,8 +230,9 @@ class Question:
             return CONNECTED
         if gradient is not None:
             return self._words(source).diagnoses(flat_places(probe, i))
-        view = View(self.history, self._taped(self._call(source)))
-        way = view.way(self._source(source, view), self._names)
+        case = self._case(source)
+        view = View(self.history, case.tape)
+        way = view.way(self._source(source, case, view), case.targets)
         if not way:
             words = self._words(source)
             return words.diagnoses([self._apart(view, self._source(source, view), self._spoken_names(source, words.source))])
@@ -210,22 +241,45 @@ class Question:
 
     def about_nan(self, sources: Sequence[Any]) -> list[Diagnosis] | None:
         """Where the NaN or infinity in each gradient comes from; None without a record to run again."""
-        tape = self._recorded(sources)
-        if tape is None:
-            return None
-        with own_trace():
-            probe = Probe(tape, sources)
-            probe.backward(self._targets)
-            answers = []
-            for i, source in enumerate(sources):
-                gradient = probe.gradient(i)
-                finite = gradient is None or bool(np.isfinite(gradient).all())
-                answers.append(CONNECTED if finite else self._words(source).diagnoses([origin(probe, i)]))
-            return answers
+        return self._with_values(sources, self._about_nan, None)
+
+    def _about_nan(self, probe: Probe, i: int, source: Any) -> Diagnosis:
+        gradient = probe.gradient(i)
+        finite = gradient is None or bool(np.isfinite(gradient).all())
+        return CONNECTED if finite else self._words(source).diagnoses([origin(probe, i)])
+
+    def _with_values(
+        self, sources: Sequence[Any], say: Callable[[Probe, int, Any], Diagnosis], otherwise: Diagnosis | None
+    ) -> list[Diagnosis] | None:
+        """What is said of each source in view of the values; `otherwise` where there are none, and None if that is None."""
+        answers: list[Any] = [otherwise] * len(sources)
+        for indices, found in self._again(sources):
+            if found is not None:
+                with own_trace():
+                    probe = Probe(found.tape, found.sources)
+                    probe.backward(found.targets)
+                    for i, index in enumerate(indices):
+                        answers[index] = say(probe, i, sources[index])
+            elif otherwise is None:
+                return None
+        return answers
+
+    def _again(self, sources: Sequence[Any]) -> Iterator[tuple[list[int], Again | None]]:
+        """For the sources of one gradient call each: their positions, and what is run again."""
+        if self._inside is None:
+            tape = self._recorded(sources)
+            yield list(range(len(sources))), None if tape is None else Again(tape, sources, self._targets)
+            return
+        cases = [self._case(source) for source in sources]
+        for call in dict.fromkeys([case.call for case in cases]):
+            indices = [i for i, case in enumerate(cases) if case.call is call]
+            first = cases[indices[0]]
+            of_call = [(cases[i].key, sources[i]) for i in indices]
+            yield indices, again(self._inside, first.tape, first.targets, of_call)
 
     def _recorded(self, sources: Sequence[Any]) -> GradientTape | None:
         """The tape that can be run again: the one given, or that of the latest gradient call, or the kept step."""
-        taped = self._taped(self._call(sources[0]) if sources else None)
+        taped = self._case(sources[0]).tape if sources else self._taped(None)
         tapes = [self._tape, None if taped is None else taped.tape(), kept_step.tape]
         for tape in tapes:
             if tape is not None and tape._segments and (taped is None or tape._record is taped):
@@ -234,21 +288,38 @@ class Question:
 
     # -- which call, which tape
 
-    def _call(self, source: Any) -> Asked | None:
-        """The latest gradient call that had this source (and, if a tape was given, was that tape's)."""
+    def _case(self, source: Any) -> Case:
+        """The latest gradient call that had this source (and, if a tape was given, was that tape's), and what it was about."""
         key = _key(source)
+        if self._inside is not None:
+            return self._case_inside(self._inside, key)
         calls = [c for c in self.history.calls if key in c.sources and (self._tape is None or c.tape is self._tape._record)]
-        return calls[-1] if calls else None
+        call = calls[-1] if calls else None
+        return Case(call, self._taped(call), self._names, key)
 
-    def _by_call(self, source: Any, call: Asked | None) -> Diagnosis | None:
+    def _case_inside(self, inside: Inside, outer: int | Name) -> Case:
+        """The same in a function. What it returned may be another value than the target of the call."""
+        keys = inside.keys(outer)
+        call = inside.call(keys)
+        targets = [inside.innermost(name) for name in self._names]
+        if call is None:
+            return Case(None, inside.tapes[-1] if inside.tapes else None, targets, keys[-1])
+        key = next((k for k in keys if k in call.sources), keys[-1])
+        same = [name for name in call.targets if name in inside.wanted]
+        if same or key in call.sources or not targets:
+            targets = same or call.targets
+        return Case(call, call.tape, targets, key)
+
+    def _by_call(self, case: Case) -> Diagnosis | None:
         """What the call's own result says already."""
-        if call is None or not set(self._names) & set(call.targets):
+        call = case.call
+        if call is None or case.key not in call.sources or not set(case.targets) & set(call.targets):
             return None
         if call.refused:
             line = call.tape.consumed or text.NO_LINE
             return Words("the source", self._called, self._tape_name).diagnosis(Break("tape_used", line))
         if call.results is not None:
-            self._said_none = not call.results[call.sources.index(_key(source))]
+            self._said_none = not call.results[call.sources.index(case.key)]
             return None if self._said_none else CONNECTED
         return None
 
@@ -263,11 +334,11 @@ class Question:
             return call.tape
         return self.history.tapes[-1] if self.history.tapes else None
 
-    def _source(self, source: Any, view: View) -> Source:
+    def _source(self, source: Any, case: Case, view: View) -> Source:
         node = _node(source)
         if not isinstance(source, Variable):
-            name = journal.origin_of(node)
-            return Source([name], self.history.line_of(name), node.aval.inexact, in_graph=self._in_graph)
+            assert isinstance(case.key, tuple)
+            return Source([case.key], self.history.line_of(case.key), node.aval.inexact, in_graph=self._in_graph)
         since = min([serial for serial, _, _ in view.segments], default=0)
         return Source(self.history.holdings(source._uid, since), source._made, node.aval.inexact, source, self._in_graph)
 
@@ -278,13 +349,13 @@ class Question:
         attributes = {name.rsplit(".", 1)[1] for name in names if "." in name}
         return names | {f"self.{attribute}" for attribute in attributes}
 
-    def _breaks(self, view: View, source: Source, spoken: set[str]) -> list[Break]:
+    def _breaks(self, view: View, source: Source, targets: Sequence[Name], spoken: set[str]) -> list[Break]:
         """All breaks on the way, in order from the source."""
         if not source.inexact and (fault := view.first_fault(source, None)) is not None:
             return [fault]
-        way = view.way(source, self._names) if self._names else None
+        way = view.way(source, targets) if targets else None
         if way is None:
-            return [self._apart(view, source, spoken)]
+            return [self._apart(view, source, targets, spoken)]
         first = view.first_fault(source, way[0][1] if way else None)
         breaks = [first] if first is not None and way else []
         breaks += [b for name, step in way if (b := view.fault(name, step)) is not None]
@@ -296,12 +367,12 @@ class Question:
             breaks = breaks or [Break("unknown", text.NO_LINE)]
         return _merged(breaks)
 
-    def _apart(self, view: View, source: Source, spoken: set[str]) -> Break:
-        if source.number is None and (rebound := view.rebinding(source.names[0])) is not None and not self._names:
+    def _apart(self, view: View, source: Source, targets: Sequence[Name], spoken: set[str]) -> Break:
+        if source.number is None and (rebound := view.rebinding(source.names[0])) is not None and not targets:
             return rebound
         if not self._targets and self._foreign:
             return exit_of(view, source) or Break("unused", text.NO_LINE)
-        return apart(view, source, self._names, spoken)
+        return apart(view, source, targets, spoken)
 
 
 def _merged(breaks: Sequence[Break]) -> list[Break]:

@@ -16,6 +16,7 @@ from gradtape._src.core.journal import Line, Moment, Origin
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, RAN, Node, Program, Trace
 from gradtape._src.core.variable import ASSIGN_ADD, ASSIGN_SUB
+from gradtape._src.explain.inside import Inside
 from gradtape._src.explain.source import NO_LINE
 
 Name = tuple[Any, ...]  # an Origin, or for a value inside of a function (origin of the call, …, number)
@@ -65,7 +66,13 @@ class Step:
 class History:
     """All steps that are remembered or still pending, found by the value that they gave, and by those that they took."""
 
-    def __init__(self, nodes: Sequence[Node], traces: Iterable[Trace] = (), names: Iterable[Name] | None = None) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        traces: Iterable[Trace] = (),
+        names: Iterable[Name] | None = None,
+        inside: Inside | None = None,
+    ) -> None:
         self.steps: dict[Name, Step] = {}
         self.avals: dict[Name, Any] = {}
         self.lines: dict[Name, Line] = dict(list(journal.births))  # of leaves
@@ -83,6 +90,8 @@ class History:
             if trace.serial not in ran:
                 ran.add(trace.serial)
                 self._add_pending(trace)
+        if inside is not None:
+            self._add_inside(inside)
         for number, serial, origin in list(journal.assigned):
             self.held.setdefault(number, []).append((serial, origin))
         for variable in [reference() for reference in journal.variables.valuerefs()]:
@@ -103,11 +112,38 @@ class History:
             for after, line, how in made:
                 if after not in self.steps:
                     self.steps[after] = Step(after, None, (), link.before, line, link.moment, link.thread, how)
+        if inside is not None:
+            self._link(inside)
         self._open([journal.origin_of(n) for n in nodes] if names is None else names)
         self.users: dict[Name, list[Step]] = {}
         for step in self.steps.values():
             for name in dict.fromkeys(step.inputs):
                 self.users.setdefault(name, []).append(step)
+
+    def _add_inside(self, inside: Inside) -> None:
+        """Enter what functions recorded while they were traced."""
+        passed = dict(zip(inside.run.transcript.passed, inside.run.passed, strict=False))
+        for opened in inside.opened:
+            own = opened.transcript
+            self._add(own.serial, own.thread, own.keys, own.lines, own.leaves, own.leaf_avals, {})
+            for number, names in own.variables:
+                self.held.setdefault(passed.get(number, number), []).extend((1 << 62, name) for name in names)
+        self.calls = [*dict.fromkeys([*self.calls, *inside.calls])]
+        self.tapes = [*dict.fromkeys([*self.tapes, *inside.tapes])]
+
+    def _link(self, inside: Inside) -> None:
+        """Let the parameters of these functions come from what they were given, and results from those inside."""
+        for opened in inside.opened:
+            own = opened.transcript
+            for parameter, given in zip(own.inputs, opened.given, strict=False):
+                if given is not None and given != parameter:
+                    line = self.line_of(given)
+                    self.steps[parameter] = Step(parameter, None, (), (given,), line, (own.serial, 0), own.thread, RESULT)
+        for outer, within in inside.within.items():
+            if within != outer:
+                before = self.steps.get(outer)
+                line, at, thread = (NO_LINE, (0, 0), None) if before is None else (before.line, before.at, before.thread)
+                self.steps[outer] = Step(outer, None, (), (within,), line, at, thread, RESULT)
 
     def _held_in_functions(self) -> None:
         """What variables are while a function is traced: parameters of its own."""

@@ -1,0 +1,139 @@
+"""What a function with a tape in it recorded while it was traced, and its calls: so that these tapes can be asked afterwards.
+
+A Transcript holds no node, tensor or variable. It belongs to its function, and to the last calls.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradtape._src.core import journal
+
+if TYPE_CHECKING:
+    from gradtape._src.core.aval import Aval
+    from gradtape._src.core.journal import Asked, Line, Origin, Taped
+    from gradtape._src.core.program import Key, Node, Trace
+    from gradtape._src.core.variable import Variable
+
+SMALL = 1 << 20  # the arguments and variables of the last calls are kept if they have no more bytes than this
+
+
+class Inner(NamedTuple):
+    """A body inside of a function that has tapes in it: a function that it calls, with what that takes and gives.
+
+    `inputs` and `results` are None of a branch or loop.
+    """
+
+    transcript: Transcript
+    inputs: Sequence[Origin] | None = None
+    results: Sequence[Origin] | None = None
+
+
+class Transcript:
+    """The trace of a function: keys, Avals and lines of its nodes, the origins of its leaves, the tapes and gradient calls in it.
+
+    `inputs` are the origins of the parameters of its Program, `places` says which leaf is which of them, `constants` are the
+    values of other leaves. `variables` are those that it uses, by their numbers, each with the origins of what it held;
+    `passed` those of them that each call passes. `reads` are `(position, number of a variable, origin)`.
+    """
+
+    __slots__ = (
+        "avals", "calls", "constants", "inputs", "inside", "keys", "leaf_avals", "leaves", "lines", "passed", "places", "reads",
+        "results", "serial", "small", "tapes", "thread", "variables",
+    )  # fmt: skip
+    serial: int
+    thread: int
+    keys: tuple[Key, ...]
+    avals: tuple[Any, ...]
+    lines: tuple[Line, ...]
+    leaves: tuple[Origin, ...]
+    leaf_avals: tuple[Aval, ...]
+    inputs: tuple[Origin, ...]
+    places: dict[int, int]
+    constants: dict[int, Any]
+    variables: Sequence[tuple[int, Sequence[Origin]]]
+    passed: Sequence[int]
+    reads: Sequence[tuple[int, int, Origin]]
+    results: tuple[Origin, ...]
+    tapes: Sequence[Taped]
+    calls: Sequence[Asked]
+    inside: Sequence[Inner]
+    small: bool
+
+
+def of(
+    trace: Trace,
+    inputs: Sequence[Node],
+    results: Sequence[Node],
+    variables: Sequence[tuple[Variable, Sequence[Node]]],
+    inside: Sequence[Inner],
+) -> Transcript | None:
+    """Return the Transcript of a function that was traced; None if it has no tape in it."""
+    calls = [call for call in journal.calls if call.start[0] == trace.serial]
+    tapes = [tape for tape in journal.tapes if any(serial == trace.serial for serial, _, _ in tape.segments)]
+    if not (calls or tapes or inside):
+        return None
+    made, origin_of = Transcript(), journal.origin_of
+    made.serial, made.thread, made.passed = trace.serial, get_ident(), ()
+    made.keys, made.avals = tuple([n.key for n in trace.nodes]), tuple([n.aval for n in trace.nodes])
+    made.lines = tuple([(n.code, n.offset) for n in trace.nodes])
+    made.leaves, made.leaf_avals = tuple(map(origin_of, trace.leaves)), tuple([n.aval for n in trace.leaves])
+    made.inputs, made.results = tuple(map(origin_of, inputs)), tuple(map(origin_of, results))
+    known = trace.leaf_index
+    made.places = {-1 - known[node]: place for place, node in enumerate(inputs) if node in known}
+    made.constants = {k: n.value for k, n in enumerate(trace.leaves) if k not in made.places and n.value is not None}
+    made.variables = [(variable._uid, [*dict.fromkeys(map(origin_of, nodes))]) for variable, nodes in variables]
+    made.reads = [(position, variable._uid, origin_of(node)) for position, variable, node in trace.reads]
+    made.tapes, made.calls, made.inside = tapes, calls, list(inside)
+    made.small = sum([n.aval.size * n.aval.dtype.itemsize for n in inputs]) <= SMALL
+    return made
+
+
+class Run(NamedTuple):
+    """A call of a function with a tape in it, in eager code.
+
+    `arguments` are weak references to the tensors that it was given, `results` the origins of what it gave; `passed` are
+    the numbers of the variables that were. `asked` is how many gradient calls there were before.
+    """
+
+    transcript: Transcript
+    arguments: Sequence[Any]
+    results: Sequence[Origin]
+    passed: Sequence[int]
+    asked: int
+
+
+class Kept:
+    """Whether the inputs of the last call are to be kept, however large they are."""
+
+    wanted = False
+
+
+kept = Kept()
+runs: deque[Run] = deque(maxlen=64)
+inputs: deque[tuple[Sequence[Origin], Sequence[Any]]] = deque(maxlen=4)  # (the results of a run, the arrays that it took)
+
+
+def inputs_of(run: Run) -> Sequence[Any] | None:
+    """The arrays that a call took, if they are still kept."""
+    return next((given for results, given in list(inputs) if results is run.results), None)
+
+
+def ran(transcript: Transcript, arguments: Sequence[Node], results: Sequence[Node], passed: Sequence[int], given: Any) -> None:
+    """Note a call; `given` are the arrays that its Program took, if it ran by itself."""
+    origins = []
+    number = -next(journal.serial)
+    for k, node in enumerate(results):
+        origin = node.origin
+        if origin is None:
+            origin = node.origin = (number, k) if node.trace is None else (node.trace.serial, node.index)
+        origins.append(origin)
+    # made as the tuple that it is: this runs in each step of a training loop
+    runs.append(tuple.__new__(Run, (transcript, [n.handle for n in arguments], origins, passed, journal.asked)))
+    if given is not None and (transcript.small or kept.wanted):
+        if not transcript.small:
+            inputs.clear()
+        inputs.append((origins, given))

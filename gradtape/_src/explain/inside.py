@@ -1,0 +1,132 @@
+"""Calls of functions with tapes in them, opened: what they gave and took, by the names inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from gradtape._src.core import journal, transcript
+from gradtape._src.core.journal import Asked, Taped
+from gradtape._src.core.transcript import Run, Transcript
+
+Name = tuple[Any, ...]
+
+
+class Opened(NamedTuple):
+    """A Transcript in a call: `given` are the names of what its parameters stand for, `around` is the Opened that it is in."""
+
+    transcript: Transcript
+    given: Sequence[Name | None]
+    around: Opened | None
+
+
+class Inside:
+    """A call in eager code, with the functions, branches and loops in it that have tapes."""
+
+    def __init__(self, run: Run, wanted: Iterable[Name]) -> None:
+        self.run = run
+        self.within: dict[Name, Name] = dict(
+            zip(run.results, run.transcript.results, strict=False)
+        )  # a result → by its name inside
+        self.wanted = self._followed(wanted)
+        self.opened: list[Opened] = []
+        known: set[int] = set()
+        stack = [Opened(run.transcript, self._arguments(run), None)]
+        while stack:
+            current = stack.pop()
+            if current.transcript.serial in known:
+                continue
+            known.add(current.transcript.serial)
+            self.opened.append(current)
+            # the call that gave what is asked for, else the last one
+            inner = sorted(current.transcript.inside, key=lambda i: bool(self.wanted & set(i.results or ())))
+            for body in inner:
+                self.within.update(zip(body.results or (), body.transcript.results, strict=False))
+                self.wanted = self._followed(self.wanted)
+                stack.append(Opened(body.transcript, body.inputs or (), current))
+
+    @staticmethod
+    def _arguments(run: Run) -> list[Name | None]:
+        tensors = [None if handle is None else handle() for handle in run.arguments]
+        return [None if x is None else journal.origin_of(x.node) for x in tensors]
+
+    def _followed(self, names: Iterable[Name]) -> set[Name]:
+        found = set()
+        for name in names:
+            found.add(name)
+            while name in self.within and self.within[name] not in found:
+                name = self.within[name]
+                found.add(name)
+        return found
+
+    @property
+    def calls(self) -> list[Asked]:
+        """The gradient calls in it."""
+        return [call for opened in self.opened for call in opened.transcript.calls]
+
+    @property
+    def tapes(self) -> list[Taped]:
+        """The tapes in it."""
+        return [tape for opened in self.opened for tape in opened.transcript.tapes]
+
+    def innermost(self, name: Name) -> Name:
+        """What a result is called in the innermost function that gave it."""
+        seen = {name}
+        while name in self.within and self.within[name] not in seen:
+            name = self.within[name]
+            seen.add(name)
+        return name
+
+    def keys(self, key: int | Name) -> list[int | Name]:
+        """What a source is called in the functions that take it, and outside."""
+        if isinstance(key, int):
+            passed = dict(zip(self.run.passed, self.run.transcript.passed, strict=False))
+            return [key, passed[key]] if key in passed else [key]
+        found: list[Name] = [key]
+        for opened in self.opened:
+            found += [own for own, given in zip(opened.transcript.inputs, opened.given, strict=False) if given in found]
+        return [*dict.fromkeys([*found, self.innermost(key)])]
+
+    def call(self, keys: Sequence[int | Name]) -> Asked | None:
+        """The gradient call that is meant: of the target and source, of the target, of the source, or the last."""
+
+        def fits(numbered: tuple[int, Asked]) -> tuple[bool, bool, int]:
+            number, call = numbered
+            return bool(self.wanted & set(call.targets)), any(k in call.sources for k in keys), number
+
+        best = max(enumerate(self.calls), key=fits, default=None)
+        return None if best is None else best[1]
+
+
+def of_results(names: Iterable[Name]) -> Inside | None:
+    """The call that gave one of these; None where no function with a tape did."""
+    wanted = list(names)
+    for run in reversed(list(transcript.runs)):
+        if any(name in run.results for name in wanted):
+            return Inside(run, wanted)
+    return None
+
+
+def of_source(key: int | Name) -> Inside | None:
+    """The last call in which a gradient with respect to the source was asked for."""
+    tried: set[tuple[int, ...]] = set()
+    for run in reversed(list(transcript.runs)):
+        if isinstance(key, int) and (run.transcript.serial, *run.passed) in tried:
+            continue
+        tried.add((run.transcript.serial, *run.passed))
+        found = Inside(run, ())
+        if any(k in call.sources for call in found.calls for k in found.keys(key)):
+            return found
+    return None
+
+
+def asked_in_functions() -> set[int]:
+    """The serial numbers of the traces of functions that have been called."""
+    found: set[int] = set()
+    stack = [run.transcript for run in list(transcript.runs)]
+    while stack:
+        current = stack.pop()
+        if current.serial not in found:
+            found.add(current.serial)
+            stack += [inner.transcript for inner in current.inside]
+    return found

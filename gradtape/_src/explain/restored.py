@@ -1,0 +1,151 @@
+"""A tape of a function, made again from what was recorded while that was traced, with the values of one call."""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from gradtape._src.autodiff.backward import Entry
+from gradtape._src.autodiff.recording import Segment
+from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.core import engine, execution, journal, transcript
+from gradtape._src.core.journal import Taped
+from gradtape._src.core.program import LEAF_KEY, Node, Trace, leaf, slice_trace
+from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.variable import Variable
+from gradtape._src.explain.inside import Inside, Name, Opened
+
+
+class Again(NamedTuple):
+    """A tape that can be run again, with the sources and targets as that has them."""
+
+    tape: GradientTape
+    sources: Sequence[Any]
+    targets: Sequence[Any]
+
+
+def again(
+    inside: Inside, taped: Taped | None, targets: Sequence[Name], sources: Sequence[tuple[int | Name, Any]]
+) -> Again | None:
+    """A tape of a function, with the values of a call; a source is what the call of `gradient` calls it, and itself."""
+    given = transcript.inputs_of(inside.run)
+    if given is None or taped is None:
+        return None
+    restored = Restored(inside, given)
+    tape = restored.tape(taped)
+    if tape is None:
+        return None
+    nodes = [restored.node(name) for name in targets]
+    found = [source if isinstance(key, int) else restored.node(key) for key, source in sources]
+    if any(node is None for node in [*nodes, *found]):
+        return None
+    return Again(tape, [EagerTensor(x) if isinstance(x, Node) else x for x in found], [EagerTensor(n) for n in nodes if n])
+
+
+class RestoredTape(GradientTape):
+    """A tape whose record is a Transcript's. What has effects is not repeated."""
+
+    def _entries_of(self, segment: Segment) -> list[Entry]:
+        return [entry for entry in super()._entries_of(segment) if not entry.node.op.effect]
+
+
+class Restored:
+    """The nodes of a call of a function, by their names."""
+
+    def __init__(self, inside: Inside, given: Sequence[Any]) -> None:
+        self._inside, self._given = inside, given
+        self._traces: dict[int, Trace] = {}
+        self._leaves: dict[Name, Node] = {}
+        self._passed = dict(zip(inside.run.transcript.passed, inside.run.passed, strict=False))
+
+    def tape(self, taped: Taped) -> GradientTape | None:
+        """The tape again; None if values are missing."""
+        serials = [serial for serial, _, _ in taped.segments]
+        found = [o for o in self._inside.opened if o.transcript.serial in serials]
+        if len(found) < len(set(serials)) or any(self.trace(opened) is None for opened in found):
+            return None
+        tape = RestoredTape(True, taped.automatic)
+        tape._record, tape._entered = taped, True
+        for serial, start, stop in taped.segments:
+            tape._segments.append(_segment(self._traces[serial], start, stop))
+        for name, (serial, at), number in taped.watches:
+            node, variable = self.node(name), None if number is None else self._variable(number)
+            if node is not None:
+                tape._watches.append((serials.index(serial), at, node, variable))
+        _outside(tape)
+        return tape
+
+    def node(self, name: Name) -> Node | None:
+        """The node of a value in the functions that were restored."""
+        trace = self._traces.get(name[0])
+        return self._leaves.get(name) if trace is None else trace.nodes[name[1]]
+
+    def _variable(self, number: int) -> Variable | None:
+        return journal.variables.get(self._passed.get(number, number))
+
+    def trace(self, opened: Opened) -> Trace | None:
+        """The trace of a function, with values in its leaves."""
+        own = opened.transcript
+        if own.serial in self._traces:
+            return self._traces[own.serial]
+        given = self._given if opened.around is None else self._inputs(opened)
+        if given is None:
+            return None
+        trace = self._traces[own.serial] = Trace(engine.UNBOUNDED, scope=own)  # type: ignore[arg-type]
+        trace.serial = own.serial
+        for k, (aval, origin) in enumerate(zip(own.leaf_avals, own.leaves, strict=True)):
+            node = self.node(origin)
+            if node is None:  # else it was computed in the function around
+                node = leaf(aval, given[own.places[k]] if k in own.places else own.constants.get(k))
+                node.origin = origin
+            if origin != journal.NUMBERS:
+                self._leaves.setdefault(origin, node)
+            trace.add_leaf(node)
+        for index, (key, aval, line) in enumerate(zip(own.keys, own.avals, own.lines, strict=True)):
+            trace.nodes.append(Node(key, tuple(map(trace.node, key[2:])), aval, trace, index, *line))
+        for position, number, name in own.reads:
+            node, variable = self.node(name), self._variable(number)
+            if node is not None and variable is not None:
+                trace.reads.append((position, variable, node))
+        return trace
+
+    def _inputs(self, opened: Opened) -> Sequence[Any] | None:
+        """What a function took that another one called."""
+        assert opened.around is not None
+        if not opened.given or self.trace(opened.around) is None:
+            return None
+        nodes = [None if name is None else self.node(name) for name in opened.given]
+        return None if None in nodes else values(nodes)
+
+
+def values(nodes: Sequence[Any]) -> list[Any]:
+    """The values of nodes of restored traces, computed from those of the leaves."""
+    found: dict[Node, Any] = {node: node.value for node in nodes if node.value is not None}
+    for trace, group in itertools.groupby(sorted({n for n in nodes if n not in found}, key=_place), key=lambda n: n.trace):
+        wanted = list(group)
+        program, positions = slice_trace(trace, [node.index for node in wanted])
+        arguments = [engine.argument(trace.leaves[p]) for p in positions]
+        found.update(zip(wanted, execution.execute(execution.intern(program), arguments), strict=True))
+    return [found[node] for node in nodes]
+
+
+def _place(node: Node) -> tuple[int, int]:
+    return node.trace.serial, node.index
+
+
+def _segment(trace: Trace, start: int, stop: int) -> Segment:
+    segment, positions = Segment(trace), [position for position, _, _ in trace.reads]
+    segment.start, segment.stop, segment.leaves = start, stop, len(trace.leaves)
+    segment.first_read, segment.reads = bisect_left(positions, start), bisect_left(positions, stop + 1)
+    return segment
+
+
+def _outside(tape: GradientTape) -> None:
+    """Give values to what the tape's record uses and does not hold: they become leaves."""
+    entries, _ = tape._entries()
+    known = {entry.node for entry in entries}
+    nodes = list(dict.fromkeys([i for entry in entries for i in entry.inputs if i not in known and i.trace is not None]))
+    for node, value in zip(nodes, values(nodes), strict=True):
+        node.value, node.key, node.inputs, node.trace = value, LEAF_KEY, None, None
