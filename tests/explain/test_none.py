@@ -2,11 +2,21 @@
 
 import pytest
 
-from tests.explain.programs import functions, layers, outside, questions, right, sources, values
+from tests.explain.programs import (
+    functions,
+    inside,
+    inside_right,
+    layers,
+    outside,
+    questions,
+    right,
+    sources,
+    values,
+)
 from tests.explain.table import answers, check, programs_of
 
 
-@pytest.mark.parametrize("program", programs_of(outside, sources, values, questions, functions, layers))
+@pytest.mark.parametrize("program", programs_of(outside, sources, values, questions, functions, inside, layers))
 def test_a_broken_program(program, count):
     found = answers(program)
     for gradient, diagnosis in found:
@@ -15,7 +25,7 @@ def test_a_broken_program(program, count):
     count("broken programs explained")
 
 
-@pytest.mark.parametrize("program", programs_of(right))
+@pytest.mark.parametrize("program", programs_of(right, inside_right))
 def test_a_program_that_is_right(program, count):
     for gradient, diagnosis in answers(program):
         assert gradient is not None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from tests.explain.programs import nans, zeros
+from tests.explain.programs import inside_nans, inside_zeros, nans, zeros
 from tests.explain.table import answers, check, programs_of
 
 
@@ -12,7 +12,7 @@ def dense(gradient):
     return np.asarray(tf.convert_to_tensor(gradient), np.float64)
 
 
-@pytest.mark.parametrize("program", programs_of(zeros))
+@pytest.mark.parametrize("program", programs_of(zeros, inside_zeros))
 def test_a_gradient_of_zeros(program, count):
     ((gradient, diagnosis),) = answers(program)
     assert not dense(gradient).any()
@@ -20,7 +20,7 @@ def test_a_gradient_of_zeros(program, count):
     count("gradients of zeros explained")
 
 
-@pytest.mark.parametrize("program", programs_of(nans))
+@pytest.mark.parametrize("program", programs_of(nans, inside_nans))
 def test_a_gradient_that_is_not_finite(program, count):
     found = answers(program)
     for gradient, diagnosis in found:

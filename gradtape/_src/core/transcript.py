@@ -95,15 +95,20 @@ def of(
 class Run(NamedTuple):
     """A call of a function with a tape in it, in eager code.
 
-    `arguments` are weak references to the tensors that it was given, `results` the origins of what it gave; `passed` are
-    the numbers of the variables that were. `asked` is how many gradient calls there were before.
+    `results` are the origins of what it gave, `passed` the numbers of the variables that were passed to it, `asked` is how
+    many gradient calls there were before. `arguments` are weak references to the tensors that it was given; None where
+    its inputs are kept, at first.
     """
 
     transcript: Transcript
-    arguments: Sequence[Any]
     results: Sequence[Origin]
     passed: Sequence[int]
     asked: int
+    arguments: Sequence[Any] | None
+
+    def given(self) -> tuple[Sequence[Node], Sequence[Any]] | None:
+        """The nodes of its arguments, and the arrays that its Program took, if they are still kept."""
+        return next(((nodes, arrays) for results, nodes, arrays in list(_inputs) if results is self.results), None)
 
 
 class Kept:
@@ -113,27 +118,34 @@ class Kept:
 
 
 kept = Kept()
-runs: deque[Run] = deque(maxlen=64)
-inputs: deque[tuple[Sequence[Origin], Sequence[Any]]] = deque(maxlen=4)  # (the results of a run, the arrays that it took)
+_runs: deque[tuple[Any, ...]] = deque(maxlen=64)  # plain tuples: one is made in each step of a training loop
+_inputs: deque[tuple[Any, ...]] = deque(maxlen=4)  # (the results of a run, its arguments, the arrays that it took)
 
 
-def inputs_of(run: Run) -> Sequence[Any] | None:
-    """The arrays that a call took, if they are still kept."""
-    return next((given for results, given in list(inputs) if results is run.results), None)
+def runs() -> list[Run]:
+    """The last calls."""
+    return [Run(*run) for run in list(_runs)]
+
+
+def forget() -> None:
+    """Let go of the inputs of the last calls."""
+    _inputs.clear()
 
 
 def ran(transcript: Transcript, arguments: Sequence[Node], results: Sequence[Node], passed: Sequence[int], given: Any) -> None:
     """Note a call; `given` are the arrays that its Program took, if it ran by itself."""
-    origins = []
+    origins: list[Origin] = []
     number = -next(journal.serial)
-    for k, node in enumerate(results):
+    for node in results:
         origin = node.origin
         if origin is None:
-            origin = node.origin = (number, k) if node.trace is None else (node.trace.serial, node.index)
+            origin = node.origin = (number, len(origins)) if node.trace is None else (node.trace.serial, node.index)
         origins.append(origin)
-    # made as the tuple that it is: this runs in each step of a training loop
-    runs.append(tuple.__new__(Run, (transcript, [n.handle for n in arguments], origins, passed, journal.asked)))
+    handles = None
     if given is not None and (transcript.small or kept.wanted):
         if not transcript.small:
-            inputs.clear()
-        inputs.append((origins, given))
+            _inputs.clear()
+        _inputs.append((origins, arguments, given))
+    else:
+        handles = [node.handle for node in arguments]
+    _runs.append((transcript, origins, passed, journal.asked, handles))

@@ -106,7 +106,7 @@ def keep_last_step(keep: bool = True) -> None:
     kept_step.wanted = transcript.kept.wanted = bool(keep)
     if not keep:
         kept_step.tape = None
-        transcript.inputs.clear()
+        transcript.forget()
 
 
 def user_frame() -> FrameType | None:

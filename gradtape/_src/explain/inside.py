@@ -47,6 +47,9 @@ class Inside:
 
     @staticmethod
     def _arguments(run: Run) -> list[Name | None]:
+        if run.arguments is None:
+            kept = run.given()
+            return [] if kept is None else [journal.origin_of(node) for node in kept[0]]
         tensors = [None if handle is None else handle() for handle in run.arguments]
         return [None if x is None else journal.origin_of(x.node) for x in tensors]
 
@@ -101,7 +104,7 @@ class Inside:
 def of_results(names: Iterable[Name]) -> Inside | None:
     """The call that gave one of these; None where no function with a tape did."""
     wanted = list(names)
-    for run in reversed(list(transcript.runs)):
+    for run in reversed(transcript.runs()):
         if any(name in run.results for name in wanted):
             return Inside(run, wanted)
     return None
@@ -110,7 +113,7 @@ def of_results(names: Iterable[Name]) -> Inside | None:
 def of_source(key: int | Name) -> Inside | None:
     """The last call in which a gradient with respect to the source was asked for."""
     tried: set[tuple[int, ...]] = set()
-    for run in reversed(list(transcript.runs)):
+    for run in reversed(transcript.runs()):
         if isinstance(key, int) and (run.transcript.serial, *run.passed) in tried:
             continue
         tried.add((run.transcript.serial, *run.passed))
@@ -123,7 +126,7 @@ def of_source(key: int | Name) -> Inside | None:
 def asked_in_functions() -> set[int]:
     """The serial numbers of the traces of functions that have been called."""
     found: set[int] = set()
-    stack = [run.transcript for run in list(transcript.runs)]
+    stack = [run.transcript for run in transcript.runs()]
     while stack:
         current = stack.pop()
         if current.serial not in found:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.recording import Segment
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import engine, execution, journal, transcript
+from gradtape._src.core import engine, execution, journal
 from gradtape._src.core.journal import Taped
 from gradtape._src.core.program import LEAF_KEY, Node, Trace, leaf, slice_trace
 from gradtape._src.core.tensor import EagerTensor
@@ -30,10 +30,10 @@ def again(
     inside: Inside, taped: Taped | None, targets: Sequence[Name], sources: Sequence[tuple[int | Name, Any]]
 ) -> Again | None:
     """A tape of a function, with the values of a call; a source is what the call of `gradient` calls it, and itself."""
-    given = transcript.inputs_of(inside.run)
+    given = inside.run.given()
     if given is None or taped is None:
         return None
-    restored = Restored(inside, given)
+    restored = Restored(inside, given[1])
     tape = restored.tape(taped)
     if tape is None:
         return None
