@@ -232,12 +232,12 @@ class Question:
             return self._words(source).diagnoses(flat_places(probe, i))
         case = self._case(source)
         view = View(self.history, case.tape)
-        way = view.way(self._source(source, case, view), case.targets)
+        words, found = self._words(source), self._source(source, case, view)
+        way = view.way(found, case.targets)
         if not way:
-            words = self._words(source)
-            return words.diagnoses([self._apart(view, self._source(source, view), self._spoken_names(source, words.source))])
+            return words.diagnoses([self._apart(view, found, case.targets, self._spoken_names(source, words.source))])
         breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
-        return self._words(source).diagnoses(_merged(breaks) or [_untaken(self.history, way)])
+        return words.diagnoses(_merged(breaks) or [_untaken(self.history, way)])
 
     def about_nan(self, sources: Sequence[Any]) -> list[Diagnosis] | None:
         """Where the NaN or infinity in each gradient comes from; None without a record to run again."""
