@@ -145,7 +145,29 @@ ROWS = (
         special=(
             ([0.0, 1.0, 0.0, 1.0, 2.0], [0.0, 1.0, 0.0], [1.0, 0.0, 2.0, 0.0, 0.0]),
             ([3.0, 0.0, 0.0, 4.0, 0.0], [0.0, 1.0, 0.0], [0.0, 3.0, 0.0, 0.0, 0.0]),
+            ([2.0, 3.0, np.nan, np.inf, 5.0], [6.0, 1.0, np.nan], [3.0, 2.0, np.inf, np.nan, np.nan]),
         ),
+    ),
+    Row(
+        "segment_recurrence",
+        lambda a, b: segment._segment_recurrence(a, b, tf.constant([True, False, True, False]), reverse=False),
+        (real(4, 2), real(4, 2, seed=1)),
+        lambda a, b: jnp.stack([b[0], a[1] * b[0] + b[1], b[2], a[3] * b[2] + b[3]]),
+        ops=("SegmentRecurrence",),
+        errors=(
+            (
+                lambda: segment._segment_recurrence(tf.ones([2]), tf.ones([2]), tf.constant([True]), reverse=False),
+                Invalid,
+                r"a flag for each row, received \[2\], \[2\] and \[1\]",
+            ),
+        ),
+    ),
+    Row(
+        "segment_recurrence-reverse",
+        lambda a, b: segment._segment_recurrence(a, b, tf.constant([False, True, False]), reverse=True),
+        (complexes(3), complexes(3, seed=1)),
+        lambda a, b: jnp.stack([a[0] * b[1] + b[0], b[1], b[2]]),
+        ops=("SegmentRecurrence",),
     ),
     sorted_row("prod", jnp.prod, 1, (real(5, 2) * [[1, 0], [0, 1], [1, 0], [1, 1], [0, 0]],), suffix="-zeros"),
     sorted_row("prod", jnp.prod, 1, (complexes(5),), suffix="-complex"),

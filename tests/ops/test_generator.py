@@ -243,3 +243,16 @@ def test_an_initializer_of_ones_own():
 
     with pytest.raises(NotImplementedError, match="says in __call__"):
         Sevens()([2])
+
+
+def test_a_variable_as_state_is_shared():
+    state = tf.Variable([1, 2, 3], dtype=tf.int64)
+    first, second = Generator(state=state, alg="philox"), Generator.from_state(state, "philox")
+    assert first.state is state and second.state is state
+    alone = Generator.from_state([1, 2, 3], "philox")
+    drawn = [first.normal([1]), second.normal([1])]
+    assert [float(d[0]) for d in drawn] == [float(alone.normal([1])[0]) for _ in range(2)]
+    assert state.numpy().tolist() == [513, 2, 3] == alone.state.numpy().tolist()
+    assert Generator(copy_from=first).state is not state
+    with pytest.raises(TypeError, match="has dtype int64, received int32"):
+        Generator(state=tf.Variable([1, 2, 3]), alg="philox")

@@ -184,6 +184,15 @@ def test_a_singular_normal_matrix_is_no_obstacle():
     assert x.numpy()[2] == 3.0
 
 
+@pytest.mark.parametrize("dtype", [tf.float64, tf.float32], ids=lambda dtype: dtype.name)
+def test_parameters_that_the_data_do_not_tell_apart_have_no_standard_errors(dtype):
+    t = tf.constant(np.random.default_rng(1).normal(size=30), dtype)
+    a, b, c = [tf.Variable(v, dtype=dtype) for v in (1.0, 2.0, 3.0)]
+    found = LM().minimize(lambda: a * t + b * (t * 0.3 + c) - tf.sin(t), [a, b, c])
+    assert found.converged and np.linalg.matrix_rank(np.stack([t, t * 0.3 + c, tf.fill([30], b)])) == 2
+    assert found.covariance is None and found.standard_errors is None
+
+
 X = tf.Variable([1.0, 2.0])
 
 

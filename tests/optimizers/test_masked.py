@@ -36,6 +36,7 @@ OPTIMIZERS = {
     "RMSprop": (variable_of_keras, lambda: tf.keras.optimizers.RMSprop(0.1, momentum=0.5)),
     "Adagrad": (variable_of_keras, lambda: tf.keras.optimizers.Adagrad(0.1)),
     "Adamax": (variable_of_keras, lambda: tf.keras.optimizers.Adamax(0.1)),
+    "Nadam": (variable_of_keras, lambda: tf.keras.optimizers.Nadam(0.1)),
 }
 
 

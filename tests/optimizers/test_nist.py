@@ -108,3 +108,11 @@ def test_geodesic_acceleration_shortens_the_way_through_a_valley():
     accelerated = tf.optimizers.LevenbergMarquardt(geodesic_acceleration=True).minimize(function, b)
     assert digits(b.numpy(), problem.certified) > 5
     assert accelerated.iterations < plain.iterations / 5
+
+
+def test_geodesic_acceleration_does_not_lead_away_from_the_solution():
+    problem = NAMED["MGH09"]
+    b, function = made(problem)
+    found = tf.optimizers.LevenbergMarquardt(geodesic_acceleration=True).minimize(function, b)
+    assert found.converged
+    assert digits(b.numpy(), problem.certified) > 4

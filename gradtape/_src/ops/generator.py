@@ -51,8 +51,9 @@ class Generator(Tracked):
     """A source of random numbers with a state of its own, a variable: the same numbers from the same state.
 
     Made by `Generator.from_seed(1)`, `from_non_deterministic_state()`, `from_state(state, alg)`, or as a copy of
-    another. What is drawn advances the state; draws from one state are the same on every device and in every thread.
-    Threads that draw at the same time should each have one of their own: see `split`.
+    another. A state that is a Variable is shared, any other is copied. What is drawn advances the state; draws from one
+    state are the same on every device and in every thread. Threads that draw at the same time should each have one of
+    their own: see `split`.
     """
 
     @public
@@ -64,14 +65,18 @@ class Generator(Tracked):
         elif state is None:
             raise ValueError("A Generator needs a state. Call tf.random.Generator.from_seed(seed) to make one.")
         found = algorithm(alg)
-        state = cast(tensor(state), dtypes.int64)
+        shared = isinstance(state, Variable) and copy_from is None
+        if not shared:
+            state = cast(tensor(state), dtypes.int64)
+        elif state.dtype != dtypes.int64:
+            raise TypeError(f"A Variable that holds the state of a Generator has dtype int64, received {state.dtype.name}.")
         if state.shape != (WORDS[found],):
             raise ValueError(
                 f"Shapes {state.shape} and [{WORDS[found]}] are incompatible: the state of {found.name.lower()} has "
                 f"{WORDS[found]} words."
             )
         self._alg = found.value
-        self._state = Variable(state, dtype=dtypes.int64, name="StateVar", trainable=False)
+        self._state = state if shared else Variable(state, dtype=dtypes.int64, name="StateVar", trainable=False)
 
     def tracked_children(self):
         """What a checkpoint saves: the state, under TensorFlow's name."""

@@ -8,6 +8,7 @@ from math import prod
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from gradtape._src.core import dtypes
 from gradtape._src.core.aval import aval
@@ -18,9 +19,9 @@ from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.arithmetic import divide, maximum, sqrt
 from gradtape._src.ops.array import _broadcast_to, _reshape, ones, plain, zeros
 from gradtape._src.ops.cast import cast
-from gradtape._src.ops.compare import equal
+from gradtape._src.ops.compare import equal, logical_not, logical_or, not_equal
 from gradtape._src.ops.complex import conj
-from gradtape._src.ops.cumulative import linear_recurrence, shift
+from gradtape._src.ops.cumulative import shift
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.select import where
 from gradtape._src.ops.shapes import FLOATING, INDEX, NUMERIC, REAL, require
@@ -353,22 +354,63 @@ def _unsorted_prod_gradient(op, dy):
 def _others(data, ids):
     """At each row of `data` the product of the other rows of its segment; `ids` is sorted. Nothing is divided."""
     shape, dtype = data.node.aval.shape, data.dtype
-    count = shape[0]
-    rank = (count, *(1,) * (len(shape) - 1))
-    continues = equal(ids - shift(ids, axis=0, reverse=False), 0)  # but for the first row, which nothing precedes
-    continues = _reshape(cast(continues, dtype) * _all_but_first(count, dtype), shape=rank)
-    follows = shift(continues, axis=0, reverse=True)
+    first = np.arange(shape[0]) == 0
+    begins = logical_or(not_equal(ids, shift(ids, axis=0, reverse=False)), tensor(first))
+    ends = logical_or(not_equal(ids, shift(ids, axis=0, reverse=True)), tensor(first[::-1].copy()))
     before, after = [
-        linear_recurrence(
-            shift(data, axis=0, reverse=backwards) * within, _broadcast_to(1 - within, shape=shape), axis=0, reverse=backwards
+        _segment_recurrence(
+            shift(data, axis=0, reverse=backwards),
+            cast(_over_rows(edges, shape), dtype),
+            edges,
+            reverse=backwards,
         )
-        for backwards, within in ((False, continues), (True, follows))
+        for backwards, edges in ((False, begins), (True, ends))
     ]
     return before * after
 
 
-def _all_but_first(count, dtype):
-    return shift(ones((count,), dtype), axis=0, reverse=False)
+def _over_rows(flags, shape):
+    """A flag for each row, at each element of that row."""
+    return _broadcast_to(_reshape(flags, shape=(shape[0], *(1,) * (len(shape) - 1))), shape=shape)
+
+
+def _recurrence_rule(a, b, restarts, reverse):
+    if a.shape != b.shape or restarts.shape != b.shape[:1]:
+        raise invalid(
+            "a recurrence over segments needs factors and terms of one shape and a flag for each row, received "
+            f"{list(a.shape)}, {list(b.shape)} and {list(restarts.shape)}."
+        )
+    return b
+
+
+@op("SegmentRecurrence", infer=_recurrence_rule, saves="a restarts y", mixed=True)
+def _segment_recurrence(a, b, restarts, *, reverse):
+    """`hₜ = aₜ·hₜ₋₁ + bₜ` along the first axis, and `hₜ = bₜ` in rows where `restarts`; from the end if `reverse`.
+
+    A factor of 0 would restart it, too, but NaN and infinities of the row before would come through.
+    """
+    flags = lax.broadcast_in_dim(restarts, b.shape, (0,))
+
+    def after(first, second):
+        (a1, b1, f1), (a2, b2, f2) = first, second
+        return a1 * a2, jnp.where(f2, b2, b1 * a2 + b2), f1 | f2
+
+    return lax.associative_scan(after, (a, b, flags), reverse=reverse, axis=0)[1]
+
+
+@gradient(_segment_recurrence)
+def _(op, dy):  # as that of LinearRecurrence: the last row of each segment is where the way back restarts
+    (a, _, restarts), (h,) = op.inputs, op.outputs
+    reverse = op.get_attr("reverse")
+    needs_a, needs_b, _ = op.needed
+    last = tensor(np.arange(dy.shape[0]) == (0 if reverse else dy.shape[0] - 1))
+    following = logical_or(shift(restarts, axis=0, reverse=not reverse), last)
+    db = _segment_recurrence(shift(conj(a), axis=0, reverse=not reverse), dy, following, reverse=not reverse)
+    if not needs_a:
+        return None, db if needs_b else None, None
+    inside = logical_not(_over_rows(restarts, dy.node.aval.shape))
+    da = where(inside, db * conj(shift(h, axis=0, reverse=reverse)), zeros((), dy.dtype))
+    return da, db if needs_b else None, None
 
 
 gradient(_segment_sum)(_sum_gradient)

@@ -21,6 +21,8 @@ from gradtape._src.ops.select import where
 from gradtape._src.optimizers.first import Optimizer, setting
 from gradtape._src.optimizers.rules import AdamOptimizer
 
+OF_ALL = ("_iterations", "_learning_rate")  # numbers of an optimizer of Keras that all elements share
+
 
 class MaskedUpdate:
     """An optimizer whose updates reach only the elements that a mask lets through; masks may differ in every step.
@@ -32,7 +34,7 @@ class MaskedUpdate:
 
     `optimizer`: one of Keras's, or of `tf.compat.v1.train`. Learning-rate schedules go by the optimizer's own steps. Not for
     optimizers that accumulate gradients over steps or keep factored moments (Adafactor), and not in graphs: in eager code and
-    in functions. A single number that an optimizer keeps for all (Nadam's product of momenta) goes by its own steps, too.
+    in functions. A number that an optimizer keeps for all elements (Nadam's product of momenta) is kept for each of them.
 
     >>> x = tf.Variable([1.0, 1.0, 1.0, 1.0])
     >>> optimizer = tf.optimizers.MaskedUpdate(tf.compat.v1.train.AdamOptimizer(0.1))
@@ -53,6 +55,7 @@ class MaskedUpdate:
         self.optimizer = optimizer
         self._apply = _apply_keras if keras else _apply_first
         self._steps: dict[int, tuple[Any, Variable]] = {}
+        self._numbers: dict[int, dict[str, Any]] = {}
 
     @public
     def apply_gradients(self, grads_and_vars: Any, masks: Any, **options: Any) -> None:
@@ -80,7 +83,7 @@ class MaskedUpdate:
         ]
         if not changes:
             raise ValueError("No gradients provided for any variable: all of them are None.")
-        self._apply(self.optimizer, changes, options)
+        self._apply(self, changes, options)
         for change in changes:
             change.steps.assign_add(cast(change.mask, change.steps.dtype))
 
@@ -92,14 +95,32 @@ class MaskedUpdate:
             known = self._steps[id(variable)] = variable, counter
         return known[1]
 
+    def _numbers_of(self, variable: Any) -> dict[str, Any]:
+        """Return the single numbers that an optimizer of Keras keeps for all elements, one for each element, by attribute."""
+        known = self._numbers.get(id(variable))
+        if known is None:
+            kind = type(self.optimizer.iterations)
+            shared = {
+                name: number
+                for name, number in vars(self.optimizer).items()
+                if isinstance(number, kind) and not tuple(number.shape) and name not in OF_ALL
+            }
+            shape = tuple(variable.shape)
+            known = self._numbers[id(variable)] = {
+                name: kind(broadcast_to(_value(number), shape), trainable=False, name=number.name)
+                for name, number in shared.items()
+            }
+        return known
+
 
 class _Change:
     """What is to be done to one variable."""
 
-    __slots__ = ("gradient", "mask", "steps", "variable")
+    __slots__ = ("gradient", "mask", "numbers", "steps", "variable")
 
     def __init__(self, gradient: Tensor, variable: Any, mask: Tensor, steps: Variable) -> None:
         self.gradient, self.variable, self.mask, self.steps = gradient, variable, mask, steps
+        self.numbers: dict[str, Any] = {}
 
 
 def _mask(mask: Any, variable: Any) -> Tensor:
@@ -158,7 +179,8 @@ def _frozen(variables: Sequence[tuple[Any, Tensor]]) -> Iterator[None]:
 # TensorFlow 1's optimizers
 
 
-def _apply_first(optimizer: Any, changes: Sequence[_Change], options: dict[str, Any]) -> None:
+def _apply_first(masked: MaskedUpdate, changes: Sequence[_Change], options: dict[str, Any]) -> None:
+    optimizer = masked.optimizer
     with NameScope(""):
         optimizer._create_slots([c.variable for c in changes])
     slots = [(optimizer.get_slot(c.variable, name), c.mask) for c in changes for name in optimizer.get_slot_names()]
@@ -183,17 +205,18 @@ def _apply_first(optimizer: Any, changes: Sequence[_Change], options: dict[str, 
 # Keras's optimizers
 
 
-def _apply_keras(optimizer: Any, changes: Sequence[_Change], options: dict[str, Any]) -> None:
+def _apply_keras(masked: MaskedUpdate, changes: Sequence[_Change], options: dict[str, Any]) -> None:
+    optimizer = masked.optimizer
     if getattr(optimizer, "gradient_accumulation_steps", None):
         raise ValueError(
             "MaskedUpdate cannot wrap an optimizer with gradient_accumulation_steps: which mask would hold for the sum? Sum the "
             "gradients yourself."
         )
     of = {id(c.variable): c for c in changes}
-    update = optimizer.update_step
+    update = optimizer._backend_update_step
 
-    def update_step(gradient: Any, variable: Any, learning_rate: Any) -> None:
-        """The rule, which counts each element's own steps, and whose writes pass the mask."""
+    def update_one(gradient: Any, variable: Any, learning_rate: Any) -> None:
+        """The rule for one variable, which counts each element's own steps, and whose writes pass the mask."""
         change = of[id(variable)]
 
         def assign(to: Any, value: Any) -> None:
@@ -214,8 +237,12 @@ def _apply_keras(optimizer: Any, changes: Sequence[_Change], options: dict[str, 
             assign(to, _value(to) - value)
 
         writes = {"assign": assign, "assign_add": assign_add, "assign_sub": assign_sub}
-        with _replaced(optimizer, _iterations=change.steps, **writes):
-            update(gradient, variable, learning_rate)
+        with _replaced(optimizer, _iterations=change.steps, **change.numbers, **writes):
+            update([gradient], [variable], learning_rate)
+
+    def update_step(gradients: Any, variables: Any, learning_rate: Any) -> None:
+        for gradient, variable in zip(gradients, variables, strict=True):
+            update_one(gradient, variable, learning_rate)
 
     if not optimizer.built:
         optimizer.build([c.variable for c in changes])
@@ -225,5 +252,7 @@ def _apply_keras(optimizer: Any, changes: Sequence[_Change], options: dict[str, 
     ):
         if id(variable) in of:
             held.append((average, of[id(variable)].mask))
-    with _frozen(held), _replaced(optimizer, update_step=update_step):
+    for change in changes:
+        change.numbers = masked._numbers_of(change.variable)
+    with _frozen(held), _replaced(optimizer, _backend_update_step=update_step):
         optimizer.apply_gradients([(c.gradient, c.variable) for c in changes], **options)

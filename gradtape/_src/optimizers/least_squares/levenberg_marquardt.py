@@ -66,9 +66,9 @@ class LevenbergMarquardt:
       first radius over the length of the starting values, or the first damping.
     - `solver`: "dense" makes the Jacobian and solves by Cholesky, or by QR where the normal equations are nearly singular;
       "matrix_free" needs only products with it, by conjugate gradients; "auto" chooses by the number of parameters.
-    - `geodesic_acceleration`: adds to each step half of its second-order correction, where that is small beside the step
-      (Transtrum and Sethna, "Improvements to the Levenberg-Marquardt algorithm for nonlinear least-squares minimization"
-      (2012), section 3). It helps in narrow valleys.
+    - `geodesic_acceleration`: adds to each step half of its second-order correction; where that is not small beside the step, a
+      shorter one is tried (Transtrum and Sethna, "Improvements to the Levenberg-Marquardt algorithm for nonlinear
+      least-squares minimization" (2012), section 3). It helps in narrow valleys.
     - `function_tolerance`, `step_tolerance`, `gradient_tolerance`: it has converged when the relative reduction of the sum of
       squares, the relative length of the step, or `optimality` is below.
     - `max_iterations`: None for 100 times the number of parameters and one more.
@@ -201,7 +201,7 @@ class _Search:
             self.evaluations,
             model.cosine,
             [*history, cost],
-            partial(_covariance, _triangle(jacobian, self.scale), self.scale, cost / freedom),
+            partial(_covariance, _triangle(jacobian, self.scale), self.scale, cost / freedom, self._rounding()),
         )
 
     def _iterate(self, model: Any, r: np.ndarray, jacobian: Any, cost: float) -> tuple[np.ndarray, Any, float, str | None]:
@@ -215,7 +215,11 @@ class _Search:
             x = self._moved(whole)
             taken_step = ((x - self.x.astype(np.float64, copy=False)) * self.scale)[model.free]
             if self.settings.geodesic_acceleration:
-                x = self._moved(self._corrected(model, whole))
+                corrected = self._corrected(model, whole)
+                if corrected is None:
+                    self.rule.learn(0.0, length, model, step, cost, cost)
+                    continue
+                x = self._moved(corrected)
             pushed = model.push(taken_step)
             predicted = -2 * float(model.gradient @ taken_step) - float(pushed @ pushed)
             new_r, new_jacobian = self._evaluate(x)
@@ -257,6 +261,10 @@ class _Search:
             return Dense(r, jacobian, norms, self.scale, free)
         return MatrixFree(self.residuals, self.x, r, self.scale, free, *self.settings.cg)
 
+    def _rounding(self) -> float:
+        """How large a singular value of the scaled Jacobian may be by rounding alone, as in NumPy's `matrix_rank`."""
+        return self.smallest * max(self.residuals.results, self.residuals.size)
+
     def _column_norms(self) -> np.ndarray:
         """An estimate of the Jacobian's column norms, by products of its transpose with random signs.
 
@@ -281,14 +289,13 @@ class _Search:
     def _boxed(self, x: np.ndarray) -> np.ndarray:
         return (x if self.box is None else np.clip(x, *self.box)).astype(self.residuals.dtype, copy=False)
 
-    def _corrected(self, model: Any, step: np.ndarray) -> np.ndarray:
-        """A scaled step with half of its second-order correction, where that is small."""
+    def _corrected(self, model: Any, step: np.ndarray) -> np.ndarray | None:
+        """Return a scaled step with half of its second-order correction; None where that is large, for a shorter step."""
         bend = self.residuals.curvature(self.x, (step / self.scale).astype(self.x.dtype)).astype(np.float64)
         if np.isfinite(bend).all():
             correction = np.zeros(len(step))
             correction[model.free] = model.step(self.rule.damping, bend)
-            if 2 * norm(correction) <= LARGEST_CORRECTION * norm(step):
-                return step + 0.5 * correction
+            return step + 0.5 * correction if 2 * norm(correction) <= LARGEST_CORRECTION * norm(step) else None
         return step
 
 
@@ -306,11 +313,12 @@ def _triangle(jacobian: np.ndarray | None, scale: np.ndarray) -> np.ndarray | No
     return triangle
 
 
-def _covariance(triangle: np.ndarray | None, scale: np.ndarray, variance: float) -> np.ndarray | None:
+def _covariance(triangle: np.ndarray | None, scale: np.ndarray, variance: float, rounding: float) -> np.ndarray | None:
+    """The covariance, or None where the Jacobian has not full rank but for `rounding`, relative to its largest singular value."""
     if triangle is None:
         return None
-    pivots = np.abs(np.diag(triangle))
-    if pivots.min() <= np.finfo(np.float64).eps * pivots.max():
+    stretches = np.linalg.svd(triangle, compute_uv=False)
+    if stretches[-1] <= rounding * stretches[0]:
         return None
     inverse = np.linalg.inv(triangle) / scale[:, None]
     covariance: np.ndarray = variance * inverse @ inverse.T
