@@ -1,9 +1,12 @@
-"""The cache of compiled programs on disk: it has a folder of its own, and only what JAX wrote there is ever removed."""
+"""The cache of compiled programs on disk: a folder of its own that others may not write to, whose damaged files are replaced."""
 
 import os
 import subprocess
 import sys
 import threading
+import zlib
+
+import pytest
 
 from gradtape._src.core import runtime
 
@@ -20,6 +23,7 @@ def test_only_compiled_programs_are_removed(tmp_path, monkeypatch):
     users = [tmp_path / "data.bin", tmp_path / PROGRAM, folder / "notes.txt", folder / "jit_mine-cache", folder / "model-cache"]
     for age, file in enumerate([*users, *own]):
         file.write_bytes(bytes(60))
+        file.chmod(0o400)  # as one that was found to be whole
         os.utime(file, (1000 + age, 1000 + age))
     linked = folder / PROGRAM.replace("evaluate", "linked")
     linked.symlink_to(tmp_path / "data.bin")
@@ -37,3 +41,118 @@ def test_a_folder_that_is_given_gets_one_of_our_own(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gradtape", "mine.txt"]
     written = [path.name for path in (tmp_path / "gradtape" / "xla").iterdir()]
     assert written and all(runtime.PROGRAM.fullmatch(name) for name in written)
+
+
+def test_damaged_programs_are_removed_and_whole_ones_looked_at_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRADTAPE_CACHE_DIR", str(tmp_path))
+    folder = tmp_path / "gradtape" / "xla"
+    folder.mkdir(parents=True)
+    whole = zlib.compress(b"a program" * 100)
+    contents = {
+        "whole": whole,
+        "future": whole,
+        "past": whole,
+        "compressed_otherwise": runtime.ZSTANDARD + b"x",
+        "cut": whole[:-3],
+        "empty": b"",
+        "flipped": whole[:20] + bytes([whole[20] ^ 1]) + whole[21:],
+        "text": b"not a program",
+    }
+    files = {name: folder / PROGRAM.replace("evaluate", name) for name in contents}
+    for name, data in contents.items():
+        files[name].write_bytes(data)
+    os.utime(files["future"], (4e9, 4e9))
+    os.utime(files["past"], (0, 0))
+    monkeypatch.setattr(runtime, "_pruned", threading.Event())
+    runtime.prune_cache()
+    left = ["whole", "future", "past", "compressed_otherwise"]
+    assert [name for name in files if files[name].exists()] == left
+    looked = []
+    monkeypatch.setattr(runtime, "_is_damaged", lambda data: looked.append(data))
+    monkeypatch.setattr(runtime, "_pruned", threading.Event())
+    runtime.prune_cache()
+    assert not looked
+
+
+class TestFolder:
+    """Whoever may write into the folder may have this user run code: then it is not used."""
+
+    @pytest.fixture
+    def folder(self, tmp_path):
+        folder = tmp_path / "base" / "gradtape" / "xla"
+        assert runtime._refused(folder) is None
+        return folder
+
+    def test_it_is_made_for_this_user_alone(self, folder):
+        assert [path.stat().st_mode & 0o777 for path in (folder, folder.parent)] == [0o700, 0o700]
+
+    @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
+    @pytest.mark.parametrize("above", [0, 1])
+    def test_others_may_write(self, folder, mode, above):
+        (folder, folder.parent)[above].chmod(mode)
+        assert "others may write to" in runtime._refused(folder)
+
+    def test_it_belongs_to_another_user(self, folder, monkeypatch):
+        own = os.geteuid()
+        monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+        assert "belongs to another user" in runtime._refused(folder)
+
+    @pytest.mark.parametrize(("mode", "refused"), [(0o777, True), (0o1777, False), (0o770, False)])
+    def test_what_it_lies_in(self, folder, mode, refused):
+        folder.parents[1].chmod(mode)
+        assert (runtime._refused(folder) is not None) == refused
+
+    def test_it_may_not_be_written(self, folder, monkeypatch):
+        monkeypatch.setattr(os, "access", lambda path, mode: False)  # for root it would be true
+        assert "may not be written" in runtime._refused(folder)
+
+    def test_a_file_is_in_its_place(self, tmp_path):
+        (tmp_path / "gradtape").write_text("a file")
+        assert "cannot be made (File exists)" in runtime._refused(tmp_path / "gradtape" / "xla")
+
+
+MANY = """
+import gradtape as tf
+x = tf.constant([1.0, 2.0])
+print([float(tf.reduce_sum(tf.function(lambda x: x * float(n) + tf.sin(x))(x))) for n in range(3)])
+"""
+
+
+def start(program, **environment):
+    return subprocess.Popen(
+        [sys.executable, "-c", program],
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_two_processes_on_one_cache_with_damaged_files(tmp_path):
+    first, _ = start(MANY, GRADTAPE_CACHE_DIR=str(tmp_path)).communicate(timeout=120)
+    files = [*(tmp_path / "gradtape" / "xla").iterdir()]
+    for number, file in enumerate(files):
+        file.write_bytes(file.read_bytes()[: 50 * number])
+    two = [start(MANY, GRADTAPE_CACHE_DIR=str(tmp_path)) for _ in range(2)]
+    assert [process.communicate(timeout=120)[0] for process in two] == [first, first]
+    assert first.startswith("[") and files and not any(runtime._is_damaged(file.read_bytes()) for file in files)
+
+
+def test_a_home_that_cannot_be_used(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    home = {"HOME": str(tmp_path / "file" / "home"), "XDG_CACHE_HOME": ""}
+    environment = {name: value for name, value in os.environ.items() if name != "GRADTAPE_CACHE_DIR"}
+    result = subprocess.run([sys.executable, "-c", MANY], env=environment | home, capture_output=True, text=True)
+    assert result.stdout.startswith("[") and result.returncode == 0
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Compiled programs are not kept on disk: ") and "cannot be made (Not a directory)" in line
+
+
+def test_a_user_without_a_home(monkeypatch):
+    def home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("GRADTAPE_CACHE_DIR", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(runtime.Path, "home", home)
+    assert runtime.cache_folder() is None
