@@ -48,7 +48,6 @@ RAISING = {
     "function": lambda: f(c),
     "loop": lambda: loop(c),
     "pending": pending.numpy,
-    "printed": lambda: str(pending),
     "update": lambda: v.assign_add([1.0, 1.0]),
     "gradient": gradient,
     "session": lambda: session.run(q, {p: [1.0, 2.0]}),
@@ -62,6 +61,7 @@ RAISING = {
 WORKING = {
     "value": lambda: done.numpy().tolist(),
     "variable": lambda: v.numpy().tolist(),
+    "printed": lambda: str(pending),
     "save": lambda: tf.train.Checkpoint(v=v).write(folder + "/forked"),
     "fork": lambda: os.waitpid(os.fork() or os._exit(0), 0),
 }

@@ -15,7 +15,7 @@ def test_every_way_to_compute_in_a_fork(tmp_path, count):
     result = subprocess.run(command, capture_output=True, text=True)
     *lines, last = result.stdout.splitlines()
     found = dict(line.split(maxsplit=1) for line in lines)
-    working = {"value", "variable", "save", "fork"}
+    working = {"value", "variable", "printed", "save", "fork"}
     assert {name for name, what in found.items() if what == "works"} == working, result.stdout + result.stderr
     assert {what for name, what in found.items() if name not in working} == {"raises True"}
     assert len(found) == 18 and last == "parent True 1 2"
