@@ -31,18 +31,38 @@ def asked_anew():
 @pytest.mark.parametrize("program", [CONVOLUTION, CALLED], ids=["convolution", "a call of one"])
 def test_a_convolution_gets_options(program):
     with mock.patch.object(tuning, "_accepted", return_value=True):
-        assert tuning.options(program) == tuning.OPTIONS
+        assert tuning.options(program) == tuning.CONVOLVING
 
 
 def test_what_was_accepted_compiles():
     options = tuning.options(CONVOLUTION)
     shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in CONVOLUTION.parameters]
-    assert options in (None, tuning.OPTIONS)
+    assert options in (None, tuning.CONVOLVING)
     assert jax.jit(CONVOLUTION.evaluate, compiler_options=options).lower(*shapes).compile()
 
 
 def test_other_programs_get_none():
     assert tuning.options(SINE) is None
+
+
+def chain(length, results):
+    """A chain of sines of which every `length // results`-th value is a result."""
+    keys = tuple([(tf.sin.op, (), k - 1) for k in range(length)])
+    return Program(keys, (IMAGES,) * length, (IMAGES,), tuple(range(length - 1, -1, -(length // results))))
+
+
+@pytest.mark.parametrize(("results", "options"), [(1, None), (4, None), (60, tuning.UNFUSED)])
+def test_a_chain_of_results_is_not_fused(results, options):
+    with mock.patch.object(tuning, "_accepted", return_value=True):
+        assert tuning.options(chain(60, results)) == options
+
+
+def test_updates_of_many_variables_are_fused():
+    """Results that lead to no others, each by a few ops of its own: fusion repeats nothing."""
+    keys = tuple([(tf.sin.op, (), k - 1 if k % 4 else -1) for k in range(240)])
+    updates = Program(keys, (IMAGES,) * 240, (IMAGES,), tuple(range(3, 240, 4)))
+    with mock.patch.object(tuning, "_accepted", return_value=True):
+        assert tuning.options(updates) is None
 
 
 def test_another_platform_gets_none():
@@ -55,7 +75,7 @@ def test_another_platform_gets_none():
 )
 def test_a_jaxlib_without_the_flag_goes_on(unknown):
     images, filters = tf.ones([1, 3, 3, 2]), tf.ones([2, 2, 2, 1])
-    with mock.patch.object(tuning, "OPTIONS", unknown):
+    with mock.patch.object(tuning, "CONVOLVING", unknown):
         assert tuning.options(CONVOLUTION) is None
         engine.flush()
         for _ in range(2):
