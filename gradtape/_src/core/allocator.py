@@ -1,4 +1,4 @@
-"""The C allocator of this process: keep the memory of a training step for the next one."""
+"""The C allocator of this process: keep the memory of a training step for the next one, or give it back."""
 
 from __future__ import annotations
 
@@ -23,10 +23,8 @@ def tune_allocator() -> bool:
     memory at its peak, therefore importing gradtape never changes it: call this before the first op, or start the
     program with ``gradtape run``. Where the C library is not glibc nothing happens and the result is False.
     """
-    if not sys.platform.startswith("linux"):
-        return False
-    libc = ctypes.CDLL(None)
-    if not hasattr(libc, "gnu_get_libc_version"):
+    libc = _glibc()
+    if libc is None:
         return False
     mallopt = libc.mallopt
     mallopt.argtypes, mallopt.restype = (ctypes.c_int, ctypes.c_int), ctypes.c_int
@@ -34,3 +32,20 @@ def tune_allocator() -> bool:
     untrimmed = mallopt(M_TRIM_THRESHOLD, LARGEST_INT)
     one_arena = mallopt(M_ARENA_MAX, 1)
     return bool(kept and untrimmed and one_arena)
+
+
+def give_back() -> bool:
+    """Give freed memory back to the system, by glibc's malloc_trim(3); return whether there was some, False without glibc."""
+    libc = _glibc()
+    if libc is None:
+        return False
+    libc.malloc_trim.argtypes, libc.malloc_trim.restype = (ctypes.c_size_t,), ctypes.c_int
+    return bool(libc.malloc_trim(0))
+
+
+def _glibc() -> ctypes.CDLL | None:
+    """The C library of this process if it is glibc."""
+    if not sys.platform.startswith("linux"):
+        return None
+    libc = ctypes.CDLL(None)
+    return libc if hasattr(libc, "gnu_get_libc_version") else None

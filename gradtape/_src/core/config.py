@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 
 from gradtape._src.core import engine, execution
+from gradtape._src.core.allocator import give_back
 from gradtape._src.core.errors import public
+from gradtape._src.core.executables import BOUND, pool
 
 
 def get_logger() -> logging.Logger:
@@ -30,17 +33,24 @@ def cache_info() -> dict[str, int]:
 
     `runs` programs were run, of which `hits` were found as recorded; `programs` and `kernels` were compiled (whole
     programs, single ops); `node_by_node` runs went op by op; `plans` gradients were planned; `most_pending` nodes were
-    pending at the most; `programs_held` compiled programs are kept, of at most `programs_bound`.
+    pending at the most; `programs_held` programs are known, of at most `programs_bound`; their compiled code takes about
+    `bytes_held`. Beyond `bytes_bound` code is dropped that ran only once, or was not run for long.
     """
     counted = dict(vars(execution.counters))
-    return counted | {"programs_held": len(execution.programs), "programs_bound": execution.programs.bound}
+    held = {"programs_held": len(execution.programs), "programs_bound": execution.programs.bound}
+    return counted | held | {"bytes_held": pool.bytes, "bytes_bound": BOUND}
 
 
 @public
 def clear_cache() -> None:
-    """Forget all compiled programs and gradient plans of this process, and set the counters back to 0."""
+    """Forget all compiled programs and gradient plans of this process, and set the counters back to 0.
+
+    Their memory goes back to the system where the C library is glibc.
+    """
     engine.flush_if_outermost()
     for cache in execution.caches:
         cache.clear()
-    execution.built.clear()
+    pool.clear()
     execution.counters.reset()
+    gc.collect()
+    give_back()

@@ -9,7 +9,7 @@ import jax
 from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 
-def brought_together(arguments: Sequence[Any], error: ValueError) -> list[Any]:
+def brought_together(arguments: Sequence[Any], error: Exception) -> list[Any]:
     """`arguments` with copies of those that lie elsewhere, where the one that lies on most devices does.
 
     As TensorFlow does it. `error` is what JAX said; it is raised if it was not about that.

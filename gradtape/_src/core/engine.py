@@ -477,7 +477,11 @@ def folded(node: Node) -> np.ndarray | None:
     for current in reversed(order):
         inputs = [values[i] if i.value is None else i.value for i in current.inputs]
         op, attrs = current.op, current.attrs
-        values[current] = op.run(inputs, attrs) if op.on_host else np.asarray(execution.kernel(op, attrs)(*inputs))
+        if op.on_host:
+            values[current] = op.run(inputs, attrs)
+        else:
+            avals = tuple([i.aval for i in current.inputs])
+            values[current] = np.asarray(execution.run_kernel(op, attrs, avals, inputs))
     return values[node] if node.value is None else np.asarray(node.value)
 
 

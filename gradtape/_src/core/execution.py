@@ -12,6 +12,7 @@ import jax
 
 from gradtape._src.core import devices, interruptible, memory, runtime, tuning
 from gradtape._src.core.aval import bytes_of
+from gradtape._src.core.executables import Executable, by_placement, pool
 from gradtape._src.core.program import CALL, CALLS, ELEMENT, FUNCTION, Program
 
 if TYPE_CHECKING:
@@ -63,8 +64,7 @@ class Cache(OrderedDict[Any, Any]):
 
 
 programs = Cache(1024)  # fingerprint → Program
-kernels = Cache(4096)  # (op, attributes) → compiled kernel
-built: set[tuple[Any, ...]] = set()  # (op, attributes, input Avals) of the kernels that XLA has compiled
+kernels = Cache(4096)  # (op, attributes, *input Avals) → the Executable of the op
 eager = False  # whether each op runs at once, by itself: it was asked for, or each is checked
 check: Callable[[Program, int, Sequence[Any], Any], None] | None = None  # sees `(program, index, inputs, value)` of each op
 _asked = False
@@ -100,16 +100,19 @@ def execute(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
                 return interpret(program, arguments)
             counters.programs += 1
             runtime.prune_cache()
-            compiled = program.compiled = jax.jit(program.evaluate, compiler_options=tuning.options(program))
+            compiled = pool.compile(program, program.evaluate, arguments, tuning.options(program))
             if large:
-                program.derived["needed"] = memory.needed(compiled, arguments)
+                program.derived["needed"] = memory.needed(compiled)
+        pool.runs = program.ran = pool.runs + 1
         if large:
             memory.check(program.derived.get("needed", 0))
         if program.endless:
             return interruptible.call(_waiting, (compiled, arguments))
         values = compiled(*arguments)
         return jax.block_until_ready(values) if large else values
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
+        if by_placement(program, program.evaluate, tuning.options(program)):
+            return execute(program, arguments)
         return execute(program, devices.brought_together(arguments, error))
     except jax.errors.JaxRuntimeError as error:
         raise memory.translated(error) from None
@@ -190,22 +193,28 @@ def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
             size = bytes_of(program.avals[index]) if large else 0
             if size > memory.LARGE:
                 memory.check(size)
-            value = kernel(op, attrs)(*inputs)
+            value = run_kernel(op, attrs, tuple([program.aval_of(r) for r in references]), inputs)
             values.append(jax.block_until_ready(value) if size > memory.LARGE else value)
             if check is not None:
                 check(program, index, inputs, values[-1])
-    for op, attrs, *references in program.keys:
-        if op not in CALLS and op is not ELEMENT:
-            built.add((op, attrs, *[program.aval_of(r) for r in references]))
     return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs])
 
 
-def kernel(op: Op, attrs: Attributes) -> Callable[..., Any]:
-    found = kernels.find((op, attrs))
-    if found is None:
+def run_kernel(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Sequence[Any]) -> Any:
+    """Run one op by itself, compiled; `avals` are those of its inputs."""
+    key = (op, attrs, *avals)
+    kernel: Executable = kernels.find(key) or kernels.keep(key, Executable(1))
+    compiled = kernel.compiled
+    if compiled is None:
         counters.kernels += 1
-        found = kernels.keep((op, attrs), jax.jit(lambda *inputs: op.run(inputs, attrs)))
-    return found
+        compiled = pool.compile(kernel, lambda *inputs: op.run(inputs, attrs), inputs)
+    pool.runs = kernel.ran = pool.runs + 1
+    try:
+        return compiled(*inputs)
+    except (TypeError, ValueError):
+        if by_placement(kernel, lambda *inputs: op.run(inputs, attrs)):
+            return kernel.compiled(*inputs)
+        raise
 
 
 def _new_kernels(program: Program) -> int:
@@ -219,7 +228,7 @@ def _new_kernels(program: Program) -> int:
                 stack.append(attrs[0])
             elif op is not ELEMENT:
                 key = (op, attrs, *[current.aval_of(r) for r in references])
-                if key not in built:
+                if key not in kernels:
                     new.add(key)
     return len(new)
 

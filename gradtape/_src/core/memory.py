@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,9 @@ def available() -> int:
     return max(0, min([machine, *[total - used for total, used in _containers()]]))
 
 
-def needed(compiled: Any, arguments: Sequence[Any]) -> int:
+def needed(compiled: Any) -> int:
     """How many bytes a program needs besides its arguments, as XLA says."""
-    needs = compiled.lower(*arguments).compile().memory_analysis()
+    needs = compiled.memory_analysis()
     return 0 if needs is None else needs.temp_size_in_bytes + needs.output_size_in_bytes
 
 

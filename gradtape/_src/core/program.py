@@ -15,6 +15,7 @@ import numpy as np
 
 from gradtape._src.core import runtime
 from gradtape._src.core.aval import bytes_of
+from gradtape._src.core.executables import Executable
 from gradtape._src.core.op import Attributes, Op, define, has_strings
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ def effectful(key: Key) -> bool:
     return key[0] is not RAN and (key[0].effect or any(program.effects for program in programs_in(key[1])))
 
 
-class Program:
+class Program(Executable):
     """A closed computation: keys, the Avals of its parameters and its outputs. Immutable; compared by identity.
 
     The last parameters are `constants`: values that are part of the program. `lines` are the user's lines that the keys
@@ -239,10 +240,8 @@ class Program:
     """
 
     __slots__ = (
-        "__weakref__",
         "avals",
         "bytes",
-        "compiled",
         "constants",
         "derived",
         "effects",
@@ -255,7 +254,6 @@ class Program:
         "outputs",
         "parameters",
         "runs",
-        "size",
     )
     keys: tuple[Key, ...]
     avals: tuple[Any, ...]
@@ -263,9 +261,7 @@ class Program:
     outputs: tuple[int, ...]
     constants: tuple[np.ndarray, ...]
     lines: tuple[Line, ...]
-    size: int
     bytes: int
-    compiled: Any
     runs: int
     effects: bool
     on_host: frozenset[int]
@@ -285,7 +281,7 @@ class Program:
     ) -> None:
         self.keys, self.avals, self.parameters, self.outputs = keys, avals, parameters, outputs
         self.constants, self.lines = constants, lines
-        self.size = sum([key[1][0].size if key[1] and type(key[1][0]) is Program else 1 for key in keys])
+        super().__init__(sum([key[1][0].size if key[1] and type(key[1][0]) is Program else 1 for key in keys]))
         self.bytes = bytes_of(avals)
         held = [(i, key[0], tuple(programs_in(key[1]))) for i, key in enumerate(keys) if key[1] or key[0].effect]
         strings = has_strings(parameters) or has_strings(avals)
@@ -295,7 +291,7 @@ class Program:
         self.hosted = bool(self.on_host) or strings
         self.loops = any(p.loops or op not in CALLS for _, op, inner in held for p in inner)
         self.endless = any(op.endless or any(p.endless for p in inner) for _, op, inner in held)
-        self.compiled, self.runs, self.derived = None, 0, {}
+        self.runs, self.derived = 0, {}
 
     def _has_strings(self, index: int) -> bool:
         """Whether a node takes or gives strings."""
