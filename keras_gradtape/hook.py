@@ -8,6 +8,7 @@ are compiled, because the names are copied while Keras is being imported; what i
 """
 
 import ast
+import contextlib
 import functools
 import os
 import sys
@@ -53,6 +54,7 @@ COMPLETIONS = {
     "keras.src.export.saved_model_export_archive": "give_tensorflow",
     "keras.src.export.tfsm_layer": "load_saved_models",
     "keras.src.legacy.saving.legacy_h5_format": "save_whole",
+    "keras.src.saving.saving_api": "load_whole",
     "keras.src.saving.saving_lib": "save_whole",
     "keras.src.saving.serialization_lib": "mend_loading",
 }
@@ -275,6 +277,40 @@ def beside(save, endings):
             return save(model, part, *args, **kwargs)
 
     return saved
+
+
+def load_whole(module) -> None:
+    """Have an error of a file that is read name the file, and leave the weights of the model as they were."""
+    load_model, load_weights = module.load_model, module.load_weights
+
+    @functools.wraps(load_model)
+    def model_loaded(filepath, *args, **kwargs):
+        with named(filepath):
+            return load_model(filepath, *args, **kwargs)
+
+    @functools.wraps(load_weights)
+    def weights_loaded(model, filepath, *args, **kwargs):
+        before = [(variable, variable.value.read_value()) for variable in model.variables]
+        try:
+            with named(filepath):
+                return load_weights(model, filepath, *args, **kwargs)
+        except BaseException:
+            for variable, value in before:
+                variable.assign(value)
+            raise
+
+    module.load_model, module.load_weights = model_loaded, weights_loaded
+
+
+@contextlib.contextmanager
+def named(filepath):
+    """Add the name of a file to an error that does not say it."""
+    try:
+        yield
+    except Exception as error:
+        if str(filepath) not in str(error):
+            error.add_note(f"The file is {filepath}.")
+        raise
 
 
 def mend_loading(module) -> None:

@@ -157,9 +157,9 @@ def _array(record: bytes, spec: TensorSpec, component: int, file: str) -> np.nda
         raise DataLossError(None, None, f"{file} has a record that is no tensor: {error}.") from error
     if array.dtype != spec.dtype.numpy:
         found = dtypes.as_dtype(array.dtype).name
-        raise invalid(f"Data type mismatch at component {component}: expected {spec.dtype.name} but got {found}.")
+        raise invalid(f"{file}; Data type mismatch at component {component}: expected {spec.dtype.name} but got {found}.")
     if not spec.shape.is_compatible_with(array.shape):
-        raise invalid(f"Incompatible shapes at component {component}: expected {spec.shape} but got {list(array.shape)}.")
+        raise invalid(f"{file}; Incompatible shapes at component {component}: expected {spec.shape} but got {list(array.shape)}.")
     return array
 
 

@@ -35,8 +35,8 @@ def masked_checksum(data: bytes) -> int:
 class Inflated:
     """A stream of bytes that is read from a compressed file, never more at a time than asked for."""
 
-    def __init__(self, file: IO[bytes], compression: str) -> None:
-        self._file, self._window = file, WINDOWS[compression]
+    def __init__(self, file: IO[bytes], compression: str, path: str) -> None:
+        self._file, self._window, self._path = file, WINDOWS[compression], path
         self._stream, self._waiting, self._begun = zlib.decompressobj(self._window), b"", False
 
     def read(self, count: int) -> bytes:
@@ -47,14 +47,14 @@ class Inflated:
                 self._stream, self._begun = zlib.decompressobj(self._window), False
             given = self._waiting or self._file.read(PIECE)
             if not given and self._begun:
-                raise DataLossError(None, None, "EOF reached in the middle of compressed data: the file is truncated.")
+                raise _damaged(self._path, "EOF reached in the middle of compressed data: the file is truncated.")
             if not given:
                 return b""
             self._begun = True
             try:
                 piece = self._stream.decompress(given, count)
             except zlib.error as error:
-                raise DataLossError(None, None, _inflation(error)) from error
+                raise _damaged(self._path, _inflation(error)) from error
             self._waiting = self._stream.unconsumed_tail
             if piece:
                 return piece
@@ -82,8 +82,12 @@ def compression_of(value: str) -> str:
     return value
 
 
-def _opened(file: IO[bytes], compression: str) -> Any:
-    return Inflated(file, compression) if compression else file
+def _opened(file: IO[bytes], compression: str, path: str) -> Any:
+    return Inflated(file, compression, path) if compression else file
+
+
+def _damaged(path: str, text: str) -> DataLossError:
+    return DataLossError(None, None, f"{path}; {text}")
 
 
 def _exactly(stream: Any, count: int) -> bytes:
@@ -98,22 +102,22 @@ def _exactly(stream: Any, count: int) -> bytes:
 def tf_records(path: str, compression: str = "") -> Iterator[bytes]:
     """Yield the records of a TFRecord file. DataLossError for one that is damaged or not complete."""
     with open_bytes(path) as file:
-        stream, offset = _opened(file, compression), 0
+        stream, offset = _opened(file, compression, path), 0
         ended = "EOF reached" if compression else "Read less bytes than requested"
         with told(path):
             while head := _exactly(stream, HEAD):
                 if len(head) < HEAD:
-                    raise DataLossError(None, None, f"truncated record at {offset}' failed with {ended}")
+                    raise _damaged(path, f"truncated record at {offset}' failed with {ended}")
                 if CHECKSUM.unpack_from(head, LENGTH.size)[0] != masked_checksum(head[: LENGTH.size]):
                     doubt = "" if offset else " (Is this even a TFRecord file?)"
-                    raise DataLossError(None, None, f"corrupted record at {offset}{doubt}")
+                    raise _damaged(path, f"corrupted record at {offset}{doubt}")
                 (length,) = LENGTH.unpack_from(head)
                 body = _exactly(stream, length + CHECKSUM.size)
                 if len(body) < length + CHECKSUM.size:
-                    raise DataLossError(None, None, f"truncated record at {offset}' failed with {ended}")
+                    raise _damaged(path, f"truncated record at {offset}' failed with {ended}")
                 record = body[:length]
                 if CHECKSUM.unpack_from(body, length)[0] != masked_checksum(record):
-                    raise DataLossError(None, None, f"corrupted record at {offset + HEAD}")
+                    raise _damaged(path, f"corrupted record at {offset + HEAD}")
                 yield record
                 offset += HEAD + len(body)
 
@@ -121,7 +125,7 @@ def tf_records(path: str, compression: str = "") -> Iterator[bytes]:
 def text_lines(path: str, compression: str = "") -> Iterator[bytes]:
     """Yield the lines of a file without their ends. Carriage returns are left out, wherever they stand, as in TensorFlow."""
     with open_bytes(path) as file:
-        stream, pending = _opened(file, compression), []
+        stream, pending = _opened(file, compression, path), []
         with told(path):
             while piece := stream.read(PIECE):
                 first, *others = piece.split(b"\n")
@@ -154,7 +158,7 @@ def fixed_length_records(path: str, length: int, header: int = 0, footer: int = 
             for _ in range(body // length):
                 yield _exactly(file, length)
             return
-        stream = Inflated(file, compression)
+        stream = Inflated(file, compression, path)
         _exactly(stream, header)
         ahead, given = _exactly(stream, footer), 0
         while piece := _exactly(stream, length):
