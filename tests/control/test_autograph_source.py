@@ -61,3 +61,15 @@ def test_what_has_no_source(entity):
     for ask in (tf.autograph.to_code, tf.autograph.to_graph):
         with pytest.raises(ValueError, match="Cannot apply autograph to a function that doesn't expose a __code__ object"):
             ask(entity)
+
+
+def test_optional_features_are_shown_as_they_are_asked_for():
+    def positive(x):
+        assert x > 0.0
+        return x
+
+    assert "optional_features=()" in tf.autograph.to_code(positive)
+    assert "ag__.assert_stmt" not in tf.autograph.to_code(positive)
+    asserts = tf.autograph.experimental.Feature.ASSERT_STATEMENTS
+    for asked in (asserts, [asserts]):
+        assert "ag__.assert_stmt(ag__.ld(x) > 0.0" in tf.autograph.to_code(positive, experimental_optional_features=asked)

@@ -185,7 +185,7 @@ def table_of_errors():
         (structure, ValueError, "Lengths of branch outputs must match"),
         (not_bool, Invalid, "Input 'pred' passed float expected bool"),
         (not_scalar, Invalid, r"must be a scalar, but it has shape \(2,\)"),
-        (value, AttributeError, "object has no attribute 'numpy': in a function or graph"),
+        (value, AttributeError, "object has no attribute 'numpy'\nIn a function or graph"),
         (array, NotImplementedError, "Cannot convert a symbolic tf.Tensor to a numpy array"),
         (made_again, ValueError, "only supports singleton tf.Variables created on the first call"),
         (an_object, TypeError, "must return zero or more Tensors .* found return value of type object"),

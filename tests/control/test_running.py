@@ -280,3 +280,37 @@ def test_a_derivative_that_uses_values_of_the_forward_pass_has_one_of_zeros(body
         first = tape.gradient(y, xs)
     second = [None if d is None else [e if e is None else float(tf.reduce_sum(e)) for e in outer.gradient(d, xs)] for d in first]
     assert second == expected
+
+
+def test_results_of_python_functions_whose_shape_a_run_tells_need_one_trace():
+    traced = []
+
+    @tf.function
+    def repeated(x):
+        traced.append(1)
+        twice, first = tf.numpy_function(lambda a: (np.repeat(a, 2), a[0]), [x], [tf.float32, tf.float32])
+        return {"twice": twice, "again": tf.py_function(lambda a: a[:2] * 10.0, [twice], tf.float32), "x": x + 1.0}, first
+
+    for x in ([1.0, 2.0], [3.0, 4.0]):
+        found, first = repeated(tf.constant(x))
+        assert found["twice"].numpy().tolist() == [x[0], x[0], x[1], x[1]]
+        assert found["again"].numpy().tolist() == [10 * x[0]] * 2
+        assert found["again"].shape == [2]
+        assert (found["x"].numpy().tolist(), first.shape, first.numpy()) == ([x[0] + 1, x[1] + 1], [], x[0])
+    assert len(traced) == 1
+
+
+def test_where_the_shape_of_a_python_function_matters_its_caller_runs_as_eager_code():
+    @tf.py_function(Tout=tf.float32)
+    def doubled(x):
+        return 2.0 * x
+
+    called = tf.function(lambda x: doubled(x))
+    called(tf.constant(1.0))
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = called(x)
+    assert tape.gradient(y, x).numpy().tolist() == [2.0, 2.0]
+    assert tf.function(lambda x: called(x) + 1.0)(x).numpy().tolist() == [3.0, 5.0]
+    assert tf.function(lambda x: tf.zeros(doubled(x).shape))(x).shape == [2]

@@ -15,9 +15,9 @@ MEANS = {
 }
 
 
-@pytest.mark.parametrize("n", [41, 82])  # 1 / n is rounded, and n · (1 / n) is no 1
 @pytest.mark.parametrize("name", MEANS)
-def test_mean_of_ones_is_one(name, n):
+def test_mean_of_ones_is_one(name):
+    n = 41  # n · (1 / n) is no 1
     mean, shape = MEANS[name]
     assert np.float32(n) * (np.float32(1) / np.float32(n)) != 1
     assert np.all(tf.function(mean)(tf.ones(shape(n))).numpy() == 1)

@@ -15,7 +15,7 @@ import sys
 import textwrap
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -145,9 +145,11 @@ def transformed(function: Any) -> Any:
     return made
 
 
-def source_of(function: Any) -> str:
-    """The source of a transformed function, as it is generated."""
-    made, *_ = _transpiler.transform(_of_a_module(function), converter.ProgramContext(options=OPTIONS))
+def source_of(function: Any, features: Sequence[str] = ()) -> str:
+    """Return the source of a function that is transformed with these optional features, as it is generated."""
+    chosen = [converter.Feature[name] for name in features]
+    options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=chosen)
+    made, *_ = _transpiler.transform(_of_a_module(function), converter.ProgramContext(options=options))
     return textwrap.dedent(inspect.getsource(made))
 
 

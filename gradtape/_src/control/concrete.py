@@ -15,11 +15,11 @@ from gradtape._src.control.scope import Body, Structure, call, flatten_results
 from gradtape._src.control.signature import misfit
 from gradtape._src.control.untaken import joined, on_tape
 from gradtape._src.core import engine, nest
-from gradtape._src.core.aval import Aval
+from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
 from gradtape._src.core.convert import spoken_name, tensor
-from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, UnimplementedError, cut, invalid
+from gradtape._src.core.errors import InvalidArgumentError, NeedsValues, OutOfRangeError, UnimplementedError, cut, invalid
 from gradtape._src.core.function_names import Numbered
-from gradtape._src.core.program import Node, Program, leaf
+from gradtape._src.core.program import ELEMENT, Node, Program, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
@@ -301,6 +301,28 @@ class EagerFunction(ConcreteFunction):
             raise OutOfRangeError(None, None, "End of sequence: the iterator has no more elements.") from None
         found, structure = flatten_results(results, self._function._result)
         return structure.pack(found)
+
+
+class ShapedByRuns(EagerFunction):
+    """A function some of whose results have shapes that only a run tells. It runs as eager code where those matter: on a tape."""
+
+    def __init__(self, function: Function, arguments: Arguments, body: Body) -> None:
+        super().__init__(function, arguments, NeedsValues(SHAPED_BY_RUNS))
+        self._traced = body
+        program = body.program
+        for index, (op, _, *references) in enumerate(program.keys):
+            if op is not ELEMENT and index not in program.on_host and any(has_no_shape(program.aval_of(r)) for r in references):
+                raise NeedsValues(f"{op.type} computes with a result whose shape is known when the function runs")
+
+    def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
+        state = engine.local
+        if stored or state.trace.parent is not None or any(tape() is not None for tape in state.tapes):
+            return super()._run(nodes, stored)
+        results = call(self._traced, nodes)
+        for node in results:
+            if has_no_shape(node.aval):
+                node.aval = aval(node.value.shape, node.aval.dtype)
+        return self._traced.structure.pack(results)
 
 
 class FirstCall(EagerFunction):

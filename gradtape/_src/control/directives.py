@@ -84,11 +84,14 @@ def _plain_function(entity: Any) -> Any:
 def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:
     """Return the source that a Python function or method is transformed to, as text, to read what `to_graph` made of it.
 
+    `experimental_optional_features` are those that the text shows, as in TensorFlow none; `tf.function` uses them all.
     ValueError for what is no Python function, OSError where its source cannot be read.
     """
     from gradtape._src.control.autograph import source_of
 
-    return source_of(_plain_function(entity))
+    asked = experimental_optional_features
+    features = () if asked is None else asked if isinstance(asked, (list, tuple, set, frozenset)) else (asked,)
+    return source_of(_plain_function(entity), [feature.name for feature in features])
 
 
 @public

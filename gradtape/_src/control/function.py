@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.arguments import Arguments, spoken, symbol, tensors_in
-from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall
+from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, ShapedByRuns
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.graph.live import only_in_graphs
@@ -24,6 +24,7 @@ from gradtape._src.control.retracing import MANY_TRACES, Calls, Signatures, call
 from gradtape._src.control.scope import MadeFromArguments, Scope, trace
 from gradtape._src.control.signature import Signature
 from gradtape._src.core import engine, nest
+from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, cut, public
 from gradtape._src.core.program import Trace
@@ -206,12 +207,15 @@ class Function:
                 seeds.go_on(self._streams)
             return arguments.call(python, parameters)
 
+        outermost = engine.local.trace.parent is None
         try:
-            body = trace(run, parameters, Scope(creates=not self._created), convert=self._result)
+            body = trace(run, parameters, Scope(creates=not self._created, shaped_by_runs=outermost), convert=self._result)
             if body.created:  # what is made once must not be made again
                 self._created = True
                 self._traces += 1
-                body = trace(run, parameters, Scope(creates=False), convert=self._result)
+                body = trace(run, parameters, Scope(creates=False, shaped_by_runs=outermost), convert=self._result)
+            if any(map(has_no_shape, body.program.avals)):
+                return ShapedByRuns(self, arguments, body)
         except engine.NeedsValues as reason:
             if engine.local.trace.parent is not None:
                 raise  # the outermost function runs eagerly

@@ -13,8 +13,9 @@ import numpy as np
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.control.eager_record import in_function
+from gradtape._src.control.scope import Scope
 from gradtape._src.core import dtypes, engine, nest, tracing
-from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, unshaped
 from gradtape._src.core.convert import is_tensor, tensor, to_array
 from gradtape._src.core.errors import (
     InvalidArgumentError,
@@ -30,7 +31,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 
-Shapes = tuple[tuple[int, ...], ...]
+Shapes = tuple[tuple[int, ...] | None, ...]
 
 
 def _results(values: Any, types: Sequence[Any], exact: bool = False) -> list[Any]:
@@ -105,7 +106,7 @@ def _on_host(*inputs: Any, call: Callable[..., Any], types: tuple[Any, ...], sha
         arrays = call([np.asarray(i) for i in inputs])
     if shapes is not None:
         for array, shape in zip(arrays, shapes, strict=True):
-            if array.shape != shape:
+            if shape is not None and array.shape != shape:
                 raise invalid(
                     f"The Python function returned shape {list(array.shape)}; in a compiled program its result was stated, or "
                     f"assumed, to have shape {list(shape)}. Call tensor.set_shape on the result, or run it in eager code."
@@ -121,8 +122,8 @@ def _avals(*inputs: Aval, call: Any, types: tuple[Any, ...], shapes: Shapes | No
     return tuple([aval((), t.numpy) for t in types] if shapes is None else map(_aval, shapes, types))
 
 
-def _aval(shape: tuple[int, ...], dtype: Any) -> Aval:
-    return aval(shape, dtype.numpy)
+def _aval(shape: tuple[int, ...] | None, dtype: Any) -> Aval:
+    return unshaped(dtype) if shape is None else aval(shape, dtype.numpy)
 
 
 EAGER_PY_FUNC = define(Op("EagerPyFunc", _not_compiled, infer=_avals, host=_on_host, effect=True, saves="inputs"))
@@ -138,15 +139,18 @@ def _types(Tout: Any) -> tuple[tuple[Any, ...], bool]:
 
 def _static_shapes(Tout: Any, inputs: Sequence[Tensor], types: Sequence[Any]) -> Shapes | None:
     """The shapes of the results in a compiled program: those of TensorSpecs in Tout. In a graph None if they state none;
-    in a function of it, which cannot wait for them, the first input's."""
+    in a function of it, which cannot wait for them, the first input's. None for one that the run of a function tells."""
     flat = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
-    shapes = []
+    shapes: list[tuple[int, ...] | None] = []
+    scope = engine.local.trace.scope
     for spec in flat[: len(types)]:
         stated = getattr(spec, "shape", None)
         if stated is not None and stated.is_fully_defined():
             shapes.append(tuple(stated))
+        elif isinstance(scope, Scope) and scope.shaped_by_runs:
+            shapes.append(None)
         elif engine.graph_around() is None:
-            raise engine.NeedsValues("a Python function whose results have shapes that no TensorSpec in Tout states")
+            raise engine.NeedsValues(SHAPED_BY_RUNS)
         elif engine.current_graph() is not None:
             return None
         else:
@@ -190,8 +194,9 @@ def _decorator(kind: Callable[..., Any], dtypes_out: Any) -> Callable[[Any], Any
 def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
     """Run a Python function of eager tensors, in eager code as in a function; its results have the dtypes `Tout`.
 
-    Its gradient is that of the ops that it runs. With `TensorSpec`s in `Tout` a function that calls it is
-    compiled; without shapes it runs as eager code. Without `func` it is a decorator, and what is decorated takes the inputs.
+    Its gradient is that of the ops that it runs. With `TensorSpec`s in `Tout` a function that calls it is compiled. Without
+    shapes its results may be returned; a function that computes with them runs as eager code. Without `func` it is a
+    decorator, and what is decorated takes the inputs.
 
     >>> @tf.py_function(Tout=tf.float32)
     ... def halved(x):

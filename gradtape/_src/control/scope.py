@@ -80,8 +80,15 @@ class MadeFromArguments(engine.NeedsValues):
 class Scope:
     """What is known of a function, branch or loop body while it is traced: variables it reads and writes, its checks."""
 
-    def __init__(self, nested: bool = False, carried: Sequence[tuple[Variable, Node]] = (), creates: bool = True) -> None:
+    def __init__(
+        self,
+        nested: bool = False,
+        carried: Sequence[tuple[Variable, Node]] = (),
+        creates: bool = True,
+        shaped_by_runs: bool = False,
+    ) -> None:
         self.nested, self.creates = nested, creates
+        self.shaped_by_runs = shaped_by_runs  # whether results may have shapes that only a run tells
         self.fixes_strings = not nested  # another branch, or a run of a session, may give other ones
         self.variables: dict[int, tuple[Variable, Node]] = {}
         self.carried: dict[int, Node] = {id(variable): node for variable, node in carried}

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.dtypes import DType, as_dtype, is_inexact
-from gradtape._src.core.errors import invalid
+from gradtape._src.core.errors import NeedsValues, invalid
 from gradtape._src.core.shape import PROVISIONAL as PROVISIONAL, TensorShape, provisional as provisional
 
+SHAPED_BY_RUNS = "a Python function whose results have shapes that no TensorSpec in Tout states"
 LARGE = 1 << 20  # what is computed from a provisional extent is larger
 
 
@@ -65,7 +66,44 @@ def aval(shape: Iterable[int], dtype: np.dtype) -> Aval:
     return new
 
 
+class Unshaped(Aval):
+    """The dtype of a value in a function whose shape is known when the function runs. To ask for the shape is a NeedsValues.
+
+    So what computes with such a value runs as eager code; a function may return it, or give it to another Python function.
+    """
+
+    __slots__ = ()
+
+    def _of_a_run(self) -> Any:
+        raise NeedsValues(SHAPED_BY_RUNS)
+
+    shape = ndim = size = tensor_shape = property(_of_a_run)
+
+    def __repr__(self) -> str:
+        return f"{self.type.name}<unknown>"
+
+
+_unshaped: dict[DType, Unshaped] = {}
+
+
+def unshaped(type: DType) -> Aval:
+    """The Aval of a dtype whose shape is known when a function runs; interned, too."""
+    found = _unshaped.get(type)
+    if found is None:
+        new = Unshaped()
+        new.type, new.dtype, new.inexact, new.large = type, type.numpy, is_inexact(type.numpy), False
+        found = _unshaped.setdefault(type, new)
+    return found
+
+
+def has_no_shape(aval_or_avals: Any) -> bool:
+    """Whether the shape of a value, or of one of several, is known when it is computed only."""
+    return any(map(has_no_shape, aval_or_avals)) if type(aval_or_avals) is tuple else type(aval_or_avals) is Unshaped
+
+
 def bytes_of(avals: Any) -> int:
-    """The size of a value, or of a nest of tuples of them."""
+    """The size of a value, or of a nest of tuples of them; of one that is known when it runs 0."""
+    if type(avals) is Unshaped:
+        return 0
     size: int = sum(map(bytes_of, avals)) if type(avals) is tuple else avals.size * avals.dtype.itemsize
     return size

@@ -233,7 +233,7 @@ def _no_tensor(value: Any, kinds: dict[type, None]) -> Exception:
     if _is_rectangular(value):
         return ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(value)[:80]}.")
     return ValueError(
-        f"Can't convert non-rectangular Python sequence to Tensor: {str(value)[:80]}. All rows must have the same length."
+        f"Can't convert non-rectangular Python sequence to Tensor.\nAll rows must have the same length: {str(value)[:80]}"
     )
 
 

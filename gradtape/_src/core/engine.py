@@ -65,6 +65,7 @@ class State(threading.local):
 
 
 local = State()
+NeedsValues = errors.NeedsValues
 shared = threading.RLock()  # held where a variable's value is replaced by one made from it, and where threads share nodes
 errors.tracing = lambda: local.trace.scope is not None
 
@@ -76,13 +77,6 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-
-class NeedsValues(NotImplementedError):
-    """Something that is being traced cannot be compiled: a shape, or the way it goes on, depends on values.
-
-    Raised by the library where it needs a value, not where the user asks for one; a function is run eagerly then.
-    """
 
 
 slices = execution.Cache(2048)  # what is to be run, as recorded → what `_sliced` gives

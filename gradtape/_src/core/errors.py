@@ -34,6 +34,13 @@ DATA_LOSS = 15
 UNAUTHENTICATED = 16
 
 
+class NeedsValues(NotImplementedError):
+    """Something that is being traced cannot be compiled: a shape, or the way it goes on, depends on values.
+
+    Raised by the library where it needs a value, not where the user asks for one; a function is run eagerly then.
+    """
+
+
 class OpError(Exception):
     """Base of the errors that an operation raises. Made as TensorFlow's: `OpError(node_def, op, message)`."""
 

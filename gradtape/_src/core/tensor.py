@@ -149,7 +149,7 @@ class Tensor(Operators):
         """The value as a NumPy array, or a NumPy scalar for rank 0. Runs what is pending."""
         if unvalued(self.node):
             raise AttributeError(
-                "'SymbolicTensor' object has no attribute 'numpy': in a function or graph a tensor has no value yet. Return it "
+                "'SymbolicTensor' object has no attribute 'numpy'\nIn a function or graph a tensor has no value yet. Return it "
                 "and take its value outside, or use tf.py_function."
             )
         array = to_numpy(self.node)

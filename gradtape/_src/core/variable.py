@@ -421,7 +421,7 @@ class Variable(Stored, metaclass=creators.Created):
             if wanted.is_compatible_with(node.aval.tensor_shape):
                 return node
             raise ValueError(
-                f"Cannot assign value to variable '{self._name}': Shape mismatch. The variable shape {self.shape}, and "
+                f"Cannot assign value to variable ' {self._name}': Shape mismatch.The variable shape {self.shape}, and "
                 f"the assigned value shape {node.aval.tensor_shape} are incompatible."
             )
         raise invalid_shapes(self._name, how, mine, node.aval)

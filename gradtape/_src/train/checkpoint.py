@@ -112,7 +112,7 @@ class Checkpoint(Tracked):
     # -- restoring
 
     @public
-    def read(self, save_path: Any, options: Any = None) -> LoadStatus:
+    def read(self, save_path: Any, options: Any = None) -> CheckpointLoadStatus:
         """Give the variables the values of a checkpoint that `write` wrote; returns a status to make assertions with.
 
         Where a `tf.compat.v1.train.Saver` wrote it, variables are found by their own names.
@@ -122,10 +122,10 @@ class Checkpoint(Tracked):
         """
         restore = Restore(self, opened(os.fspath(save_path)))
         restore.run(self, 0)
-        return LoadStatus(restore)
+        return CheckpointLoadStatus(restore)
 
     @public
-    def restore(self, save_path: Any, options: Any = None) -> LoadStatus | NothingRestored:
+    def restore(self, save_path: Any, options: Any = None) -> CheckpointLoadStatus | NothingRestored:
         """As `read`, for a checkpoint that `save` wrote; `save_path` may be None, as `latest_checkpoint` gives where none is."""
         if save_path is None:
             return NothingRestored(self)
@@ -239,14 +239,14 @@ def _check(wanted: list[tuple[Variable | Stateful, str]], reader: storage.Source
         raise ValueError(message) if shapes else InvalidArgumentError(None, None, message)
 
 
-class LoadStatus:
+class CheckpointLoadStatus:
     """What a restore has done, to make assertions with; each returns the status."""
 
     def __init__(self, restore: Restore) -> None:
         self._restore = restore
 
     @public
-    def assert_consumed(self) -> LoadStatus:
+    def assert_consumed(self) -> CheckpointLoadStatus:
         """AssertionError unless every object of the checkpoint has found its own here, and every variable here its value."""
         nodes = self._restore.reader.nodes
         left = [node.key for number, node in enumerate(nodes) if node.key is not None and number not in self._restore.used]
@@ -258,7 +258,7 @@ class LoadStatus:
         return self.assert_existing_objects_matched()
 
     @public
-    def assert_existing_objects_matched(self) -> LoadStatus:
+    def assert_existing_objects_matched(self) -> CheckpointLoadStatus:
         """AssertionError unless every variable that there is has got a value."""
         match = self._restore.match(self._restore.root)
         unrestored = [(path, variable) for path, variable, _ in match.bound if id(variable) not in self._restore.done]
@@ -271,7 +271,7 @@ class LoadStatus:
         return self
 
     @public
-    def assert_nontrivial_match(self) -> LoadStatus:
+    def assert_nontrivial_match(self) -> CheckpointLoadStatus:
         """AssertionError if nothing but the root has been found in the checkpoint."""
         if self._restore.reader.by_name:
             return self.assert_existing_objects_matched()
@@ -282,7 +282,7 @@ class LoadStatus:
             )
         return self
 
-    def expect_partial(self) -> LoadStatus:
+    def expect_partial(self) -> CheckpointLoadStatus:
         """Says that not everything need be restored."""
         return self
 
