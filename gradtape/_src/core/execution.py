@@ -86,7 +86,7 @@ def check_each(looks: Callable[[Program, int, Sequence[Any], Any], None] | None)
 
 def execute(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """Run a Program on arrays; compiled whole, or at first sight node by node where that is cheaper (rule 7)."""
-    runtime.check_not_forked()
+    runtime.check_running()
     if program.hosted:
         return _staged(program, arguments)
     large = program.bytes > memory.LARGE

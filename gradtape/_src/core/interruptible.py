@@ -1,10 +1,12 @@
-"""Programs that may never end run in a thread of their own, so that Ctrl-C reaches the one that waits for them."""
+"""Ctrl-C reaches the user: programs that may never end run in a thread of their own, and what Python drops is raised again."""
 
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 
@@ -45,3 +47,28 @@ def call(function: Callable[..., Any], arguments: Any) -> Any:
     if error is not None:
         raise error
     return result
+
+
+_show = sys.unraisablehook
+
+
+def _unraisable(unraisable: Any) -> None:
+    """Raise an interrupt again that came in a callback of the garbage collector or in a finalizer, where Python drops it.
+
+    JAX has such a callback, which is the first code to run after a collection: so a Ctrl-C during a collection lands in it.
+    It is raised where Python would handle the next one: where a function begins, or one of C's has ended.
+    """
+    dropped = unraisable.exc_type is KeyboardInterrupt and threading.current_thread() is threading.main_thread()
+    if not dropped or sys.is_finalizing() or sys.getprofile() is not None:
+        _show(unraisable)
+        return
+
+    def again(frame: FrameType, event: str, argument: Any) -> None:
+        if event in ("call", "c_return") and frame.f_code is not _unraisable.__code__:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    sys.setprofile(again)
+
+
+sys.unraisablehook = _unraisable

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
 import stat
 import threading
+import time
 import zlib
 from pathlib import Path
 
@@ -89,6 +91,31 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
+ending = False  # whether Python is ending
+PAUSE = 0.1  # seconds for what other threads compute just then
+
+
+def check_running() -> None:
+    """Raise RuntimeError in a fork. While Python ends, hold any thread but the main one, for good.
+
+    Python ends daemon threads as they come back from XLA, by an exception that XLA's frames do not let pass: the process would
+    abort.
+    """
+    if forked or ending:
+        check_not_forked()
+        if threading.current_thread() is not threading.main_thread():
+            threading.Event().wait()
+
+
+def _end() -> None:
+    global ending
+    ending = True
+    if threading.active_count() > 1 and not forked:
+        time.sleep(PAUSE)
+
+
+atexit.register(_end)
 
 _pruned = threading.Event()
 

@@ -107,8 +107,10 @@ def _close_all() -> None:
         for _, stream in sorted(_streams.items(), reverse=True):
             with contextlib.suppress(ValueError):  # it is running, in a thread that did not end
                 stream.close()
+        while _running:  # what an interrupt has left
+            _running.pop().close()
 
-    if _streams and not runtime.forked:
+    if (_streams or _running) and not runtime.forked:
         closing = threading.Thread(target=close, name="gradtape-close", daemon=True)
         closing.start()
         closing.join(PATIENCE)

@@ -215,7 +215,7 @@ def _as_specs(made: Any, depth: int) -> Any:
             shape = made.tensor_spec_value.shape
             extents = None if shape.unknown_rank else [None if dim.size < 0 else dim.size for dim in shape.dim]
             try:
-                return TensorSpec(TensorShape(extents), dtypes.as_dtype(int(made.tensor_spec_value.dtype)))
+                return TensorSpec(TensorShape(extents), dtypes.as_dtype(dtypes.as_dtype(int(made.tensor_spec_value.dtype)).numpy))
             except TypeError as error:
                 raise DataLossError(None, None, f"{SPEC} has a tensor of a dtype that gradtape does not have: {error}") from None
         case "tuple_value":
