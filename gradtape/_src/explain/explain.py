@@ -13,6 +13,7 @@ import numpy as np
 from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.autodiff.recording import kept_step
 from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.control.bounded_scan import SCAN, WHILE
 from gradtape._src.control.branch import CASE, IF
 from gradtape._src.core import journal, nest, transcript
 from gradtape._src.core.errors import internal, public
@@ -26,6 +27,7 @@ from gradtape._src.explain.apart import apart, exit_of
 from gradtape._src.explain.breaks import Break, Source, View
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.history import History, Name, Step
+from gradtape._src.explain.holders import holders
 from gradtape._src.explain.inside import Inside, asked_in_functions, of_results, of_source
 from gradtape._src.explain.nonfinite import origin
 from gradtape._src.explain.probe import Probe, own_trace
@@ -203,7 +205,7 @@ class Question:
         view = View(self.history, case.tape)
         found = self._source(source, case, view)
         words = self._words(source)
-        breaks = self._breaks(view, found, case.targets, self._spoken_names(source, words.source))
+        breaks = self._breaks(view, found, case.targets, source)
         if not breaks:
             if view.tape is not None and view.tape.consumed is not None and not view.tape.persistent:
                 breaks = [Break("tape_used", view.tape.consumed)]
@@ -235,7 +237,7 @@ class Question:
         words, found = self._words(source), self._source(source, case, view)
         way = view.way(found, case.targets)
         if not way:
-            return words.diagnoses([self._apart(view, found, case.targets, self._spoken_names(source, words.source))])
+            return words.diagnoses(self._apart(view, found, case.targets, source))
         breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
         return words.diagnoses(_merged(breaks) or [_untaken(self.history, way)])
 
@@ -342,21 +344,22 @@ class Question:
         since = min([serial for serial, _, _ in view.segments], default=0)
         return Source(self.history.holdings(source._uid, since), source._made, node.aval.inexact, source, self._in_graph)
 
-    def _spoken_names(self, source: Any, called: str) -> set[str]:
-        names = {called}
-        for frame_names in (self._frame.f_locals, self._frame.f_globals) if self._frame is not None else ():
-            names.update(name for name, held in list(frame_names.items()) if text.stands_for(held, source))
+    def _spoken_names(self, source: Any, called: str, used: set[int]) -> set[str]:
+        """What code calls a source, and what holds it and no variable that is `used`."""
+        names = {called} | text.names_of(source, self._frame)
         attributes = {name.rsplit(".", 1)[1] for name in names if "." in name}
-        return names | {f"self.{attribute}" for attribute in attributes}
+        return names | {f"self.{attribute}" for attribute in attributes} | holders(source, self._frame, used)
 
-    def _breaks(self, view: View, source: Source, targets: Sequence[Name], spoken: set[str]) -> list[Break]:
+    def _breaks(self, view: View, source: Source, targets: Sequence[Name], asked: Any) -> list[Break]:
         """All breaks on the way, in order from the source."""
         if not source.inexact and (fault := view.first_fault(source, None)) is not None:
             return [fault]
         way = view.way(source, targets) if targets else None
         if way is None:
-            return [self._apart(view, source, targets, spoken)]
+            return self._apart(view, source, targets, asked)
         first = view.first_fault(source, way[0][1] if way else None)
+        if first is not None and first.code == "not_watched":
+            first = self._rebound(source, asked) or first
         breaks = [first] if first is not None and way else []
         breaks += [b for name, step in way if (b := view.fault(name, step)) is not None]
         if not breaks:
@@ -367,18 +370,37 @@ class Question:
             breaks = breaks or [Break("unknown", text.NO_LINE)]
         return _merged(breaks)
 
-    def _apart(self, view: View, source: Source, targets: Sequence[Name], spoken: set[str]) -> Break:
+    def _rebound(self, source: Source, asked: Any) -> Break | None:
+        """The statement that gave a Variable's name to the source, a tensor that was computed from that Variable."""
+        if self._frame is None or source.variable is not None:
+            return None
+        before = [step for name in self.history.before(source.names) if (step := self.history.steps.get(name)) is not None]
+        variables = {text.target(step.line) for step in before if step.how == "variable"}
+        own = self.history.line_of(source.names[0])
+        for name, codes in text.places_of(asked, self._frame):
+            if name in variables or self.history.variables.intersection(step.name for step in before):
+                line = own if name in variables and text.sets(own, name) else text.rebinding(name, codes)
+                if line is not None:
+                    return Break("rebound", line, None, None, name=name)
+        return None
+
+    def _apart(self, view: View, source: Source, targets: Sequence[Name], asked: Any) -> list[Break]:
         if source.number is None and (rebound := view.rebinding(source.names[0])) is not None and not targets:
-            return rebound
+            return [rebound]
         if not self._targets and self._foreign:
-            return exit_of(view, source) or Break("unused", text.NO_LINE)
-        return apart(view, source, targets, spoken)
+            return exit_of(view, source) or [Break("unused", text.NO_LINE)]
+        spoken = self._spoken_names(asked, self.name_of(asked), self.history.used_variables(targets))
+        return apart(view, source, targets, spoken, self._frame)
 
 
 def _merged(breaks: Sequence[Break]) -> list[Break]:
     """Several ops of one line, broken for one reason, are one break. So is an assignment, wherever what it takes was computed."""
     merged: list[Break] = []
     for k, b in enumerate(breaks):
+        if b.detail.get("how") == "stale" and any(
+            o.code == "outside_tape" and text.same_line(o.line, b.line) for o in breaks[k:]
+        ):
+            continue  # the variable was read for an op, and that is what ran too early
         if b.code == "outside_tape" and any(o.code == "state" and text.same_line(o.line, b.line) for o in breaks[k:]):
             continue
         if not any(b.code == m.code and (b.line == m.line or text.same_line(b.line, m.line)) for m in merged):
@@ -387,12 +409,13 @@ def _merged(breaks: Sequence[Break]) -> list[Break]:
 
 
 def _untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Break:
-    """The branch of a function in which the source is used, and which did not run."""
-    for _, step in way:
-        for length in range(len(step.name) - 1, 1, -1):
-            around = history.steps.get(step.name[:length])
-            if around is not None and around.op in (IF, CASE):
-                return Break("branch_not_taken", around.line, around.how, around)
+    """The branch or loop of a function in which the source is used, and which did not run."""
+    for kinds in ((IF, CASE), (SCAN, WHILE)):
+        for _, step in way:
+            for length in range(len(step.name) - 1, 1, -1):
+                around = history.steps.get(step.name[:length])
+                if around is not None and around.op in kinds:
+                    return Break("branch_not_taken", around.line, around.how, around, loop=around.op in (SCAN, WHILE))
     return Break("unknown", text.NO_LINE)
 
 

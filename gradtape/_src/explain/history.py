@@ -12,6 +12,7 @@ from gradtape._src.autodiff.vectorized import VECTORIZED_CALL
 from gradtape._src.control.bounded_scan import SCAN, WHILE
 from gradtape._src.control.branch import CASE, IF
 from gradtape._src.core import engine, journal
+from gradtape._src.core.aval import aval
 from gradtape._src.core.journal import Line, Moment, Origin
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, RAN, Node, Program, Trace
@@ -198,9 +199,9 @@ class History:
         avals: Sequence[Any],
         again: dict[int, Origin],
     ) -> None:
-        for leaf, aval in zip(leaves, avals, strict=False):
+        for leaf, known in zip(leaves, avals, strict=False):
             if leaf != journal.NUMBERS:
-                self.avals.setdefault(leaf, aval)
+                self.avals.setdefault(leaf, known)
 
         def name(reference: int) -> Name:
             if reference < 0:
@@ -328,6 +329,9 @@ class History:
 
     def _result(self, step: Step) -> Any:
         given = [self.avals.get(i) for i in step.inputs]
+        beside = next((a for a in given if a is not None and type(a) is not tuple), None)
+        if beside is not None:  # a Python number has the dtype of the tensor beside it
+            given = [aval((), beside.dtype) if i == journal.NUMBERS else a for i, a in zip(step.inputs, given, strict=True)]
         if step.op is None:
             return given[0] if given else None
         if step.op is ELEMENT:
@@ -366,6 +370,11 @@ class History:
                 found[name] = None
                 stack.extend(neighbours(name))
         return found
+
+    def used_variables(self, names: Iterable[Name]) -> set[int]:
+        """The numbers of the variables from which values were computed."""
+        used = self.before(names)
+        return {number for number, holdings in self.held.items() if any(name in used for _, name in holdings)}
 
     def holdings(self, number: int, since: int = 0) -> list[Name]:
         """What a variable held from the trace `since` on."""

@@ -9,7 +9,8 @@ import functools
 import io
 import linecache
 import tokenize
-from types import CodeType, FrameType
+from collections.abc import Iterator
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from gradtape._src.core.journal import Line
@@ -93,17 +94,134 @@ def loaded_names(line: Line) -> set[str]:
 
 def rebound_name(line: Line) -> str | None:
     """What the statement gives its result to, if it reads that too: `x` of `x = x + 1`, `self.w` of `self.w -= dw`."""
+    found = statement(line)
+    pairs = dict(_pairs(found)) if isinstance(found, ast.Assign) and isinstance(found.targets[0], ast.Tuple) else {}
+    at, _, column, _ = position(line)
+    for name, value in pairs.items():
+        if at == value.lineno and column is not None and value.col_offset <= column < (value.end_col_offset or column + 1):
+            return name if name in _read(value) else None
     called = stored_name(line)
     if called is not None:
         return called if called in loaded_names(line) else None
-    found = statement(line)
     if isinstance(found, ast.AugAssign):
         return ast.unparse(found.target)
     if not isinstance(found, ast.Assign) or len(found.targets) > 1:
         return None
     called = ast.unparse(found.targets[0])
-    reads = [ast.unparse(n) for n in ast.walk(found.value) if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
-    return called if called in reads else None
+    return called if called in _read(found.value) else None
+
+
+def _pairs(found: ast.stmt) -> list[tuple[str, ast.expr]]:
+    """Each name that a statement sets, with the expression that it gets; of what is unpacked all get the same."""
+    if isinstance(found, ast.AugAssign):
+        return [
+            (ast.unparse(found.target), ast.BinOp(ast.parse(ast.unparse(found.target), mode="eval").body, found.op, found.value))
+        ]
+    if not isinstance(found, ast.Assign) or len(found.targets) > 1:
+        return []
+    (given,) = found.targets
+    if not isinstance(given, (ast.Tuple, ast.List)):
+        return [(ast.unparse(given), found.value)]
+    values = found.value.elts if isinstance(found.value, (ast.Tuple, ast.List)) else []
+    names = [ast.unparse(element) for element in given.elts]
+    return list(zip(names, values if len(values) == len(names) else [found.value] * len(names), strict=True))
+
+
+def _read(value: ast.expr) -> set[str]:
+    return {ast.unparse(n) for n in ast.walk(value) if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))}
+
+
+def sets(line: Line, name: str) -> bool:
+    """Whether the statement sets a name or attribute."""
+    found = statement(line)
+    return found is not None and any(called == name for called, _ in _pairs(found))
+
+
+def places_of(value: Any, frame: FrameType) -> list[tuple[str, list[CodeType]]]:
+    """What code calls an object, each with the code that can set that: its own, functions with a global, methods of a class."""
+    code = frame.f_code
+    functions = [f.__code__ for f in list(frame.f_globals.values()) if isinstance(f, FunctionType)]
+    others = [c for c in functions if c.co_filename == code.co_filename and c is not code]
+    names = sorted(names_of(value, frame))
+    found = [(name, [code, *[c for c in others if _is_global(c, name)]]) for name in names]
+    root, dot, attribute = (name_of(value, frame) or "").partition(".")
+    if dot:
+        owner = frame.f_locals.get(root, frame.f_globals.get(root))
+        methods = [f.__code__ for f in vars(type(owner)).values() if isinstance(f, FunctionType)]
+        found += [(f"self.{attribute}", methods), (f"{root}.{attribute}", [code])]
+    return found
+
+
+def rebinding(name: str, codes: list[CodeType]) -> Line | None:
+    """The first statement that computes a name or attribute from itself."""
+    for code in codes:
+        for found in _statements(code, name):
+            if any(called == name and name in _read(value) for called, value in _pairs(found)):
+                return line_at(code, found.lineno)
+    return None
+
+
+def _function(code: CodeType) -> list[ast.stmt]:
+    """The statements of a function or module."""
+    whole = tree(code.co_filename)
+    if whole is None or code.co_name == "<module>":
+        return [] if whole is None else whole.body
+    functions = [n for n in ast.walk(whole) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    return next((n.body for n in functions if n.name == code.co_name and _starts(n) == code.co_firstlineno), [])
+
+
+def _is_global(code: CodeType, name: str) -> bool:
+    return any(isinstance(n, ast.Global) and name in n.names for n in _function(code))
+
+
+def _statements(code: CodeType, name: str) -> Iterator[ast.stmt]:
+    """The statements of a code object, of inner functions only where they set `name` outside of them."""
+    stack: list[ast.AST] = list(_function(code))
+    while stack:
+        node = stack.pop(0)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            outer = [n for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) and name in n.names]
+            if not outer:
+                continue
+        if isinstance(node, ast.stmt):
+            yield node
+        stack = [*ast.iter_child_nodes(node), *stack]
+
+
+def _starts(function: Any) -> int:
+    """The first line of a function, which is that of its decorators."""
+    return min([function.lineno, *[d.lineno for d in function.decorator_list]])
+
+
+def assignments(line: Line) -> str | None:
+    """The statement with `assign` in the place of `=`: `w.assign(w - dw)`; None for one that unpacks what a call returns."""
+    found = statement(line)
+    if found is None:
+        return None
+    pairs = _pairs(found)
+    if len(pairs) > 1 and len({id(value) for _, value in pairs}) == 1:
+        return None
+    return "; ".join(f"{name}.assign({ast.unparse(value)})" for name, value in pairs) or None
+
+
+def target(line: Line) -> str | None:
+    """What the statement gives its result to: `w`, `self.w`; None for several, and where there is no source."""
+    found = statement(line)
+    if isinstance(found, (ast.AnnAssign, ast.AugAssign)):
+        return ast.unparse(found.target)
+    return ast.unparse(found.targets[0]) if isinstance(found, ast.Assign) and len(found.targets) == 1 else None
+
+
+def line_at(code: CodeType, at: int) -> Line:
+    """An instruction of the line with a number, of the code or of a function inside of it."""
+    stack = [code]
+    while stack:
+        current = stack.pop()
+        for i, p in enumerate(_positions(current)):
+            if p[0] == at:
+                return current, 2 * i
+        stack += [inner for inner in current.co_consts if isinstance(inner, CodeType)]
+    return code, 0
 
 
 def one_by_one(line: Line) -> str | None:
@@ -184,6 +302,12 @@ def text(line: Line) -> str | None:
 def stands_for(held: Any, value: Any) -> bool:
     """Whether what a name stands for is `value`, or what holds it (Keras's variables hold gradtape's)."""
     return held is value or (isinstance(held, Stored) and held.variable is value)
+
+
+def names_of(value: Any, frame: FrameType | None) -> set[str]:
+    """All names by which the code in `frame` calls an object, without attributes and entries."""
+    names: tuple[Any, ...] = () if frame is None else (frame.f_locals, frame.f_globals)
+    return {name for held_by in names for name, held in list(held_by.items()) if stands_for(held, value)}
 
 
 def name_of(value: Any, frame: FrameType | None) -> str | None:

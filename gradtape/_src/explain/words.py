@@ -87,19 +87,16 @@ def _watched_late(w: Words, b: Break) -> tuple[str, str]:
 
 def _rebound(w: Words, b: Break) -> tuple[str, str]:
     name = _name(b)
-    written = text.text(b.line)
-    value = f"{name} + …"
-    if written is not None and (found := re.match(rf"{re.escape(name)}\s*(\S?)=\s*(.+)$", written)):
-        value = found[2] if not found[1] else f"{name} {found[1]} {found[2]}"
     each = text.one_by_one(b.line)
     if each is not None:
         return f"{name} held Variables, and {_written(b)} filled it with tensors that no tape watches", (
             f"change the Variables instead: `{each}`"
         )
-    return (
-        f"the name {name} was a Variable's, and {_written(b)} gave it to a tensor that no tape watches",
-        f"change the Variable instead: `{name}.assign({value})`",
-    )
+    cause = f"the name {name} was a Variable's, and {_written(b)} gave it to a tensor that no tape watches"
+    assigned = text.assignments(b.line)
+    if assigned is None:
+        return cause, f"change the Variable instead: try `{name}.assign(…)` with the new value, and keep its name"
+    return cause, f"change the Variable instead: `{assigned}`"
 
 
 def _unused(w: Words, b: Break) -> tuple[str, str]:
@@ -212,9 +209,14 @@ def _not_trainable(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _branch_not_taken(w: Words, b: Break) -> tuple[str, str]:
+    if b.detail.get("loop"):
+        return (
+            f"{w.source} is used in the loop {_written(b)}, which made no trip",
+            "let the loop run once at least, or ask for `unconnected_gradients='zero'`",
+        )
     return (
         f"{w.source} is used in a branch of {_written(b)} that did not run",
-        "compute both sides and choose with tf.where, or ask for unconnected_gradients='zero'",
+        "compute both sides and choose with tf.where, or ask for `unconnected_gradients='zero'`",
     )
 
 

@@ -1,0 +1,169 @@
+"""A branch that did not run, or a loop without a trip: the user's source is read for what it would have used."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from types import CodeType
+from typing import NamedTuple
+
+from gradtape._src.core.journal import Line
+from gradtape._src.explain import source as text
+from gradtape._src.explain.breaks import Break, View
+from gradtape._src.explain.history import Name
+
+CHOICES = {"cond", "case", "switch_case"}
+ABOUT = {"name", "shape", "dtype", "device", "trainable", "path"}  # what is read of a variable without using its value
+LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
+
+class File(NamedTuple):
+    """A file as it is written: its functions by name, and what single names are set to."""
+
+    tree: ast.Module
+    functions: dict[str, list[ast.FunctionDef]]
+    values: dict[str, list[ast.expr]]
+
+
+def not_taken(view: View, used: dict[Name, None], names: set[str]) -> Break | None:
+    """A condition or loop with one of `names` in a part of which the tape saw nothing.
+
+    Names are those of the source, and of what holds it and nothing that was used; ".head" is an attribute of any object.
+    """
+    ran: dict[str, set[int]] = {}
+    codes: dict[CodeType, None] = {}
+    for line in _lines(view, used):
+        at = text.number(line)
+        if line[0] is not None and at is not None:
+            codes[line[0]] = None
+            ran.setdefault(line[0].co_filename, set()).add(at)
+    for left in view.history.exits:
+        opened = view.tape is None or left.number > view.tape.number
+        if opened and left.line[0] is not None and left.how == "bool":
+            codes[left.line[0]] = None
+    for code in codes:
+        found = _in_code(code, ran.get(code.co_filename, set()), names) if names else None
+        if found is not None:
+            return found
+    return None
+
+
+def _lines(view: View, used: dict[Name, None]) -> Iterator[Line]:
+    for step in view.history.steps.values():
+        if view.sees(step.at) or step.name in used:
+            yield step.line
+
+
+def _in_code(code: CodeType, ran: set[int], names: set[str]) -> Break | None:
+    tree = text.tree(code.co_filename)
+    if tree is None:
+        return None
+    file = _file(tree)
+    spans = _spans(code, tree)
+    for block in _blocks(tree):
+        for k, node in enumerate(block):
+            for part in ast.walk(node) if not isinstance(node, ast.FunctionDef) else ():
+                if not isinstance(part, (ast.stmt, ast.expr)) or not any(a <= part.lineno <= b for a, b in spans):
+                    continue
+                branches = _branches(part, block[k + 1 :] if part is node else [], file)
+                if _missed(part, branches, ran, names, file):
+                    loop = isinstance(part, (ast.While, ast.For))
+                    return Break("branch_not_taken", text.line_at(code, part.lineno), None, None, loop=loop)
+    return None
+
+
+def _spans(code: CodeType, tree: ast.Module) -> list[tuple[int, int]]:
+    """The lines of the tapes that code opens; if it opens none, all its lines."""
+    last = max([p[0] for p in code.co_positions() if p[0] is not None], default=code.co_firstlineno)
+    blocks = [n for n in ast.walk(tree) if isinstance(n, ast.With) and code.co_firstlineno <= n.lineno <= last]
+    tapes = [n for n in blocks if any("GradientTape(" in ast.unparse(item) for item in n.items)]
+    return [(n.lineno, n.end_lineno or n.lineno) for n in tapes] or [(code.co_firstlineno, last)]
+
+
+def _file(tree: ast.Module) -> File:
+    functions: dict[str, list[ast.FunctionDef]] = {}
+    values: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            functions.setdefault(node.name, []).append(node)
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            values.setdefault(node.targets[0].id, []).append(node.value)
+    return File(tree, functions, values)
+
+
+def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
+    """All lists of statements."""
+    for node in ast.walk(tree):
+        for _, value in ast.iter_fields(node):
+            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                yield value
+
+
+def _missed(node: ast.AST, branches: Sequence[Sequence[ast.AST]], ran: set[int], names: set[str], file: File) -> bool:
+    """Whether one of the branches, and no other, uses one of the names, and nothing of it ran."""
+    using = [branch for branch in branches if _uses(branch, names, file)]
+    if len(using) != 1:
+        return False
+    if isinstance(node, (ast.expr)) and not all(isinstance(part, ast.stmt) for part in using[0]):
+        return True  # a lambda, beside the one that ran on the same line
+    lines = [n.lineno for part in using[0] for n in ast.walk(part) if isinstance(n, (ast.stmt, ast.expr))]
+    return not any(min(lines) <= at <= max(lines) for at in ran)
+
+
+def _uses(nodes: Sequence[ast.AST], names: set[str], file: File) -> bool:
+    """Whether code uses one of the names, itself or in functions of the same file that it calls."""
+    waiting, seen = list(nodes), set()
+    while waiting:
+        node = waiting.pop()
+        called = _called(node)
+        if called is not None and (called in names or (isinstance(node, ast.Attribute) and f".{node.attr}" in names)):
+            return True
+        if isinstance(node, ast.Attribute) and node.attr in ABOUT:
+            continue
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", None))
+            if name not in seen:
+                seen.add(name)
+                waiting += [statement for function in file.functions.get(str(name), ()) for statement in function.body]
+        waiting += ast.iter_child_nodes(node)
+    return False
+
+
+def _branches(node: ast.AST, after: Sequence[ast.stmt], file: File) -> list[Sequence[ast.AST]]:
+    """The parts of a node of which one runs; what stands `after` an `if` that leaves is its other branch."""
+    if isinstance(node, ast.If):
+        other = node.orelse or (after if isinstance(node.body[-1], LEAVING) else [])
+        return [part for part in (node.body, other) if part]
+    if isinstance(node, (ast.While, ast.For)):
+        return [node.body]
+    if isinstance(node, ast.Match):
+        return [case.body for case in node.cases]
+    if isinstance(node, ast.IfExp):
+        return [[node.body], [node.orelse]]
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", None)) in CHOICES:
+        return [part for argument in [*node.args, *[k.value for k in node.keywords]] for part in _functions(argument, file)]
+    return []
+
+
+def _functions(argument: ast.AST, file: File, depth: int = 0) -> list[Sequence[ast.AST]]:
+    """The bodies of the functions that an argument names or holds."""
+    if isinstance(argument, (ast.List, ast.Tuple)):
+        return [part for element in argument.elts for part in _functions(element, file, depth)]
+    if isinstance(argument, ast.Dict):
+        return [part for element in argument.values for part in _functions(element, file, depth)]
+    if isinstance(argument, ast.Lambda):
+        return [[argument.body]]
+    name = argument.id if isinstance(argument, ast.Name) else argument.attr if isinstance(argument, ast.Attribute) else None
+    if name is None or depth > 3:
+        return []
+    bodies: list[Sequence[ast.AST]] = [function.body for function in file.functions.get(name, ())]
+    return bodies or [part for value in file.values.get(name, ()) for part in _functions(value, file, depth + 1)]
+
+
+def _called(node: ast.AST) -> str | None:
+    """The name, or `self.w`, that a node of a syntax tree is."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, (ast.Attribute, ast.Subscript)):
+        return ast.unparse(node)
+    return None

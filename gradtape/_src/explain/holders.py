@@ -1,0 +1,77 @@
+"""Which objects of the user's hold a variable: a layer in an attribute, a list of experts."""
+
+from __future__ import annotations
+
+from types import FrameType, FunctionType, ModuleType
+from typing import Any
+
+from gradtape._src.core.tensor import Stored, Tensor
+from gradtape._src.core.variable import Variable
+
+DEEPEST = 5  # so many attributes and entries are followed
+MOST = 1000  # entries of one object
+
+
+def holders(variable: Any, frame: FrameType | None, used: set[int]) -> set[str]:
+    """The names of objects that hold a variable and none of those whose numbers are `used`: `head`, and `.head` in a model."""
+    found: set[str] = set()
+    while frame is not None and isinstance(variable, Variable):
+        _look(list(frame.f_locals.items()), variable, used, found)
+        if frame.f_code.co_name == "<module>":
+            break
+        frame = frame.f_back
+    return found
+
+
+def in_an_object(variable: Any, frame: FrameType | None) -> bool:
+    """Whether an object with attributes that code can reach holds a variable, and not only a list or a name."""
+    return any(name.startswith(".") for name in holders(variable, frame, set()))
+
+
+def _look(names: list[tuple[str, Any]], variable: Variable, used: set[int], found: set[str]) -> None:
+    waiting = [(name, value, 0) for name, value in names]
+    seen: set[int] = set()
+    while waiting:
+        name, value, depth = waiting.pop()
+        if id(value) in seen or depth > DEEPEST or not _holds(value):
+            continue
+        seen.add(id(value))
+        numbers = _numbers(value)
+        if variable._uid not in numbers:
+            continue
+        if name and not numbers & used:
+            found.add(name)
+        waiting += [(f".{attribute}" if attribute else "", part, depth + 1) for attribute, part in _parts(value)]
+
+
+def _holds(value: Any) -> bool:
+    return not isinstance(value, (type, FunctionType, ModuleType, Tensor, Variable, Stored, str, bytes, int, float))
+
+
+def _parts(value: Any) -> list[tuple[str, Any]]:
+    """What an object holds, by attribute; entries have no name."""
+    if isinstance(value, dict):
+        return [("", part) for part in list(value.values())[:MOST]]
+    if isinstance(value, (list, tuple)):
+        return [("", part) for part in value[:MOST]]
+    attributes = getattr(value, "__dict__", None)
+    named = list(attributes.items())[:MOST] if isinstance(attributes, dict) else []
+    return [(name, part) for name, part in named if not name.startswith("_")]
+
+
+def _numbers(value: Any) -> set[int]:
+    """The numbers of the variables that an object holds."""
+    numbers: set[int] = set()
+    waiting, seen = [(value, 0)], set()
+    while waiting:
+        part, depth = waiting.pop()
+        if isinstance(part, Stored):
+            part = part.variable
+        if isinstance(part, Variable):
+            numbers.add(part._uid)
+        elif id(part) not in seen and depth <= DEEPEST and _holds(part) and len(seen) < MOST:
+            seen.add(id(part))
+            listed = getattr(part, "variables", None) if hasattr(type(part), "variables") else None
+            inside = listed if isinstance(listed, (list, tuple)) else [p for _, p in _parts(part)]
+            waiting += [(p, depth + 1) for p in inside]
+    return numbers
