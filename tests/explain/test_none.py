@@ -3,6 +3,7 @@
 import pytest
 
 from tests.explain.programs import (
+    branches,
     functions,
     inside,
     inside_right,
@@ -16,7 +17,7 @@ from tests.explain.programs import (
 from tests.explain.table import answers, check, programs_of
 
 
-@pytest.mark.parametrize("program", programs_of(outside, sources, values, questions, functions, inside, layers))
+@pytest.mark.parametrize("program", programs_of(branches, outside, sources, values, questions, functions, inside, layers))
 def test_a_broken_program(program, count):
     found = answers(program)
     for gradient, diagnosis in found:

@@ -155,7 +155,7 @@ def places_of(value: Any, frame: FrameType) -> list[tuple[str, list[CodeType]]]:
 def rebinding(name: str, codes: list[CodeType]) -> Line | None:
     """The first statement that computes a name or attribute from itself."""
     for code in codes:
-        for found in _statements(code, name):
+        for found in statements(code, name):
             if any(called == name and name in _read(value) for called, value in _pairs(found)):
                 return line_at(code, found.lineno)
     return None
@@ -174,7 +174,7 @@ def _is_global(code: CodeType, name: str) -> bool:
     return any(isinstance(n, ast.Global) and name in n.names for n in _function(code))
 
 
-def _statements(code: CodeType, name: str) -> Iterator[ast.stmt]:
+def statements(code: CodeType, name: str = "") -> Iterator[ast.stmt]:
     """The statements of a code object, of inner functions only where they set `name` outside of them."""
     stack: list[ast.AST] = list(_function(code))
     while stack:

@@ -30,7 +30,8 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
     sources = {name for key in asked if isinstance(key, int) for _, name in history.held.get(key, ())}
     if not any(_made_in_tape(view, history.steps[name]) for name in source.names if name in history.steps):
         for step in [history.steps[name] for name in used if name in history.steps and name not in sources]:
-            if _made_in_tape(view, step) and history.aval(step.name) is variable._tensor.node.aval:
+            alike = history.aval(step.name) is variable._tensor.node.aval
+            if alike and _made_in_tape(view, step) and not _kept(view, step, frame):
                 return Break("wrong_object", step.line, None, step, how="fresh")
     numbers = history.used_variables(used) - asked - {variable._uid}
     others = [other for number in sorted(numbers) if (other := journal.variables.get(number)) is not None]
@@ -82,18 +83,20 @@ def _owner(code: CodeType) -> tuple[str, str]:
 def _put(variable: Variable, frame: FrameType | None) -> Line | None:
     """The only statement, of the code that asks, that sets an attribute in which the variable is held."""
     attributes = {name[1:] for name in holders(variable, frame, set()) if name.startswith(".")}
-    tree = text.tree(frame.f_code.co_filename) if frame is not None and attributes else None
-    if frame is None or tree is None:
+    if frame is None:
         return None
-    last = max([p[0] for p in frame.f_code.co_positions() if p[0] is not None], default=frame.f_code.co_firstlineno)
     found = [
         node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign)
-        and frame.f_code.co_firstlineno <= node.lineno <= last
-        and any(isinstance(t, ast.Attribute) and t.attr in attributes for t in node.targets)
+        for node in text.statements(frame.f_code)
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Attribute) and t.attr in attributes for t in node.targets)
     ]
     return text.line_at(frame.f_code, found[0].lineno) if len(found) == 1 else None
+
+
+def _kept(view: View, step: Step, frame: FrameType | None) -> bool:
+    """Whether an object still holds the variable that a step made, such as a layer that was built at its first call."""
+    numbers = [number for number, holdings in view.history.held.items() if any(name == step.name for _, name in holdings)]
+    return any(in_an_object(journal.variables.get(number), frame) for number in numbers)
 
 
 def _made_in_tape(view: View, step: Step) -> bool:

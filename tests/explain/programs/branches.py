@@ -1,0 +1,210 @@
+"""Branches that did not run, loops without a trip, and objects in the place of others."""
+
+import gradtape as tf
+
+
+def an_early_return():
+    w, slope = tf.Variable(2.0), tf.Variable(0.1)
+
+    def leaky(v):
+        if v > 0.0:  # <- branch_not_taken
+            return v
+        return slope * v
+
+    with tf.GradientTape() as tape:
+        loss = leaky(w) ** 2
+    return tape.gradient(loss, [w, slope]), tf.autodiff.explain(loss, [w, slope])
+
+
+def the_other_expert():
+    class Experts:
+        def __init__(self):
+            self.low, self.high = tf.Variable(1.0), tf.Variable(2.0)
+
+        def __call__(self, x):
+            return tf.cond(x > 0.0, lambda: self.up(x), lambda: self.down(x))  # <- branch_not_taken
+
+        def up(self, x):
+            return x * self.high
+
+        def down(self, x):
+            return x * self.low
+
+    experts = Experts()
+    with tf.GradientTape() as tape:
+        loss = experts(tf.constant(3.0))
+    return tape.gradient(loss, experts.low), tf.autodiff.explain(loss, experts.low)
+
+
+def a_layer_of_the_other_branch():
+    class Model(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.low, self.high = tf.keras.layers.Dense(1), tf.keras.layers.Dense(1)
+
+        def call(self, x):
+            if tf.reduce_mean(x) > 0.0:  # <- branch_not_taken
+                return self.high(x)
+            return self.low(x)
+
+    model, x = Model(), tf.ones([1, 2])
+    model.low(x)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(model(x))
+    weights = model.low.trainable_variables
+    return tape.gradient(loss, weights), tf.autodiff.explain(loss, weights)
+
+
+def a_table_of_functions():
+    a, b = tf.Variable(1.0), tf.Variable(2.0)
+    table = {0: lambda: a * 2.0, 1: lambda: b * 3.0}
+    with tf.GradientTape() as tape:
+        y = tf.switch_case(tf.constant(1), table)  # <- branch_not_taken
+    return tape.gradient(y, [a, b]), tf.autodiff.explain(y, [a, b])
+
+
+def cases_of_functions():
+    a, b, x = tf.Variable(1.0), tf.Variable(2.0), tf.constant(5.0)
+
+    def small():
+        return a * x
+
+    def large():
+        return b * x
+
+    with tf.GradientTape() as tape:
+        loss = tf.case([(x < 3.0, small)], default=large)  # <- branch_not_taken
+    return tape.gradient(loss, a), tf.autodiff.explain(loss, a)
+
+
+def a_loop_without_a_trip():
+    w, scale = tf.Variable(2.0), tf.Variable(0.5)
+    with tf.GradientTape() as tape:
+        y = w * 1.0
+        while y > 10.0:  # <- branch_not_taken
+            y = y * scale
+    return tape.gradient(y, [w, scale]), tf.autodiff.explain(y, [w, scale])
+
+
+def only_printed_in_a_branch():
+    w, b = tf.Variable(1.0), tf.Variable(2.0)
+    verbose = False
+    with tf.GradientTape() as tape:
+        y = w * 2.0  # <- unused
+        if verbose:
+            print(b.name)
+    return tape.gradient(y, [w, b]), tf.autodiff.explain(y, [w, b])
+
+
+def a_loop_before_the_tape():
+    w, b = tf.Variable(1.0), tf.Variable(2.0)
+    for _ in range(2):
+        b.assign_add(1.0)
+    with tf.GradientTape() as tape:
+        y = w * 2.0  # <- unused
+    return tape.gradient(y, [w, b]), tf.autodiff.explain(y, [w, b])
+
+
+def an_attribute_that_was_reset():
+    class Net:
+        def __init__(self):
+            self.w = tf.Variable([1.0, 2.0])
+
+        def reset(self):
+            self.w = tf.Variable([3.0, 4.0])  # <- wrong_object
+
+    net = Net()
+    parameters = [net.w]
+    net.reset()
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(net.w**2)
+    return tape.gradient(loss, parameters), tf.autodiff.explain(loss, parameters)
+
+
+def a_layer_that_was_replaced():
+    class Encoder:
+        def __init__(self, units):
+            self.dense = tf.keras.layers.Dense(units)
+
+        def __call__(self, x):
+            return self.dense(x)
+
+    encoder, x = Encoder(2), tf.ones([2, 3])
+    encoder(x)
+    weights = encoder.dense.trainable_variables
+    encoder.dense = tf.keras.layers.Dense(4)  # <- wrong_object
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(encoder(x) ** 2)
+    return tape.gradient(loss, weights), tf.autodiff.explain(loss, weights)
+
+
+def a_clone_that_got_the_weights():
+    model = tf.keras.Sequential([tf.keras.layers.Input([3]), tf.keras.layers.Dense(2)])
+    twin = tf.keras.Sequential.from_config(model.get_config())  # <- wrong_object
+    twin.set_weights(model.get_weights())
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(twin(tf.ones([2, 3])) ** 2)
+    weights = model.trainable_variables
+    return tape.gradient(loss, weights), tf.autodiff.explain(loss, weights)
+
+
+weight = None
+
+
+def a_global_that_became_a_tensor():
+    global weight
+    weight = tf.Variable(2.0)
+    weight = updated(weight, 0.1)  # <- rebound
+
+    def loss_of():
+        with tf.GradientTape() as tape:
+            loss = weight * weight
+        return tape.gradient(loss, weight), tf.autodiff.explain(loss, weight)
+
+    return loss_of()
+
+
+def updated(w, gradient):
+    return w - 0.1 * gradient
+
+
+def a_helper_gave_a_tensor():
+    w = tf.Variable(1.0)
+    w = updated(w, 2.0)  # <- rebound
+    with tf.GradientTape() as tape:
+        loss = w * w
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def two_that_became_tensors():
+    w, b = tf.Variable(1.0), tf.Variable(0.5)
+    w, b = w - 0.1, b - 0.2  # <- rebound
+    with tf.GradientTape() as tape:
+        loss = w * b
+    return tape.gradient(loss, [w, b]), tf.autodiff.explain(loss, [w, b])
+
+
+def rounded_before_numpy():
+    w = tf.Variable([1.2, 2.7])
+    with tf.GradientTape() as tape:
+        rounded = tf.round(w)  # <- not_differentiable
+        mean = rounded.numpy().mean()
+        loss = tf.constant(mean) * 2.0
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def cast_before_a_list_of_ints():
+    w = tf.Variable([1.5, 2.5])
+    with tf.GradientTape() as tape:
+        whole = tf.cast(w * 10.0, tf.int32)  # <- not_floating
+        values = [int(v) for v in whole]
+        loss = tf.reduce_mean(tf.constant(values, tf.float32))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def normalised_before_the_tape():
+    w = tf.Variable([3.0, 4.0])
+    unit = w / tf.norm(w)  # <- outside_tape
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(unit * tf.constant([1.0, 2.0]))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
