@@ -92,3 +92,21 @@ def test_a_number_that_is_fed_says_what_the_shape_is(session, use, expected):
     result = use(n)
     for number, value in expected.items():
         same(session.run(result, {n: number}), np.float32(value))
+
+
+@pytest.mark.parametrize("over_rows", [tf.map_fn, tf.vectorized_map], ids=["map_fn", "vectorized_map"])
+def test_what_needs_values_over_rows_whose_shapes_are_known(session, over_rows):
+    boxes = np.float32([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 2, 1, 3]])
+    scores = tf.placeholder(tf.float32, [2, 3])
+    soft = tf2.image.non_max_suppression_with_scores
+    found = over_rows(lambda row: soft(boxes, row, 3, soft_nms_sigma=0.5)[1], scores)
+    expected = [[0.9, 0.8, 0.3584033], [0.3, 0.2, 0.05120048]]
+    same(session.run(found, {scores: [[0.9, 0.7, 0.8], [0.1, 0.2, 0.3]]}), expected)
+
+
+def test_how_many_numbers_a_range_of_floats_has_depends_on_them(session):
+    first = tf.placeholder(tf.float64, [])
+    numbers = tf.reshape(tf.range(first, 2.0, 0.5), [-1])
+    assert numbers.shape.as_list() == [None]
+    same(session.run(numbers, {first: 0.0}), [0.0, 0.5, 1.0, 1.5])
+    same(session.run(numbers, {first: 1.0}), [1.0, 1.5])

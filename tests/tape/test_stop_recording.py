@@ -183,3 +183,34 @@ def test_what_is_computed_again_while_a_tape_pauses_is_on_it_nevertheless(read):
                 assert first.numpy() == 8.0
         second = along([0.0, 1.0])
     assert tape.gradient(second, x).numpy().tolist() == [8.0, 2.0]
+
+
+def test_a_pause_in_a_function_does_not_pause_the_tape_outside():
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+
+        @tf.function
+        def traced(x):
+            with tape.stop_recording():
+                doubled = x * 2.0
+            return doubled * x
+
+        y = traced(x)
+    agree(tape.gradient(y, x), 12.0)
+
+
+@pytest.mark.parametrize("staged", [lambda step: step, tf.function], ids=["eager", "function"])
+def test_a_variable_that_was_assigned_before_a_pause_counts_once(staged):
+    v = tf.Variable(2.0)
+
+    def step(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            v.assign_add(0.1 * x)
+            with tape.stop_recording():
+                doubled = v.value() * 2.0
+            y = v.value() * x + doubled * x
+        return tape.gradient(y, [x, v])
+
+    agree(staged(step)(tf.constant(3.0)), [6.9, 3.0])

@@ -43,10 +43,14 @@ class Segment:
         if self.stop is None:
             self.stop, self.leaves, self.reads = len(self.trace.nodes), len(self.trace.leaves), len(self.trace.reads)
 
+    def holds(self, node: Node) -> bool:
+        """Whether a node was recorded in this part."""
+        return node.trace is self.trace and node.index >= self.start and (self.stop is None or node.index < self.stop)
 
-def _leads_back(node: Node, variable: Variable, segment: Segment, reads: Sequence[Read]) -> bool:
+
+def _leads_back(node: Node, variable: Variable, segments: Sequence[Segment], reads: Sequence[Read]) -> bool:
     """Whether the tape holds how `node` came of an earlier read of `variable`, in `reads`: then only that one counts."""
-    inside = node.trace is segment.trace and node.index >= segment.start and node.op.gradient is not None
+    inside = any(segment.holds(node) for segment in segments) and node.op.gradient is not None
     return inside and any(read is variable and before in node.inputs for _, _, read, before in reads)
 
 
@@ -239,7 +243,7 @@ class Recording:
         automatic = self._watch_accessed
         for number, segment in enumerate(self._segments):
             for position, variable, node in segment.trace.reads[segment.first_read : segment.reads]:
-                if segment.trace.scope is not None and _leads_back(node, variable, segment, result):
+                if segment.trace.scope is not None and _leads_back(node, variable, self._segments, result):
                     continue
                 if (automatic and variable._trainable) or (
                     watched and (number, position) >= watched.get(id(variable), (number, position + 1))
@@ -380,9 +384,12 @@ kept_step = KeptStep()
 
 
 class _Paused:
-    """The context of `stop_recording`."""
+    """The context of `stop_recording`.
 
-    __slots__ = ("_since", "_tape")
+    In a function, branch or loop that is traced inside of the tape's context it does nothing: the tape sees the call as one op.
+    """
+
+    __slots__ = ("_elsewhere", "_since", "_tape")
 
     def __init__(self, tape: Recording) -> None:
         if not tape._recording:
@@ -391,17 +398,20 @@ class _Paused:
         self._tape = tape
 
     def __enter__(self) -> None:
-        tape = self._tape
+        tape, state = self._tape, engine.local
+        self._elsewhere = tape._segments[-1].trace is not state.trace
+        if self._elsewhere:
+            return
         tape._segments[-1].end()
         tape._paused = True
-        state = engine.local
         self._since = journal.moment(state.trace)
         state.tapes = [t for t in state.tapes if t() is not tape]
 
     def __exit__(self, kind: object, value: Any, traceback: object) -> None:
-        tape = self._tape
+        if self._elsewhere:
+            return
+        tape, state = self._tape, engine.local
         tape._paused = False
-        state = engine.local
         tape._record.paused = [*tape._record.paused, (self._since, journal.moment(state.trace))]
         state.tapes.append(ref(tape))
         tape._begin(state.trace)

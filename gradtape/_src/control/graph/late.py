@@ -127,7 +127,7 @@ def waits(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     return _recorded(graph, call, nodes, avals)
 
 
-# What unknown extents and integers are in the trials of a call that needs values: extents and values must differ between
+# What unknown extents and numbers are in the trials of a call that needs values: extents and values must differ between
 # them, so that what is the same in all results does not depend on them.
 TRIALS: tuple[tuple[int, Any], ...] = (
     (7, lambda place, size: place + 1),
@@ -253,7 +253,7 @@ def _with_value(node: Node, extent: int, value: Callable[[int], Any]) -> Node:
         return engine.constant(np.asarray(node.attrs[0].array))
     shape = [extent if e >= LARGE else e for e in node.aval.shape]
     size = math.prod(shape)
-    filled = np.broadcast_to(value(size) if node.aval.dtype.kind in "iu" else 1, size if shape else (1,))
+    filled = np.broadcast_to(value(size) if node.aval.dtype.kind in "iuf" else 1, size if shape else (1,))
     return engine.constant(filled.reshape(shape).astype(node.aval.dtype))
 
 

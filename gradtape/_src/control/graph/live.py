@@ -7,12 +7,14 @@ from typing import Any
 
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.autodiff.vectorized import VECTORIZED_CALL
 from gradtape._src.control.bounded_scan import SCAN, WHILE
 from gradtape._src.control.branch import CASE, IF
+from gradtape._src.control.graph.kinds import BY_VALUES
 from gradtape._src.core import nest
 from gradtape._src.core.aval import LARGE
 from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.program import CALLS, Node, Program
+from gradtape._src.core.program import CALLS, Node, Program, programs_in
 from gradtape._src.core.tensor import handle, to_numpy
 from gradtape._src.ops import seeds
 from gradtape._src.ops.array import zeros
@@ -28,11 +30,13 @@ class Several(list[Node]):
 
 
 def is_open(program: Program) -> bool:
-    """Whether a Program was recorded with extents that are not known, also where its parameters have none."""
+    """Whether a Program cannot be compiled as it was recorded: extents are not known, or an op needs values."""
     known: bool | None = program.derived.get("open")
     if known is None:
         avals = [a for of in program.avals for a in (of if type(of) is tuple else (of,))]
-        known = program.derived["open"] = any(a.large for a in (*avals, *program.parameters))
+        held = [inner for _, attrs, *_ in program.keys for inner in programs_in(attrs)]
+        known = any(a.large for a in (*avals, *program.parameters)) or any(key[0] in BY_VALUES for key in program.keys)
+        known = program.derived["open"] = known or any(map(is_open, held))
     return known
 
 
@@ -88,6 +92,8 @@ def in_python(replay: Any, op: Op, attrs: Attributes, inputs: Sequence[Node]) ->
         return _while(replay, attrs, inputs)
     if op is SCAN:
         return _scan(replay, attrs, inputs)
+    if op is VECTORIZED_CALL:
+        return _vectorized(replay, attrs, inputs)
     if op in CALLS:
         return Several(replay.inlined(attrs[0], inputs))
     raise NotImplementedError(f"{op.type} has results whose shapes depend on values.")
@@ -99,6 +105,17 @@ def _while(replay: Any, attrs: Attributes, inputs: Sequence[Node]) -> Several:
     while (limit is None or trip < limit) and to_numpy(replay.inlined(cond, [*fixed, *carried])[0]):
         carried, trip = replay.inlined(body, [*fixed, *carried]), trip + 1
     return Several(carried)
+
+
+def _vectorized(replay: Any, attrs: Attributes, inputs: Sequence[Node]) -> Several:
+    program, mapped, _ = attrs
+    sliced = [n for n, m in zip(inputs, mapped, strict=True) if m]
+    rows = []
+    for at in range(sliced[0].aval.shape[0]):
+        row = iter(replay.noted(sliced, [handle(x)[at].node for x in sliced]))
+        rows.append(replay.inlined(program, [next(row) if m else n for n, m in zip(inputs, mapped, strict=True)]))
+    columns = [[handle(n) for n in column] for column in zip(*rows, strict=True)]
+    return Several([replay.noted([handle_.node for handle_ in column], [stack(column).node])[0] for column in columns])
 
 
 def _scan(replay: Any, attrs: Attributes, inputs: Sequence[Node]) -> Several:
