@@ -44,20 +44,20 @@ class Program:
     source: str
     inputs: list
     variables: list
-    assigns: bool
 
-    def made(self, tf, variables):
-        """The function `program` of a module `tf`, with these variables; its source can be looked up, as autograph does."""
+    def made(self, tf, variables, **more):
+        """The function `program` of a module `tf`, with these variables and more names; its source can be looked up, as
+        autograph does."""
         name = f"random program {id(self)}"
         linecache.cache[name] = (len(self.source), None, self.source.splitlines(keepends=True), name)
-        names = {"tf": tf, "__name__": "random_program"} | {f"v{i}": v for i, v in enumerate(variables)}
+        names = {"tf": tf, "__name__": "random_program"} | {f"v{i}": v for i, v in enumerate(variables)} | more
         exec(compile(self.source, name, "exec"), names)
         return names["program"]
 
 
 def draw(seed):
     """The random program of a seed; what it nests is two deep, for every eighth seed three."""
-    return _Author(np.random.default_rng(seed)).program(3 if seed % 8 == 7 else 2)
+    return Author(np.random.default_rng(seed)).program(3 if seed % 8 == 7 else 2)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,9 @@ class Place:
         return Place(**values)
 
 
-class _Author:
+class Author:
+    """Writes one program, statement by statement."""
+
     def __init__(self, random):
         self.random = random
         self.lines = []
@@ -88,7 +90,6 @@ class _Author:
         self.number = 0
         self.begins = []  # where the bodies of the functions that are being written begin, and how far they are indented
         self.left = self.pick((1, 2, 2, 4))  # statements that may still be written
-        self.assigns = False
 
     def program(self, depth):
         arguments = [f"x{i}" for i in range(2)]
@@ -100,7 +101,7 @@ class _Author:
         self.statement(place, structured=self.chance(0.2))
         self.line("return tf.reduce_sum(a) + 0.5 * tf.reduce_sum(a * b) + 0.25 * tf.reduce_sum(b * v0.value())")
         numbers = [self.random.uniform(-1.5, 1.5, WIDTH) for _ in range(4)]
-        return Program("\n".join(self.lines) + "\n", numbers[:2], numbers[2:], self.assigns)
+        return Program("\n".join(self.lines) + "\n", numbers[:2], numbers[2:])
 
     # -- words
 
@@ -153,10 +154,8 @@ class _Author:
     def simple(self, place):
         kind = self.random.integers(8)
         if kind == 0 and not place.pure:
-            self.assigns = True
             self.line(f"{self.pick(('v0', 'v1'))}.assign({self.expression(place)})")
         elif kind == 1 and not place.pure:
-            self.assigns = True
             self.line(f"{self.pick(('v0', 'v1'))}.assign_add(0.1 * ({self.expression(place)}))")
         else:
             name = self.pick(place.bound)

@@ -11,7 +11,7 @@ import gradtape as tf
 from tests.fuzz import unrolled
 from tests.fuzz.control_programs import draw
 
-CHUNK, CHUNKS, LONG = 6, 1, 10  # programs in a test, such tests, and those of a long run
+CHUNK, CHUNKS, LONG = 4, 1, 10  # programs in a test, such tests, and those of a long run
 SECOND = 12  # every so many programs are compared to second order
 
 

@@ -3,11 +3,19 @@
 import jax
 import jax.numpy as jnp
 
-float64, int32 = jnp.float64, jnp.int32
+float64, int32, newaxis, exp = jnp.float64, jnp.int32, None, jnp.exp
 tanh, sin, cos, sqrt, abs, where, cumsum, stack = jnp.tanh, jnp.sin, jnp.cos, jnp.sqrt, jnp.abs, jnp.where, jnp.cumsum, jnp.stack
-reduce_sum, reduce_mean, reduce_max = jnp.sum, jnp.mean, jnp.max
+reduce_sum, reduce_mean, reduce_prod = jnp.sum, jnp.mean, jnp.prod
 sigmoid, nn, stop_gradient = jax.nn.sigmoid, jax.nn, jax.lax.stop_gradient
 constant = jnp.asarray
+
+
+def reduce_max(x, axis=None):
+    return jnp.max(x, axis, initial=-jnp.inf)
+
+
+def reduce_min(x, axis=None):
+    return jnp.min(x, axis, initial=jnp.inf)
 
 
 def gather(x, indices):

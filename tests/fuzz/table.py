@@ -1,0 +1,76 @@
+"""The rows of the op table that random programs draw from, how close results must be, and where JAX differs by definition."""
+
+from tests.ops.rows import ROWS as EVERY
+
+# Rows that cannot stand in a random program, by the beginnings of their names.
+LEFT_OUT = {
+    "random-": "what is drawn depends on how many ops were made before, as in TensorFlow",
+    "candidates-": "they draw, too",
+    "scatter-": "they make a variable at each call, which a function may not; programs assign to their own",
+    "indexing-assign": "the same",
+    "image_detection-": "their references are numbers, for the row's own arguments",
+}
+ROWS = {name: row for name, row in EVERY.items() if not name.startswith(tuple(LEFT_OUT))}
+USABLE = list(ROWS)
+
+# Rows whose gradient may be a value of the program, and is differentiated again.
+SMOOTH = {name for name, row in ROWS.items() if row.order >= 2 and row.oracle and row.differentiated}
+
+FAMILIES = ("activation-", "arithmetic-", "elementary-", "special-", "clip-", "compare-")
+SHAPES = ((2, 3), (3,), ())
+# Rows of these families that take such arguments, and are not element-wise or not real.
+OTHERS = (
+    "activation-crelu",
+    "arithmetic-accumulate_n",
+    "clip-clip_by_norm",
+    "clip-global_norm",
+    "clip-clip_by_global_norm",
+    "compare-bitcast",
+    "compare-cast to complex",
+    "compare-complex",
+    "compare-saturate_cast to complex",
+    "special-betainc of scalars",
+    "special-lbeta",
+)
+
+
+def _elementwise(name, row):
+    """Whether a row may be called on tensors of any one shape."""
+    real = row.args and all(array.dtype.kind == "f" and array.shape in SHAPES for array in row.args)
+    return real and row.oracle and name.startswith(FAMILIES) and not name.startswith(OTHERS)
+
+
+ELEMENTWISE = [name for name, row in ROWS.items() if _elementwise(name, row)]
+
+# Element-wise rows for which NaN, infinities, zeros and ties give something else on JAX than in TensorFlow, whose numbers
+# the op table holds. Our own ways are compared with each other there.
+BY_DEFINITION = {
+    "relu, relu6, elu, selu, softsign and their gradients at 0, infinities and NaN": (
+        "activation-relu", "activation-Relu", "activation-elu", "activation-Elu", "activation-selu", "activation-Selu",
+        "activation-softsign",
+    ),
+    "the references divide and multiply as they do, by zero too": (
+        "arithmetic-multiply_no_nan", "arithmetic-divide_no_nan", "arithmetic-reciprocal_no_nan",
+    ),
+    "a remainder by infinity is the dividend": ("arithmetic-floormod", "arithmetic-truncatemod"),
+    "the references of gradients of reciprocals and roots are formulas that are not defined at 0 and infinity": (
+        "arithmetic-reciprocal gradient", "arithmetic-rsqrt gradient",
+    ),
+    "the slope of |x| at 0": ("arithmetic-abs",),
+    "the gradient of a maximum goes to the first of two that are equal": (
+        "arithmetic-maximum", "arithmetic-minimum", "clip-clip_by_value",
+    ),
+    "a cast of what the integer type cannot hold": ("compare-cast", "compare-saturate_cast"),
+    "outside of where it is defined": ("elementary-acosh", "elementary-pow", "special-ndtri", "special-igamma"),
+}  # fmt: skip
+CONVENTIONS = tuple([name for names in BY_DEFINITION.values() for name in names])
+
+# Relative to the largest element of a result; JAX computes at full precision. Calls near to a row's own arguments are well
+# conditioned, so nothing is to be said of single rows.
+TOLERANCE = {"bfloat16": 1e-1, "float16": 3e-2, "float32": 1e-4, "complex64": 1e-4}
+EXACT = 1e-7
+
+
+def tolerance(source):
+    """That of the widest dtype in a program."""
+    return max([EXACT, *[value for name, value in TOLERANCE.items() if f'"{name}"' in source]])
