@@ -1,5 +1,8 @@
 """Variables in loops, branches and maps, and other things that random programs have shown; the numbers are TensorFlow's."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -124,3 +127,45 @@ def test_branches_without_results_may_assign_different_variables():
         step(tf.constant(x))
         held.append((float(total), int(count), float(scale)))
     assert held == [(3.0, 1, 2.0), (9.0, 0, 4.0), (9.0, 0, 2.0)]
+
+
+def called_once():
+    """References to a function that was called, and to the variable that it reads."""
+    variable = tf.Variable(2.0)
+    double = tf.function(lambda x: x * variable)
+    assert float(double(3.0)) == 6.0
+    return weakref.ref(double), weakref.ref(variable)
+
+
+def test_functions_and_their_variables_are_freed_without_the_garbage_collector():
+    gc.collect()
+    gc.disable()
+    try:
+        assert [reference() for reference in called_once()] == [None, None]
+        concrete = tf.function(lambda x: x + 1.0).get_concrete_function(tf.TensorSpec([], tf.float32))
+        assert float(concrete(tf.constant(1.0))) == 2.0 and concrete.graph.name  # it keeps its function
+    finally:
+        gc.enable()
+
+
+def test_what_a_function_enters_in_a_collection_stays_in_it():
+    v1, found = tf.compat.v1, []
+    with tf.Graph().as_default():
+        v1.add_to_collection("c", 1)
+
+        @tf.function
+        def f(x):
+            found.append(v1.get_collection("c"))
+            v1.add_to_collection("c", 2)
+            v1.add_to_collection("d", x)
+            found.append(v1.get_collection("c"))
+            return x
+
+        f(tf.constant(1.0))
+        assert found == [[1], [1, 2]]
+        assert v1.get_collection("c") == [1] and v1.get_collection("d") == []
+        tf.cond(v1.placeholder(tf.bool, []), lambda: v1.add_to_collection("c", 3) or 1.0, lambda: 2.0)
+        assert v1.get_collection("c") == [1, 3]  # a branch is no function, in TensorFlow neither
+    f = tf.function(lambda x: v1.add_to_collection("e", x) or x)
+    f(1.0)
+    assert v1.get_collection("e") == []

@@ -279,3 +279,12 @@ def test_a_recurrent_network(session):
     value, gradient = session.run([state, dw], {x: np.ones((2, 3, 2))})
     assert value.shape == (2, 3)
     same(gradient[0], gradient[1])
+
+
+def test_batch_jacobian_of_rows_without_elements():
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        x = tf.zeros([2, 0])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * 2.0
+        assert session.run(tape.batch_jacobian(y, x)).shape == (2, 0, 0)

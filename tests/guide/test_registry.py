@@ -195,6 +195,21 @@ def test_an_override_by_a_name_that_nobody_registered():
 
 
 @pytest.mark.better
+def test_an_override_by_a_name_that_is_registered_later_or_never():
+    x = tf.constant([1.5])
+    with tf.GradientTape(persistent=True) as tape, tf.gradient_override_map({"Round": "RegisteredLater", "Ceil": "Never"}):
+        tape.watch(x)
+        y, z = tf.round(x), tf.math.ceil(x)
+    agree([y, z], [[2.0], [2.0]])
+    with pytest.raises(LookupError, match="gradient registry has no entry for: RegisteredLater"):
+        tape.gradient(y, x)
+    tf.RegisterGradient("RegisteredLater")(lambda op, dy: dy * 5.0)
+    agree(tape.gradient(y, x), [5.0])
+    with pytest.raises(LookupError, match="gradient registry has no entry for: Never"):
+        tape.gradient(z, x)
+
+
+@pytest.mark.better
 @pytest.mark.parametrize("override", [3, {"Floor": 3}, {3: "PassThrough"}, {"Floor": pass_through}])
 def test_the_map_must_be_of_strings(override):
     with (

@@ -1,5 +1,6 @@
 """What a source without a path to the target gets: `None`, or zeros."""
 
+import numpy as np
 import pytest
 
 import gradtape as tf
@@ -138,3 +139,29 @@ def test_unknown_values(tape, unconnected):
         tape.gradient(y, sources["x"], unconnected_gradients=unconnected)
     with tf.Graph().as_default(), pytest.raises(ValueError, match="Unknown value for unconnected_gradients"):
         tf.gradients(tf.constant(1.0), [tf.constant(2.0)], unconnected_gradients=unconnected)
+
+
+def test_a_tensor_of_integers_has_the_gradient_one_to_itself_and_to_no_other():
+    i, flag, x = tf.constant([3, 4]), tf.constant(True), tf.constant(2.0)
+    with tf.GradientTape(persistent=True) as tape:
+        for watched in (i, flag, x):
+            tape.watch(watched)
+        twice = i * 2
+    own = tape.gradient(i, i)
+    assert own.dtype == tf.int32 and own.numpy().tolist() == [1, 1]
+    assert tape.gradient(flag, flag).numpy() == np.True_
+    assert tape.gradient(i, i, output_gradients=tf.constant([5, 6])).numpy().tolist() == [5, 6]
+    assert [d.numpy().tolist() for d in tape.gradient([i, x], [i, x])] == [[1, 1], 1.0]
+    assert tape.gradient(twice, i) is None
+    text = tf.constant("a")
+    assert tape.gradient(text, text) is None
+
+
+def test_a_tape_shows_what_is_public():
+    with tf.GradientTape() as tape:
+        inside = repr(tape)
+    names = [name for name in dir(tape) if not name.startswith("__")]
+    assert {"gradient", "jacobian", "watch", "reset", "summary"} < set(names)
+    assert not any(name.startswith("_") or name in ("go_on", "moved", "residual_indices") for name in names)
+    assert inside == "<tf.GradientTape, for one gradient, recording>"
+    assert repr(tape) == "<tf.GradientTape, for one gradient, not recording>"

@@ -385,6 +385,7 @@ FILLED = {
     "fill, int": (lambda: tf.fill([2], 7), np.full(2, 7, "i4")),
     "fill, tensor": (lambda: tf.fill([2], tf.constant(7, tf.int64)), np.full(2, 7, "i8")),
     "eye": (lambda: tf.eye(2), np.eye(2, dtype="f4")),
+    "eye, of floating tensors": (lambda: tf.eye(tf.constant(2.7), tf.constant(3.0)), np.eye(2, 3, dtype="f4")),
     "eye, columns": (lambda: tf.eye(2, 3, dtype=tf.float64), np.eye(2, 3)),
     "eye, batch": (lambda: tf.eye(2, batch_shape=[3]), np.broadcast_to(np.eye(2, dtype="f4"), (3, 2, 2))),
     "range": (lambda: tf.range(5), np.arange(5, dtype="i4")),

@@ -17,7 +17,7 @@ from gradtape._src.core import convert, engine, nest, tracing
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.op import Op, Rule, define, gradient_named
+from gradtape._src.core.op import Op, Rule, define
 from gradtape._src.core.program import INSIDE, NUMBER, Node, leaf
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.variable import Variable
@@ -291,7 +291,6 @@ class gradient_override_map:
                 raise TypeError(
                     f"op_type_map maps op type names to gradient names, both strings; received {op_type!r}: {name!r}."
                 )
-            gradient_named(name)
         self._map = dict(op_type_map)
 
     def __enter__(self) -> gradient_override_map:

@@ -18,6 +18,7 @@ from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Sour
 from gradtape._src.core import engine, execution, nest, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import NUMBERS, is_tensor, tensor
+from gradtape._src.core.dtypes import string
 from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import no_gradient
@@ -46,6 +47,10 @@ class UnconnectedGradients(enum.Enum):
 
 
 NONE = UnconnectedGradients.NONE
+PUBLIC = {
+    "batch_jacobian", "draw", "get_tensor_by_name", "gradient", "jacobian", "reset", "residuals", "stop_recording", "summary",
+    "watch", "watched_variables",
+}  # fmt: skip
 
 
 class GradientTape(Recording):
@@ -283,6 +288,13 @@ class GradientTape(Recording):
             program = tracing.close(inner, flat, [*given_nodes, *forward])
         return Plan(program, where, layout)
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name.startswith("__") or name in PUBLIC]
+
+    def __repr__(self) -> str:
+        kind = "persistent" if self._persistent else "for one gradient"
+        return f"<tf.GradientTape, {kind}, {'recording' if self._recording else 'not recording'}>"
+
     # -- pictures, which a floor above draws
 
     @public
@@ -430,11 +442,12 @@ class GradientTape(Recording):
                 "batch_jacobian is one Jacobian per row."
             )
         batch, *rest = target.shape
-        count = math.prod(rest)
+        count, shape = math.prod(rest), (batch, *rest, *source.shape[1:])
+        if not count:
+            return zeros(shape, source.dtype)
         seeds = reshape(eye(count, dtype=target.dtype), (count, 1, *rest))
         seeds = broadcast_to(seeds, (count, batch, *rest))
         (stacked,) = self.stacked_gradients([target], [source], [seeds], rows)
-        shape = (batch, *rest, *source.shape[1:])
         if stacked is None:
             return zeros(shape, source.dtype)
         axes = (1, 0, *range(2, source.ndim + 1))
@@ -513,9 +526,9 @@ def _with_identities(
                 ones(t.shape, t.dtype) if d is None else d
                 for t, d in zip(targets, given, strict=True)
                 if t is source or (isinstance(t, Tensor) and isinstance(source, Tensor) and t.node is source.node)
+                if t.dtype != string
             ]
-            inexact = (source._tensor if isinstance(source, Variable) else source).node.aval.inexact
-            complete[i] = _sum_of(own) if inexact else None
+            complete[i] = _sum_of(own)
     return complete
 
 

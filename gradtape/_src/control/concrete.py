@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,9 @@ class ConcreteFunction:
     """A function traced for one signature. Called with the tensors of that signature, or with all arguments."""
 
     def __init__(self, function: Function, arguments: Arguments, body: Body, passes: bool = False) -> None:
-        self._function, self._arguments, self._body = function, arguments, body
+        self._arguments, self._body = arguments, body
+        self._traced_from = weakref.ref(function)  # which holds this: a circle would be left to the garbage collector
+        self._kept: Function | None = None
         self._passes = passes  # whether each call says which variables it passes
         self._specs: list[TensorSpec] | None = None  # with open extents, if those were asked for
         self._named: list[str | None] = [None] * len(arguments.nodes)
@@ -55,6 +58,17 @@ class ConcreteFunction:
             body.passing(arguments.variables)
             arguments.forget_variables()
         self._own = {id(variable) for variable in self.variables}
+
+    @property
+    def _function(self) -> Function:
+        function = self._traced_from()
+        assert function is not None, "a user has it, and keep() was not called"
+        return function
+
+    def keep(self) -> ConcreteFunction:
+        """Return itself, which keeps its function from now on: a user has it, who may drop the function."""
+        self._kept = self._function
+        return self
 
     def takes(self, variables: Sequence[Variable]) -> bool:
         """Whether these variables may be passed: none is one that the function uses without its being passed."""
@@ -256,7 +270,7 @@ class ConcreteFunction:
 
     def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
         if calls.noted is not None and engine.local.trace.parent is None:
-            calls.noted[self] = None
+            calls.noted[self.keep()] = None
         body = self._body.with_passed([x.variable for x in stored]) if self._passes else self._body
         return body.structure.pack(call(body, nodes))
 

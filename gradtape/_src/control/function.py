@@ -296,7 +296,7 @@ class Function:
             found = self._opened.setdefault(key, found.seen_through(wanted))
         if not known or any(x.name for x in wanted):
             found.name_inputs([x.name for x in wanted])
-        return found
+        return found.keep()
 
     def all_concrete_functions(self) -> list[ConcreteFunction]:
         """Return the traced functions, as they were asked for; with an input signature the one for that."""
@@ -304,7 +304,8 @@ class Function:
             return [self.get_concrete_function()]
         opened = list(self._opened.values())
         covered = {id(c._body) for c in opened}
-        return [*opened, *[c for key, c in self._traced.items() if key[1] is None and id(c._body) not in covered]]
+        own = [c for key, c in self._traced.items() if key[1] is None and id(c._body) not in covered]
+        return [concrete.keep() for concrete in (*opened, *own)]
 
     _list_all_concrete_functions = all_concrete_functions  # as Keras calls it, when it prints what it exports
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -100,6 +99,11 @@ class Scope:
         self.created: list[Variable] = []
         self.inside: list[Inner] = []  # the bodies in it that have tapes in them
         self.trace: Trace | None = None
+        self.collections: dict[Any, list[Any]] | None = None  # a graph's, as the function sees them
+
+    def forget(self) -> None:
+        """Let go of the variables: a trace and its nodes are a circle, which is left to the garbage collector."""
+        self.trace, self.variables, self.written, self.created = None, {}, {}, []
 
     def read(self, variable: Variable) -> Node:
         """The node that the variable holds now; at first a parameter.
@@ -185,23 +189,22 @@ class Structure:
 
     def __init__(self, spec: Any, fixed: list[Any]) -> None:
         self.spec, self.fixed = spec, fixed
-        self._plain: Callable[[list[Tensor]], Any] | None = None
+        self._plain: Callable[[Structure, list[Tensor]], Any] | None = None
 
     def pack(self, nodes: Sequence[Node]) -> Any:
         """The nest with these nodes as tensors."""
         if self._plain is None:
             self._plain = self._made_of_tensors()
-        return self._plain([handle(node) for node in nodes])
+        return self._plain(self, [handle(node) for node in nodes])
 
-    def _made_of_tensors(self) -> Callable[[list[Tensor]], Any]:
+    def _made_of_tensors(self) -> Callable[[Structure, list[Tensor]], Any]:
         """How to make the nest: a tensor, list or tuple of tensors, as most are, without a library."""
         if all(f is TENSOR for f in self.fixed):
             if self.spec.is_leaf():
-                return operator.itemgetter(0)
+                return _only
             if self.spec.is_one_level() and self.spec.type in (list, tuple):
-                kind: type = self.spec.type
-                return kind
-        return self.fill
+                return _AS[self.spec.type]
+        return type(self).fill
 
     def fill(self, values: Iterable[Any]) -> Any:
         """The nest with these values where its tensors are."""
@@ -209,6 +212,14 @@ class Structure:
         return nest.unflatten(self.spec, [next(remaining) if f is TENSOR else f for f in self.fixed])
 
 
+def _only(structure: Structure, tensors: list[Tensor]) -> Tensor:
+    return tensors[0]
+
+
+_AS: dict[type, Callable[[Structure, list[Tensor]], Any]] = {
+    list: lambda structure, tensors: tensors,
+    tuple: lambda structure, tensors: tuple(tensors),
+}
 TENSOR = object()
 
 
@@ -370,6 +381,7 @@ def trace(
     outer = engine.local.trace.scope
     if scope.nested and body.transcript is not None and isinstance(outer, Scope):
         outer.inside.append(Inner(body.transcript))
+    scope.forget()
     return body
 
 

@@ -259,7 +259,7 @@ def as_dtype(type_value: Any) -> DType:
         if isinstance(type_value, builtins.int):
             return _by_enum[type_value]
         found = getattr(type_value, "dtype", None)
-        if isinstance(found, DType):
+        if isinstance(found, DType) and not hasattr(type_value, "shape"):
             return found
         if type_value is not None:  # which NumPy takes for float64
             return BY_NUMPY[np.dtype(type_value).newbyteorder("=")]

@@ -13,6 +13,14 @@ from typing import Any
 _SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OPERATORS = {os.path.join(_SOURCE, "core", "define.py"), os.path.join(_SOURCE, "ops", "operators.py")}
 open_graphs = 0  # how many graphs are being built, in whichever thread; while it is 0, names cost nothing
+_counting = threading.Lock()
+
+
+def count_graphs(more: int) -> None:
+    """Add to the number of graphs that are being built."""
+    global open_graphs
+    with _counting:
+        open_graphs += more
 
 
 class Graphs:

@@ -187,10 +187,23 @@ class Op:
             derived = Op(self.type, self.kernel, infer=self.infer, broadcasting=self.broadcasting, saves=" ".join(self.saves))
             derived.function, derived.avals = self.function, self.avals
             derived.host, derived.effect, derived.strings = self.host, self.effect, self.strings
-            derived.gradient, derived.impure = gradient_named(name)
+            try:
+                derived.gradient, derived.impure = gradient_named(name)
+            except LookupError:  # an error once a gradient is asked for, and not before: it may be registered later
+                derived.gradient, derived.impure = _named_later(name), True
             derived.saves = (*self.parameters, "y")
             self.derived[name] = derived
         return derived
+
+
+def _named_later(name: str) -> Rule:
+    """Look a gradient up when it is called."""
+
+    def gradient(*arguments: Any) -> Any:
+        found, _ = gradient_named(name)
+        return None if found is None else found(*arguments)
+
+    return gradient
 
 
 def has_strings(aval: Any) -> bool:

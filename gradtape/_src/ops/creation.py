@@ -89,11 +89,18 @@ def _eye(*, rows, columns, dtype):
 not_differentiable(_eye, because="it has no inputs")
 
 
+def _extent(value, what):
+    """An extent of `eye`. A floating tensor is truncated, as in TensorFlow; a floating number is refused."""
+    if isinstance(value, (Tensor, Stored)) and dtypes.is_floating(value.dtype.numpy):
+        value = cast(value, dtypes.int32)
+    return static(value, what)
+
+
 @public
 def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
     """The identity matrix of `num_rows` rows (and `num_columns` columns), repeated over `batch_shape`."""
-    rows = static(num_rows, "num_rows")
-    columns = rows if num_columns is None else static(num_columns, "num_columns")
+    rows = _extent(num_rows, "num_rows")
+    columns = rows if num_columns is None else _extent(num_columns, "num_columns")
     extents((rows, columns), "the shape of eye")
     if dtypes.as_dtype(dtype) == dtypes.string:
         raise TypeError("Cannot convert 1 to EagerTensor of dtype string: a unit matrix is one of numbers.")

@@ -14,7 +14,8 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.ops.array import plain
+from gradtape._src.ops.array import plain, reshape
+from gradtape._src.ops.cast import cast
 from gradtape._src.ops.complex import COMPLEX_OF
 from gradtape._src.ops.rearrange import roll
 from gradtape._src.ops.shapes import COMPLEX, axes_of, require
@@ -235,15 +236,15 @@ def require_rank(x, rank):
         raise ValueError(f"Shape {x.shape} must have rank at least {rank}. Add an axis with tf.expand_dims.")
 
 
-def _lengths(fft_length, rank, inferred, type):
-    """The argument `fft_length` as a tuple of `rank` extents, each at least 1; `inferred` where it is None."""
+def _lengths(fft_length, rank, inferred, type, of_nothing=False):
+    """Return `fft_length` as a tuple of `rank` extents, `inferred` where it is None; a 0 is an error but `of_nothing`."""
     lengths = inferred if fft_length is None else static_list(fft_length, "fft_length")
     if len(lengths) != rank or (fft_length is not None and isinstance(fft_length, int)):
         raise invalid(f"fft_length must have shape [{rank}], received {fft_length}: give a list of {rank}. [Op:{type}]")
     for length in lengths:
         if length < 0:
             raise ValueError(f"Dimension {length} must be >= 0: fft_length is {plain(lengths)}.")
-    if 0 in lengths:
+    if 0 in lengths and not of_nothing:
         raise invalid(f"A Fourier transform needs at least one element, fft_length is {plain(lengths)}. [Op:{type}]")
     return lengths
 
@@ -253,17 +254,27 @@ def _extents_of_signal(spectrum):
     return (*spectrum[:-1], max(0, 2 * (spectrum[-1] - 1)))
 
 
+def _of_nothing(x, rank, extents, dtype):
+    """The transform of no elements to no elements, of these extents; it leads back to `x`."""
+    return cast(reshape(x, (*x.node.aval.shape[:-rank], *extents)), dtype)
+
+
 def _real_forward(input_tensor, fft_length, rank):
     x = _signal_input(input_tensor, rank)
     function = _REAL_FORWARD[rank]
-    return function(x, fft_length=_lengths(fft_length, rank, x.node.aval.shape[-rank:], function.op.type))
+    lengths = _lengths(fft_length, rank, x.node.aval.shape[-rank:], function.op.type, 0 in x.node.aval.shape)
+    if 0 in lengths:
+        bins = lengths[-1] // 2 + 1 if lengths[-1] else 0
+        return _of_nothing(x, rank, (*lengths[:-1], bins), dtypes.as_dtype(COMPLEX_OF[x.dtype.name]))
+    return function(x, fft_length=lengths)
 
 
 def _real_backward(input_tensor, fft_length, rank):
     x = _spectrum_input(input_tensor, rank)
     function = _REAL_BACKWARD[rank]
     inferred = _extents_of_signal(x.node.aval.shape[-rank:])
-    return function(x, fft_length=_lengths(fft_length, rank, inferred, function.op.type))
+    lengths = _lengths(fft_length, rank, inferred, function.op.type, 0 in x.node.aval.shape)
+    return _of_nothing(x, rank, lengths, x.dtype.real_dtype) if 0 in lengths else function(x, fft_length=lengths)
 
 
 @public

@@ -175,7 +175,8 @@ def _vector(x, what):
 
 
 def _index_type(out_idx):
-    """The dtype of places, NumPy's: int32 or int64."""
+    """The dtype of places, NumPy's: int32 (None, too) or int64."""
+    out_idx = dtypes.int32 if out_idx is None else out_idx
     require(aval((), dtypes.as_dtype(out_idx).numpy), ("int32", "int64"), "out_idx")
     return dtypes.as_dtype(out_idx).numpy
 
@@ -197,7 +198,7 @@ def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
     """The elements of the vector `x` that are not in the vector `y`, and their places: `(out, idx)`."""
     x = _vector(x, "ListDiff")
     y = _vector(tensor(y, x.dtype), "ListDiff")
-    return ListDiff(*ran(_list_diff, x, y, attrs=(dtypes.as_dtype(index_dtype).numpy,)))
+    return ListDiff(*ran(_list_diff, x, y, attrs=(_index_type(index_dtype),)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

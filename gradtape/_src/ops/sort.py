@@ -21,7 +21,7 @@ INT32 = np.dtype(np.int32)
 
 def _index_type(dtype, what, allowed):
     """An argument that names an integer type, as NumPy's dtype; InvalidArgumentError unless it is one of `allowed`."""
-    given = dtypes.as_dtype(dtype)
+    given = dtypes.as_dtype(dtypes.int64 if dtype is None and what == "output_type" else dtype)
     if given.name not in allowed:
         raise invalid(
             f"Value for attr '{what}' of {given.name} is not in the list of allowed values: {', '.join(allowed)}. Give one of "

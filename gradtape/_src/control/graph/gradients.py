@@ -10,7 +10,7 @@ from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.tape import UnconnectedGradients
 from gradtape._src.control import eager_record
 from gradtape._src.control.graph.extents import with_extent
-from gradtape._src.control.graph.graph import Graph, guessed
+from gradtape._src.control.graph.graph import Graph
 from gradtape._src.control.graph.kinds import GRADIENT, PLACEHOLDER, Request
 from gradtape._src.control.graph.late import aside, provisional
 from gradtape._src.control.graph.replay import Replay, needed_nodes
@@ -142,9 +142,9 @@ def _looked_into(graph: Graph, request: Request) -> list[Any]:
         try:
             return _recorded_aside(graph, request, wanted, None)
         except (InvalidArgumentError, ValueError):
-            if not guessed:
+            if graph.guessed is None:
                 raise
-            return _recorded_aside(graph, request, wanted, guessed[-1])
+            return _recorded_aside(graph, request, wanted, graph.guessed)
     except LookupError as error:
         raise _named(graph, wanted, error) from None
 

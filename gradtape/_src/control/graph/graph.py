@@ -27,6 +27,8 @@ from gradtape._src.core.tensor import UPDATES, EagerTensor, Tensor, graph_of, ha
 from gradtape._src.core.variable import ASSIGN, READ, Variable
 from gradtape._src.ops import seeds
 
+OF_VARIABLES = ("variables", "local_variables", "trainable_variables")  # collections that functions share with their graph
+
 
 class GraphOverrides(Overrides):
     """The overrides of a graph's trace, which every op passes through: it notes the op's name there."""
@@ -84,6 +86,7 @@ class Graph(Operations):
         self._initializers: dict[int, tuple[Node, Node]] = {}  # by variable: the initializer, the initial value
         self._collections: dict[Any, list[Any]] = {}
         self._prefix = ""
+        self.guessed: int | None = None  # the extent that stood for unknown ones, the last time that one had to
         self._shapes: dict[Node, Node] = {}
         self.variable_scopes: dict[str, Any] = {}
         self.next_collections: Any = None
@@ -112,12 +115,12 @@ class Graph(Operations):
         state.trace, state.tapes = self.trace, []
         stack, naming.calls.stack = naming.calls.stack, []
         before = scopes.enter_scope(self._prefix)
-        naming.open_graphs += 1
+        naming.count_graphs(1)
         try:
             with seeds.drawn_by(self.seeds, self.draws):
                 yield self
         finally:
-            naming.open_graphs -= 1
+            naming.count_graphs(-1)
             scopes.enter_scope(before)
             naming.calls.stack = stack
             state.trace, state.tapes = outer, tapes
@@ -450,10 +453,27 @@ class Graph(Operations):
 
     # -- collections
 
+    def _collections_here(self) -> dict[Any, list[Any]]:
+        """The collections, or their copies in the function that is being traced: it shares those of variables only."""
+        found = self._collections
+        functions: list[Any] = []
+        trace: Trace | None = engine.local.trace
+        while trace is not None and trace.scope is not None and getattr(trace.scope, "graph", None) is None:
+            if not getattr(trace.scope, "nested", True):
+                functions.append(trace.scope)
+            trace = trace.parent
+        for scope in reversed(functions):
+            if scope.collections is None:
+                scope.collections = {name: list(items) for name, items in found.items()}
+                for name in OF_VARIABLES:
+                    scope.collections[name] = found.setdefault(name, [])
+            found = scope.collections
+        return found
+
     @public
     def add_to_collection(self, name: Any, value: Any) -> None:
         """Enter `value` in the collection `name`."""
-        self._collections.setdefault(name, []).append(value)
+        self._collections_here().setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Any, value: Any) -> None:
         """Enter `value` in each of the collections `names`."""
@@ -462,22 +482,22 @@ class Graph(Operations):
 
     def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
         """What is in a collection; with `scope`, what has a name that begins like this regular expression."""
-        found = self._collections.get(name, [])
+        found = self._collections_here().get(name, [])
         if scope is None:
             return list(found)
         return [item for item in found if hasattr(item, "name") and re.match(scope, item.name)]
 
     def get_collection_ref(self, name: Any) -> list[Any]:
         """A collection itself: what is done to the list is done to it."""
-        return self._collections.setdefault(name, [])
+        return self._collections_here().setdefault(name, [])
 
     def get_all_collection_keys(self) -> list[Any]:
         """The names of the collections that have something in them."""
-        return [name for name, items in self._collections.items() if items]
+        return [name for name, items in self._collections_here().items() if items]
 
     def clear_collection(self, name: Any) -> None:
         """Empty a collection."""
-        self._collections.pop(name, None)
+        self._collections_here().pop(name, None)
 
     # -- feeding and fetching
 
@@ -535,16 +555,14 @@ def _adapted(op: Op, inputs: tuple[Any, ...], attrs: Attributes) -> Any:
             result = op.result(trial, attrs)
         except (InvalidArgumentError, ValueError):
             continue
-        guessed.append(extent)
+        if (graph := engine.graph_around()) is not None:
+            graph.guessed = extent
         return result
     trial = tuple(beside(inputs))
     if trial != inputs:
         with contextlib.suppress(InvalidArgumentError, ValueError):
             return op.result(trial, attrs)
     return None
-
-
-guessed: list[int] = []  # the extents that stood for unknown ones, the last one last
 
 
 def _other(node: Node, trace: Trace) -> str | None:
