@@ -352,7 +352,11 @@ def trace(
     drawing = seeds.drawn_by_caller() if draws else seeds.numbered_anew()
     with tracing.inner(scope) as inner, drawing as drawn, naming.apart():
         scope.trace = inner
-        results = function()
+        try:
+            results = function()
+        except Exception:
+            _transcribe_failed(inner, parameters, scope)
+            raise
         nodes, body.structure = flatten_results(results, convert, scope.fixes_strings)
         body.written = list(scope.written.values())
         nodes += [scope.after[id(v)] for v in body.written]
@@ -383,6 +387,17 @@ def trace(
         outer.inside.append(Inner(body.transcript))
     scope.forget()
     return body
+
+
+def _transcribe_failed(trace: Trace, parameters: Sequence[Node], scope: Scope) -> None:
+    """Remember the tapes in a function that raised while it was traced; an optimizer that got no gradients does so."""
+    read = [node for _, node in scope.variables.values()]
+    found = transcript.of(trace, [*parameters, *read], (), scope.held(), scope.inside)
+    outer = None if trace.parent is None else trace.parent.scope
+    if found is not None and isinstance(outer, Scope):
+        outer.inside.append(Inner(found))
+    elif found is not None:
+        transcript.ran(found, (), (), (), None)
 
 
 def _used_checks(trace: Trace, scope: Scope, outputs: Sequence[Node], written: int) -> tuple[list[Check], list[Node]]:

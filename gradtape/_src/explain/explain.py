@@ -243,7 +243,12 @@ class Question:
 
     def about_nan(self, sources: Sequence[Any]) -> list[Diagnosis] | None:
         """Where the NaN or infinity in each gradient comes from; None without a record to run again."""
-        return self._with_values(sources, self._about_nan, None)
+        found = self._with_values(sources, self._about_nan, None)
+        if found is None or self._inside is None or all(answer.connected for answer in found):
+            return found
+        self._inside = self._inside.while_finite()  # what was not finite before a step became so in an earlier one
+        earlier = self._with_values(sources, self._about_nan, None) or found
+        return [now if before.connected else before for before, now in zip(earlier, found, strict=True)]
 
     def _about_nan(self, probe: Probe, i: int, source: Any) -> Diagnosis:
         gradient = probe.gradient(i)

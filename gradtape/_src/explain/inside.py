@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from gradtape._src.core import journal, transcript
+import numpy as np
+
+from gradtape._src.core import engine, journal, transcript
 from gradtape._src.core.journal import Asked, Taped
+from gradtape._src.core.program import Trace
 from gradtape._src.core.transcript import Run, Transcript
 
 Name = tuple[Any, ...]
@@ -21,9 +24,9 @@ class Opened(NamedTuple):
 
 
 class Inside:
-    """A call in eager code, with the functions, branches and loops in it that have tapes."""
+    """A call, with the functions, branches and loops in it that have tapes; `given` are the names of what it was given."""
 
-    def __init__(self, run: Run, wanted: Iterable[Name]) -> None:
+    def __init__(self, run: Run, wanted: Iterable[Name], given: Sequence[Name | None] | None = None) -> None:
         self.run = run
         self.within: dict[Name, Name] = dict(
             zip(run.results, run.transcript.results, strict=False)
@@ -31,7 +34,7 @@ class Inside:
         self.wanted = self._followed(wanted)
         self.opened: list[Opened] = []
         known: set[int] = set()
-        stack = [Opened(run.transcript, self._arguments(run), None)]
+        stack = [Opened(run.transcript, self._arguments(run) if given is None else given, None)]
         while stack:
             current = stack.pop()
             if current.transcript.serial in known:
@@ -61,6 +64,16 @@ class Inside:
                 name = self.within[name]
                 found.add(name)
         return found
+
+    def while_finite(self) -> Inside:
+        """The last call of the function whose inputs were all finite, of those that are kept; else this one."""
+        for run in reversed(transcript.runs()):
+            kept = run.given() if run.transcript is self.run.transcript else None
+            if kept is not None and all(map(_finite, kept[1])):
+                earlier = Inside(run, self.wanted)
+                earlier.within.update(self.within)
+                return earlier
+        return self
 
     @property
     def calls(self) -> list[Asked]:
@@ -101,32 +114,51 @@ class Inside:
         return None if best is None else best[1]
 
 
+def _finite(array: Any) -> bool:
+    values = np.asarray(array)
+    if values.dtype.kind == "V":  # bfloat16 and its like
+        values = values.astype(np.float32)
+    return values.dtype.kind not in "fc" or bool(np.isfinite(values).all())
+
+
 def of_results(names: Iterable[Name]) -> Inside | None:
     """The call that gave one of these; None where no function with a tape did."""
     wanted = list(names)
-    for run in reversed(transcript.runs()):
+    for run, given in _calls():
         if any(name in run.results for name in wanted):
-            return Inside(run, wanted)
+            return Inside(run, wanted, given)
     return None
 
 
 def of_source(key: int | Name) -> Inside | None:
     """The last call in which a gradient with respect to the source was asked for."""
     tried: set[tuple[int, ...]] = set()
-    for run in reversed(transcript.runs()):
+    for run, given in _calls():
         if isinstance(key, int) and (run.transcript.serial, *run.passed) in tried:
             continue
         tried.add((run.transcript.serial, *run.passed))
-        found = Inside(run, ())
+        found = Inside(run, (), given)
         if any(k in call.sources for call in found.calls for k in found.keys(key)):
             return found
     return None
 
 
+def _calls() -> Iterator[tuple[Run, Sequence[Name] | None]]:
+    """The calls of functions with tapes, the last one first: in what is being traced, with what they took, and in eager code."""
+    trace: Trace | None = engine.local.trace
+    while trace is not None:
+        scope: Any = trace.scope
+        for inner in reversed(getattr(scope, "inside", ())):
+            yield Run(inner.transcript, inner.results or (), (), journal.asked, None), inner.inputs or ()
+        trace = trace.parent
+    for run in reversed(transcript.runs()):
+        yield run, None
+
+
 def asked_in_functions() -> set[int]:
     """The serial numbers of the traces of functions that have been called."""
     found: set[int] = set()
-    stack = [run.transcript for run in transcript.runs()]
+    stack = [run.transcript for run, _ in _calls()]
     while stack:
         current = stack.pop()
         if current.serial not in found:
