@@ -230,8 +230,9 @@ def join(choice: Node, bodies: Sequence[Body], op: Op, names: Sequence[str]) -> 
     place_of = {node: len(place) + k for k, node in enumerate(captures)}
     avals = [n.aval for n in inputs]
     programs = []
-    for body in bodies:
+    for number, body in enumerate(bodies):
         places = [place[id(v)] for v in body.variables] + [place_of[n] for n in body.captures]
+        body.placed(places, number)
         results = len(body.program.outputs) - len(body.written)
         mine = [id(v) for v in body.written]
         whole = rewired(body.program, places, avals, [place[key] for key in written if key not in mine])

@@ -56,6 +56,7 @@ class Loop:
         for body in bodies:
             places = [len(consts) + k for k in numbers]
             places += [place[id(v)] for v in body.variables] + [place_of[n] for n in body.captures]
+            body.placed(places)
             programs.append(rewired(body.program, places, parameters))
         programs[-1] = self._in_order(programs[-1], condition is not None)
         return consts, programs

@@ -302,6 +302,11 @@ class Body:
         if self.transcript is not None:
             self.transcript.passed = [variable._uid for variable in variables]
 
+    def placed(self, places: Sequence[int], number: int = 0) -> None:
+        """Note that the op recorded next runs this Body as branch `number`: its parameters `places` are what the Body takes."""
+        if self.transcript is not None:
+            self.transcript.placed = len(engine.local.trace.nodes), number, places
+
     def with_passed(self, variables: Sequence[Variable]) -> Body:
         """The Body of a call that passes these variables."""
         body = Body()

@@ -37,12 +37,14 @@ class Transcript:
 
     `inputs` are the origins of the parameters of its Program, `places` says which leaf is which of them, `constants` are the
     values of other leaves. `variables` are those that it uses, by their numbers, each with the origins of what it held;
-    `passed` those of them that each call passes. `reads` are `(position, number of a variable, origin)`.
+    `passed` those of them that each call passes. `reads` are `(position, number of a variable, origin)`. Of a branch or loop body
+    `placed` is `(index, which branch, places)`: the first op of its kind from that index on in the trace around runs it, and
+    gives input k of it parameter number `places[k]`.
     """
 
     __slots__ = (
-        "avals", "calls", "constants", "inputs", "inside", "keys", "leaf_avals", "leaves", "lines", "passed", "places", "reads",
-        "results", "serial", "small", "tapes", "thread", "variables",
+        "avals", "calls", "constants", "inputs", "inside", "keys", "leaf_avals", "leaves", "lines", "passed", "placed", "places",
+        "reads", "results", "serial", "small", "tapes", "thread", "variables",
     )  # fmt: skip
     serial: int
     thread: int
@@ -52,6 +54,7 @@ class Transcript:
     leaves: tuple[Origin, ...]
     leaf_avals: tuple[Aval, ...]
     inputs: tuple[Origin, ...]
+    placed: tuple[int, int, Sequence[int]] | None
     places: dict[int, int]
     constants: dict[int, Any]
     variables: Sequence[tuple[int, Sequence[Origin]]]
@@ -78,6 +81,7 @@ def of(
         return None
     made, origin_of = Transcript(), journal.origin_of
     made.serial, made.thread, made.passed = trace.serial, get_ident(), ()
+    made.placed = None
     made.keys, made.avals = tuple([n.key for n in trace.nodes]), tuple([n.aval for n in trace.nodes])
     made.lines = tuple([(n.code, n.offset) for n in trace.nodes])
     made.leaves, made.leaf_avals = tuple(map(origin_of, trace.leaves)), tuple([n.aval for n in trace.leaves])
@@ -87,9 +91,24 @@ def of(
     made.constants = {k: n.value for k, n in enumerate(trace.leaves) if k not in made.places and n.value is not None}
     made.variables = [(variable._uid, [*dict.fromkeys(map(origin_of, nodes))]) for variable, nodes in variables]
     made.reads = [(position, variable._uid, origin_of(node)) for position, variable, node in trace.reads]
-    made.tapes, made.calls, made.inside = tapes, calls, list(inside)
+    made.tapes, made.calls, made.inside = tapes, calls, _that_run(inside)
     made.small = sum([n.aval.size * n.aval.dtype.itemsize for n in inputs]) <= SMALL
     return made
+
+
+def _that_run(inside: Sequence[Inner]) -> list[Inner]:
+    """Leave out the bodies of loops that were traced again, of which the first ones do not run."""
+    run = [inner for inner in inside if inner.inputs is not None or inner.transcript.placed is not None]
+    asked = {line for inner in run for line in _asked(inner.transcript)}
+    return [inner for inner in inside if inner in run or not asked & _asked(inner.transcript)]
+
+
+def _asked(transcript: Transcript) -> set[Line]:
+    """The lines of the gradient calls in a function."""
+    found = {call.line for call in transcript.calls}
+    for inner in transcript.inside:
+        found |= _asked(inner.transcript)
+    return found
 
 
 class Run(NamedTuple):

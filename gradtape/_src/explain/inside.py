@@ -69,7 +69,7 @@ class Inside:
         """The last call of the function whose inputs were all finite, of those that are kept; else this one."""
         for run in reversed(transcript.runs()):
             kept = run.given() if run.transcript is self.run.transcript else None
-            if kept is not None and all(map(_finite, kept[1])):
+            if kept is not None and all(map(finite, kept[1])):
                 earlier = Inside(run, self.wanted)
                 earlier.within.update(self.within)
                 return earlier
@@ -114,7 +114,8 @@ class Inside:
         return None if best is None else best[1]
 
 
-def _finite(array: Any) -> bool:
+def finite(array: Any) -> bool:
+    """Whether an array holds no NaN and no infinity."""
     values = np.asarray(array)
     if values.dtype.kind == "V":  # bfloat16 and its like
         values = values.astype(np.float32)

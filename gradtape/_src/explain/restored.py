@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.recording import Segment
 from gradtape._src.autodiff.tape import GradientTape
+from gradtape._src.control.bounded_scan import SCAN, WHILE
+from gradtape._src.control.branch import CASE, IF
 from gradtape._src.core import engine, execution, journal
 from gradtape._src.core.journal import Taped
-from gradtape._src.core.program import LEAF_KEY, Node, Trace, leaf, slice_trace
+from gradtape._src.core.program import LEAF_KEY, Node, Program, Trace, leaf, slice_trace
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.explain.inside import Inside, Name, Opened
+from gradtape._src.explain.inside import Inside, Name, Opened, finite
+
+KINDS = (IF, CASE, SCAN, WHILE)
+LONGEST = 10_000  # so many trips of a loop are run again
 
 
 class Again(NamedTuple):
@@ -74,8 +81,7 @@ class Restored:
             node, variable = self.node(name), None if number is None else self._variable(number)
             if node is not None:
                 tape._watches.append((serials.index(serial), at, node, variable))
-        _outside(tape)
-        return tape
+        return tape if _outside(tape) else None
 
     def node(self, name: Name) -> Node | None:
         """The node of a value in the functions that were restored."""
@@ -112,23 +118,87 @@ class Restored:
         return trace
 
     def _inputs(self, opened: Opened) -> Sequence[Any] | None:
-        """What a function took that another one called."""
+        """What a function took that another one called, or a branch or the body of a loop in it."""
         assert opened.around is not None
-        if not opened.given or self.trace(opened.around) is None:
+        around, placed = self.trace(opened.around), opened.transcript.placed
+        if around is None:
             return None
-        nodes = [None if name is None else self.node(name) for name in opened.given]
-        return None if None in nodes else values(nodes)
+        if placed is None:
+            nodes = [None if name is None else self.node(name) for name in opened.given]
+            return None if not nodes or None in nodes else values(nodes)
+        index, branch, places = placed
+        node = next((n for n in around.nodes[index:] if n.op in KINDS), None)
+        given = None if node is None else values(node.inputs)
+        if node is None or given is None:
+            return None
+        found = _of_branch(node, branch, given) if node.op in (IF, CASE) else _of_trip(node, given)
+        return None if found is None else [found[place] for place in places]
 
 
-def values(nodes: Sequence[Any]) -> list[Any]:
-    """The values of nodes of restored traces, computed from those of the leaves."""
+def values(nodes: Sequence[Any]) -> list[Any] | None:
+    """The values of nodes of restored traces, computed from those of the leaves; None if that would have effects again."""
     found: dict[Node, Any] = {node: node.value for node in nodes if node.value is not None}
     for trace, group in itertools.groupby(sorted({n for n in nodes if n not in found}, key=_place), key=lambda n: n.trace):
         wanted = list(group)
         program, positions = slice_trace(trace, [node.index for node in wanted])
-        arguments = [engine.argument(trace.leaves[p]) for p in positions]
+        arguments = values([trace.leaves[p] for p in positions])
+        if program.effects or arguments is None:
+            return None
         found.update(zip(wanted, execution.execute(execution.intern(program), arguments), strict=True))
     return [found[node] for node in nodes]
+
+
+def _of_branch(node: Node, branch: int, given: Sequence[Any]) -> Sequence[Any] | None:
+    """What a branch took; None if it was not the one that ran."""
+    choice = np.asarray(given[0])
+    if node.op is IF:
+        taken = 0 if choice else 1
+    else:
+        count = len(node.attrs[0])
+        taken = int(choice) if 0 <= choice < count else count - 1
+    return given[1:] if taken == branch else None
+
+
+def _of_trip(node: Node, given: Sequence[Any]) -> Sequence[Any] | None:
+    """What the body of a loop took in the first trip that made of finite values others, or in the last trip."""
+    found = None
+    for taken, gave in (_scanned if node.op is SCAN else _repeated)(node, given):
+        if gave is None:
+            return None
+        found = taken
+        if all(map(finite, taken)) and not all(map(finite, gave)):
+            break
+    return found
+
+
+def _scanned(node: Node, given: Sequence[Any]) -> Iterator[tuple[list[Any], Any]]:
+    """What the body of a Scan took and gave, trip by trip."""
+    body, consts, carry, length, backwards, _, _ = node.attrs
+    count, rest = int(np.asarray(given[0])), list(given[1:])
+    fixed, carried, xs = rest[:consts], rest[consts : consts + carry], [np.asarray(x) for x in rest[consts + carry :]]
+    for trip in range(min(count, LONGEST)):
+        taken = [*fixed, *carried, *[x[length - 1 - trip if backwards else trip] for x in xs]]
+        gave = _run(body, taken)
+        yield taken, gave
+        carried = list(gave or ())[:carry]
+
+
+def _repeated(node: Node, given: Sequence[Any]) -> Iterator[tuple[list[Any], Any]]:
+    """What the body of a While took and gave, trip by trip."""
+    cond, body, consts, _, _, limit = node.attrs
+    fixed, carried = list(given[:consts]), list(given[consts:])
+    for _ in range(LONGEST if limit is None else min(limit, LONGEST)):
+        holds = _run(cond, [*fixed, *carried])
+        if holds is None or not np.asarray(holds[0]):
+            return
+        taken = [*fixed, *carried]
+        gave = _run(body, taken)
+        yield taken, gave
+        carried = list(gave or ())
+
+
+def _run(program: Program, given: Sequence[Any]) -> Sequence[Any] | None:
+    return None if program.effects else execution.execute(program, given)
 
 
 def _place(node: Node) -> tuple[int, int]:
@@ -142,10 +212,12 @@ def _segment(trace: Trace, start: int, stop: int) -> Segment:
     return segment
 
 
-def _outside(tape: GradientTape) -> None:
-    """Give values to what the tape's record uses and does not hold: they become leaves."""
+def _outside(tape: GradientTape) -> bool:
+    """Give values to what the tape's record uses and does not hold: they become leaves. False if there are none."""
     entries, _ = tape._entries()
     known = {entry.node for entry in entries}
     nodes = list(dict.fromkeys([i for entry in entries for i in entry.inputs if i not in known and i.trace is not None]))
-    for node, value in zip(nodes, values(nodes), strict=True):
+    found = values(nodes)
+    for node, value in zip(nodes, found or (), strict=False):
         node.value, node.key, node.inputs, node.trace = value, LEAF_KEY, None, None
+    return found is not None

@@ -95,3 +95,59 @@ def the_gradient_alone():
 
     dw = gradients(tf.constant(2.0))
     return dw, tf.autodiff.explain_nan(dw, w)
+
+
+def a_tape_in_a_loop():
+    w = tf.Variable(2.0)
+
+    @tf.function
+    def train(n):
+        total = tf.constant(0.0)
+        last = tf.constant(0.0)
+        for i in tf.range(n):
+            with tf.GradientTape() as tape:
+                loss = tf.sqrt(w * (2.0 - tf.cast(i, tf.float32)))  # <- nan_origin
+            last = tape.gradient(loss, w)
+            total += loss
+        return total, last
+
+    loss, dw = train(tf.constant(3))
+    return dw, tf.autodiff.explain_nan(loss, w)
+
+
+def a_loop_that_trains():
+    w = tf.Variable(2.0)
+
+    @tf.function
+    def train(xs):
+        total = tf.constant(0.0)
+        for x in xs:
+            with tf.GradientTape() as tape:
+                root = tf.sqrt(w - x)  # <- inf_origin
+                loss = root * 0.5
+            dw = tape.gradient(loss, w)
+            w.assign_sub(dw)
+            total += loss
+        return total, dw
+
+    loss, dw = train(tf.constant([1.0, 1.75, 1.0]))
+    return dw, tf.autodiff.explain_nan(loss, w)
+
+
+def a_branch():
+    w = tf.Variable(0.0)
+
+    @tf.function
+    def step(x):
+        if x > 0.0:
+            with tf.GradientTape() as tape:
+                loss = tf.math.log(w * w) * x  # <- nan_origin
+            dw = tape.gradient(loss, w)
+        else:
+            with tf.GradientTape() as tape:
+                loss = w * x
+            dw = tape.gradient(loss, w)
+        return loss, dw
+
+    loss, dw = step(tf.constant(2.0))
+    return dw, tf.autodiff.explain_nan(loss, w)
