@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 
-from gradtape._src.core import engine, execution
+from gradtape._src.core import engine, execution, transcript
 from gradtape._src.core.allocator import give_back
 from gradtape._src.core.errors import public
 from gradtape._src.core.executables import BOUND, pool
@@ -51,6 +51,7 @@ def clear_cache() -> None:
     for cache in execution.caches:
         cache.clear()
     pool.clear()
+    transcript.forget()
     execution.counters.reset()
     gc.collect()
     give_back()
