@@ -18,7 +18,9 @@ from tests.explain.programs import (
 from tests.explain.table import answers, check, programs_of
 
 
-@pytest.mark.parametrize("program", programs_of(branches, outside, sources, values, questions, functions, inside, inside_more, layers))
+@pytest.mark.parametrize(
+    "program", programs_of(branches, outside, sources, values, questions, functions, inside, inside_more, layers)
+)
 def test_a_broken_program(program, count):
     found = answers(program)
     for gradient, diagnosis in found:
