@@ -8,6 +8,7 @@ milliseconds: it computes nothing.
 import os
 import random
 import re
+import resource
 import signal
 import sys
 import time
@@ -143,8 +144,9 @@ class Summaries(SavedModel):
         writer = tf.summary.create_file_writer(str(self.folder), filename_suffix=f".{number:04d}")
         with writer.as_default():
             for step in range(3):
-                tf.summary.scalar("x", float(number), step)
+                tf.summary.text("x" * SIZE, "y", step)  # its name is long
                 writer.flush()
+        writer.close()
 
     def left(self):
         newest = max(self.folder.iterdir(), key=lambda path: path.name[-4:])
@@ -194,6 +196,24 @@ def killed(work, delay=None, at=None):
     return os.WIFSIGNALED(status)
 
 
+def on_full_disk(work):
+    """Do `work` in a fork whose files may have 4 kB; the error has to be one that says why."""
+    child = os.fork()
+    if not child:
+        signal.alarm(30)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        status = 1
+        try:
+            work()
+        except Exception as error:
+            said = isinstance(error, tf.errors.ResourceExhaustedError) or "too large" in str(error)
+            status = 0 if said else traceback.print_exc() or 1
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    assert status == 0, f"the save ended with status {status}"
+
+
 def parts(folder):
     return [path.name for path in folder.rglob("*.part*")]
 
@@ -218,6 +238,9 @@ def at_each_step(kind, folder):
             kind.prepare(number + 1)
             assert check(kind, number) == number and not parts(folder), parts(folder)
         at += 1
+    on_full_disk(lambda: kind.save(number + 1))
+    check(kind, number)
+    assert not parts(folder), parts(folder)
     return at
 
 

@@ -58,11 +58,22 @@ ENDS = {
 }
 
 
+def end(*programs):
+    """The status with which the programs end, one after the other in one process, and what they print."""
+    program = "\n".join(["import sys", "import gradtape as tf", *map(textwrap.dedent, programs)])
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    return result.returncode, sorted(result.stdout.splitlines()), result.stderr
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("program, status, said", ENDS.values(), ids=ENDS)
 def test_the_end_of_python(program, status, said):
-    program = "import sys\nimport gradtape as tf\n" + textwrap.dedent(program)
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
-    assert (result.returncode, result.stdout.strip(), result.stderr) == (status, said, "")
+    assert end(program) == (status, [said], "")
+
+
+def test_the_end_of_python_amid_all_of_that():
+    programs, statuses, said = zip(*reversed(ENDS.values()), strict=True)
+    assert end(*programs) == (statuses[-1], sorted(said), "")
 
 
 class Mine(Exception):

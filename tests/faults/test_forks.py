@@ -28,6 +28,7 @@ def twice(number):
     return float(tf.function(lambda x: x * 2.0)(tf.constant(number)))
 
 
+@pytest.mark.long
 def test_a_spawned_process_computes():
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.map(twice, [1.0, 2.0]) == [2.0, 4.0]

@@ -30,7 +30,7 @@ def check(found, number, count):
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memory is bounded by what Linux says of it")
 def test_some_hundred_changed_files(tmp_path, count):
-    check(mutations(tmp_path, 40, 0), 40, count)
+    check(mutations(tmp_path, 30, 0), 30, count)
 
 
 @pytest.mark.long

@@ -19,8 +19,8 @@ def signals(folder, number, seed):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no signals of this kind on Windows")
 def test_some_interrupts(tmp_path, count):
-    signals(tmp_path, 6, 0)
-    count("interrupts by a real SIGINT", 6 * len(KINDS))
+    signals(tmp_path, 4, 0)
+    count("interrupts by a real SIGINT", 4 * len(KINDS))
 
 
 @pytest.mark.long

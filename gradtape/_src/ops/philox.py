@@ -23,12 +23,12 @@ EDGE = 2.0  # where a truncated normal number ends
 
 def halves(words):
     """The lower and the upper 32 bits of uint64."""
-    return words.astype(jnp.uint32), (words >> np.uint64(32)).astype(jnp.uint32)
+    return words.astype(np.uint32), (words >> np.uint64(32)).astype(np.uint32)
 
 
 def whole(lower, upper):
     """The uint64 of these halves."""
-    return lower.astype(jnp.uint64) | (upper.astype(jnp.uint64) << np.uint64(32))
+    return lower.astype(np.uint64) | (upper.astype(np.uint64) << np.uint64(32))
 
 
 def philox(key, counter):
@@ -36,8 +36,8 @@ def philox(key, counter):
     k0, k1 = key
     c0, c1, c2, c3 = counter
     for _ in range(10):
-        low0, high0 = halves(c0.astype(jnp.uint64) * MULTIPLIERS[0])
-        low1, high1 = halves(c2.astype(jnp.uint64) * MULTIPLIERS[1])
+        low0, high0 = halves(c0.astype(np.uint64) * MULTIPLIERS[0])
+        low1, high1 = halves(c2.astype(np.uint64) * MULTIPLIERS[1])
         c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
         k0, k1 = k0 + INCREMENTS[0], k1 + INCREMENTS[1]
     return c0, c1, c2, c3
@@ -45,24 +45,24 @@ def philox(key, counter):
 
 def state_of(seed):
     """The state of a stateless seed, int64[2]."""
-    first, second = lax.bitcast_convert_type(seed, jnp.uint64)
-    w0, w1, w2, w3 = philox(jnp.array(SEEDING, jnp.uint32), (*halves(first), *halves(second)))
-    words = jnp.stack([jnp.zeros((), jnp.uint64), whole(w2, w3), whole(w0, w1)])
+    first, second = lax.bitcast_convert_type(seed, np.uint64)
+    w0, w1, w2, w3 = philox(jnp.array(SEEDING, np.uint32), (*halves(first), *halves(second)))
+    words = jnp.stack([jnp.zeros((), np.uint64), whole(w2, w3), whole(w0, w1)])
     return lax.bitcast_convert_type(words, jnp.int64)
 
 
 def advanced(state, count, *, blocks):
     """The state after `count` draws of `blocks` each."""
-    lower, upper, key = lax.bitcast_convert_type(state, jnp.uint64)
-    at = lower + count.astype(jnp.uint64) * np.uint64(blocks)
-    return lax.bitcast_convert_type(jnp.stack([at, upper + (at < lower).astype(jnp.uint64), key]), jnp.int64)
+    lower, upper, key = lax.bitcast_convert_type(state, np.uint64)
+    at = lower + count.astype(np.uint64) * np.uint64(blocks)
+    return lax.bitcast_convert_type(jnp.stack([at, upper + (at < lower).astype(np.uint64), key]), jnp.int64)
 
 
 def blocks(state, index):
     """The four words of the blocks number `index`, uint64."""
-    lower, upper, key = lax.bitcast_convert_type(state, jnp.uint64)
+    lower, upper, key = lax.bitcast_convert_type(state, np.uint64)
     at = lower + index
-    upper = upper + (at < lower).astype(jnp.uint64)
+    upper = upper + (at < lower).astype(np.uint64)
     return philox(halves(key), (*halves(at), *halves(upper)))
 
 
@@ -98,7 +98,7 @@ def _is_odd(index):
 
 
 def _indices(shape):
-    return lax.iota(jnp.uint64, math.prod(shape)).reshape(shape)
+    return lax.iota(np.uint64, math.prod(shape)).reshape(shape)
 
 
 def bits32(state, shape):
@@ -207,7 +207,7 @@ def truncated_normal(state, shape, dtype):
         return number + np.uint64(1), found
 
     missing = 4 + (index % np.uint64(group)).astype(jnp.float64 if is_double else jnp.float32)
-    start = jnp.zeros((), jnp.uint64), missing
+    start = jnp.zeros((), np.uint64), missing
     return lax.while_loop(lambda carry: jnp.any(is_missing(carry[1])), look_at_block, start)[1].astype(dtype)
 
 
@@ -228,7 +228,7 @@ def permutation(state, size):
     if size < 2:
         return jnp.arange(size, dtype=jnp.int32)
     time = lax.iota(jnp.int64, size)
-    left = np.uint32(size) - lax.iota(jnp.uint32, size - 1)
+    left = np.uint32(size) - lax.iota(np.uint32, size - 1)
     partner = time.at[:-1].add(lax.rem(bits32(state, (size - 1,)), left).astype(jnp.int64))
     in_order = lax.sort((partner << 32) | time)
     place, when = in_order >> 32, in_order & (2**32 - 1)
