@@ -207,7 +207,7 @@ ROWS = (
         (p,),
         js.digamma,
         ops=("Digamma",),
-        special=((POINTS, *SPECIAL["digamma"]),),
+        special=((POINTS, *SPECIAL["digamma"]), (INF, INF, 0.0)),
     ),
     # These have a gradient to one argument only: the others are given as integers.
     Row(
@@ -262,6 +262,7 @@ ROWS = (
                 (np.array([-0.43172971, 0.0, -0.047240326]), np.array([0.36787944, NAN, 0.016217391])),
             ),
             (([-1.0, 1.0], [1.0, -1.0]), [NAN, NAN]),
+            (([INF, 0.0, NAN, 0.0, INF, 0.0], [1.0, 1.0, 0.0, 0.0, INF, INF]), [0.0, NAN, 0.0, 0.0, 0.0, NAN]),
         ),
     ),
     Row("igamma to x", of_whole(tf.math.igamma), (np.array([1, 2, 3]), p), js.gammainc, ops=("Igamma",)),
@@ -272,6 +273,7 @@ ROWS = (
         lambda a, x: lax.igamma_grad_a(*jnp.broadcast_arrays(a, x)),
         ops=("IgammaGradA",),
         order=-1,
+        special=((([NAN, INF, -1.0, 2.0, 0.0], [INF, 1.0, 0.0, INF, INF]), [NAN, 0.0, 0.0, 0.0, NAN]),),
     ),
     Row(
         "igammac",
@@ -287,6 +289,7 @@ ROWS = (
                 np.array([0.36787944, 0.0, 0.014305878]),
                 (np.array([0.43172971, 0.0, 0.047240326]), np.array([-0.36787944, NAN, -0.016217391])),
             ),
+            (([INF, 0.0, 0.0, INF], [1.0, 1.0, INF, 0.4]), [1.0, NAN, NAN, 1.0]),
         ),
     ),
     Row("igammac to x", of_whole(tf.math.igammac), (np.array([1, 2, 3]), p), js.gammaincc, ops=("Igammac",)),

@@ -118,7 +118,9 @@ def polygamma(a, x):
     """
     whole = (a == jnp.floor(a)) & (a >= 0)
     order, x = jnp.broadcast_arrays(jnp.where(whole, a, jnp.zeros((), a.dtype)), x)
-    return jnp.where(whole, lax.polygamma(order, x), jnp.array(jnp.nan, x.dtype))
+    vanishes = (order > 0) & (x == jnp.inf)
+    found = jnp.where(vanishes, jnp.zeros((), x.dtype), lax.polygamma(order, x))
+    return jnp.where(whole, found, jnp.array(jnp.nan, x.dtype))
 
 
 @gradient(polygamma)
@@ -145,7 +147,10 @@ def _(op, dy):
 @op("Igamma", infer=_FLOATS, broadcasting=True, saves="a x")
 def igamma(a, x):
     """The lower regularized incomplete gamma function γ(a, x) / Γ(a), element-wise, with broadcasting. Float."""
-    return lax.igamma(*jnp.broadcast_arrays(a, x))
+    a, x = jnp.broadcast_arrays(a, x)
+    zero, undefined = jnp.zeros((), x.dtype), jnp.array(jnp.nan, x.dtype)
+    found = jnp.where(a == 0, undefined, lax.igamma(a, x))
+    return jnp.where((x == 0) | ((a == jnp.inf) & (x > 0)), zero, found)
 
 
 @gradient(igamma)
@@ -158,7 +163,9 @@ def _(op, dy):
 @op("Igammac", infer=_FLOATS, broadcasting=True, saves="a x")
 def igammac(a, x):
     """The upper regularized incomplete gamma function Γ(a, x) / Γ(a), element-wise, with broadcasting. Float."""
-    return lax.igammac(*jnp.broadcast_arrays(a, x))
+    a, x = jnp.broadcast_arrays(a, x)
+    found = jnp.where(a == 0, jnp.array(jnp.nan, x.dtype), lax.igammac(a, x))
+    return jnp.where((a == jnp.inf) & (x >= 0) & (x < jnp.inf), jnp.ones((), x.dtype), found)
 
 
 @gradient(igammac)
@@ -172,7 +179,10 @@ def _(op, dy):
 @op("IgammaGradA", infer=_FLOATS, broadcasting=True)
 def _igamma_grad_a(a, x):
     """The derivative of `igamma` to `a`."""
-    return jnp.where(x == jnp.inf, jnp.zeros((), x.dtype), lax.igamma_grad_a(*jnp.broadcast_arrays(a, x)))
+    a, x = jnp.broadcast_arrays(a, x)
+    vanishes = (x == 0) | ((x == jnp.inf) & (a > 0)) | ((a == jnp.inf) & (x > 0))
+    found = jnp.where(a > 0, lax.igamma_grad_a(a, x), jnp.array(jnp.nan, x.dtype))
+    return jnp.where(vanishes, jnp.zeros((), x.dtype), found)
 
 
 def _gamma_density(a, x):
