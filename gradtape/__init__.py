@@ -19,6 +19,7 @@ from gradtape import (
     optimizers as optimizers,
     profiler as profiler,
     quantization as quantization,
+    ragged as ragged,
     raw_ops as raw_ops,
     saved_model as saved_model,
     sets as sets,
@@ -259,6 +260,7 @@ from gradtape._src.ops.elementary import (
     tan as tan,
     tanh as tanh,
 )
+from gradtape._src.ops.ragged import RaggedTensor as RaggedTensor
 from gradtape._src.ops.rounding import floor as floor, round as round
 from gradtape._src.ops.sparse import SparseTensor as SparseTensor, SparseTensorSpec as SparseTensorSpec
 from gradtape._src.ops.special import sigmoid as sigmoid

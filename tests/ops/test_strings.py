@@ -106,12 +106,6 @@ class TestValues:
         v.scatter_nd_update([[1]], ["z"])
         assert v.numpy().tolist() == [b"q", b"z"]
 
-    def test_ragged_results_say_what_to_do(self):
-        with pytest.raises(
-            tf.errors.UnimplementedError, match=r"RaggedTensor.*Call it on one string, as in Dataset.map before batch"
-        ):
-            tf.strings.split(["a b", "c"])
-
     def test_scalar_hash_buckets_of_all_lengths(self):
         found = tf.strings.to_hash_bucket_fast([b"x" * n for n in (64, 65, 128, 129)], 2**62).numpy().tolist()
         assert found == [2304502108871267256, 323337772074164025, 1256696753479420951, 3958089325734133430]

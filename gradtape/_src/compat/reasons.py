@@ -83,8 +83,8 @@ _TABLE = [
         "sparse.*",
     ),
     (
-        "Out of scope: ragged tensors. Pad the rows and keep their lengths; tf.sequence_mask makes the mask.",
-        "ragged RaggedTensor RaggedTensorSpec ragged_fill_empty_rows ragged_fill_empty_rows_grad",
+        "Ragged tensors can be made, looked at, sliced and padded in eager code; compute with to_tensor(), or on flat_values.",
+        "ragged.* RaggedTensorSpec ragged_fill_empty_rows ragged_fill_empty_rows_grad",
     ),
     ("Out of scope: use the function that calls the op. Gradients are overridden by its type all the same.", "raw_ops.*"),
     (

@@ -22,7 +22,7 @@ _OPERATORS = """
 # The classes of each namespace, with the class that each derives from, dotted under `tf`, in brackets. A namespace that
 # gradtape does not have otherwise is a module.
 NAMES = {
-    "": "CriticalSection RaggedTensor RaggedTensorSpec(TypeSpec)",
+    "": "CriticalSection RaggedTensorSpec(TypeSpec)",
     "data": "IteratorSpec(TypeSpec)",
     "config.experimental": "ClusterDeviceFilters",
     "data.experimental": "CsvDataset DatasetInitializer RandomDataset Reducer ServiceOptions SqlDataset TFRecordWriter",
@@ -74,7 +74,6 @@ NAMES = {
         QueueBase FIFOQueue(queue.QueueBase) PaddingFIFOQueue(queue.QueueBase) PriorityQueue(queue.QueueBase)
         RandomShuffleQueue(queue.QueueBase)
     """,
-    "ragged": "",
     "tpu": "XLAOptions",
     "tpu.experimental": "DeviceAssignment DeviceOrderMode HardwareFeature TPUSystemMetadata Topology",
     "tpu.experimental.embedding": """

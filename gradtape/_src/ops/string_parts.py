@@ -1,34 +1,45 @@
 """Strings taken apart: words, bytes, characters, and n-grams of them.
 
-How many parts a string has depends on its value, so one string gives a tensor. Several would give rows of different lengths,
-a RaggedTensor, which gradtape does not have.
+How many parts a string has depends on its value, so one string gives a vector, and several a RaggedTensor, in eager code.
 """
 
 import codecs
+from math import prod
 
 import numpy as np
 
+from gradtape._src.core import engine
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import not_differentiable, op, ran
-from gradtape._src.core.errors import UnimplementedError, invalid, public
-from gradtape._src.core.tensor import EagerTensor, emit
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import EagerTensor, emit, to_numpy
+from gradtape._src.ops.ragged import RaggedTensor
 from gradtape._src.ops.shapes import require, same
 from gradtape._src.ops.strings import NO_NUMBER, STRING, each, one_of, refused, separator_of, texts
 
 
 def _apart(function, input, attrs):
-    """What `function`, on one string, gives; UnimplementedError for a tensor of several."""
+    """What `function`, on one string, gives; of a tensor of several a RaggedTensor, or a tuple of them."""
     node = texts(input, function)
-    if node.aval.ndim:
-        raise UnimplementedError(
-            None,
-            None,
-            f"{function.op.type} of a tensor of shape {list(node.aval.shape)} gives rows of different lengths, a RaggedTensor, "
-            "which gradtape does not have. Call it on one string, as in Dataset.map before batch, and pad with padded_batch; "
-            "or take tensor.numpy() apart in Python.",
-        )
-    return ran(function, EagerTensor(node), attrs=attrs)
+    shape = node.aval.shape
+    if not shape:
+        return ran(function, EagerTensor(node), attrs=attrs)
+    if engine.local.trace.parent is not None:
+        raise engine.NeedsValues(f"{function.op.type} of several strings gives rows of different lengths")
+    found = [function.op.run([np.array(item, object)], attrs) for item in to_numpy(node).ravel()]
+    if found and isinstance(found[0], tuple):
+        return tuple([_rows(parts, shape) for parts in zip(*found, strict=True)])
+    return _rows(found, shape)
+
+
+def _rows(parts, shape):
+    """The vectors `parts`, of which there is one for each place of a tensor of `shape`, as a RaggedTensor."""
+    values = tensor(np.concatenate(parts) if parts else np.empty(0, object))
+    rows = RaggedTensor.from_row_lengths(values, [len(part) for part in parts])
+    for axis in reversed(range(1, len(shape))):
+        rows = RaggedTensor.from_row_lengths(rows, [shape[axis]] * prod(shape[:axis]))
+    return rows
 
 
 def _row(parts):
@@ -51,7 +62,7 @@ def _split(input, *, sep, maxsplit):
 def split(input, sep=None, maxsplit=-1, name=None):
     """The parts of a string between `sep` (white space of any length), at most `maxsplit` + 1: a vector of strings.
 
-    A tensor of several strings is an UnimplementedError: its rows would have different lengths.
+    Of a tensor of several strings a RaggedTensor, in eager code.
 
     >>> tf.strings.split("a b  c").numpy().tolist()
     [b'a', b'b', b'c']
@@ -68,7 +79,7 @@ def _bytes_split(input):
 
 @public
 def bytes_split(input, name=None):
-    """The bytes of a string, each a string. A tensor of several strings is an UnimplementedError."""
+    """The bytes of a string, each a string; of several strings a RaggedTensor, in eager code."""
     return _apart(_bytes_split, input, ())
 
 
@@ -209,7 +220,7 @@ def _is_character(code):
 def unicode_decode(
     input, input_encoding, errors="replace", replacement_char=65533, replace_control_characters=False, name=None
 ):  # fmt: skip
-    """The code points of a string, an int32 vector. A tensor of several strings is an UnimplementedError.
+    """The code points of a string, an int32 vector; of several strings a RaggedTensor, in eager code.
 
     What cannot be read is replaced by `replacement_char`, left out (`errors="ignore"`) or an error ("strict").
 
@@ -230,7 +241,7 @@ def unicode_decode_with_offsets(
 
 @public
 def unicode_split(input, input_encoding, errors="replace", replacement_char=65533, name=None):
-    """The characters of a string, each a string. A tensor of several strings is an UnimplementedError."""
+    """The characters of a string, each a string; of several strings a RaggedTensor, in eager code."""
     return unicode_split_with_offsets(input, input_encoding, errors, replacement_char)[0]
 
 

@@ -1,0 +1,179 @@
+"""`tf.RaggedTensor` in eager code, with TensorFlow's answers."""
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+
+Invalid = tf.errors.InvalidArgumentError
+Unimplemented = tf.errors.UnimplementedError
+Ragged = tf.RaggedTensor
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return tf.ragged.constant([[0, 1, 2, 3], [4, 5], [6, 7, 8], [9]])
+
+
+@pytest.fixture(scope="module")
+def nested():
+    return tf.ragged.constant([[[1.0, 2.0], []], [[3.0]]])
+
+
+def listed(x):
+    return x.to_list() if isinstance(x, Ragged) else x.numpy().tolist()
+
+
+def test_printed(rows, nested):
+    assert str(rows) == repr(rows) == "<tf.RaggedTensor [[0, 1, 2, 3], [4, 5], [6, 7, 8], [9]]>"
+    assert repr(nested) == "<tf.RaggedTensor [[[1.0, 2.0], []], [[3.0]]]>"
+    assert repr(tf.ragged.constant([[1], [2.5]])) == "<tf.RaggedTensor [[1.0],\n [2.5]]>"
+    assert repr(tf.ragged.constant([[]])) == "<tf.RaggedTensor [[]]>"
+    assert repr(tf.ragged.constant([["a"], ["b", "cc"]])) == "<tf.RaggedTensor [[b'a'], [b'b', b'cc']]>"
+
+
+def test_shapes_and_parts(rows, nested):
+    assert (str(rows.shape), str(nested.shape), rows.dtype, nested.ragged_rank) == ("(4, None)", "(2, None, None)", tf.int32, 2)
+    parts = {
+        "row_splits": [0, 4, 6, 9, 10],
+        "row_lengths": [4, 2, 3, 1],
+        "row_starts": [0, 4, 6, 9],
+        "row_limits": [4, 6, 9, 10],
+        "value_rowids": [0, 0, 0, 0, 1, 1, 2, 2, 2, 3],
+        "nrows": 4,
+        "bounding_shape": [4, 4],
+    }
+    for name, expected in parts.items():
+        part = getattr(rows, name)
+        part = part() if callable(part) else part
+        assert (part.dtype, listed(part)) == (tf.int64, expected)
+    assert [listed(s) for s in nested.nested_row_splits] == [[0, 2, 3], [0, 2, 2, 3]]
+    assert (listed(nested.flat_values), listed(nested.row_lengths(axis=2))) == ([1.0, 2.0, 3.0], [[2, 0], [1]])
+    assert nested.bounding_shape(out_type=tf.int32).dtype == tf.int32
+    array = rows.numpy()
+    assert (array.dtype, array[1].dtype, array[1].tolist()) == (object, np.int32, [4, 5])
+
+
+@pytest.mark.parametrize(
+    "made, expected",
+    [
+        (lambda v: Ragged.from_row_splits(v, [0, 2, 2, 4]), [[3, 1], [], [4, 1]]),
+        (lambda v: Ragged.from_row_lengths(v, [2, 0, 2]), [[3, 1], [], [4, 1]]),
+        (lambda v: Ragged.from_row_starts(v, [0, 2, 2]), [[3, 1], [], [4, 1]]),
+        (lambda v: Ragged.from_row_limits(v, [2, 2, 4]), [[3, 1], [], [4, 1]]),
+        (lambda v: Ragged.from_value_rowids(v, [0, 0, 2, 2]), [[3, 1], [], [4, 1]]),
+        (lambda v: Ragged.from_value_rowids(v, [0, 0, 2, 2], nrows=5), [[3, 1], [], [4, 1], [], []]),
+        (lambda v: Ragged.from_nested_row_splits(v, [[0, 1, 2], [0, 2, 4]]), [[[3, 1]], [[4, 1]]]),
+        (lambda v: Ragged.from_nested_row_lengths(v, [[1, 1], [2, 2]]), [[[3, 1]], [[4, 1]]]),
+        (lambda v: tf.ragged.constant([[[1, 2]], [[3, 4], [5, 6]]], ragged_rank=1), [[[1, 2]], [[3, 4], [5, 6]]]),
+        (lambda v: tf.ragged.constant([1, 2]), [1, 2]),
+    ],
+)
+def test_ways_to_make_one(made, expected):
+    assert listed(made([3, 1, 4, 1])) == expected
+
+
+def test_dtypes_of_splits():
+    assert Ragged.from_row_splits([3, 1], tf.constant([0, 1, 2], tf.int32)).row_splits.dtype == tf.int32
+    assert tf.ragged.constant([[1], [2]], dtype=tf.int64, row_splits_dtype=tf.int32).row_lengths().dtype == tf.int32
+
+
+@pytest.mark.parametrize(
+    "call, kind, message",
+    [
+        (
+            lambda: Ragged.from_row_splits([3, 1, 4], [0, 2]),
+            Invalid,
+            "do not form a valid RaggedTensor\n.*take 2 values; there are 3",
+        ),
+        (lambda: Ragged.from_row_splits([3, 1], [1, 2]), Invalid, "valid RaggedTensor:zero"),
+        (lambda: Ragged.from_row_splits([3, 1], [0, 3, 2]), Invalid, "valid RaggedTensor:monotonic"),
+        (lambda: Ragged.from_row_lengths([3, 1], [3, -1]), Invalid, "valid RaggedTensor:monotonic"),
+        (lambda: Ragged.from_value_rowids([3, 1], [1, 0]), Invalid, "do not form a valid RowPartition"),
+        (lambda: Ragged.from_row_splits(3, [0]), ValueError, "at least one axis"),
+        (lambda: Ragged.from_row_splits([3], [0.0, 1.0]), ValueError, "int32 or int64 vector; got float64"),
+        (lambda: Ragged([3], None), ValueError, "RaggedTensor constructor is private"),
+        (lambda: tf.ragged.constant([[1], 2]), ValueError, "all scalar values must have the same nesting depth"),
+        (lambda: bool(tf.ragged.constant([[1]])), TypeError, "may not be used as a boolean"),
+        (lambda: hash(tf.ragged.constant([[1]])), TypeError, "unhashable"),
+        (lambda: tf.ragged.constant([[1]])[1], IndexError, "Row key 1 out of bounds"),
+        (lambda: tf.ragged.constant([[1]])[:, 0], ValueError, "Cannot index into an inner ragged dimension"),
+        (lambda: tf.ragged.constant([[1]])[None], Unimplemented, "takes indices and slices"),
+    ],
+)
+def test_errors(call, kind, message):
+    with pytest.raises(kind, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x + 1,
+        lambda x: 1 + x,
+        lambda x: x == x,
+        lambda x: tf.reduce_sum(x),
+        lambda x: tf.convert_to_tensor(x),
+        lambda x: tf.function(lambda y: y)(x),
+        lambda x: tf.function(lambda: x)(),
+    ],
+)
+def test_functions_of_tensors_say_what_to_do(call, rows):
+    with pytest.raises(Unimplemented, match=r"A RaggedTensor was given to a function of tensors. Take to_tensor\(\)"):
+        call(rows)
+
+
+@pytest.mark.parametrize(
+    "key, expected",
+    [
+        (0, [0, 1, 2, 3]),
+        (-1, [9]),
+        (slice(1, 3), [[4, 5], [6, 7, 8]]),
+        (slice(None, None, 2), [[0, 1, 2, 3], [6, 7, 8]]),
+        ((1, 0), 4),
+        (..., [[0, 1, 2, 3], [4, 5], [6, 7, 8], [9]]),
+        ((slice(None), slice(None, 2)), [[0, 1], [4, 5], [6, 7], [9]]),
+    ],
+)
+def test_rows(key, expected, rows):
+    assert listed(rows[key]) == expected
+
+
+def test_rows_of_rows(nested):
+    assert (listed(nested[0]), listed(nested[0, 0]), listed(nested[::-1])) == (
+        [[1.0, 2.0], []],
+        [1.0, 2.0],
+        [[[3.0]], [[1.0, 2.0], []]],
+    )
+    assert listed(nested[:, :, 1:]) == [[[2.0], []], [[]]]
+    assert [listed(row) for row in nested] == [[[1.0, 2.0], []], [[3.0]]]
+
+
+def test_dense(rows, nested):
+    assert listed(rows.to_tensor(-1)) == [[0, 1, 2, 3], [4, 5, -1, -1], [6, 7, 8, -1], [9, -1, -1, -1]]
+    assert listed(rows.to_tensor(shape=[None, 2])) == [[0, 1], [4, 5], [6, 7], [9, 0]]
+    assert listed(rows.to_tensor(shape=[1, 5])) == [[0, 1, 2, 3, 0]]
+    assert listed(nested.to_tensor()) == [[[1.0, 2.0], [0.0, 0.0]], [[3.0, 0.0], [0.0, 0.0]]]
+    assert tf.ragged.constant([[], []]).to_tensor().shape == [2, 0]
+    inner = tf.ragged.constant([[[1, 2]], [[3, 4], [5, 6]]], ragged_rank=1)
+    assert (str(inner.shape), listed(inner.to_tensor(7))) == ("(2, None, 2)", [[[1, 2], [7, 7]], [[3, 4], [5, 6]]])
+
+
+def test_gradients_go_to_the_values():
+    values = tf.Variable([1.0, 2.0, 3.0])
+    with tf.GradientTape() as tape:
+        made = Ragged.from_row_lengths(values, [2, 1])
+        made = made.with_flat_values(made.flat_values**2)
+        loss = tf.reduce_sum(made.to_tensor() * [[1.0, 10.0], [100.0, 1000.0]]) + tf.reduce_sum(made[0])
+    assert listed(tape.gradient(loss, values)) == [4.0, 44.0, 600.0]
+
+
+def test_strings_in_parts():
+    assert repr(tf.strings.split(["a b", "c d e", ""])) == "<tf.RaggedTensor [[b'a', b'b'], [b'c', b'd', b'e'], []]>"
+    assert listed(tf.strings.split([["a b", "c"], ["d", "e f"]])) == [[[b"a", b"b"], [b"c"]], [[b"d"], [b"e", b"f"]]]
+    assert listed(tf.strings.bytes_split(["ab", "c"])) == [[b"a", b"b"], [b"c"]]
+    codes, places = tf.strings.unicode_decode_with_offsets(["né", ""], "UTF-8")
+    assert (listed(codes), listed(places), codes.dtype) == ([[110, 233], []], [[0, 1], []], tf.int32)
+    assert listed(tf.strings.split(["a b", "c"]).to_tensor()) == [[b"a", b"b"], [b"c", b""]]
+    in_function = tf.function(lambda s: tf.strings.split(s).to_tensor())
+    assert listed(in_function(tf.constant(["a b", "c"]))) == [[b"a", b"b"], [b"c", b""]]
