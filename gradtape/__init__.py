@@ -32,6 +32,7 @@ from gradtape import (
     train as train,
     types as types,
     version as version,
+    xla as xla,
 )
 from gradtape._src.autodiff.aggregation import AggregationMethod as AggregationMethod
 from gradtape._src.autodiff.custom import (

@@ -158,7 +158,7 @@ def test_calls(strategy):
     with pytest.raises(ValueError, match="positional args must be a list or tuple"):
         strategy.run(abs, 1)
     assert strategy.run(lambda x, y: (x, y), [1], {"y": [2, (3, "a")]}, distribute.RunOptions()) == (1, [2, (3, "a")])
-    assert strategy.experimental_local_results((1, 2)) == ((1, 2),)
+    assert strategy.experimental_local_results((1, 2)) == strategy.unwrap((1, 2)) == ((1, 2),)
     values = strategy.experimental_distribute_values_from_function(lambda c: tf.constant(4.0) + c.replica_id_in_sync_group)
     assert isinstance(values, distribute.DistributedValues) and len(values.values) == 1
     assert float(strategy.run(lambda x: x + 1, args=(values,))) == 5 and float(strategy.reduce("SUM", values, None)) == 4

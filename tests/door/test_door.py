@@ -180,6 +180,18 @@ def test_what_has_no_public_name(tf, path, name, message):
         getattr(importlib.import_module(f"tensorflow.python.{path}"), name)
 
 
+def test_the_context_of_eager_code(tf):
+    from tensorflow.python.eager.context import context
+
+    assert context().executing_eagerly() and context().device_spec.device_type is None and context().device_name == ""
+    assert context().num_gpus() == len(tf.config.list_logical_devices("GPU")) and context().scope_name == ""
+    asked = []
+    tf.function(lambda: asked.append(context().executing_eagerly()))()
+    assert asked == [False]
+    with pytest.raises(AttributeError, match=r"gradtape's context\(\) has no 'executor'. Use tf.executing_eagerly\(\)"):
+        _ = context().executor
+
+
 def test_private_modules_that_tensorflow_does_not_have(tf):
     with pytest.raises(ModuleNotFoundError, match=r"TensorFlow 2.21 has no module tensorflow.python.nothing.there either"):
         private.refuse("tensorflow.python.nothing.there")
@@ -190,7 +202,7 @@ def test_private_modules_that_tensorflow_does_not_have(tf):
 def test_what_the_table_is_amended_with_is_in_tensorflow():
     written = [line.split(" ")[0] for line in Path(private.__file__).with_name("private.txt").read_text("utf-8").splitlines()]
     assert written == sorted(set(written)) and len(written) > 1_300
-    assert set(private.TWINS) <= set(written)
+    assert set(private.TWINS) | set(private.OWN) <= set(written)
     assert not [path for path in private.INSTEAD if path not in written and path.rpartition(".")[0] not in written]
 
 

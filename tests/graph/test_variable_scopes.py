@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+import gradtape as tf2
 import gradtape.compat.v1 as tf
 
 
@@ -227,6 +228,17 @@ def test_creators_see_and_change_the_arguments(session):
         v = tf.get_variable("v", [])
     assert seen == [("forced", False)]
     assert v.name == "forced:0" and tf.trainable_variables() == []
+
+
+def test_a_creator_may_make_an_object_of_a_class_derived_from_variable():
+    class Counted(tf2.Variable):
+        def __init__(self, value):
+            super().__init__(value)
+            self.count = 0
+
+    with tf2.variable_creator_scope(lambda _, **kwargs: Counted(kwargs["initial_value"])):
+        v = tf2.Variable(2.0)
+    assert type(v) is Counted and v.count == 0 and v.numpy() == 2.0
 
 
 def test_what_is_read_on_synchronization_is_not_trained(session):

@@ -34,6 +34,16 @@ OPERANDS = {
 }
 
 
+def test_a_float_tensor_in_a_list_of_sizes_is_a_whole_number():
+    assert tf.tile([[1.0]], [2, tf.constant(1.5)]).shape == (2, 1)
+    assert tf.zeros([tf.constant(2.7), 3]).shape == tf.zeros([tf.constant(2.0, tf.float64), 3]).shape == (2, 3)
+    assert tf.broadcast_to(1.0, [tf.constant(2.0)]).shape == (2,) and tf.zeros([tf.constant(True)]).shape == (1,)
+    assert tf.reduce_sum([[1.0, 2.0]], axis=[tf.constant(1.0)]).numpy().tolist() == [3.0]
+    for sizes in (tf.constant([1.0, 2.0]), [1.0, 2], [tf.constant([1.0])], [tf.constant(1j)], [tf.constant(np.nan)]):
+        with pytest.raises((TypeError, ValueError, tf.errors.InvalidArgumentError), match=r"must be .*integer"):
+            tf.zeros(sizes)
+
+
 @pytest.mark.parametrize("call", OPERANDS.values(), ids=OPERANDS)
 def test_is_one_program(call):
     for i in (3, 4):  # node by node, then compiled whole

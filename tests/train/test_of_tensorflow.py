@@ -9,6 +9,7 @@ import pytest
 import gradtape as tf
 from gradtape import keras
 from gradtape._src.files.records import CHECKSUM, masked_checksum
+from gradtape._src.files.snappy import uncompressed
 from gradtape._src.files.table import FOOTER, MAGIC, table
 
 v1 = tf.compat.v1
@@ -251,10 +252,37 @@ class TestTable:
         assert list(table(a_table(entries))) == [(b"", b"head"), (b"abc", b"1"), (b"abd", b"2"), (b"b", b"3")]
 
     @pytest.mark.parametrize(
+        "data, expected",
+        [
+            (b"\0", b""),
+            (b"\6\x14tensor", b"tensor"),
+            (b"\7\0a" + b"\x09\1", b"aaaaaaa"),  # 6 bytes from 1 byte back
+            (b"\x09\x08abc" + b"\x16\3\0", b"abcabcabc"),
+            (b"\x08\x0cabcd" + b"\x0f\4\0\0\0", b"abcdabcd"),
+            (b"\x64\xf0\x63" + b"x" * 100, b"x" * 100),
+        ],
+    )
+    def test_blocks_that_snappy_compressed(self, data, expected):
+        assert uncompressed(data) == expected
+
+    @pytest.mark.parametrize(
+        "data, message",
+        [
+            (b"\6\x14ten", "end too early"),
+            (b"\6\0a\x09\2", "refer 2 bytes back after 1"),
+            (b"\6\0a\x09", "refer 0 bytes back"),
+            (b"\5\0a", "are 1, not 5"),
+            (b"\xff", "does not end"),
+        ],
+    )
+    def test_blocks_that_are_hostile(self, data, message):
+        with pytest.raises(ValueError, match=message):
+            uncompressed(data)
+
+    @pytest.mark.parametrize(
         "data, message",
         [
             (b"", "does not end as a table ends"),
-            (a_table([], kind=1), "is compressed by snappy"),
             (a_table([], kind=9), "is compressed in the way number 9"),
             (a_table([(1, b"a", b"")]), "longer than its block"),
             (a_table([(0, b"b", b""), (0, b"a", b"")]), "the key b'a' is out of order"),

@@ -130,7 +130,7 @@ _TABLE = [
         ENGINE,
         """
         CriticalSection experimental.* load_library load_op_library
-        nondifferentiable_batch_function queue security sysconfig.* compiler tools xla
+        nondifferentiable_batch_function queue security sysconfig.* compiler tools
         """,
     ),
     (

@@ -84,8 +84,6 @@ NAMES = {
     "train": "CheckpointView ClusterDef ClusterSpec Coordinator JobDef ServerDef TrackableView",
     "train.experimental": "MaxShardSizePolicy PythonState ShardByTaskPolicy ShardableTensor ShardingCallback",
     "types.experimental.distributed": "Mirrored",
-    "xla": "",
-    "xla.experimental": "",
 }
 # What scripts catch: the error that TensorFlow raises where there is no TPU.
 RAISED = {"distribute.cluster_resolver.TPUClusterResolver": ValueError}

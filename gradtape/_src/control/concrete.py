@@ -105,6 +105,12 @@ class ConcreteFunction:
         """The function without its gradient, in TensorFlow; here one function serves calls on and off a tape."""
         return self
 
+    def add_to_graph(self, g: Any = None, overwrite: bool = False) -> None:
+        """Nothing: a graph takes a function when it calls it."""
+
+    def add_gradient_functions_to_graph(self, g: Any = None) -> None:
+        """Nothing: a gradient is made when it is asked for."""
+
     def seen_through(self, specs: list[TensorSpec]) -> ConcreteFunction:
         """The same traced function, taking all tensors of these specs: another extent is another trace."""
         seen = copy.copy(self)

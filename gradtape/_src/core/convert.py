@@ -552,7 +552,19 @@ def static_list(value: Any, what: str) -> tuple[int, ...]:
         items = list(value)
     except TypeError:
         raise not_an_integer(value, what) from None
-    return tuple([static(item, what) for item in items])
+    try:
+        return tuple([static(item, what) for item in items])
+    except DtypeError:
+        return tuple([static(_truncated(item), what) for item in items])
+
+
+def _truncated(item: Any) -> Any:
+    """A scalar tensor of real numbers as a whole number, which TensorFlow makes of it in a list of sizes; else `item`."""
+    if not isinstance(item, (Tensor, Stored)):
+        return item
+    array = to_numpy(node_of(item))
+    real = array.ndim == 0 and (array.dtype.kind == "b" or dtypes.is_floating(array.dtype)) and bool(np.isfinite(array))
+    return int(array) if real else item
 
 
 def static_vector(value: Any, what: str) -> tuple[int, ...]:

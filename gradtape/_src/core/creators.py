@@ -90,7 +90,7 @@ def _next(creator: Callable[..., Any], make: Callable[..., Any]) -> Callable[...
 
 
 class Created(type):
-    """A class whose instances are made by way of the creators that are open."""
+    """A class whose instances are made by way of the creators that are open; those of classes derived from it are not."""
 
     @property
     def __signature__(cls) -> inspect.Signature:
@@ -100,7 +100,7 @@ class Created(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         make = super().__call__
-        if not _open.creators:
+        if not _open.creators or "_made_by_creators" not in vars(cls):
             return make(*args, **kwargs)
         bound = cls.__signature__.bind(*args, **kwargs)
         bound.apply_defaults()

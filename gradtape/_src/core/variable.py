@@ -88,6 +88,7 @@ class Variable(Stored, metaclass=creators.Created):
     variables are watched by a GradientTape when they are read. An assignment does not change what was read before.
     """
 
+    _made_by_creators = True
     _declared: TensorShape | None
     _tensor: EagerTensor
     _name: str

@@ -164,6 +164,11 @@ class Strategy:
         return value.values if isinstance(value, DistributedValues) else (value,)
 
     @public
+    def unwrap(self, value: Any) -> tuple[Any, ...]:
+        """As `experimental_local_results`, by the name that it had before."""
+        return self.experimental_local_results(value)
+
+    @public
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
         """A dataset of batches as one whose batches lie split along their first axis over the devices.
 

@@ -10,23 +10,14 @@ import struct
 from collections.abc import Iterator
 
 from gradtape._src.files.records import CHECKSUM, masked_checksum
+from gradtape._src.files.snappy import uncompressed
+from gradtape._src.files.varint import varint
 
 FOOTER = 48
 MAGIC = struct.pack("<Q", 0xDB4775248B80FB57)
 TRAILER = 1 + CHECKSUM.size  # of a block: how it is compressed, and its checksum
 PLAIN, SNAPPY = 0, 1
-MOST_KEYS = 64  # how many times the bytes of the file all keys may have together: a small file could spell out endless keys
-VARINT = 10  # bytes at most
-
-
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the number that stands at `at`, 7 bits in each byte, and where it ends; ValueError if it does not end."""
-    number = 0
-    for place, byte in enumerate(data[at : at + VARINT]):
-        number |= (byte & 127) << 7 * place
-        if byte < 128:
-            return number, at + place + 1
-    raise ValueError(f"the number at byte {at} does not end")
+MOST_KEYS = 64  # how many times the bytes of a block all its keys may have together: a small file could spell out endless keys
 
 
 def table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -37,12 +28,9 @@ def table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     more, at = _handle(footer, 0)
     _block(data, more)  # nothing in a checkpoint; it is only checked
     listed, _ = _handle(footer, at)
-    spelled, before = 0, None
+    before = None
     for _, value in _entries(_block(data, listed)):
         for key, found in _entries(_block(data, _handle(value, 0)[0])):
-            spelled += len(key)
-            if spelled > MOST_KEYS * len(data):
-                raise ValueError("its keys are longer than a table's are")
             if before is not None and key <= before:
                 raise ValueError(f"the key {key!r} is out of order")
             before = key
@@ -63,10 +51,9 @@ def _block(data: bytes, handle: tuple[int, int]) -> bytes:
     checked = data[begin : begin + length + 1]
     if CHECKSUM.unpack_from(data, begin + length + 1)[0] != masked_checksum(checked):
         raise ValueError(f"the checksum of the block at byte {begin} is wrong")
-    if checked[-1] != PLAIN:
-        how = "by snappy" if checked[-1] == SNAPPY else f"in the way number {checked[-1]}"
-        raise ValueError(f"the block at byte {begin} is compressed {how}, which TensorFlow does not do with checkpoints")
-    return checked[:-1]
+    if checked[-1] not in (PLAIN, SNAPPY):
+        raise ValueError(f"the block at byte {begin} is compressed in the way number {checked[-1]}, which no table is")
+    return uncompressed(checked[:-1]) if checked[-1] == SNAPPY else checked[:-1]
 
 
 def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -76,13 +63,16 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
     end = len(block) - 4 * (restarts + 1)
     if end < 0:
         raise ValueError(f"a block of {len(block)} bytes begins {restarts} times")
-    at, key = 0, b""
+    at, key, spelled = 0, b"", 0
     while at < end:
         shared, at = varint(block, at)
         own, at = varint(block, at)
         length, at = varint(block, at)
         if shared > len(key) or at + own + length > end:
             raise ValueError("an entry is longer than its block")
+        spelled += shared + own
+        if spelled > MOST_KEYS * len(block):
+            raise ValueError("its keys are longer than a table's are")
         key = key[:shared] + block[at : at + own]
         at += own + length
         yield key, block[at - length : at]

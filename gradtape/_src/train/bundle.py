@@ -17,7 +17,8 @@ from gradtape._src.core.errors import DataLossError, UnimplementedError
 from gradtape._src.files.messages import message
 from gradtape._src.files.records import CHECKSUM, masked_checksum
 from gradtape._src.files.systems import open_bytes
-from gradtape._src.files.table import table, varint
+from gradtape._src.files.table import table
+from gradtape._src.files.varint import varint
 from gradtape._src.train.storage import ATTRIBUTES, Entry, Node, Source
 
 SUFFIX = ".index"

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 import gradtape
+from gradtape._src.compat.door.context import context
 from gradtape._src.compat.door.finder import find
 from gradtape._src.core.errors import public
 
@@ -22,6 +23,8 @@ TWINS = {
     "python.framework.ops": {"convert_to_tensor": "compat.v1.convert_to_tensor"},
     "python.ops.resource_variable_ops": {"BaseResourceVariable": "Variable", "ResourceVariable": "Variable"},
 }
+# Private functions with one of gradtape's own in their place.
+OWN = {"python.eager.context": {"context": context}}
 
 # What to do in the place of names without a public one that many programs use.
 INSTEAD = {
@@ -70,6 +73,8 @@ def fill(module: ModuleType) -> None:
     def __getattr__(name: str) -> Any:
         if name in names:
             value = public_object(path, name)
+        elif name in OWN.get(path, ()):
+            value = OWN[path][name]
         elif name in below:
             value = importlib.import_module(f"{module.__name__}.{name}")
         elif name == "__all__":

@@ -1,0 +1,42 @@
+"""TensorFlow's context of eager code, which libraries ask whether code runs eagerly and on which device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtape._src.core.device_config import list_logical_devices
+from gradtape._src.core.device_spec import DeviceSpec
+from gradtape._src.core.errors import public
+from gradtape._src.core.scopes import executing_eagerly, get_current_name_scope
+
+
+class Context:
+    """What is so where code runs now. Scopes of devices do not count, so that no device is asked for."""
+
+    device_name = ""
+    device_spec = DeviceSpec()
+
+    @property
+    def scope_name(self) -> str:
+        """The name scopes that are open."""
+        return get_current_name_scope()
+
+    def executing_eagerly(self) -> bool:
+        """Return whether ops run as they stand: not in a function or graph."""
+        return executing_eagerly()
+
+    def num_gpus(self) -> int:
+        """Return the number of GPUs."""
+        return len(list_logical_devices("GPU"))
+
+    @public
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"gradtape's context() has no {name!r}. Use tf.executing_eagerly() and tf.config.")
+
+
+CONTEXT = Context()
+
+
+def context() -> Context:
+    """Return the context."""
+    return CONTEXT
