@@ -1,5 +1,6 @@
 """The programs of a module, and what their marks say."""
 
+import ast
 import inspect
 import re
 
@@ -36,8 +37,19 @@ def answers(program):
     return list(zip(gradients, diagnoses, strict=True))
 
 
+PARTS = {"with", ".numpy()", "float()", "int()", "complex()", "/", "="}  # of a statement, that a mend may name
+
+
+def parse(mend):
+    """That the code in a mend is Python."""
+    for code in re.findall(r"`([^`]*)`", mend):
+        if code not in PARTS and "…" not in code:
+            ast.parse(code + " pass" if code.endswith(":") else code + "\ndef f(): pass" if code.startswith("@") else code)
+
+
 def check(program, diagnosis):
     """That a diagnosis says what the program's mark says."""
     assert (diagnosis.code, diagnosis.line) == marked(program), str(diagnosis)
     assert diagnosis.file == program.__code__.co_filename
     assert diagnosis.cause and diagnosis.mend
+    parse(diagnosis.mend)

@@ -300,6 +300,21 @@ def test_an_optimizers_error_has_the_reasons():
     assert ": stopped: " in reasons[0] and ": unused: " in reasons[1]
 
 
+def test_what_is_at_fault_comes_first(caplog):
+    names = [f"v{i}" for i in range(8)]
+    *variables, w = [tf.Variable(2.0, name=name) for name in [*names, "w"]]
+    with tf.GradientTape() as tape:
+        loss = tf.stop_gradient(w) * 3.0
+    gradients = tape.gradient(loss, [*variables[:4], w, *variables[4:]])
+    assert ": stopped: " in caplog.text
+    optimizer = tf.compat.v1.train.GradientDescentOptimizer(0.1)
+    with pytest.raises(ValueError, match="No gradients provided for any variable") as caught:
+        optimizer.apply_gradients(zip(gradients, [*variables[:4], w, *variables[4:]], strict=True))
+    _, fault, rest = str(caught.value).splitlines()
+    assert fault.startswith("  w:") and ": stopped: " in fault
+    assert rest.startswith("  v0") and "and 2 more" in rest and ": unused: " in rest
+
+
 def test_keras_says_the_reasons():
     layer = tf.keras.layers.Dense(2, name="dense")
     x = tf.constant([[1.0, 2.0]])
@@ -310,11 +325,8 @@ def test_keras_says_the_reasons():
     assert [d.code for d in tf.autodiff.explain(loss, layer.trainable_variables)] == ["not_differentiable"] * 2
     with pytest.raises(ValueError, match=r"No gradients provided for any variable\.") as caught:
         tf.keras.optimizers.SGD().apply_gradients(zip(gradients, layer.trainable_variables, strict=True))
-    _, *reasons = str(caught.value).splitlines()
-    assert [(r.split(":")[0].strip(), ": not_differentiable: Round" in r) for r in reasons] == [
-        ("dense/kernel", True),
-        ("dense/bias", True),
-    ]
+    _, reason = str(caught.value).splitlines()  # one cause is told once
+    assert reason.startswith("  dense/kernel, dense/bias: ") and ": not_differentiable: Round" in reason
 
 
 def test_a_graph():

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from tests.explain.programs import functions, outside, questions, sources, values
+from tests.explain.programs import branches, functions, outside, questions, sources, values
 from tests.explain.table import answers, marked, programs_of
 
 # The codes whose mend can be applied without understanding the program, and how.
@@ -48,7 +48,7 @@ def out_of_pause(lines, at, diagnosis):
     return [*lines[:pause], indent_of(lines[pause]) + lines[at].strip(), *lines[at + 1 :]]
 
 
-def assign_instead(lines, at, diagnosis):
+def write_instead(lines, at, diagnosis):
     return [*lines[:at], indent_of(lines[at]) + quoted(diagnosis), *lines[at + 1 :]]
 
 
@@ -58,11 +58,6 @@ def leave_out(text):
         return [*lines[:at], lines[at].replace(text, "", 1), *lines[at + 1 :]]
 
     return change
-
-
-def without_float(lines, at, diagnosis):
-    assert quoted(diagnosis) == "float()"
-    return [*lines[:at], re.sub(r"float\((.*)\)", r"\1", lines[at]), *lines[at + 1 :]]
 
 
 def as_floats(lines, at, diagnosis):
@@ -85,11 +80,6 @@ def straight_through(lines, at, diagnosis):
     return [*lines[:at], re.sub(r"=\s*tf\.\w+\((\w+)\)", "= " + quoted(diagnosis), lines[at]), *lines[at + 1 :]]
 
 
-def numpy_name(lines, at, diagnosis):
-    name, call = re.match(r"use (tf\.[\w.]+) in the place of (np\.\w+)\(", diagnosis.mend).groups()
-    return [*lines[:at], lines[at].replace(call, name), *lines[at + 1 :]]
-
-
 def trainable_only(lines, at, diagnosis):
     return [line.replace("model.variables", quoted(diagnosis)) for line in lines]
 
@@ -103,11 +93,11 @@ MENDS = [
     (sources.not_trainable, insert_watch),
     (questions.every_variable_of_a_model_with_batch_norm, trainable_only),
     (sources.watched_too_late, insert_watch),
-    (sources.rebound_before_the_tape, assign_instead),
-    (sources.a_variable_became_a_tensor, assign_instead),
-    (sources.the_list_still_holds_the_variable, assign_instead),
-    (sources.clipped_in_place, assign_instead),
-    (sources.a_step_without_assign, assign_instead),
+    (sources.rebound_before_the_tape, write_instead),
+    (sources.a_variable_became_a_tensor, write_instead),
+    (sources.the_list_still_holds_the_variable, write_instead),
+    (sources.clipped_in_place, write_instead),
+    (sources.a_step_without_assign, write_instead),
     (sources.an_integer_constant, as_floats),
     (outside.a_stacked_loss_indexed_outside, move_into_tape),
     (outside.a_stacked_loss_gathered_outside, move_into_tape),
@@ -123,16 +113,22 @@ MENDS = [
     (outside.a_tape_used_twice, persistent),
     (outside.a_tape_that_was_reset, without_reset),
     (outside.a_watch_that_was_reset, without_reset),
-    (values.numpy_in_the_tape, numpy_name),
-    (values.numpy_gave_the_target, numpy_name),
-    (values.the_numpy_method, leave_out(".numpy()")),
-    (values.a_python_float, without_float),
+    (values.numpy_in_the_tape, write_instead),
+    (values.numpy_gave_the_target, write_instead),
+    (values.the_numpy_method, write_instead),
+    (values.a_python_float, write_instead),
     (values.a_detour_through_integers, without_cast),
     (values.a_stopped_gradient, leave_out("tf.stop_gradient")),
     (values.stopped_in_a_lambda, leave_out("tf.stop_gradient")),
     (values.rounding, straight_through),
     (functions.stopped_in_a_function, leave_out("tf.stop_gradient")),
     (functions.a_function_called_outside_of_the_tape, move_into_tape),
+    (branches.a_helper_gave_a_tensor, write_instead),
+    (branches.two_that_became_tensors, write_instead),
+    (branches.normalised_before_the_tape, move_into_tape),
+    (branches.a_scalar_type_of_numpy, write_instead),
+    (branches.an_array_in_an_op, write_instead),
+    (branches.an_array_in_numpy, write_instead),
 ]
 
 

@@ -16,12 +16,13 @@ from gradtape._src.core import errors, journal
 from gradtape._src.core.journal import Asked, Line
 from gradtape._src.core.tensor import Stored
 from gradtape._src.explain import source as text
-from gradtape._src.explain.diagnosis import Diagnosis
+from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
 from gradtape._src.explain.explain import Question, user_frame
 
 logger = logging.getLogger("gradtape")
 MANY = 1024
 MOST_REASONS = 20  # in one error
+MOST_ASKED = 5  # sources for one warning
 _warned: dict[Line, None] = {}  # gradient calls of which that was said already
 
 
@@ -36,7 +37,9 @@ def missing(call: Asked, sources: Sequence[Any], given: Sequence[bool], strict: 
         _warned.clear()
     _warned[call.line] = None
     with contextlib.suppress(Exception):  # what is said unasked must never break a program that runs
-        logger.warning("The gradient is None. %s", _in_one_line(_latest(sources[0])))
+        found = [_latest(source) for source in sources[:1]]
+        found += [_latest(source) for source in sources[1:MOST_ASKED] if not any(d.at_fault for d in found)]
+        logger.warning("The gradient is None. %s", _in_one_line(by_cause(enumerate(found))[0][1]))
 
 
 def _asked_by_user() -> bool:
@@ -49,15 +52,15 @@ def _asked_by_user() -> bool:
 
 
 def reasons(sources: Sequence[Any]) -> str:
-    """A line for each source that says why its latest gradient was None."""
+    """A line for each cause for which the latest gradients of sources were None, what is at fault first."""
     lines = []
     with contextlib.suppress(Exception):  # the error itself matters more than its reasons
-        for source in sources[:MOST_REASONS]:
-            diagnosis = _latest(source.variable if isinstance(source, Stored) else source)
-            if not diagnosis.connected:
-                lines.append(
-                    f"\n  {getattr(source, 'path', None) or getattr(source, 'name', 'a tensor')}: {_in_one_line(diagnosis)}"
-                )
+        found = [
+            (source, _latest(source.variable if isinstance(source, Stored) else source)) for source in sources[:MOST_REASONS]
+        ]
+        for group, diagnosis in by_cause([(source, d) for source, d in found if not d.connected]):
+            names = [str(getattr(source, "path", None) or getattr(source, "name", "a tensor")) for source in group]
+            lines.append(f"\n  {listed(names)}: {_in_one_line(diagnosis)}")
     if len(sources) > MOST_REASONS:
         lines.append(f"\n  … and {len(sources) - MOST_REASONS} more")
     return "".join(lines)

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
+
+# What is often meant so: a source that has no part in the target. It comes after what is at fault.
+HARMLESS = {"connected", "unused", "branch_not_taken", "not_trainable"}
+MOST_NAMES = 6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,3 +49,27 @@ class Diagnosis:
     def connected(self) -> bool:
         """Whether there is a gradient, and nothing to mend."""
         return self.code == "connected"
+
+    @property
+    def at_fault(self) -> bool:
+        """Whether something broke a connection that the program makes."""
+        return self.code not in HARMLESS
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """What is the same for all sources that have one cause."""
+        return self.code, self.file, self.line, self.op
+
+
+def by_cause(diagnoses: Iterable[tuple[Any, Diagnosis]]) -> list[tuple[list[Any], Diagnosis]]:
+    """Those of one cause together, with the first Diagnosis of it; what is at fault comes first."""
+    found: dict[Any, tuple[list[Any], Diagnosis]] = {}
+    for of, diagnosis in diagnoses:
+        found.setdefault(diagnosis.place, ([], diagnosis))[0].append(of)
+    return sorted(found.values(), key=lambda group: not group[1].at_fault)
+
+
+def listed(names: list[str]) -> str:
+    """Names in a row, the first of many."""
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")

@@ -15,7 +15,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.journal import Asked
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.explain import source as text
-from gradtape._src.explain.diagnosis import Diagnosis
+from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
 from gradtape._src.explain.explain import Question, user_frame
 
 
@@ -78,15 +78,23 @@ class Report:
         if not self._found:
             return f"gradtape why: {_count(self.calls, 'gradient call')}, and nothing is missing"
         lines = [f"gradtape why: {_count(self.calls, 'gradient call')}, of which these lacked something"]
-        place: Any = None
+        places: dict[Any, list[Finding]] = {}
         for finding in self._found.values():
-            if (finding.file, finding.line) != place:
-                place = finding.file, finding.line
-                lines += ["", f"{finding.file}:{finding.line}: {finding.call}"]
-            times = f" ({finding.times} times)" if finding.times > 1 else ""
-            lines.append(f"  {finding.source}: the gradient is {finding.what}{times}")
-            lines += [f"    {part}" for part in str(finding.diagnosis).splitlines()]
+            places.setdefault((finding.file, finding.line), []).append(finding)
+        for (file, line), findings in places.items():
+            lines += ["", f"{file}:{line}: {findings[0].call}"]
+            for group, diagnosis in by_cause([(f, f.diagnosis) for f in findings]):
+                lines += _told(group, diagnosis)
         return "\n".join(lines)
+
+
+def _told(findings: list[Finding], diagnosis: Diagnosis) -> list[str]:
+    """The lines about the findings of one cause, which is told once."""
+    lines = []
+    for what, times in dict.fromkeys([(f.what, f.times) for f in findings]):
+        names = [f.source for f in findings if (f.what, f.times) == (what, times)]
+        lines.append(f"  {listed(names)}: the gradient is {what}{f' ({times} times)' if times > 1 else ''}")
+    return lines + [f"    {part}" for part in str(diagnosis).splitlines()]
 
 
 def _count(number: int, what: str) -> str:

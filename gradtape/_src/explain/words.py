@@ -5,30 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from gradtape._src.explain import source as text
+from gradtape._src.explain import rewritten, source as text
 from gradtape._src.explain.breaks import Break
 from gradtape._src.explain.diagnosis import Diagnosis
 
-# What NumPy's functions are called here.
-NUMPY = {
-    "mean": "reduce_mean", "sum": "reduce_sum", "max": "reduce_max", "min": "reduce_min", "prod": "reduce_prod",
-    "concatenate": "concat", "power": "pow", "clip": "clip_by_value", "dot": "tensordot", "var": "math.reduce_variance",
-    "std": "math.reduce_std", "log": "math.log", "absolute": "abs", "asarray": "identity", "array": "identity",
-}  # fmt: skip
-
+SAMPLED = (
+    "try the log-probability of what was drawn, times its reward (as tf.nn.sparse_softmax_cross_entropy_with_logits gives it), "
+    "or a soft sample: tf.nn.softmax of the logits plus Gumbel noise"
+)
 # What to write in the place of an op without a derivative.
 SMOOTH = {
     "Floor": "pass the gradient straight through: `x + tf.stop_gradient(tf.floor(x) - x)`",
     "Ceil": "pass the gradient straight through: `x + tf.stop_gradient(tf.math.ceil(x) - x)`",
     "Round": "pass the gradient straight through: `x + tf.stop_gradient(tf.round(x) - x)`",
     "Rint": "pass the gradient straight through: `x + tf.stop_gradient(tf.math.rint(x) - x)`",
-    "ArgMax": "use the values, tf.reduce_max(x), or a soft choice, tf.nn.softmax(x)",
-    "ArgMin": "use the values, tf.reduce_min(x), or a soft choice, tf.nn.softmax(-x)",
-    "Greater": "a soft step is tf.sigmoid(x - y)", "GreaterEqual": "a soft step is tf.sigmoid(x - y)",
-    "Less": "a soft step is tf.sigmoid(y - x)", "LessEqual": "a soft step is tf.sigmoid(y - x)",
-    "Equal": "a soft comparison is tf.exp(-(x - y) ** 2)", "NotEqual": "a soft comparison is 1 - tf.exp(-(x - y) ** 2)",
+    "ArgMax": "try the values, tf.reduce_max(x), or a soft choice, tf.nn.softmax(x)",
+    "ArgMin": "try the values, tf.reduce_min(x), or a soft choice, tf.nn.softmax(-x)",
+    "Greater": "try a soft step, tf.sigmoid(x - y)", "GreaterEqual": "try a soft step, tf.sigmoid(x - y)",
+    "Less": "try a soft step, tf.sigmoid(y - x)", "LessEqual": "try a soft step, tf.sigmoid(y - x)",
+    "Equal": "try a soft comparison, tf.exp(-(x - y) ** 2)", "NotEqual": "try a soft comparison, 1 - tf.exp(-(x - y) ** 2)",
     "FloorDiv": "divide with `/`", "TruncateDiv": "divide with `/`",
-    "OneHot": "a soft choice is tf.nn.softmax", "HistogramFixedWidth": "a soft histogram adds up tf.exp(-(x - center) ** 2)",
+    "OneHot": "try a soft choice, tf.nn.softmax", "HistogramFixedWidth": "try a soft one, of tf.exp(-(x - center) ** 2)",
+    "Multinomial": SAMPLED, "StatelessMultinomial": SAMPLED, "RandomBinomial": SAMPLED, "RandomPoissonV2": SAMPLED,
     "ResourceScatterUpdate": "build the tensor with tf.tensor_scatter_nd_update",
 }  # fmt: skip
 
@@ -133,21 +131,25 @@ def _left_library(w: Words, b: Break) -> tuple[str, str]:
     predicted = re.search(r"([\w.]+)\.predict(?:_on_batch)?\((\w+)?", written)
     if predicted is not None:
         return cause, f"call the model itself: `{predicted[1]}({predicted[2] or 'x'})`"
-    called = re.search(r"\bnp\.(?:linalg\.)?(\w+)\(|\bnumpy\.(\w+)\(", written)
-    if called is not None:
-        name = called[1] or called[2]
-        return cause, f"use tf.{NUMPY.get(name, name)} in the place of {called[0]}…)"
+    tensors = rewritten.with_tensors(b.line) if how in ("numpy", "__array__", "float") else None
+    if tensors is not None:
+        return cause, f"write `{tensors}`"
+    called = re.search(r"\bn(?:p|umpy)\.([\w.]+)\(", written)
+    if called is not None and how not in ("numpy_function", "py_function"):
+        counterpart = rewritten.NUMPY.get(called[1])
+        use = f"tf.{counterpart}" if counterpart else "the tf.* function that computes the same"
+        return cause, f"try {use} in the place of {called[0]}…), with the tensor itself and without `.numpy()`"
     instead = {
-        "numpy": "leave out `.numpy()` and go on with the tensor",
-        "float": "leave out `float()` and go on with the tensor",
-        "int": "leave out `int()` and go on with the tensor",
-        "complex": "leave out `complex()` and go on with the tensor",
+        "numpy": "try to leave out `.numpy()` and to go on with the tensor",
+        "float": "try to leave out `float()` and to go on with the tensor",
+        "int": "try to leave out `int()` and to go on with the tensor",
+        "complex": "try to leave out `complex()` and to go on with the tensor",
         "jax": "lift the JAX function onto the tape with tf.jax_function",
         "dataset": "go on with the tensor, and leave the Dataset to what needs no gradient",
-        "py_function": "keep to tf.* ops inside of the function: through these it has a gradient",
-        "numpy_function": "write the function with tf.* ops, or use tf.py_function, which has a gradient",
+        "py_function": "try to write the function with the tf.* counterparts of its NumPy calls: through these it has a gradient",
+        "numpy_function": "try to write the function with the tf.* counterparts of its NumPy calls, and call it directly",
     }
-    return cause, instead.get(how, "compute this with the tf.* function of the same name")
+    return cause, instead.get(how, "try to compute this with tf.* functions, from the tensor itself")
 
 
 def _not_floating(w: Words, b: Break) -> tuple[str, str]:
@@ -168,7 +170,7 @@ def _not_differentiable(w: Words, b: Break) -> tuple[str, str]:
     reason = b.detail.get("reason") or "its gradient function gives None for this input"
     if b.op is not None and b.op.startswith("CustomGradient"):
         return f"the function with a gradient of its own in {_written(b)}: {reason}", "return a gradient from its grad function"
-    instead = SMOOTH.get(b.op or "", "give it a gradient with tf.custom_gradient, or use a smooth function in its place")
+    instead = SMOOTH.get(b.op or "", "try a smooth function in its place, or give it a gradient with tf.custom_gradient")
     return f"{b.op} in {_written(b)} has no derivative: {reason}", re.sub(r"\bx\b", text.argument(b.line) or "x", instead)
 
 
@@ -277,7 +279,7 @@ def _share(b: Break) -> str:
 def _dead_relu(w: Words, b: Break) -> tuple[str, str]:
     return (
         f"{_share(b)} of the units of {b.op} in {_written(b)} are inactive, and with them all that the target uses",
-        "use tf.nn.leaky_relu, a smaller rate, or another initialization",
+        "try tf.nn.leaky_relu, a smaller rate, or another initialization",
     )
 
 
@@ -285,11 +287,11 @@ def _saturated(w: Words, b: Break) -> tuple[str, str]:
     if b.detail.get("alone"):
         return (
             f"{b.op} in {_written(b)} is over an axis of one element, where it always gives 1",
-            "for one output use tf.sigmoid, or give the softmax an output for each class",
+            "try tf.sigmoid for one output, or give the softmax an output for each class",
         )
     return (
         f"{b.op} in {_written(b)} is saturated: it is flat where its input is",
-        "scale its input down, or give the loss the logits (tf.nn.…_cross_entropy_with_logits)",
+        "try to scale its input down, or give the loss the logits (tf.nn.…_cross_entropy_with_logits)",
     )
 
 
@@ -330,7 +332,7 @@ def _zero_factor(w: Words, b: Break) -> tuple[str, str]:
 def _dropped_out(w: Words, b: Break) -> tuple[str, str]:
     return (
         f"dropout in {_written(b)} dropped {_share(b)} of the elements, and all that {w.source} reaches",
-        "lower the rate, or ask again: other elements are dropped the next time",
+        "try a lower rate, or ask again: other elements are dropped the next time",
     )
 
 
@@ -364,7 +366,7 @@ def _not_selected(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _stationary(w: Words, b: Break) -> tuple[str, str]:
-    return f"the derivative of {b.op} in {_written(b)} is 0 at this value", "start from another value"
+    return f"the derivative of {b.op} in {_written(b)} is 0 at this value", "try to start from another value"
 
 
 def _cancelled(w: Words, b: Break) -> tuple[str, str]:

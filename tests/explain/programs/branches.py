@@ -1,5 +1,7 @@
 """Branches that did not run, loops without a trip, and objects in the place of others."""
 
+import numpy as np
+
 import gradtape as tf
 
 
@@ -207,4 +209,28 @@ def normalised_before_the_tape():
     unit = w / tf.norm(w)  # <- outside_tape
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(unit * tf.constant([1.0, 2.0]))
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def a_scalar_type_of_numpy():
+    w = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        x = np.float32(w * 2.0)  # <- left_library
+        loss = tf.square(x)
+    return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def an_array_in_an_op():
+    mean, deviation = tf.Variable([0.1]), tf.Variable([0.2])
+    with tf.GradientTape() as tape:
+        z = mean + tf.constant([0.5]) * tf.exp(deviation.numpy())  # <- left_library
+        loss = tf.reduce_sum(z**2)
+    return tape.gradient(loss, [mean, deviation]), tf.autodiff.explain(loss, [mean, deviation])
+
+
+def an_array_in_numpy():
+    w = tf.Variable([0.1, 0.2])
+    with tf.GradientTape() as tape:
+        shares = np.exp(w.numpy())  # <- left_library
+        loss = tf.reduce_sum(shares)
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)

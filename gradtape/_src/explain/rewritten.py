@@ -1,0 +1,66 @@
+"""A statement of the user's with tensors all the way: `np.exp(x.numpy())` becomes `tf.exp(x)`."""
+
+from __future__ import annotations
+
+import ast
+
+from gradtape._src.core.journal import Line
+from gradtape._src.explain import source as text
+
+# What NumPy's functions are called as TensorFlow's, where the arguments mean the same.
+NUMPY = {
+    "mean": "reduce_mean", "sum": "reduce_sum", "max": "reduce_max", "min": "reduce_min", "amax": "reduce_max",
+    "amin": "reduce_min", "prod": "reduce_prod", "concatenate": "concat", "power": "pow", "clip": "clip_by_value",
+    "var": "math.reduce_variance", "std": "math.reduce_std", "log": "math.log", "log1p": "math.log1p", "absolute": "abs",
+    "expm1": "math.expm1", "cumsum": "cumsum",
+} | {
+    name: name for name in (
+        "abs", "exp", "sqrt", "square", "sin", "cos", "tan", "tanh", "sinh", "cosh", "maximum", "minimum", "where", "reshape",
+        "transpose", "stack", "expand_dims", "squeeze", "matmul", "multiply", "add", "subtract", "divide", "sign", "round",
+    )
+} | {"linalg.norm": "norm", "linalg.inv": "linalg.inv", "linalg.det": "linalg.det"}  # fmt: skip
+AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  # of a tensor: the tensor
+
+
+def with_tensors(line: Line) -> str | None:
+    """The statement without NumPy, `.numpy()` and `float()`; None if it takes more than that."""
+    found = text.statement(line)
+    if not isinstance(found, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)):
+        return None
+    change = _ToTensors()
+    changed = ast.unparse(ast.fix_missing_locations(change.visit(ast.parse(ast.unparse(found)))))
+    return changed if change.changed and not change.unknown else None
+
+
+class _ToTensors(ast.NodeTransformer):
+    changed = unknown = False
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        before = ast.unparse(node)
+        self.generic_visit(node)
+        inside = ast.unparse(node) != before
+        called = ast.unparse(node.func)
+        root, _, name = called.partition(".")
+        if root in ("np", "numpy"):
+            return self._of_numpy(node, name)
+        if called == "float" and len(node.args) == 1:
+            self.changed = True
+            return node.args[0]
+        if called in ("tf.constant", "tf.convert_to_tensor") and self.changed:
+            node.func = ast.parse("tf.convert_to_tensor", mode="eval").body
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("numpy", "item") and not node.args:
+            self.changed = True
+            return node.func.value
+        if inside and root != "tf":
+            self.unknown = True  # a method of what was an array, or a function that may want one
+        return node
+
+    def _of_numpy(self, node: ast.Call, name: str) -> ast.AST:
+        self.changed = True
+        if name in AS_IT_IS and len(node.args) == 1:
+            return node.args[0]
+        if name not in NUMPY:
+            self.unknown = True
+            return node
+        node.func = ast.parse(f"tf.{NUMPY[name]}", mode="eval").body
+        return node
