@@ -135,6 +135,32 @@ def stand_ins(entries: Sequence[Entry], places: Places) -> dict[Node, Place]:
     return numbers
 
 
+def close_plan(
+    trace: Trace, results: Sequence[Any], seeds: Sequence[Node], numbers: Mapping[Node, Place], places: Places
+) -> Plan:
+    """The Plan of what was differentiated in `trace`, an inner one: from `seeds` and forward values to `results`."""
+    flat: list[Node] = []
+    layout: list[Any] = []
+    for result in results:
+        if result is None:
+            layout.append(None)
+        elif isinstance(result, IndexedSlices):
+            layout.append((len(flat), len(flat) + 1, result.dense_shape))
+            flat += [result.values.node, result.indices.node]
+        else:
+            layout.append(len(flat))
+            flat.append(result.node)
+    tracing.enter(trace, flat)
+    forward, where = [], []
+    for node in trace.leaves:
+        if node.index != NUMBER and node not in seeds:
+            found = numbers.get(node) or places.find(node)
+            if found is not None:
+                forward.append(node)
+                where.append(found)
+    return Plan(tracing.close(trace, flat, [*seeds, *forward]), where, layout)
+
+
 def residual_set(trace: Trace, entries: Sequence[Entry], starts: Mapping[Node, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """`(indices of the active nodes, indices of those to keep)` of one segment; `starts` as for `active_nodes`.
 

@@ -236,12 +236,14 @@ class Recording:
         """What `watch` was told of. The node of a graph's variable is left out: reads of it are ops of their own."""
         return [entry for entry in self._watches if entry[3] is None or graph_of(entry[2]) is None]
 
-    def _reads(self) -> list[Read]:
-        """What variables were read while the tape watched, as `(segment number, position, variable, node)`."""
+    def _reads(self, only: int | None = None) -> list[Read]:
+        """The reads of variables while the tape watched: `(segment number, position, variable, node)`; `only` of one segment."""
         result: list[Read] = []
         watched = {id(variable): (number, at) for number, at, _, variable in reversed(self._watches) if variable is not None}
         automatic = self._watch_accessed
-        for number, segment in enumerate(self._segments):
+        numbers = range(len(self._segments)) if only is None else (only,)
+        for number in numbers:
+            segment = self._segments[number]
             for position, variable, node in segment.trace.reads[segment.first_read : segment.reads]:
                 if segment.trace.scope is not None and _leads_back(node, variable, self._segments, result):
                     continue
@@ -354,7 +356,7 @@ class Recording:
                 return ()
         segment = self._segments[number]
         starts: dict[Node, int] = {}
-        for of, position, node in [(n, p, x) for n, p, _, x in self._reads()] + [
+        for of, position, node in [(n, p, x) for n, p, _, x in self._reads(number)] + [
             (n, p, x) for n, p, x, _ in self._watched_nodes()
         ]:
             if of == number:

@@ -13,7 +13,8 @@ import numpy as np
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed, takes_none
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.observers import observers
-from gradtape._src.autodiff.plan import Places, Plan, stand_ins
+from gradtape._src.autodiff.pieces import Pieces, long
+from gradtape._src.autodiff.plan import Places, Plan, close_plan, stand_ins
 from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Source, inexact, logger
 from gradtape._src.core import engine, execution, nest, tracing
 from gradtape._src.core.aval import Aval, aval
@@ -22,7 +23,7 @@ from gradtape._src.core.dtypes import string
 from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import no_gradient
-from gradtape._src.core.program import ELEMENT, FUNCTION, NUMBER, Node, leaf
+from gradtape._src.core.program import ELEMENT, FUNCTION, Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.ops.array import broadcast_to, identity, ones, reshape, transpose, zeros
@@ -146,6 +147,8 @@ class GradientTape(Recording):
         return flat, checked
 
     def _differentiate(self, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None]) -> list[Any]:
+        if long(self._segments) and not self._recording:
+            return self._walk(targets, sources, given)
         plan = self._plan(targets, sources, given)
         if plan is not None:
             return plan.apply([segment.trace for segment in self._segments], given)
@@ -194,8 +197,19 @@ class GradientTape(Recording):
                     raise no_gradient(node.op.type)
         if not cotangents:
             return [None] * len(sources)
-        total = reverse(entries, active, cotangents)
+        if recorded is entries and self._in_pieces(entries):
+            bases = [offset + segment.start for offset, segment in zip(offsets, self._segments, strict=True)]
+            total = Pieces(self._segments, bases, wanted).reverse(entries, active, cotangents)
+        else:
+            total = reverse(entries, active, cotangents)
         return [_sum_of([total[n] for n in nodes if n in total]) for nodes in wanted]
+
+    def _in_pieces(self, entries: Sequence[Entry]) -> bool:
+        """Whether the record is long, and nothing in it needs the user's code to run each time."""
+        if not long(self._segments) or self._recording or engine.local.trace.overrides is not None:
+            return False
+        leaves = [node for segment in self._segments for node in segment.trace.leaves]
+        return not any(e.rule is not None or e.node.op.impure for e in entries) and all(type(n.aval) is not tuple for n in leaves)
 
     def _target_node(self, target: Source) -> Node:
         return target.held() if isinstance(target, Variable) else target.node
@@ -263,30 +277,9 @@ class GradientTape(Recording):
         seeds = [None if d is None else EagerTensor(leaf(d.node.aval, None)) for d in given]
         with tracing.inner() as inner:
             results = self._walk(targets, sources, seeds, entries)
-            flat: list[Node] = []
-            layout: list[Any] = []
-            for result in results:
-                if dense and isinstance(result, IndexedSlices):
-                    result = result.to_dense()
-                if result is None:
-                    layout.append(None)
-                elif isinstance(result, IndexedSlices):
-                    layout.append((len(flat), len(flat) + 1, result.dense_shape))
-                    flat += [result.values.node, result.indices.node]
-                else:
-                    layout.append(len(flat))
-                    flat.append(result.node)
-            tracing.enter(inner, flat)
-            given_nodes = [s.node for s in seeds if s is not None]
-            forward, where = [], []
-            for node in inner.leaves:
-                if node.index != NUMBER and node not in given_nodes:
-                    found = numbers.get(node) or places.find(node)
-                    if found is not None:
-                        forward.append(node)
-                        where.append(found)
-            program = tracing.close(inner, flat, [*given_nodes, *forward])
-        return Plan(program, where, layout)
+            if dense:
+                results = [r.to_dense() if isinstance(r, IndexedSlices) else r for r in results]
+            return close_plan(inner, results, [s.node for s in seeds if s is not None], numbers, places)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name.startswith("__") or name in PUBLIC]

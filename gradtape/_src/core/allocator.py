@@ -14,6 +14,8 @@ LARGEST_INT = 2**31 - 1
 # A glibc that bounds the mmap threshold takes half of its largest heap (64 MiB) and refuses more.
 MMAP_THRESHOLDS = (2**30, 2**25)
 
+tuned = False  # whether the user wants freed memory to be kept
+
 
 def tune_allocator() -> bool:
     """Let glibc keep freed memory instead of giving it back to the system; return whether it agreed to.
@@ -23,9 +25,11 @@ def tune_allocator() -> bool:
     memory at its peak, therefore importing gradtape never changes it: call this before the first op, or start the
     program with ``gradtape run``. Where the C library is not glibc nothing happens and the result is False.
     """
+    global tuned
     libc = _glibc()
     if libc is None:
         return False
+    tuned = True
     mallopt = libc.mallopt
     mallopt.argtypes, mallopt.restype = (ctypes.c_int, ctypes.c_int), ctypes.c_int
     kept = any(mallopt(M_MMAP_THRESHOLD, threshold) for threshold in MMAP_THRESHOLDS)

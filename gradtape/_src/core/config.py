@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import logging
 
+import jax
+
 from gradtape._src.core import engine, execution, transcript
 from gradtape._src.core.allocator import give_back
 from gradtape._src.core.errors import public
@@ -45,13 +47,14 @@ def cache_info() -> dict[str, int]:
 def clear_cache() -> None:
     """Forget all compiled programs and gradient plans of this process, and set the counters back to 0.
 
-    Their memory goes back to the system where the C library is glibc.
+    JAX forgets what it traced and compiled, too. The memory goes back to the system where the C library is glibc.
     """
     engine.flush_if_outermost()
     for cache in execution.caches:
         cache.clear()
     pool.clear()
     transcript.forget()
+    jax.clear_caches()
     execution.counters.reset()
     gc.collect()
     give_back()

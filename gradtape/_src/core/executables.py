@@ -9,12 +9,13 @@ from weakref import ref
 
 import jax
 
-from gradtape._src.core import memory
+from gradtape._src.core import allocator, memory
 
 # What XLA holds for a compiled program on the host, as measured: 0.24 to 0.8 MB with up to 10 nodes, 2 to 5 MB with 500.
 PROGRAM_BYTES = 300_000
 NODE_BYTES = 10_000
-BOUND = 64 << 20  # bytes of code from which on some of it is dropped when more is compiled
+BOUND = 48 << 20  # bytes of code from which on some of it is dropped when more is compiled
+TRIM = 64  # dropped programs after which their memory is given back to the system
 IDLE = 256  # runs of any code after which code that was not run counts as idle
 SHARE = 16  # this part of the memory is the bound of the code that had to be compiled again
 
@@ -51,7 +52,7 @@ class Pool:
     """
 
     def __init__(self) -> None:
-        self.runs = 0
+        self.runs = self._dropped = 0
         self._owners: list[ref[Executable]] = []
         self._lock = threading.Lock()
 
@@ -93,6 +94,11 @@ class Pool:
             if owner is not latest and not needed_again and not recent:
                 held -= owner.code_bytes
                 owner.compiled = None
+                self._dropped += 1
+        if self._dropped >= TRIM:
+            self._dropped = 0
+            if not allocator.tuned:
+                allocator.give_back()
         self._owners = [ref(owner) for owner in owners if owner.compiled is not None]
 
     def clear(self) -> None:

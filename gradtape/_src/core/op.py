@@ -25,6 +25,7 @@ Attributes = tuple[Any, ...]  # the values of an op's attributes, hashable
 Kernel = Callable[..., Any]  # JAX arrays and attributes → a JAX array, or a tuple of them
 Kind = TypeVar("Kind")
 Rule = Callable[..., Any]  # (op, *dy) → one gradient for each input
+KNOWN_AVALS = 4096  # results of one op that are known at the most
 
 
 class Op:
@@ -166,6 +167,8 @@ class Op:
                 f"tf.strings.to_number makes numbers of strings. [Op:{self.type}]"
             )
         if not (self.on_host or strings):  # what runs on the host is looked at in each call, see `engine.record`
+            if len(self.avals) >= KNOWN_AVALS:
+                self.avals.clear()
             self.avals[(attrs, *inputs)] = result
         return result
 

@@ -1,0 +1,118 @@
+"""The gradient of a long record: each segment of it has a Plan of its own, so that segments that are equal share one.
+
+One Program of a whole record of a million ops could not be compiled. The pieces run one after the other, last to first, and hand
+their cotangents on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gradtape._src.autodiff.backward import Entry, Parts, reverse, summed
+from gradtape._src.autodiff.plan import Places, Plan, close_plan, stand_ins
+from gradtape._src.core import engine, execution, tracing
+from gradtape._src.core.indexed_slices import dense
+from gradtape._src.core.program import Node, leaf
+from gradtape._src.core.tensor import EagerTensor
+
+if TYPE_CHECKING:
+    from gradtape._src.autodiff.recording import Segment
+
+LONG = 4096  # nodes of a record from which on it is differentiated piece by piece
+plans = execution.Cache(512)
+
+
+def long(segments: Sequence[Segment]) -> bool:
+    """Whether a record is differentiated piece by piece."""
+    if len(segments) == 1 or engine.local.trace.parent is not None:
+        return False
+    return sum([len(s.trace.nodes) if s.stop is None else s.stop - s.start for s in segments]) > LONG
+
+
+class Pieces:
+    """The segments of a record, to send cotangents back through: `bases` says where the entries of each begin."""
+
+    def __init__(self, segments: Sequence[Segment], bases: Sequence[int], wanted: Sequence[Sequence[Node]]) -> None:
+        self._segments, self._bases = list(segments), [*bases, sys.maxsize]
+        self._parts: dict[int, list[int]] = {}  # serial number of a trace → the segments that are parts of it
+        for number, segment in enumerate(self._segments):
+            self._parts.setdefault(segment.trace.serial, []).append(number)
+        self._wanted: dict[int | None, list[Node]] = {}
+        for node in dict.fromkeys([node for nodes in wanted for node in nodes]):
+            self._wanted.setdefault(self._home(node), []).append(node)
+
+    def _home(self, node: Node) -> int | None:
+        """The segment that computes a node, or None."""
+        serial, index = node.origin or (0 if node.trace is None else node.trace.serial, node.index)
+        for number in self._parts.get(serial, ()):
+            segment = self._segments[number]
+            nodes = segment.trace.nodes
+            stop = len(nodes) if segment.stop is None else segment.stop
+            if segment.start <= index < stop and nodes[index] is node:
+                return number
+        return None
+
+    def reverse(self, entries: Sequence[Entry], active: Mapping[Node, int], cotangents: Mapping[Node, Any]) -> dict[Node, Any]:
+        """As `backward.reverse`, for the nodes that are wanted; several outputs of one op are left to that one."""
+        if any(isinstance(cotangent, Parts) for cotangent in cotangents.values()):
+            return reverse(entries, active, cotangents)
+        received: dict[int | None, dict[Node, Any]] = {}
+        total: dict[Node, Any] = {}
+
+        def deliver(node: Node, cotangent: Any) -> None:
+            there = received.setdefault(self._home(node), {})
+            there[node] = summed([there[node], cotangent]) if node in there else cotangent
+
+        for node, cotangent in cotangents.items():
+            deliver(node, cotangent)
+        for number in range(len(self._segments) - 1, -1, -1):
+            seeds = received.pop(number, None)
+            if seeds is None:
+                continue
+            mine = entries[self._bases[number] : self._bases[number + 1]]
+            for node, cotangent in self._through(number, mine, active, seeds):
+                if self._home(node) == number:
+                    total[node] = cotangent
+                else:
+                    deliver(node, cotangent)
+            engine.flush()
+        return total | received.get(None, {})
+
+    def _through(
+        self, number: int, entries: Sequence[Entry], active: Mapping[Node, int], seeds: Mapping[Node, Any]
+    ) -> list[tuple[Node, Any]]:
+        """Send cotangents through one segment; returns those of what it takes, and of what is wanted in it."""
+        segment, base = self._segments[number], self._bases[number]
+        trace = segment.trace
+        places = Places([segment])
+        again = {repeated: original for original, repeated in trace.recomputed}
+        seen = [node for entry in entries for node in (entry.node, *entry.inputs)]
+        since = [None if (at := active.get(node)) is None else max(at - base, 0) for node in seen]
+        wanted = self._wanted.get(number, [])
+        places_of = [tuple([places.find(node) for node in nodes]) for nodes in (seeds, wanted)]
+        key = (places.structure, tuple([node.index for node in again]), tuple(since), *places_of)
+        found: tuple[Plan, list[int]] | None = plans.find(key)
+        if found is None:
+            execution.counters.plans += 1
+            local = {node: at for node, at in zip(seen, since, strict=True) if at is not None}
+            inside = {entry.node for entry in entries}.difference(wanted)
+            found = plans.keep(key, _plan(entries, places, local, list(seeds), inside))
+        plan, references = found
+        results = plan.apply([trace], [dense(cotangent) for cotangent in seeds.values()])
+        nodes = [trace.node(reference) for reference in references]
+        return [(again.get(node, node), result) for node, result in zip(nodes, results, strict=True)]
+
+
+def _plan(
+    entries: Sequence[Entry], places: Places, active: Mapping[Node, int], seeded: Sequence[Node], inside: set[Node]
+) -> tuple[Plan, list[int]]:
+    """The Plan of one segment, and the references of the nodes whose cotangents it gives: all but those `inside`."""
+    numbers = stand_ins(entries, places)
+    seeds = [EagerTensor(leaf(node.aval, None)) for node in seeded]
+    with tracing.inner() as inner:
+        total = reverse(entries, active, dict(zip(seeded, seeds, strict=True)))
+        results = {node: cotangent for node, cotangent in total.items() if node not in inside}
+        plan = close_plan(inner, list(results.values()), [seed.node for seed in seeds], numbers, places)
+    return plan, [places.find(node)[1] for node in results]  # type: ignore[index]  # what an entry takes has a place
