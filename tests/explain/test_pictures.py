@@ -71,7 +71,18 @@ def test_the_summary_is_a_rich_table():
     assert "\x1b[" in out.getvalue()
     assert "MatMul" in out.getvalue()
     assert repr(tape.summary()) == str(tape.summary())
-    assert isinstance(tape.summary().__rich__(), rich.table.Table)
+    assert isinstance(next(iter(tape.summary().__rich_console__(None, Console(width=80).options))), rich.table.Table)
+
+
+def test_the_summary_keeps_its_columns_where_there_is_little_room():
+    tape, *_ = two_layers()
+    out = io.StringIO()
+    Console(width=66, file=out).print(tape.summary())
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    assert max(map(len, lines)) <= 66
+    assert re.split(r"\s{2,}", lines[2].strip()) == ["op", "line", "source", "result", "kept"]
+    (relu,) = [line for line in lines if line.strip().startswith("Relu")]
+    assert re.search(r"h = tf\S*… .* float32\[3, 8\] .* 96 B$", relu)
 
 
 def test_source_text_is_no_markup():

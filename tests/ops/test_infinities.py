@@ -36,3 +36,20 @@ def test_infinities(f, x, upstream, result, gradient):
         y, dx = run(tf.constant(x, tf.float32))
         np.testing.assert_array_equal(y, result)
         np.testing.assert_array_equal(dx, gradient)
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "function"])
+def test_denormal_numbers_count_as_0_in_computations_and_are_kept_where_they_are_moved(mode):
+    x = tf.constant([1e-40, 1e-45, 2e-38])
+    np.testing.assert_array_equal(mode(lambda x: x[1:])(x), np.array([1e-45, 2e-38], "float32"))
+    np.testing.assert_array_equal(mode(lambda x: x * 1.5)(x), np.array([0.0, 0.0, 3e-38], "float32"))
+    np.testing.assert_array_equal(mode(lambda x: x > 0.0)(x), [False, False, True])
+    assert float(mode(lambda a, b: a * b)(tf.constant(1e-30), tf.constant(1e-10))) == 0.0
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "function"])
+def test_complex_infinities_are_divided_as_in_c(mode):
+    z = tf.constant([complex(INF, INF), complex(INF, 1.0), complex(2.0, -3.0)])
+    whole = mode(lambda z: z / tf.ones([3], z.dtype))(z).numpy()
+    assert np.isinf(whole).tolist() == [True, True, False] and whole[2] == 2.0 - 3.0j
+    assert np.abs(mode(lambda z: tf.ones([3], z.dtype) / z)(z).numpy()[:2]).tolist() == [0.0, 0.0]

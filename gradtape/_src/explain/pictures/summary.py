@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, ConsoleOptions
 from rich.table import Table
 
 from gradtape._src.autodiff.tape import GradientTape
@@ -11,6 +14,9 @@ from gradtape._src.explain.pictures.words import described, place, rendered, sho
 
 MOST = 1000  # rows
 LONGEST = 60  # characters of a line of source
+COLUMNS = ("op", "line", "source", "result", ">kept")
+LEAST = 8  # characters that are left of a cell
+GAP, EDGES = 3, 2  # characters between columns, and beside the first and the last
 
 
 class Summary:
@@ -34,15 +40,27 @@ class Summary:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __rich__(self) -> Table:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        yield self._table(options.max_width)
+
+    def _table(self, width: int) -> Table:
         rows = [*self._rows[:MOST]]
         if len(self._rows) > MOST:
             rows.append((f"… {len(self._rows) - MOST:,} more", "", "", "", ""))
         held = "the tape is used up and holds nothing" if self._used else f"{size(self._total)} kept for the backward pass"
         title = f"{len(self._rows):,} op{'' if len(self._rows) == 1 else 's'}, {held}"
-        return table(title, ["op", "line", "source", "result", ">kept"], rows)
+        return table(title, COLUMNS, _fitted(rows, width))
 
     def __str__(self) -> str:
-        return rendered(self.__rich__())
+        return rendered(self)
 
     __repr__ = __str__
+
+
+def _fitted(rows: Sequence[tuple[str, ...]], width: int) -> list[list[str]]:
+    """Return the rows with cells shortened so that all columns fit: first the source, then results, then names."""
+    widths = [max(len(cell) for cell in column) for column in zip([c.lstrip(">") for c in COLUMNS], *rows, strict=True)]
+    for column in (2, 3, 0, 1):
+        excess = sum(widths) + GAP * (len(widths) - 1) + EDGES - width
+        widths[column] = max(widths[column] - max(excess, 0), min(widths[column], LEAST))
+    return [[short(cell, most) for cell, most in zip(row, widths, strict=True)] for row in rows]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -98,8 +98,8 @@ def table_text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
     return rendered(table(title, columns, rows))
 
 
-def rendered(made: Table) -> str:
-    """A rich table as plain text."""
+def rendered(made: RenderableType) -> str:
+    """A rich table, or what gives one, as plain text."""
     out = io.StringIO()
     Console(file=out, width=WIDTH, color_system=None, legacy_windows=False).print(made)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).rstrip()
