@@ -15,6 +15,8 @@ NEW_SPECS = [
     (lambda: [1, 2], "TensorSpec(shape=(2,), dtype=tf.int32, name=None)"),
     (lambda: np.ones(3), "TensorSpec(shape=(3,), dtype=tf.float64, name=None)"),
     (lambda: None, "NoneTensorSpec()"),
+    (lambda: tf.Variable([1.0, 2.0]), "VariableSpec(shape=(2,), dtype=tf.float32, trainable=True, alias_id=None)"),
+    (lambda: tf.Variable(1, trainable=False), "VariableSpec(shape=(), dtype=tf.int32, trainable=False, alias_id=None)"),
     (
         lambda: tf.IndexedSlices(tf.ones([2, 3]), tf.constant([0, 1])),
         "IndexedSlicesSpec(TensorShape([None, 3]), tf.float32, tf.int32, None, TensorShape([2]))",

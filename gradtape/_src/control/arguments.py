@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.passed import VariableSpec
 from gradtape._src.control.scope import TENSOR, Structure
 from gradtape._src.core import nest
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.program import Node, leaf
-from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.spec import TensorSpec, VariableSpec
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import Variable
 
@@ -65,7 +64,7 @@ class Arguments(Structure):
         """Keep the types of the variables instead of the variables."""
         numbers = {id(variable): number for number, variable in enumerate(self.variables)}
         self.fixed = [
-            VariableSpec(x.variable, numbers[id(x.variable)]) if isinstance(x, Stored) and id(x.variable) in numbers else x
+            VariableSpec.of(x.variable, numbers[id(x.variable)]) if isinstance(x, Stored) and id(x.variable) in numbers else x
             for x in self.fixed
         ]
         self.stored, self._plain = [], None
@@ -75,7 +74,7 @@ class Arguments(Structure):
         if not stored:
             return self
         found = copy.copy(self)
-        found.fixed = [stored[x.alias_id] if isinstance(x, VariableSpec) else x for x in self.fixed]
+        found.fixed = [stored[x.alias_id] if isinstance(x, VariableSpec) and x.alias_id is not None else x for x in self.fixed]
         found.stored, found._plain = list(stored), None
         return found
 

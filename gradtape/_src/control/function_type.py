@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.passed import VariableSpec
 from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.spec import TensorSpec, VariableSpec
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
 
@@ -40,7 +39,7 @@ def _text(value: Any) -> str:
     if isinstance(value, VariableSpec):
         return repr(value)
     if isinstance(value, Variable):
-        return repr(VariableSpec(value, 0))
+        return repr(VariableSpec.of(value, 0))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return f"{type(value).__name__}[{', '.join([f'[{n!r}, {_text(v)}]' for n, v in zip(value._fields, value, strict=True)])}]"
     if isinstance(value, (tuple, list)):

@@ -32,18 +32,6 @@ _VALUES = (
 )
 
 
-class VariableSpec:
-    """The type of a variable that is passed to a function. Variables with one `alias_id` are the same object."""
-
-    __slots__ = ("alias_id", "dtype", "shape", "trainable")
-
-    def __init__(self, variable: Variable, alias_id: int) -> None:
-        self.shape, self.dtype, self.trainable, self.alias_id = variable.shape, variable.dtype, variable.trainable, alias_id
-
-    def __repr__(self) -> str:
-        return f"VariableSpec(shape={self.shape}, dtype={self.dtype!r}, trainable={self.trainable}, alias_id={self.alias_id})"
-
-
 class Passed:
     """Stands in a traced function for the variable number `number` among its arguments."""
 

@@ -12,6 +12,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import Tensor, graph_of, name_of, stated_shape
+from gradtape._src.core.variable import Variable
 
 
 class TypeSpec:
@@ -218,11 +219,36 @@ class IndexedSlicesSpec(TypeSpec):
         return self._parts
 
 
+class VariableSpec(TypeSpec):
+    """The type of a Variable. Variables among a function's arguments that have one `alias_id` are the same object."""
+
+    __slots__ = ("alias_id", "dtype", "shape", "trainable")
+
+    def __init__(self, shape: Any, dtype: Any = dtypes.float32, trainable: bool = True, alias_id: int | None = None) -> None:
+        self.shape, self.dtype, self.trainable, self.alias_id = TensorShape(shape), dtypes.as_dtype(dtype), trainable, alias_id
+
+    @classmethod
+    def of(cls, variable: Variable, alias_id: int | None = None) -> VariableSpec:
+        """Return the spec of a variable."""
+        return cls(variable.shape, variable.dtype, variable.trainable, alias_id)
+
+    @property
+    def value_type(self) -> type[Variable]:
+        """The class Variable."""
+        return Variable
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.trainable, self.alias_id
+
+    def __repr__(self) -> str:
+        return f"VariableSpec(shape={self.shape}, dtype={self.dtype!r}, trainable={self.trainable}, alias_id={self.alias_id})"
+
+
 @public
 def type_spec_from_value(value: Any) -> TypeSpec:
     """Return the spec of a value: a tensor, IndexedSlices, a dataset, None, or anything that can be a tensor.
 
-    A Variable's is the TensorSpec of its values. TypeError for an object that has no spec.
+    TypeError for an object that has no spec.
 
     >>> tf.type_spec_from_value(tf.constant([1.0, 2.0]))
     TensorSpec(shape=(2,), dtype=tf.float32, name=None)
@@ -234,6 +260,8 @@ def type_spec_from_value(value: Any) -> TypeSpec:
         return spec
     if isinstance(value, Tensor):
         return TensorSpec.from_tensor(value)
+    if isinstance(value, Variable):
+        return VariableSpec.of(value)
     if isinstance(value, IndexedSlices):
         values, indices, extents = value.values, value.indices, value.dense_shape
         shape = value.shape if extents is not None else TensorShape([None]).concatenate(values.shape[1:])
