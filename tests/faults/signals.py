@@ -1,4 +1,4 @@
-"""Interrupts work in progress by SIGINT at random moments. Run by `test_signals.py`: `signals.py FOLDER NUMBER SEED`.
+"""Interrupts work in progress by SIGINT at random moments. Run by `test_signals.py`: `signals.py FOLDER NUMBER SEED [KIND …]`.
 
 Another process sends the signals, NUMBER for each kind of work. Each reaches the work as one KeyboardInterrupt, although garbage
 is collected; then variables are whole, and the work goes on. Prints `KIND STEPS` for each kind.
@@ -150,10 +150,13 @@ class Save:
         return self.steps
 
 
-def main(folder, number, seed):
+KINDS = (Eager, Collected, Function, Session, Fit, Pipeline, Save)
+
+
+def main(folder, number, seed, *names):
     chosen = random.Random(int(seed))
     with subprocess.Popen([sys.executable, "-c", SENDER], stdin=subprocess.PIPE, text=True) as sender:
-        for made in (Eager, Collected, Function, Session, Fit, Pipeline, Save):
+        for made in [kind for kind in KINDS if not names or kind.__name__ in names]:
             inside = Path(folder, made.__name__)
             inside.mkdir()
             work = made(inside)

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import itertools
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
@@ -97,6 +98,15 @@ def _kept(stream: Outcomes) -> Iterator[Any]:
     return map(given, stream)
 
 
+def _close(ahead: Any) -> None:
+    """Close what reads ahead. After an interrupt that came while its thread was starting, wait until that has started."""
+    for _ in range(100):
+        with contextlib.suppress(RuntimeError):  # of a thread that cannot be joined yet
+            ahead.close()
+            return
+        time.sleep(0.01)
+
+
 def _close_all() -> None:
     """Close what has threads when Python ends, as they need modules that are taken apart soon after; the last stages first.
 
@@ -108,7 +118,7 @@ def _close_all() -> None:
             with contextlib.suppress(ValueError):  # it is running, in a thread that did not end
                 stream.close()
         while _running:  # what an interrupt has left
-            _running.pop().close()
+            _close(_running.pop())
 
     if (_streams or _running) and not runtime.forked:
         closing = threading.Thread(target=close, name="gradtape-close", daemon=True)
@@ -142,7 +152,7 @@ def _prefetched(stream: Iterator[Any], size: int) -> Outcomes:
     ahead = grain.experimental.ThreadPrefetchDatasetIterator(_Source(stream), prefetch_buffer_size=size)
 
     def close() -> None:
-        ahead.close()
+        _close(ahead)
         _running.discard(ahead)
 
     _running.add(ahead)
