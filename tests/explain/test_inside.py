@@ -8,6 +8,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.core import transcript
+from gradtape._src.explain.report import LOOKS, watching
 from tests.explain.table import MARK
 
 
@@ -142,3 +143,24 @@ def test_a_gradient_that_is_none_is_asked_about_as_the_target():
         loss = tf.floor(w)
     dw = tape.gradient(loss, w)
     assert tf.autodiff.explain(dw, w).code == "not_differentiable"
+
+
+def test_the_report_of_a_script_has_the_gradients_inside_of_functions():
+    w, dead = tf.Variable([1.0]), tf.Variable([-1.0])
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.sqrt(w * x) + tf.nn.relu(dead))
+        tape.gradient(loss, [w, dead])
+        return loss / x
+
+    with watching() as report:
+        for _ in range(LOOKS + 2):
+            step(tf.constant(1.0))
+        step(tf.constant(0.0))  # 0 / 0: the result says that this call is to be looked into
+    assert [(f.source, f.what, f.diagnosis.code, f.times) for f in report.findings] == [
+        ("dead", "zeros", "dead_relu", LOOKS + 1),
+        ("w", "NaN", "nan_origin", 1),
+    ]
+    assert all(f.call == "tape.gradient(loss, [w, dead])" for f in report.findings)

@@ -19,7 +19,8 @@ class Pictures(Protocol):
 class Observers:
     """`missing(call, sources, given, strict)` runs after a call of `gradient` that gave a None; `reasons(sources)` is a text
     for an error that says why they have no gradient, `left()` one that says where a value left the library;
-    `asked(call, tape, targets, sources, results)` runs at each call. `pictures` shows a tape.
+    `asked(call, tape, targets, sources, results)` runs at each call, `ran(results)` at each call of a function with a tape in it
+    in eager code. `pictures` shows a tape.
     """
 
     missing: Callable[[Asked, Sequence[Any], Sequence[bool], bool], None] | None = None
@@ -27,6 +28,7 @@ class Observers:
     left: Callable[[], str] | None = None
     pictures: Pictures
     asked: Callable[[Asked, Any, Sequence[Any], Sequence[Any], Sequence[Any]], None] | None = None
+    ran: Callable[[Any], None] | None = None
 
 
 observers = Observers()

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gradtape._src.autodiff.observers import observers
 from gradtape._src.control.arguments import OTHER_EXTENT, OTHER_RANK, Arguments, symbol
 from gradtape._src.control.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.function_graph import FuncGraph
@@ -278,7 +279,10 @@ class ConcreteFunction:
         if calls.noted is not None and engine.local.trace.parent is None:
             calls.noted[self.keep()] = None
         body = self._body.with_passed([x.variable for x in stored]) if self._passes else self._body
-        return body.structure.pack(call(body, nodes))
+        results = body.structure.pack(call(body, nodes))
+        if observers.ran is not None and body.transcript is not None and engine.local.trace.parent is None:
+            observers.ran(results)
+        return results
 
     @property
     def graph(self) -> FuncGraph:

@@ -255,6 +255,27 @@ class Question:
         finite = gradient is None or bool(np.isfinite(gradient).all())
         return CONNECTED if finite else self._words(source).diagnoses([origin(probe, i)])
 
+    def flaws(self, call: Asked, flaw: Callable[[np.ndarray], str | None]) -> Iterator[tuple[int, str, str, Diagnosis]]:
+        """The gradients in which `flaw` finds something, of a gradient call in the function that is opened.
+
+        Each as `(position, name of the source, flaw, why)`.
+        """
+        assert self._inside is not None
+        places = [i for i, given in enumerate(call.results or ()) if given]
+        sources = [self._inside.variable(call.sources[i]) for i in places]
+        found = again(self._inside, call.tape, call.targets, [(call.sources[i], s) for i, s in zip(places, sources, strict=True)])
+        if found is None:
+            return
+        with own_trace():
+            probe = Probe(found.tape, found.sources)
+            probe.backward(found.targets)
+            for i, (place, source) in enumerate(zip(places, found.sources, strict=True)):
+                gradient = probe.gradient(i)
+                what = None if gradient is None else flaw(gradient)
+                if what is not None:
+                    breaks = flat_places(probe, i) if what == "zeros" else [origin(probe, i)]
+                    yield place, self.name_of(source), what, self._words(source).diagnoses(breaks)
+
     def _with_values(
         self, sources: Sequence[Any], say: Callable[[Probe, int, Any], Diagnosis], otherwise: Diagnosis | None
     ) -> list[Diagnosis] | None:

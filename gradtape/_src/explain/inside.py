@@ -65,6 +65,11 @@ class Inside:
                 found.add(name)
         return found
 
+    def variable(self, key: int | Name) -> Any:
+        """The variable that a source in it is; None if it is a tensor, or gone."""
+        passed = dict(zip(self.run.transcript.passed, self.run.passed, strict=False))
+        return journal.variables.get(passed.get(key, key)) if isinstance(key, int) else None
+
     def while_finite(self) -> Inside:
         """The last call of the function whose inputs were all finite, of those that are kept; else this one."""
         for run in reversed(transcript.runs()):

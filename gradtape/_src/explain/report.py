@@ -10,13 +10,17 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.observers import observers
-from gradtape._src.core import engine
+from gradtape._src.core import engine, nest, transcript
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.journal import Asked
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
 from gradtape._src.explain.explain import Question, user_frame
+from gradtape._src.explain.inside import Inside, finite
+
+LOOKS = 16  # so many calls of a function with tapes in it are looked into
+LAST_LOOK = LOOKS + 1
 
 
 @dataclasses.dataclass
@@ -38,6 +42,7 @@ class Report:
     def __init__(self) -> None:
         self.calls = 0
         self._found: dict[Any, Finding] = {}
+        self._looked: dict[int, int] = {}  # serial number of a function's trace → how many of its calls were looked into
 
     @property
     def findings(self) -> list[Finding]:
@@ -71,6 +76,26 @@ class Report:
                 (diagnosis,) = question.about_nan([source]) or [Diagnosis("unknown")]
             called = question.name_of(source)
             self._found[key] = Finding(text.file(line), text.number(line), text.text(line) or "", called, what, diagnosis)
+
+    def ran(self, results: Any) -> None:
+        """A function with a tape in it was called. Its first calls are looked into, and the first that gives NaN or infinity."""
+        run = transcript.runs()[-1]
+        looked = self._looked.get(run.transcript.serial, 0)
+        bad = not all(finite(to_numpy(t.node)) for t in nest.flatten(results) if isinstance(t, Tensor))
+        if looked >= LAST_LOOK or (looked >= LOOKS and not bad):
+            return
+        self._looked[run.transcript.serial] = LAST_LOOK if bad else looked + 1
+        inside = Inside(run, ())
+        question = Question([], None, user_frame(), [], inside)
+        for call in inside.calls:
+            for position, called, what, diagnosis in question.flaws(call, _flaw_of):
+                found = self._found.get((call.line, position, what))
+                if found is not None:
+                    found.times += 1
+                else:
+                    line = call.line
+                    made = Finding(text.file(line), text.number(line), text.text(line) or "", called, what, diagnosis)
+                    self._found[(line, position, what)] = made
 
     def __str__(self) -> str:
         if not self.calls:
@@ -115,7 +140,11 @@ def values_of(gradient: Any) -> np.ndarray | None:
 
 def _flaw(gradient: Any) -> str | None:
     values = values_of(gradient)
-    if values is None or values.dtype.kind not in "fcV" or not values.size:
+    return None if values is None else _flaw_of(values)
+
+
+def _flaw_of(values: np.ndarray) -> str | None:
+    if values.dtype.kind not in "fcV" or not values.size:
         return None
     if values.dtype.kind == "V":
         values = values.astype(np.float32)
@@ -130,9 +159,9 @@ def _flaw(gradient: Any) -> str | None:
 def watching() -> Iterator[Report]:
     """Note all gradient calls inside of the context; yields the Report."""
     report = Report()
-    before = observers.asked
-    observers.asked = report.asked
+    before, kept = (observers.asked, observers.ran), transcript.kept.wanted
+    observers.asked, observers.ran, transcript.kept.wanted = report.asked, report.ran, True
     try:
         yield report
     finally:
-        observers.asked = before
+        (observers.asked, observers.ran), transcript.kept.wanted = before, kept
