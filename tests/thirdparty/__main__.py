@@ -93,6 +93,9 @@ def fetch(library: Library) -> tuple[Path, Path]:
             with tarfile.open(next(partial.glob("*.tar.gz"))) as archive:
                 archive.extractall(partial / "sdist", filter="data")
         partial.rename(installed)
+    if library.files:
+        with tarfile.open(HERE / library.files) as archive:
+            archive.extractall(installed, filter="data")
     return installed, next((installed / "sdist").iterdir()) if library.sdist else installed
 
 

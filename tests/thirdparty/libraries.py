@@ -16,6 +16,7 @@ class Library:
     sample: tuple[str, ...]  # the arguments of the sample that CI runs; none: the library is not in it
     needs: tuple[str, ...] = ()  # what is installed beside it; its own requirements would install TensorFlow
     sdist: bool = False  # the tests are in the sdist; else in the wheel
+    files: str = ""  # an archive beside this file, of what its repository has for the tests and the release lacks
     options: tuple[str, ...] = ()  # pytest's
     every: dict[str, int] = field(default_factory=dict)  # of the tests of a file, only every n-th
 
@@ -28,6 +29,8 @@ LIBRARIES = (
         share=0.97,
         sample=("sonnet/src/linear_test.py", "sonnet/src/base_test.py"),
         needs=("absl-py", "attrs", "dm-tree==0.1.10", "tabulate", "wrapt"),
+        # Checkpoints that TensorFlow wrote, of Sonnet's repository (Apache License 2.0); without resnet50, which takes 100 MB.
+        files="sonnet_checkpoints.tar.xz",
     ),
     Library(
         "tensornetwork",
