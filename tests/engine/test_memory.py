@@ -64,6 +64,67 @@ def test_without_compiling_more_memory_than_there_is_is_an_error_too():
         gradtape_config.run_eagerly(False)
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: tf.range(10**13),
+        lambda: tf.range(0.0, 1e13, 1.0),
+        lambda: tf.linspace(0.0, 1.0, 10**13),
+        lambda: tf.repeat(tf.ones([2]), [10**12, 10**12]),
+        lambda: tf.constant(1.0, shape=[10**13]),
+        lambda: tf.constant(np.broadcast_to(np.float32(1), (10**13,))),
+        lambda: tf.convert_to_tensor(np.broadcast_to(np.float32(1), (10**13,))),
+    ],
+    ids=["range", "float range", "linspace", "repeat", "shape", "constant", "convert"],
+)
+def test_an_array_that_the_host_has_no_room_for(ask):
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="Out of memory") as caught:
+        ask()
+    assert caught.traceback[-1].path.name == "test_memory.py"
+
+
+@pytest.mark.parametrize("mode", ["recorded", "eagerly", "function", "graph"])
+def test_a_step_without_memory_changes_no_variable(mode):
+    v, w = tf.Variable([1.0, 2.0]), tf.Variable(3.0)
+
+    def step(size):
+        v.assign_add([1.0, 1.0])
+        product = tf.ones([size, 1]) * v[0] * tf.ones([1, size])
+        w.assign(tf.reduce_sum(product))
+        return product
+
+    def in_graph(size):
+        v1 = tf.compat.v1
+        with tf.Graph().as_default(), v1.Session() as session:
+            made = v1.get_variable("made", initializer=[1.0, 2.0])
+            session.run(v1.global_variables_initializer())
+            updated = made.assign_add([1.0, 1.0])
+            product = tf.ones([size, 1]) * updated[0] * tf.ones([1, size])
+            try:
+                session.run(product)
+            finally:
+                assert session.run(made).tolist() == ([1.0, 2.0] if size > 8 else [2.0, 3.0])
+
+    if mode == "graph":
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="Out of memory"):
+            in_graph(1 << 21)
+        in_graph(8)
+        return
+    gradtape_config.run_eagerly(mode == "eagerly")
+    try:
+        run = tf.function(step) if mode == "function" else step
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="Out of memory"):
+            run(1 << 21).numpy()
+        if mode != "eagerly":  # op by op, the assignments before it were done
+            assert v.numpy().tolist() == [1.0, 2.0]
+        assert float(w) == 3.0
+        before = v.numpy()[0]
+        run(4)
+        assert float(w) == 16 * (before + 1)
+    finally:
+        gradtape_config.run_eagerly(False)
+
+
 def test_a_large_program_is_asked_in_each_run(monkeypatch):
     monkeypatch.setattr(memory, "LARGE", 0)
     double = tf.function(lambda x: x * 2.0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gradtape._src.core import constants, conversions, dtypes, engine, journal
+from gradtape._src.core import constants, conversions, dtypes, engine, journal, memory
 from gradtape._src.core.aval import LARGE
 from gradtape._src.core.errors import DtypeError, invalid, invalid_dtype, public, tracing
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -447,6 +447,7 @@ def _shaped(array: Any, shape: tuple[int, ...]) -> np.ndarray:
     if array.size == size:
         return np.asarray(array).reshape(shape)
     if array.size == 1:
+        memory.check_array(size, array.dtype)
         return np.full(shape, np.asarray(array).reshape(()), array.dtype)
     raise TypeError(
         f"Eager execution of tf.constant with unsupported shape. Tensor {str(array)[:80]} (converted from the value) has "

@@ -274,13 +274,16 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            if naming.open_graphs:
-                result: R = naming.named(function, args, kwargs)
-                return result
-            if kwargs and (name := kwargs.get("name")) is not None:
-                given: R = naming.Given.called(function, args, kwargs, name)
-                return given
-            return function(*args, **kwargs)
+            try:
+                if naming.open_graphs:
+                    result: R = naming.named(function, args, kwargs)
+                    return result
+                if kwargs and (name := kwargs.get("name")) is not None:
+                    given: R = naming.Given.called(function, args, kwargs, name)
+                    return given
+                return function(*args, **kwargs)
+            except MemoryError as error:  # NumPy's, of an array on the host
+                raise ResourceExhaustedError(None, None, f"Out of memory: {error}. No variable was changed.") from None
         except BaseException as error:
             cut(error)
             raise

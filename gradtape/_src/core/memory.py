@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 
 from gradtape._src.core.errors import ResourceExhaustedError
 
@@ -55,6 +57,13 @@ def check(needs: int) -> None:
             "GiB are available. No variable was changed. Use smaller batches, or look for a broadcast or product that makes a "
             "tensor larger than meant.",
         )
+
+
+def check_array(count: float, dtype: Any) -> None:
+    """Raise ResourceExhaustedError if the host has no room for an array of so many elements, before it is made."""
+    needs = count * np.dtype(dtype).itemsize
+    if LARGE < needs < math.inf:
+        check(int(needs))
 
 
 def translated(error: Exception) -> Exception:

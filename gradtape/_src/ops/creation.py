@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from gradtape._src.core import dtypes, engine
+from gradtape._src.core import dtypes, engine, memory
 from gradtape._src.core.aval import PROVISIONAL, aval, provisional
 from gradtape._src.core.convert import NUMBERS, known_shape, settled, static, static_vector, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op, ran
@@ -175,6 +175,7 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
     if (first > last) if step > 0 else (first < last):
         sign, relation = (">", "<=") if step > 0 else ("<", ">=")
         raise invalid(f"Requires start {relation} limit when delta {sign} 0: {first}/{last} [Op:Range]")
+    memory.check_array(max(0, (float(last) - float(first)) / float(step)), numpy_dtype)
     in_function = engine.local.trace.scope is not None and engine.current_graph() is None  # whose constants have values
     if computed and not in_function:
         return ran(_range, *bounds, attrs=(numpy_dtype,))
@@ -202,6 +203,7 @@ def linspace(start, stop, num, name=None, axis=0):
         return filled((*shape[:axis], 0, *shape[axis:]), 0, first.dtype)
     if count == 1:
         return first
+    memory.check_array(count, first.dtype.as_numpy_dtype)
     if count > 1 and type(start) in NUMBERS and type(stop) in NUMBERS:
         return host_constant(_between_numbers(start, stop, count, first.dtype.as_numpy_dtype))
     steps = np.arange(1, count - 1).astype(first.dtype.as_numpy_dtype)

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from gradtape._src.core import memory
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import node_of, not_an_integer, static, static_list, static_vector, tensor
 from gradtape._src.core.define import check, gradient, op
@@ -79,6 +80,7 @@ def repeat(input, repeats, axis=None, name=None):
             f"Dimensions {shape[axis]} and {len(counts)} are not compatible: repeats must be one number, or one for "
             f"each of the {shape[axis]} entries along axis {axis}."
         )
+    memory.check_array(sum(counts), np.int64)
     chosen = host_constant(np.repeat(np.arange(shape[axis]), counts))
     same = _reshape(x, shape=shape)  # whose gradient is dense, where that of a gather is IndexedSlices
     return emit(_gather.op, (same.node, chosen.node), (axis, 0, shape[axis]))
