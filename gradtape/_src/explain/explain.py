@@ -183,9 +183,13 @@ class Question:
         return cls([], None, frame, calls[-1].targets if calls else [])
 
     def _asked_outside(self) -> bool:
-        """Whether a gradient call outside of functions was about the target."""
+        """Whether a gradient call outside of functions was about the target, or its tape saw what gave the target."""
         names = set(self._names)
-        return any(names & set(call.targets) for call in list(journal.calls))
+        calls = list(journal.calls)
+        seen = {segment for call in calls for segment in call.tape.segments}
+        return any(names & set(call.targets) for call in calls) or any(
+            serial == name[0] and start <= name[1] < stop for name in names for serial, start, stop in seen
+        )
 
     def _name_of_tape(self) -> str | None:
         frame = self._frame

@@ -93,3 +93,19 @@ def two_losses():
 
     made, judged, (dv,), (dw,) = step(tf.constant(1.0))
     return [dv, dw], [tf.autodiff.explain(made, v), tf.autodiff.explain(judged, w)]
+
+
+def a_penalty_under_a_tape():
+    w, x = tf.Variable(2.0), tf.constant(3.0)
+
+    @tf.function
+    def slope(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = w * x * x
+        return tape.gradient(y, x)
+
+    with tf.GradientTape(persistent=True) as tape:
+        penalty = slope(x)
+        loss = penalty * penalty
+    return tape.gradient(loss, w), tf.autodiff.explain(penalty, w)
