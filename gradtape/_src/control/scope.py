@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -189,22 +190,24 @@ class Structure:
 
     def __init__(self, spec: Any, fixed: list[Any]) -> None:
         self.spec, self.fixed = spec, fixed
-        self._plain: Callable[[Structure, list[Tensor]], Any] | None = None
+        self._plain: Callable[[list[Tensor]], Any] | bool | None = None  # False: it is filled
 
     def pack(self, nodes: Sequence[Node]) -> Any:
         """The nest with these nodes as tensors."""
         if self._plain is None:
             self._plain = self._made_of_tensors()
-        return self._plain(self, [handle(node) for node in nodes])
+        tensors = [handle(node) for node in nodes]
+        return self._plain(tensors) if callable(self._plain) else self.fill(tensors)
 
-    def _made_of_tensors(self) -> Callable[[Structure, list[Tensor]], Any]:
-        """How to make the nest: a tensor, list or tuple of tensors, as most are, without a library."""
+    def _made_of_tensors(self) -> Callable[[list[Tensor]], Any] | bool:
+        """How to make the nest: a tensor, list or tuple of tensors, as most are, without a library. Else False."""
         if all(f is TENSOR for f in self.fixed):
             if self.spec.is_leaf():
-                return _only
+                return operator.itemgetter(0)
             if self.spec.is_one_level() and self.spec.type in (list, tuple):
-                return _AS[self.spec.type]
-        return type(self).fill
+                kind: type = self.spec.type
+                return kind
+        return False
 
     def fill(self, values: Iterable[Any]) -> Any:
         """The nest with these values where its tensors are."""
@@ -212,14 +215,6 @@ class Structure:
         return nest.unflatten(self.spec, [next(remaining) if f is TENSOR else f for f in self.fixed])
 
 
-def _only(structure: Structure, tensors: list[Tensor]) -> Tensor:
-    return tensors[0]
-
-
-_AS: dict[type, Callable[[Structure, list[Tensor]], Any]] = {
-    list: lambda structure, tensors: tensors,
-    tuple: lambda structure, tensors: tuple(tensors),
-}
 TENSOR = object()
 
 
