@@ -229,7 +229,7 @@ class RestoredFunction(Function):
         if not all(spec.shape.is_fully_defined() for spec in trace.specs):
             concrete = concrete.seen_through([TensorSpec(spec.shape, spec.dtype) for spec in trace.specs])
         concrete.name_inputs(trace.names)
-        return concrete
+        return concrete.keep()  # a signature outlives the loaded object that the function belongs to
 
     def all_concrete_functions(self) -> list[ConcreteFunction]:
         """Return the functions for the signatures that were saved."""
