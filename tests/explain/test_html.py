@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gradtape._src.explain.pictures.chosen import MOST_GROUPS, MOST_IN_GROUP, chosen
 from gradtape._src.explain.pictures.page import pictured
 from gradtape._src.explain.report import watching
 from gradtape._src.profile.profile import costs
@@ -138,7 +139,7 @@ def test_each_line_is_marked_as_what_became_of_it(page):
 
 def test_the_sources_of_a_call(page):
     first, second = data_of(page)["calls"]
-    w, v, frozen = first["sources"]
+    frozen, w, v = first["sources"]  # those that lack something come first
     assert (w["name"], w["value"], w["what"], w["norm"]) == ("w", "float32[4, 2]", "", "50.9")  # 18 √8
     assert (v["name"], v["norm"]) == ("v", "4")
     assert (frozen["name"], frozen["what"], frozen["norm"]) == ("frozen", "None", "")
@@ -183,6 +184,59 @@ def test_the_costs_of_a_tape_inside_of_a_function(tmp_path):
     (call,) = data_of(page_of(tmp_path, f"{before}@tf.function\ndef step():\n    {body}\nstep()\n")[0])["calls"]
     assert {tuple(g["layers"]) for g in call["groups"]} == {("first",), ("second",), ("loss",)}
     assert {tuple(c["layers"]): c["forward"] for c in call["costs"] if c["op"] == "MatMul"} == {("first",): 96, ("second",): 48}
+
+
+def test_faults_come_first_and_one_cause_is_told_once(tmp_path):
+    page, _ = page_of(
+        tmp_path,
+        "import gradtape as tf\nv, w, x = tf.Variable(1.0), tf.Variable(2.0), tf.Variable(3.0)\n"
+        "with tf.GradientTape() as tape:\n    stopped = tf.stop_gradient(v * w)\n    y = stopped * x\n"
+        "tape.gradient(y, [x, v, w])\n",
+    )
+    data = data_of(page)
+    assert data["headline"] == "1 gradient call; 2 sources lacked something"
+    (fault,) = data["faults"]
+    assert (fault["sources"], fault["code"], fault["line"], fault["call"]) == (["v", "w"], "stopped", 4, 0)
+    assert [source["name"] for source in data["calls"][0]["sources"]] == ["v", "w", "x"]
+
+
+def test_a_long_tape_is_shown_in_part(tmp_path):
+    source = (
+        "import gradtape as tf\nw, dead = tf.Variable(1.0), tf.Variable(1.0)\nwith tf.GradientTape() as tape:\n    x = w * 1.0\n"
+        "    for i in range(2000):\n        if i == 1000:\n            x += float(dead)\n"
+        "        x = x * 0.999 + 0.001\n        x = -x\n"
+        "tape.gradient(x, [w, dead])\n"
+    )
+    page, _ = page_of(tmp_path, source)
+    (call,) = data_of(page)["calls"]
+    assert call["ops"] == 6002
+    assert len(call["groups"]) <= MOST_GROUPS + 1
+    assert sum(group["gap"] for group in call["groups"]) + call["left_out"] + len(call["groups"]) == 4002
+    assert [group["line"] for group in call["groups"] if group["state"] == "break"] == [7]
+    assert len(page) < 600_000
+
+
+@pytest.mark.parametrize(
+    ("groups", "room", "expected"),
+    [
+        ([], 10, []),
+        ([(1, False), (2, True)], 10, [(0, 1, 0), (1, 2, 0)]),
+        ([(1, False), (2, True)], 2, [(1, 2, 1)]),
+        ([(MOST_IN_GROUP + 1, False)], 1000, [(0, MOST_IN_GROUP, 0)]),
+        ([(1, False)], 0, []),
+    ],
+)
+def test_the_lines_that_are_chosen(groups, room, expected):
+    assert list(chosen(groups, room)) == expected
+
+
+def test_a_page_that_fails_leaves_the_old_one(tmp_path, monkeypatch):
+    (tmp_path / "report.html").write_text("the old page")
+    monkeypatch.setattr("gradtape._src.explain.pictures.page.json.dumps", lambda data: 1 / 0)
+    with pytest.raises(ZeroDivisionError, match="division"):
+        page_of(tmp_path, SCRIPT)
+    assert (tmp_path / "report.html").read_text() == "the old page"
+    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "script.py"}
 
 
 def test_it_loads_nothing(page):
@@ -344,6 +398,22 @@ def test_the_broken_line_is_marked_in_a_browser(tab):
     tab.select_option("#call", index=1)
     assert tab.locator("#files .line.break").count() == 0
     assert tab.locator("#gradients .gradient").count() == 1
+
+
+def test_faults_in_a_browser(tab):
+    assert tab.locator("#headline").inner_text() == "4 gradient calls; 1 source lacked something"
+    tab.select_option("#call", index=1)
+    tab.locator(".fault").click()
+    assert tab.locator("#files .line.break").count() == 1
+
+
+def test_a_narrow_screen(browser, page, tmp_path):
+    (tmp_path / "page.html").write_text(page, "utf-8")
+    tab, _ = opened(browser, tmp_path / "page.html", screen={"width": 400, "height": 800})
+    tab.set_viewport_size({"width": 400, "height": 800})
+    tab.keyboard.press("f")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 400
+    assert tab.locator(".fault").is_visible()
 
 
 def test_folding_in_a_browser(tab):

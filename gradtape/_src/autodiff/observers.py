@@ -27,7 +27,7 @@ class Observers:
     reasons: Callable[[Sequence[Any]], str] | None = None
     left: Callable[[], str] | None = None
     pictures: Pictures
-    asked: Callable[[Asked, Any, Sequence[Any], Sequence[Any], Sequence[Any]], None] | None = None
+    asked: Callable[[Asked, Any, Sequence[Any], Sequence[Any], Sequence[Any]], Any] | None = None
     ran: Callable[[Any], None] | None = None
 
 

@@ -1,7 +1,10 @@
 """The command `gradtape`: its arguments, and what each command does."""
 
 import argparse
+import errno
+import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -114,7 +117,9 @@ def take_html(parsed: argparse.Namespace) -> None:
     if parsed.html is not None:
         parsed.html = parsed.html.absolute()  # the script may change the directory
         try:
-            parsed.html.open("a").close()
+            if parsed.html.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            tempfile.TemporaryFile(dir=parsed.html.parent).close()  # now, and not when the script is through
         except OSError as error:
             print(f"gradtape why: cannot write {str(parsed.html)!r}: {error.strerror}", file=sys.stderr)
             raise SystemExit(2) from None

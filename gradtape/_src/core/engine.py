@@ -52,16 +52,18 @@ UNBOUNDED = sys.maxsize
 
 
 class State(threading.local):
-    """What a thread is doing: its pending trace, its open tapes (weakly), the anchor of its loop."""
+    """What a thread is doing: its pending trace, its open tapes (weakly), its loop's anchor, whether it runs a record again."""
 
     trace: Trace
     tapes: list[ref[Any]]
     anchor: tuple[CodeType | None, int] | None
+    again: bool
 
     def __init__(self) -> None:
         self.trace = Trace(LIMIT)
         self.tapes = []
         self.anchor = None
+        self.again = False
 
 
 local = State()
@@ -545,7 +547,7 @@ def run(trace: Trace) -> None:
     if outputs:
         leaves = trace.leaves
         try:
-            values = execution.execute(program, [_argument(leaves[p]) for p in positions])
+            values = execution.execute(program, [_argument(leaves[p]) for p in positions], local.again)
         except BaseException:
             _undo(trace)
             raise

@@ -18,6 +18,7 @@ from gradtape._src.core.program import CALL, CALLS, ELEMENT, FUNCTION, Program
 if TYPE_CHECKING:
     from gradtape._src.core.op import Attributes, Op
 
+LARGE_RECORD = 64  # nodes; a smaller one is compiled faster than its kernels
 KERNEL_COST = 25  # compiling one kernel costs as much as this many more nodes in a program compiled whole
 
 
@@ -84,8 +85,11 @@ def check_each(looks: Callable[[Program, int, Sequence[Any], Any], None] | None)
     eager = _asked or check is not None
 
 
-def execute(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Run a Program on arrays; compiled whole, or at first sight node by node where that is cheaper (rule 7)."""
+def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> tuple[Any, ...]:
+    """Run a Program on arrays; compiled whole, or at first sight node by node where that is cheaper (rule 7).
+
+    `again`: it is a record that the explainer runs again. All its values are results, so a large one is never compiled whole.
+    """
     runtime.check_running()
     if program.hosted:
         return _staged(program, arguments)
@@ -95,7 +99,7 @@ def execute(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
         if compiled is None:
             program.runs += 1
             first = program.runs == 1 and not large and not program.loops
-            if eager or (first and _new_kernels(program) * KERNEL_COST < program.size):
+            if eager or (again and program.size > LARGE_RECORD) or (first and _new_kernels(program) * KERNEL_COST < program.size):
                 counters.node_by_node += 1
                 return interpret(program, arguments)
             counters.programs += 1
@@ -112,8 +116,8 @@ def execute(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
         return jax.block_until_ready(values) if large else values
     except (TypeError, ValueError) as error:
         if by_placement(program, program.evaluate, tuning.options(program)):
-            return execute(program, arguments)
-        return execute(program, devices.brought_together(arguments, error))
+            return execute(program, arguments, again)
+        return execute(program, devices.brought_together(arguments, error), again)
     except jax.errors.JaxRuntimeError as error:
         raise memory.translated(error) from None
 

@@ -49,6 +49,9 @@ class View:
         self.history, self.tape = history, tape
         self.calls = [call for call in history.calls if call.stop > call.start]
         self.segments = [] if tape is None else tape.segments
+        self._spans: dict[int, list[tuple[int, int]]] = {}
+        for serial, start, stop in self.segments:
+            self._spans.setdefault(serial, []).append((start, stop))
         self._watched: dict[Name, Moment] = {}
         self._watched_variables: dict[int, Moment] = {}
         for origin, moment, number in [] if tape is None else tape.watches:
@@ -60,8 +63,9 @@ class View:
 
     def sees(self, at: Moment, tape: Taped | None = None) -> bool:
         """Whether the tape recorded what happened then."""
-        segments = self.segments if tape is None else tape.segments
-        return any(serial == at[0] and start <= at[1] < stop for serial, start, stop in segments)
+        if tape is not None:
+            return any(serial == at[0] and start <= at[1] < stop for serial, start, stop in tape.segments)
+        return any(start <= at[1] < stop for start, stop in self._spans.get(at[0], ()))
 
     # -- what a source is to the tape
 

@@ -34,13 +34,13 @@ OPENED = {CALL, FUNCTION, IF, CASE, SCAN, WHILE}
 def own_trace() -> Iterator[None]:
     """Record where no tape sees it, and the journal keeps nothing of it."""
     state = engine.local
-    trace, tapes, anchor = state.trace, state.tapes, state.anchor
+    trace, tapes, anchor, again = state.trace, state.tapes, state.anchor, state.again
     ring, first = list(journal.ring), Trace(0).serial
-    state.trace, state.tapes, state.anchor = Trace(engine.UNBOUNDED), [], None
+    state.trace, state.tapes, state.anchor, state.again = Trace(engine.UNBOUNDED), [], None, True
     try:
         yield
     finally:
-        state.trace, state.tapes, state.anchor = trace, tapes, anchor
+        state.trace, state.tapes, state.anchor, state.again = trace, tapes, anchor, again
         others = [r for r in list(journal.ring) if r.serial > first and r.thread != get_ident()]
         journal.ring.clear()
         journal.ring.extend([*ring, *others])

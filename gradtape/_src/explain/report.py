@@ -54,28 +54,42 @@ class Report:
         """Whether a gradient was missing, zero or not finite."""
         return bool(self._found)
 
-    def asked(self, call: Asked, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]) -> None:
-        """A gradient call gave its results; the tape still holds its record."""
+    def asked(
+        self, call: Asked, tape: Any, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]
+    ) -> Question | None:
+        """Note a gradient call that gave its results; the tape still holds its record. Return the Question if one was asked."""
         self.calls += 1
         line = call.line
-        question: Question | None = None
-        for position, (source, result) in enumerate(zip(sources, results, strict=True)):
-            what = "None" if result is None else _flaw(result)
+        flaws = ["None" if result is None else _flaw(result) for result in results]
+        lacking: dict[str, list[int]] = {}
+        for position, what in enumerate(flaws):
             if what is None:
                 continue
-            key = line, position, what
-            if key in self._found:
-                self._found[key].times += 1
-                continue
-            question = question or Question(list(targets), tape, user_frame())
-            if what == "None":
-                diagnosis = question.about(source)
-            elif what == "zeros":
-                (diagnosis,) = question.about_zeros([source])
+            if (line, position, what) in self._found:
+                self._found[line, position, what].times += 1
             else:
-                (diagnosis,) = question.about_nan([source]) or [Diagnosis("unknown")]
-            called = question.name_of(source)
-            self._found[key] = Finding(text.file(line), text.number(line), text.text(line) or "", called, what, diagnosis)
+                lacking.setdefault(what, []).append(position)
+        if not lacking:
+            return None
+        question = Question(list(targets), tape, user_frame())
+        said = {what: _said(question, what, [sources[p] for p in positions]) for what, positions in lacking.items()}
+        found = [(p, what, diagnosis) for what in lacking for p, diagnosis in zip(lacking[what], said[what], strict=True)]
+        for position, what, diagnosis in sorted(found, key=lambda f: f[0]):
+            called = question.name_of(sources[position])
+            self._found[line, position, what] = Finding(
+                text.file(line), text.number(line), text.text(line) or "", called, what, diagnosis
+            )
+        return question
+
+    @property
+    def headline(self) -> str:
+        """The number of gradient calls, and of sources that lacked something."""
+        if not self.calls:
+            return "the script asked for no gradient"
+        calls = _count(self.calls, "gradient call")
+        if not self._found:
+            return f"{calls}, and nothing is missing"
+        return f"{calls}; {_count(len(self._found), 'source')} lacked something"
 
     def ran(self, results: Any) -> None:
         """A function with a tape in it was called. Its first calls are looked into, and the first that gives NaN or infinity."""
@@ -98,10 +112,8 @@ class Report:
                     self._found[(line, position, what)] = made
 
     def __str__(self) -> str:
-        if not self.calls:
-            return "gradtape why: the script asked for no gradient"
         if not self._found:
-            return f"gradtape why: {_count(self.calls, 'gradient call')}, and nothing is missing"
+            return f"gradtape why: {self.headline}"
         lines = [f"gradtape why: {_count(self.calls, 'gradient call')}, of which these lacked something"]
         places: dict[Any, list[Finding]] = {}
         for finding in self._found.values():
@@ -120,6 +132,15 @@ def _told(findings: list[Finding], diagnosis: Diagnosis) -> list[str]:
         names = [f.source for f in findings if (f.what, f.times) == (what, times)]
         lines.append(f"  {listed(names)}: the gradient is {what}{f' ({times} times)' if times > 1 else ''}")
     return lines + [f"    {part}" for part in str(diagnosis).splitlines()]
+
+
+def _said(question: Question, what: str, sources: Sequence[Any]) -> Sequence[Diagnosis]:
+    """The diagnoses of sources that lack the same."""
+    if what == "None":
+        return [question.about(source) for source in sources]
+    if what == "zeros":
+        return question.about_zeros(sources)
+    return question.about_nan(sources) or [Diagnosis("unknown")] * len(sources)
 
 
 def _count(number: int, what: str) -> str:

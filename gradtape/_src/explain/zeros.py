@@ -9,6 +9,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.control.host import EAGER_PY_FUNC
+from gradtape._src.core import engine
 from gradtape._src.core.journal import Line
 from gradtape._src.core.program import Node
 from gradtape._src.explain.breaks import Break
@@ -27,6 +28,7 @@ SELECTING = {
     "GatherV2", "GatherNd", "StridedSlice", "Slice", "Pack", "ConcatV2", "Unpack", "Split", "SplitV", "Max", "Min", "TopKV2",
     "MaxPool", "TakeRows", "TakeAlongAxis", "SegmentMax", "SegmentMin", "Pad", "PadV2", "MatrixBandPart", "DynamicStitch",
 }  # fmt: skip
+AHEAD = 64  # steps that are recorded before they are run
 CHOOSING = SELECTING | RELUS | {"SelectV2", "Maximum", "Minimum", "ClipByValue"}  # hand elements on, or leave them
 JOINING = {"Pack", "ConcatV2", "Pad", "PadV2", "DynamicStitch", "TensorListSetItem"}
 FACTORS = {"Mul", "MatMul", "BatchMatMulV2", "BatchMatMulV3", "RealDiv", "Einsum", "Conv2D", "Conv3D", "DepthwiseConv2dNative"}
@@ -48,42 +50,76 @@ def flat_places(probe: Probe, source: int) -> list[Break]:
     return [found[key] for key in ordered] or [_cancelled(probe, source)]
 
 
+Way = tuple[Any, Node, Entry]  # the way so far or None, an input, and the entry that takes it
+
+
 def _ways(probe: Probe, nodes: list[Node]) -> Iterator[list[tuple[Node, Entry]]]:
-    """Ways from the source's nodes to a target, as (input, entry), from the source on."""
-    stack: list[tuple[Node, list[tuple[Node, Entry]]]] = [(node, []) for node in nodes if node in probe.total]
+    """Ways from the source's nodes to a target, as (input, entry), from the target down."""
+    stack: list[tuple[Node, Way | None]] = [(node, None) for node in nodes if node in probe.total]
     count = 0
     while stack and count < WAYS:
         node, way = stack.pop()
         further = probe.leads_on(node)
-        if node in probe.targets and way:
+        if node in probe.targets and way is not None:
             count += 1
-            yield way
+            yield _downwards(way)
             continue
-        stack += [(entry.node, [*way, (node, entry)]) for entry in reversed(further[:WAYS])]
+        stack += [(entry.node, (way, node, entry)) for entry in reversed(further[:WAYS])]
+
+
+def _downwards(way: Way | None) -> list[tuple[Node, Entry]]:
+    steps = []
+    while way is not None:
+        way, node, entry = way
+        steps.append((node, entry))
+    return steps
 
 
 def _on_way(probe: Probe, way: list[tuple[Node, Entry]]) -> list[Break]:
     """From the target down: where nothing comes through, go on with ones, as if something had."""
     places = []
     thinned: tuple[Node, Entry, Any] | None = None  # where zeros came in that are not everywhere
-    cotangent: Any = ones_like(way[-1][1].node)
-    for node, entry in reversed(way):
-        if _empty(node):  # of no elements nothing can be said: what left none of them is to blame
-            cotangent = ones_like(node)
-            continue
-        passed = probe.contribution(entry, node, cotangent)
-        if passed is None:
-            break
+    for node, entry, cotangent, passed in _passed(probe, way):
         if not np.any(array(passed)):
             blamed = thinned if entry.node.op.type in JOINING and thinned is not None else (node, entry, cotangent)
             place = _classified(probe, *blamed)
             if place.code != "underflow" or all(p.code != "underflow" for p in places):  # from ones it all fades once more
                 places.append(place)
-            passed, thinned = ones_like(node), None
+            thinned = None
         elif np.all(array(cotangent)) and not np.all(array(passed)):
             thinned = node, entry, cotangent
-        cotangent = passed
     return places
+
+
+def _passed(probe: Probe, way: list[tuple[Node, Entry]]) -> Iterator[tuple[Node, Entry, Any, Any]]:
+    """Each step of a way with the cotangent of its entry and what that gives for its input; after zeros go on with ones.
+
+    Several steps are recorded before the first is run: a run costs more than an op.
+    """
+    cotangent: Any = ones_like(way[0][1].node)
+    at, ahead = 0, 1
+    while at < len(way):
+        steps = []
+        for node, entry in way[at : at + ahead]:
+            if _empty(node):  # of no elements nothing can be said: what left none of them is to blame
+                steps.append((node, entry, cotangent, None))
+                cotangent = ones_like(node)
+                continue
+            passed = probe.contribution(entry, node, cotangent)
+            if passed is None:
+                way = way[: at + len(steps)]
+                break
+            steps.append((node, entry, cotangent, passed))
+            cotangent = passed
+        engine.flush()
+        ahead = min(2 * ahead, AHEAD)
+        for node, entry, came, passed in steps:
+            at += 1
+            if passed is not None:
+                yield node, entry, came, passed
+                if not np.any(array(passed)):
+                    cotangent, ahead = ones_like(node), 1
+                    break
 
 
 def _empty(node: Node) -> bool:

@@ -28,6 +28,25 @@ function show(index) {
   search();
 }
 
+// -- the faults of all calls
+
+function showFaults() {
+  by("headline").textContent = data.headline;
+  by("headline").classList.toggle("lacks", data.faults.length > 0);
+  by("fault-list").replaceChildren(...data.faults.map((fault) => {
+    const button = make("button", { type: "button", class: "fault" }, make("b", {}, `${fault.sources.slice(0, 5).join(", ")}`),
+      fault.sources.length > 5 ? ` and ${fault.sources.length - 5} more` : "", `: the gradient is ${fault.what}. `,
+      make("span", {}, `${fault.code}: ${fault.cause}`), make("span", { class: "dim" }, fault.line ? `  line ${fault.line}` : ""));
+    button.addEventListener("click", () => {
+      by("call").selectedIndex = fault.call;
+      show(fault.call);
+      const line = by(lineId(fault.file, fault.line));
+      if (line) line.scrollIntoView({ block: "center" });
+    });
+    return make("li", {}, button);
+  }));
+}
+
 // -- the source
 
 function showSource() {
@@ -70,6 +89,8 @@ function showGradients() {
     if (d.mend) box.append(make("p", {}, `mend: ${d.mend}`));
     return box;
   }));
+  const more = scene.all_sources - scene.sources.length;
+  if (more) by("gradients").append(make("p", { class: "dim" }, `… and ${more.toLocaleString("en")} more`));
 }
 
 // -- the tape
@@ -92,11 +113,18 @@ function showGraph() {
       around.push(box);
     }
     for (const box of around) setState(box, [box.dataset.state, group.state]);
+    if (group.gap) (around.at(-1) || graph).append(leftOut(group.gap));
     (around.at(-1) || graph).append(lineBox(group));
   }
   for (const box of graph.querySelectorAll("details")) box.addEventListener("toggle", drawArcs);
-  if (scene.left_out) graph.append(make("p", { class: "dim" }, `… and ${scene.left_out} more lines`));
+  if (scene.left_out) graph.append(leftOut(scene.left_out));
+  if (!scene.norms) graph.append(make("p", { class: "dim" }, "Norms of gradients are not known here, or were left out as the tape is long."));
+  by("ops").textContent = `${scene.ops.toLocaleString("en")} ops`;
   setFold(false);
+}
+
+function leftOut(lines) {
+  return make("p", { class: "dim" }, `… ${lines.toLocaleString("en")} more lines`);
 }
 
 function setState(box, among) {
@@ -111,8 +139,10 @@ function byLine(groups) {
   for (const group of groups) {
     const last = lines.at(-1);
     if (!last || last.place !== group.place || last.file !== group.file) lines.push({ ...group, ops: [...group.ops] });
+    else if (group.gap) lines.push({ ...group, ops: [...group.ops] });
     else {
       last.ops.push(...group.ops);
+      last.more += group.more;
       last.state = states.findLast((state) => [last.state, group.state].includes(state));
     }
   }
@@ -127,6 +157,7 @@ function lineBox(group) {
   const box = make("details", { class: "group" },
     make("summary", { title: group.source }, group.place, make("span", { class: "dim" }, `  ${group.source || names}`)),
     make("table", { class: "ops" }, head, ...rows));
+  if (group.more) box.append(make("p", { class: "dim" }, `… ${group.more.toLocaleString("en")} more ops`));
   setState(box, [group.state]);
   for (const [event, lit] of [["mouseenter", true], ["mouseleave", false], ["focusin", true], ["focusout", false]])
     box.addEventListener(event, () => light(box, group, lit));
@@ -235,6 +266,7 @@ by("flame").addEventListener("keydown", moveInCosts);
 by("help-button").addEventListener("click", () => by("help").showModal());
 by("call").addEventListener("change", () => show(by("call").selectedIndex));
 window.addEventListener("resize", () => scene && drawArcs());
+showFaults();
 data.calls.forEach((call) => {
   const lacks = call.sources.some((source) => source.what) ? "✗ " : "";
   by("call").append(make("option", {}, `${lacks}line ${call.line}: ${call.call}${call.times > 1 ? ` (${call.times} times)` : ""}`));

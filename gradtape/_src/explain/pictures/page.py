@@ -14,6 +14,7 @@ from string import Template
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from gradtape._src.autodiff.observers import observers
 from gradtape._src.autodiff.tape import GradientTape
@@ -25,13 +26,17 @@ from gradtape._src.explain.breaks import View
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.explain import Question, user_frame
 from gradtape._src.explain.history import History, Name
+from gradtape._src.explain.pictures.chosen import chosen
 from gradtape._src.explain.pictures.record import Group, Record, Recorded
 from gradtape._src.explain.pictures.residuals import bytes_of
 from gradtape._src.explain.pictures.words import described, place, size
 from gradtape._src.explain.probe import Probe, array, own_trace
 from gradtape._src.explain.report import Finding, Report, symbolic, values_of
+from gradtape._src.files.whole import replacing
 
-MOST_CALLS, MOST_GROUPS = 100, 2000
+MOST_CALLS = 100
+MOST_OPS = 20_000  # on a page; of a larger tape the norms of gradients are left out, as they cost more than the script
+MOST_SOURCES = 500  # of a call; those that lack something come first
 STATES = ["unrecorded", "recorded", "path", "break"]  # of a line; the later one counts
 Place = tuple[str, int]
 Costs = Callable[[GradientTape, Sequence[Any], Sequence[Any], scopes.Seen], list[dict[str, Any]]]
@@ -47,22 +52,32 @@ class Page:
         self._script, self._report, self._seen, self._costs = script, report, seen, costs
         self._calls: dict[journal.Line, dict[str, Any]] = {}
         self._files: dict[str, None] = {script: None}
+        self._room = MOST_OPS
 
     def asked(
         self, call: Asked, tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]
     ) -> None:
         """A gradient call gave its results; the tape still holds its record."""
         before = len(self._report.findings)
-        self._report.asked(call, tape, targets, sources, results)
+        question = self._report.asked(call, tape, targets, sources, results)
         known = self._calls.get(call.line)
         if known is not None and len(self._report.findings) == before:
             known["times"] += 1
         elif known is not None or len(self._calls) < MOST_CALLS:
-            self._calls[call.line] = self._scene(call, tape, targets, sources, results)
+            said = f"gradtape why: looking at the gradient call in line {text.number(call.line)} …"
+            with Console(stderr=True).status(said, spinner="line"):  # on a terminal only
+                self._calls[call.line] = self._scene(question, call, tape, targets, sources, results)
             self._calls[call.line]["times"] = 1 + (known["times"] if known is not None else 0)
 
     def __str__(self) -> str:
-        data = {"script": self._script, "calls": list(self._calls.values()), "files": [*map(_file, self._files)]}
+        calls = list(self._calls.values())
+        data = {
+            "script": self._script,
+            "headline": self._report.headline,
+            "faults": _faults(calls),
+            "calls": calls,
+            "files": [*map(_file, self._files)],
+        }
         part = resources.files(__package__).joinpath
         return Template(part("page.html").read_text("utf-8")).substitute(
             title=html.escape(Path(self._script).name),
@@ -76,31 +91,42 @@ class Page:
     # -- one gradient call
 
     def _scene(
-        self, call: Asked, tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]
+        self,
+        question: Question | None,
+        call: Asked,
+        tape: GradientTape,
+        targets: Sequence[Any],
+        sources: Sequence[Any],
+        results: Sequence[Any],
     ) -> dict[str, Any]:
         where = text.file(call.line), text.number(call.line)
         findings = [f for f in self._report.findings if (f.file, f.line) == where]
         said = [d for f in findings for d in (f.diagnosis, *f.diagnosis.also)]
         broken = {p for d in said if (p := _place(d.file, d.line)) is not None}
-        record = Record(tape)
+        question = question or Question(list(targets), tape, user_frame())
+        record = Record(tape, question.history)
         way = _way(record.history, targets, sources)
-        norms = _norms(tape, targets, sources)
-        question = Question(list(targets), tape, user_frame())
+        norms = {} if len(record.ops) > MOST_OPS else _norms(tape, targets, sources)
         states = _line_states(View(question.history, tape._record), targets, sources)
         states.update(dict.fromkeys(broken, "break"))
         shown = {self._script, *[file for (file, _), state in states.items() if state != "unrecorded"]}
         self._files.update(dict.fromkeys(sorted(shown)))
         groups = [part for group in record.groups() for part in self._by_layer(group)]
-        faulty = _faulty([group for group, _ in groups], said)
+        faulty = {id(group) for group in _faulty([group for group, _ in groups], said)}
+        shown_groups = list(chosen([(len(group.ops), id(group) in faulty) for group, _ in groups], self._room))
+        self._room -= sum(ops for _, ops, _ in shown_groups)
         return {
             "call": text.text(call.line) or "a gradient call",
             "file": where[0],
             "line": where[1],
-            "sources": [_source(question.name_of(s), s, r, findings) for s, r in zip(sources, results, strict=True)],
+            "sources": _sources(question, sources, results, findings),
+            "all_sources": len(sources),
             "lines": [[file, line, state] for (file, line), state in states.items() if file in shown],
             "watched": [{"name": w.name, "value": described(w.aval)} for w in record.watched],
-            "groups": [_group(group, layers, group in faulty, way, norms) for group, layers in groups[:MOST_GROUPS]],
-            "left_out": len(groups[MOST_GROUPS:]),
+            "groups": [_group(*groups[k], id(groups[k][0]) in faulty, way, norms, ops, gap) for k, ops, gap in shown_groups],
+            "left_out": len(groups) - (shown_groups[-1][0] + 1 if shown_groups else 0),
+            "ops": len(record.ops),
+            "norms": bool(norms) or not record.ops,
             "costs": self._flops(tape, targets, sources),
         }
 
@@ -114,6 +140,28 @@ class Page:
             with contextlib.suppress(Exception), contextlib.nullcontext() if symbolic() else own_trace():
                 return self._costs(tape, targets, sources, self._seen)
         return []
+
+
+def _sources(
+    question: Question, sources: Sequence[Any], results: Sequence[Any], findings: Sequence[Finding]
+) -> list[dict[str, Any]]:
+    """The sources of a call, those first that lack something."""
+    shown = [_source(question.name_of(s), s, r, findings) for s, r in zip(sources, results, strict=True)]
+    return sorted(shown, key=lambda source: not source["what"])[:MOST_SOURCES]
+
+
+def _faults(calls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The faults of all calls; one cause that several sources of a call share is one fault."""
+    found: dict[Any, dict[str, Any]] = {}
+    for number, call in enumerate(calls):
+        for source in call["sources"]:
+            diagnosis = source["diagnosis"]
+            if diagnosis is None:
+                continue
+            same = number, source["what"], *[diagnosis[field] for field in ("code", "file", "line")]
+            fault = found.setdefault(same, diagnosis | {"call": number, "what": source["what"], "sources": []})
+            fault["sources"].append(source["name"])
+    return list(found.values())
 
 
 def _source(name: str, source: Any, result: Any, findings: Sequence[Finding]) -> dict[str, Any]:
@@ -141,8 +189,10 @@ def _faulty(groups: Sequence[Group], said: Sequence[Diagnosis]) -> list[Group]:
     return found
 
 
-def _group(group: Group, layers: list[str], faulty: bool, way: set[Name], norms: dict[Name, str]) -> dict[str, Any]:
-    """Ops that one line of one layer recorded in a row."""
+def _group(
+    group: Group, layers: list[str], faulty: bool, way: set[Name], norms: dict[Name, str], ops: int, gap: int
+) -> dict[str, Any]:
+    """Ops that one line of one layer recorded in a row: the first `ops` of them; `gap` lines before it are left out."""
     first = group.ops[0]
     on_way = any(op.active and op.name in way for op in group.ops)
     return {
@@ -152,7 +202,9 @@ def _group(group: Group, layers: list[str], faulty: bool, way: set[Name], norms:
         "place": place(first.file, first.at),
         "source": text.text(group.line) or "",
         "state": "break" if faulty else "path" if on_way else "recorded",
-        "ops": [_op(op, norms) for op in group.ops],
+        "ops": [_op(op, norms) for op in group.ops[:ops]],
+        "more": len(group.ops) - ops,
+        "gap": gap,
     }
 
 
@@ -251,4 +303,5 @@ def pictured(report: Report, script: Path, path: Path | None, costs: Costs | Non
             yield
         finally:
             observers.asked = before
-            path.write_text(str(page), "utf-8", errors="replace")
+            with replacing(str(path), save=False) as part:
+                Path(part).write_text(str(page), "utf-8", errors="replace")

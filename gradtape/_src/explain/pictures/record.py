@@ -66,14 +66,17 @@ class Group:
 
 
 class Record:
-    """`ops` of a tape in order, and what they take that is `watched`; `used`: the tape was used up, and holds nothing."""
+    """`ops` of a tape in order, and what they take that is `watched`; `used`: the tape was used up, and holds nothing.
 
-    def __init__(self, tape: GradientTape) -> None:
+    `history`: what is remembered, if somebody has read the journal already.
+    """
+
+    def __init__(self, tape: GradientTape, history: History | None = None) -> None:
         if tape._recording:
             tape._note()
         self.used = not tape._segments and tape._used
         traces = [segment.trace for segment in tape._segments]
-        self.history = History([], traces)
+        self.history = History([], traces) if history is None else history
         self.view = View(self.history, tape._record)
         self._learn_avals(traces)
         self._active: Collection[Name] = ()
