@@ -196,7 +196,7 @@ def test_faults_come_first_and_one_cause_is_told_once(tmp_path):
     data = data_of(page)
     assert data["headline"] == "1 gradient call; 2 sources lacked something"
     (fault,) = data["faults"]
-    assert (fault["sources"], fault["code"], fault["line"], fault["call"]) == (["v", "w"], "stopped", 4, 0)
+    assert (fault["sources"], fault["code"], fault["line"], fault["call"]) == ("v, w", "stopped", 4, 0)
     assert [source["name"] for source in data["calls"][0]["sources"]] == ["v", "w", "x"]
 
 

@@ -34,8 +34,7 @@ function showFaults() {
   by("headline").textContent = data.headline;
   by("headline").classList.toggle("lacks", data.faults.length > 0);
   by("fault-list").replaceChildren(...data.faults.map((fault) => {
-    const button = make("button", { type: "button", class: "fault" }, make("b", {}, `${fault.sources.slice(0, 5).join(", ")}`),
-      fault.sources.length > 5 ? ` and ${fault.sources.length - 5} more` : "", `: the gradient is ${fault.what}. `,
+    const button = make("button", { type: "button", class: "fault" }, make("b", {}, fault.sources), `: the gradient is ${fault.what}. `,
       make("span", {}, `${fault.code}: ${fault.cause}`), make("span", { class: "dim" }, fault.line ? `  line ${fault.line}` : ""));
     button.addEventListener("click", () => {
       by("call").selectedIndex = fault.call;

@@ -23,7 +23,7 @@ from gradtape._src.core.journal import Asked
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.breaks import View
-from gradtape._src.explain.diagnosis import Diagnosis
+from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
 from gradtape._src.explain.explain import Question, user_frame
 from gradtape._src.explain.history import History, Name
 from gradtape._src.explain.pictures.chosen import chosen
@@ -74,7 +74,7 @@ class Page:
         data = {
             "script": self._script,
             "headline": self._report.headline,
-            "faults": _faults(calls),
+            "faults": _faults({(c["file"], c["line"]): k for k, c in enumerate(calls)}, self._report.findings),
             "calls": calls,
             "files": [*map(_file, self._files)],
         }
@@ -150,18 +150,18 @@ def _sources(
     return sorted(shown, key=lambda source: not source["what"])[:MOST_SOURCES]
 
 
-def _faults(calls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The faults of all calls; one cause that several sources of a call share is one fault."""
-    found: dict[Any, dict[str, Any]] = {}
-    for number, call in enumerate(calls):
-        for source in call["sources"]:
-            diagnosis = source["diagnosis"]
-            if diagnosis is None:
-                continue
-            same = number, source["what"], *[diagnosis[field] for field in ("code", "file", "line")]
-            fault = found.setdefault(same, diagnosis | {"call": number, "what": source["what"], "sources": []})
-            fault["sources"].append(source["name"])
-    return list(found.values())
+def _faults(numbers: dict[Place, int], findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """The faults of all calls, a cause once; `numbers` of the calls on the page by their lines."""
+    shown = [(f, f.diagnosis) for f in findings if (f.file, f.line) in numbers]
+    faults: list[dict[str, Any]] = []
+    for group, diagnosis in by_cause(shown):
+        said = {
+            "call": numbers[group[0].file, group[0].line],
+            "what": group[0].what,
+            "sources": listed([f.source for f in group]),
+        }
+        faults.append(diagnosis.to_dict() | said)
+    return faults
 
 
 def _source(name: str, source: Any, result: Any, findings: Sequence[Finding]) -> dict[str, Any]:
