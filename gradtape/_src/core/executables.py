@@ -9,7 +9,7 @@ from weakref import ref
 
 import jax
 
-from gradtape._src.core import allocator, memory
+from gradtape._src.core import allocator, interruptible, memory, runtime
 
 # What XLA holds for a compiled program on the host, as measured: 0.24 to 0.8 MB with up to 10 nodes, 2 to 5 MB with 500.
 PROGRAM_BYTES = 300_000
@@ -73,6 +73,8 @@ class Pool:
 
         It is compiled ahead of time: `jax.jit` would keep its MLIR module, which is four times the size of the code.
         """
+        runtime.prune_cache()
+        interruptible.watch()
         compiled = jax.jit(function, compiler_options=options).lower(*arguments).compile()
         owner.compiled = compiled
         owner.builds += 1

@@ -103,7 +103,6 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
                 counters.node_by_node += 1
                 return interpret(program, arguments)
             counters.programs += 1
-            runtime.prune_cache()
             compiled = pool.compile(program, program.evaluate, arguments, tuning.options(program))
             if large:
                 program.derived["needed"] = memory.needed(compiled)

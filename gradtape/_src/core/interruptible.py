@@ -52,6 +52,13 @@ def call(function: Callable[..., Any], arguments: Any) -> Any:
 _show = sys.unraisablehook
 
 
+def watch() -> None:
+    """Watch for interrupts that Python drops, from now on; when the first program is compiled, not at import."""
+    global _show
+    if sys.unraisablehook is not _unraisable:
+        _show, sys.unraisablehook = sys.unraisablehook, _unraisable
+
+
 def _unraisable(unraisable: Any) -> None:
     """Raise an interrupt again that came in a callback of the garbage collector or in a finalizer, where Python drops it.
 
@@ -69,6 +76,3 @@ def _unraisable(unraisable: Any) -> None:
             raise KeyboardInterrupt
 
     sys.setprofile(again)
-
-
-sys.unraisablehook = _unraisable
