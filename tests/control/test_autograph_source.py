@@ -1,5 +1,8 @@
 """`tf.autograph.to_code` and its kin: a function's transformed source, and the function."""
 
+import subprocess
+import sys
+
 import pytest
 
 import gradtape as tf
@@ -73,3 +76,9 @@ def test_optional_features_are_shown_as_they_are_asked_for():
     asserts = tf.autograph.experimental.Feature.ASSERT_STATEMENTS
     for asked in (asserts, [asserts]):
         assert "ag__.assert_stmt(ag__.ld(x) > 0.0" in tf.autograph.to_code(positive, experimental_optional_features=asked)
+
+
+def test_the_import_leaves_the_transformation_of_source_to_the_first_function():
+    code = "import sys, gradtape as tf; print('malt' in sys.modules); tf.function(lambda: 1)(); print('malt' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert ran.stdout.split() == ["False", "True"]

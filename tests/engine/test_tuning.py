@@ -10,6 +10,7 @@ import gradtape as tf
 from gradtape._src.core import engine, tuning
 from gradtape._src.core.aval import aval
 from gradtape._src.core.program import CALL, Program
+from gradtape._src.ops import arithmetic, array, reduction
 from gradtape._src.ops.convolution import DENSE
 
 FLOAT = np.dtype(np.float32)
@@ -18,6 +19,7 @@ GEOMETRY = (1, 1, 1, 1), "VALID", (), "NHWC", (1, 1, 1, 1)
 
 CONVOLUTION = Program(((DENSE[2].forward.op, GEOMETRY, -1, -2),), (RESULT,), (IMAGES, FILTERS), (0,))
 CALLED = Program(((CALL, (CONVOLUTION,), -1, -2),), ((RESULT,),), (IMAGES, FILTERS), (0,))
+REDUCE_MAX, BROADCAST = reduction._max.op, array._broadcast_to.op
 SINE = Program(((tf.sin.op, (), -1),), (IMAGES,), (IMAGES,), (0,))
 
 
@@ -63,6 +65,66 @@ def test_updates_of_many_variables_are_fused():
     updates = Program(keys, (IMAGES,) * 240, (IMAGES,), tuple(range(3, 240, 4)))
     with mock.patch.object(tuning, "_accepted", return_value=True):
         assert tuning.options(updates) is None
+
+
+SCALAR = aval((), FLOAT)
+ONE = np.ones((), np.float32)
+
+
+def maximum_of(extent, *, of_parameter=False):
+    """The maximum of a number repeated `extent` times, plus the parameter: the number is a constant, or the parameter."""
+    wide = aval((extent,), FLOAT)
+    keys = (
+        (BROADCAST, ((extent,),), -1 if of_parameter else -2),
+        (REDUCE_MAX, ((0,), False), 0),
+        (arithmetic.sum_of_two.op, (), 1, -1),
+    )
+    return Program(keys, (wide, SCALAR, SCALAR), (SCALAR, SCALAR), (2,), (ONE,))
+
+
+def called(program):
+    return Program(((CALL, (program,), -1),), ((SCALAR,),), (SCALAR,), (0,))
+
+
+def called_with_a_constant(extent):
+    """A call whose argument is made of a constant outside of it."""
+    wide = aval((extent,), FLOAT)
+    inner = Program(((REDUCE_MAX, ((0,), False), -1),), (SCALAR,), (wide,), (0,))
+    keys = (BROADCAST, ((extent,),), -2), (CALL, (inner,), 0)
+    return Program(keys, (wide, (SCALAR,)), (SCALAR, SCALAR), (1,), (ONE,))
+
+
+@pytest.mark.parametrize(
+    ("program", "options"),
+    [
+        (maximum_of(tuning.LARGE_CONSTANT), tuning.UNFOLDED),
+        (called(maximum_of(tuning.LARGE_CONSTANT)), tuning.UNFOLDED),
+        (called_with_a_constant(tuning.LARGE_CONSTANT), tuning.UNFOLDED),
+        (maximum_of(tuning.LARGE_CONSTANT - 1), None),
+        (maximum_of(tuning.LARGE_CONSTANT, of_parameter=True), None),
+    ],
+    ids=["large", "in a call", "passed to a call", "small", "of a parameter"],
+)
+def test_ops_on_large_constants_are_not_computed_by_the_compiler(program, options):
+    with mock.patch.object(tuning, "_accepted", return_value=True):
+        assert tuning.options(program) == options
+
+
+def test_a_function_that_reduces_a_large_constant():
+    with mock.patch.object(tuning, "options", wraps=tuning.options) as asked:
+        total = tf.function(lambda x: tf.reduce_max(tf.fill([tuning.LARGE_CONSTANT], 3.0)) * x)(tf.constant(2.0))
+        assert total.numpy() == 6.0
+    assert [tuning.options(call.args[0]) for call in asked.call_args_list] == [tuning.UNFOLDED]
+
+
+def test_passes_are_disabled_together():
+    chained = chain(60, 60)
+    constant = maximum_of(tuning.LARGE_CONSTANT)
+    both = Program(
+        (*chained.keys, (CALL, (constant,), -2)), (*chained.avals, (SCALAR,)), (IMAGES, SCALAR), (*chained.outputs, 60)
+    )
+    with mock.patch.object(tuning, "_accepted", return_value=True):
+        assert tuning.options(both) == {"xla_disable_hlo_passes": "fusion,constant_folding"}
 
 
 def test_another_platform_gets_none():

@@ -37,6 +37,17 @@ def test_an_integer_source_gives_none_or_integer_zeros(value, zeros):
     agree(gradient, zeros)
 
 
+def test_the_warnings_name_the_one_gradient_of_integers(caplog):
+    x = tf.constant([1, 2])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+    agree(tape.gradient(x, x), [1, 1])
+    watched, target, source = [record.getMessage() for record in caplog.records]
+    assert watched.endswith("Its gradient is None, but for that of the tensor to itself.")
+    assert target.endswith("The gradient is None, but for that of a watched tensor to itself.")
+    assert source.endswith("Its gradient is None, but for that of a watched tensor to itself.")
+
+
 def test_an_integer_target_gives_none():
     x = tf.constant(2.5)
     with tf.GradientTape() as tape:

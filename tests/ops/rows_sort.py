@@ -267,6 +267,15 @@ PLACES_OF_VALUES = (
         special=((([1.0, 2.0, 2.0, 3.0], [2.0, 0.0, 9.0]), [3, 0, 4]),),
     ),
     Row(
+        "searchsorted-default-type",
+        lambda rows, values: tf.searchsorted(rows, values, out_type=None),
+        (np.sort(integers(0, 5, 2, 7), 1), integers(0, 6, 2, 3, seed=1)),
+        count_before,
+        ops=("LowerBound",),
+        order=0,
+        result=lambda dtype: "int32",
+    ),
+    Row(
         "invert_permutation",
         tf.math.invert_permutation,
         (np.array([2, 0, 3, 1], "int32"),),

@@ -173,7 +173,8 @@ class Recording:
                 continue
             if not inexact(item.dtype):
                 logger.warning(
-                    "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r. Its gradient will be None.",
+                    "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r. "
+                    "Its gradient is None, but for that of the tensor to itself.",
                     item.dtype,
                 )
                 continue

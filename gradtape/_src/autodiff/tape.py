@@ -131,7 +131,7 @@ class GradientTape(Recording):
             if not inexact(t.dtype):
                 logger.warning(
                     "The dtype of the target tensor must be floating (e.g. tf.float32) when calling GradientTape.gradient, "
-                    "got %r. The gradient is None.",
+                    "got %r. The gradient is None, but for that of a watched tensor to itself.",
                     t.dtype,
                 )
             flat.append(t)
@@ -502,7 +502,7 @@ def _sources(sources: Any, tape: GradientTape) -> tuple[Sequence[Source], Callab
         if not (s._tensor if isinstance(s, Variable) else s).node.aval.inexact:
             logger.warning(
                 "The dtype of the source tensor must be floating (e.g. tf.float32) when calling GradientTape.gradient, "
-                "got %r. Its gradient is None.",
+                "got %r. Its gradient is None, but for that of a watched tensor to itself.",
                 s.dtype,
             )
     return flat, pack

@@ -246,9 +246,11 @@ _ambiguous = frozenset((builtins.int, builtins.complex, str))  # to TensorFlow, 
 
 
 def as_dtype(type_value: Any) -> DType:
-    """`type_value` as a `DType`: a DType, a name, a NumPy dtype or scalar type, a Python type or TensorFlow's number."""
+    """`type_value` as a `DType`: a DType, a name, NumPy's dtype, type, scalar or array, a Python type or TensorFlow's number."""
     if isinstance(type_value, DType):
         return type_value
+    if isinstance(type_value, (np.ndarray, np.generic)):
+        type_value = type_value.dtype
     try:
         if isinstance(type_value, np.dtype):
             return BY_NUMPY[type_value.newbyteorder("=")] if type_value.kind not in "SU" else string

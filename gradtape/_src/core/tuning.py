@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import jax
 import numpy as np
 
+from gradtape._src.core.program import CALLS, programs_in
+
 if TYPE_CHECKING:
     from gradtape._src.core.program import Program
 
@@ -21,6 +23,10 @@ CONVOLUTIONS = frozenset(("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter
 # XLA's CPU compiler fuses each result with all the elementwise ops before it, up to the parameters, also where these ops are
 # results themselves. In a chain of n results that is n² / 2 ops: 150 take 6 s to compile and 4 times as long to run.
 UNFUSED = {"xla_disable_hlo_passes": "fusion"}
+# XLA evaluates ops on constants while it compiles, one element at a time: the maximum of 4 million ones takes 9 s, their
+# cumulative product minutes. `LARGE_CONSTANT` is the number of elements from which on an op on constants is left to the program.
+UNFOLDED = {"xla_disable_hlo_passes": "constant_folding"}
+LARGE_CONSTANT = 1 << 14
 CONTRACTIONS = frozenset(("MatMul", "BatchMatMulV2", "Einsum")) | CONVOLUTIONS
 
 
@@ -29,9 +35,40 @@ def options(program: Program) -> dict[str, str] | None:
     chosen: dict[str, str] = {}
     if _holds_convolution(program) and _accepted("convolving"):
         chosen |= CONVOLVING
+    passes = []
     if _fused_again(program) and _accepted("unfused"):
-        chosen |= UNFUSED
+        passes.append(UNFUSED)
+    if _folds_large(program) and _accepted("unfolded"):
+        passes.append(UNFOLDED)
+    if passes:
+        chosen["xla_disable_hlo_passes"] = ",".join([p["xla_disable_hlo_passes"] for p in passes])
     return chosen or None
+
+
+def _folds_large(program: Program, constant: frozenset[int] = frozenset()) -> bool:
+    """Return whether an op of a Program reads a large value, and only values that depend on no parameter.
+
+    `constant` are the references of parameters that are constants where the Program is called.
+    """
+    known = program.derived.get(("folds", constant))
+    if known is None:
+        known = program.derived["folds", constant] = _finds_large(program, constant)
+    return bool(known)
+
+
+def _finds_large(program: Program, constant: frozenset[int]) -> bool:
+    count = len(program.parameters)
+    known = {*constant, *range(-count, len(program.constants) - count)}
+    for index, (op, attrs, *references) in enumerate(program.keys):
+        if known.issuperset(references):
+            known.add(index)
+            avals = [program.aval_of(r) for r in references]
+            if any(type(a) is not tuple and a.size >= LARGE_CONSTANT for a in avals):
+                return True
+        given = frozenset([-1 - i for i, r in enumerate(references) if r in known]) if op in CALLS else frozenset()
+        if any(_folds_large(inner, given) for inner in programs_in(attrs)):
+            return True
+    return False
 
 
 def _fused_again(program: Program) -> bool:
@@ -74,7 +111,8 @@ def _accepted(which: str) -> bool:
     if jax.default_backend() != "cpu":
         return False
     try:
-        identity = jax.jit(lambda x: x, compiler_options={"convolving": CONVOLVING, "unfused": UNFUSED}[which])
+        known = {"convolving": CONVOLVING, "unfused": UNFUSED, "unfolded": UNFOLDED}
+        identity = jax.jit(lambda x: x, compiler_options=known[which])
         identity.lower(jax.ShapeDtypeStruct((), np.float32)).compile()
     except (jax.errors.JaxRuntimeError, TypeError, ValueError):
         return False

@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
 
-from gradtape._src.control.autograph import converted
 from gradtape._src.core import creators, engine, nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
@@ -115,6 +114,8 @@ class Strategy:
         if not isinstance(args, (list, tuple)):
             raise ValueError(f"positional args must be a list or tuple, got {type(args)}")
         if engine.local.trace.scope is not None:
+            from gradtape._src.control.autograph import converted  # loads what transforms source, in functions and graphs only
+
             fn = converted(fn)
         args, kwargs = unwrapped(tuple(args)), unwrapped(kwargs or {})
         with self.scope(), context.entered(Entry(self, ReplicaContext(self, 0))):

@@ -11,7 +11,6 @@ from typing import Any
 
 from gradtape._src.autodiff import tape
 from gradtape._src.autodiff.observers import observers
-from gradtape._src.control import autograph
 from gradtape._src.core import errors, journal
 from gradtape._src.core.journal import Asked, Line
 from gradtape._src.core.tensor import Stored
@@ -21,6 +20,8 @@ from gradtape._src.explain.explain import Question, user_frame
 
 logger = logging.getLogger("gradtape")
 MANY = 1024
+# The modules whose frames may stand between a gradient call and the user's line; the last where that line is transformed.
+BETWEEN = (tape.__name__, errors.__name__, "gradtape._src.control.autograph")
 MOST_REASONS = 20  # in one error
 MOST_ASKED = 5  # sources for one warning
 _warned: dict[Line, None] = {}  # gradient calls of which that was said already
@@ -45,8 +46,7 @@ def missing(call: Asked, sources: Sequence[Any], given: Sequence[bool], strict: 
 def _asked_by_user() -> bool:
     """Whether a line of the user's asked for the gradient, and not the library for a purpose of its own."""
     frame: FrameType | None = sys._getframe(2)
-    between = (tape.__file__, errors.__file__, autograph.__file__)  # the last where the user's line is transformed
-    while frame is not None and frame.f_code.co_filename in between:
+    while frame is not None and frame.f_globals.get("__name__") in BETWEEN:
         frame = frame.f_back
     return frame is not None and not errors.internal[frame.f_code.co_filename]
 

@@ -309,7 +309,7 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
     """Where `values` would be put into `sorted_sequence`, whose last axis ascends, so that it stays sorted.
 
     "left": before equal elements, "right": behind them. All extents but the last must agree; the result has the shape
-    of `values` and type `out_type`, int32 or int64.
+    of `values` and type `out_type`, int32 (also for None) or int64.
     """
     if side not in ("left", "right"):
         raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'.")
@@ -319,7 +319,7 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
         if not x.ndim:
             raise invalid(f"slice index -1 of dimension 0 out of bounds: {what} is a scalar; give it a last axis.")
     function = _lower_bound if side == "left" else _upper_bound
-    out_type = _index_type(out_type, "out_type", INDEX)
+    out_type = _index_type(dtypes.int32 if out_type is None else out_type, "out_type", INDEX)
     flat = [reshape(x, (prod(x.shape[:-1]), x.shape[-1])) for x in (rows, wanted)]
     return reshape(function(*flat, out_type=out_type), tuple(wanted.shape))
 
