@@ -58,7 +58,7 @@ from gradtape._src.core.creators import (
 from gradtape._src.core.device_spec import DeviceSpec as DeviceSpec
 from gradtape._src.core.dtypes import (
     DType as DType,
-    as_dtype as as_dtype,
+    public_as_dtype as as_dtype,
     bfloat16 as bfloat16,
     bool as bool,
     complex64 as complex64,

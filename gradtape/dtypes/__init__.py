@@ -4,7 +4,7 @@ from gradtape._src.compat.names import missing as _missing
 from gradtape._src.core.dtypes import (
     DType as DType,
     QUANTIZED_DTYPES as QUANTIZED_DTYPES,
-    as_dtype as as_dtype,
+    public_as_dtype as as_dtype,
     bfloat16 as bfloat16,
     bool as bool,
     complex64 as complex64,

@@ -41,6 +41,7 @@ class UnconnectedGradients(enum.Enum):
     ZERO = "zero"
 
     @classmethod
+    @public
     def _missing_(cls, value: object) -> None:
         raise ValueError(
             f"Unknown value for unconnected_gradients: {value!r}. Give tf.UnconnectedGradients.NONE or .ZERO ('none', 'zero')."

@@ -19,7 +19,7 @@ from gradtape._src.control.untaken import joined, on_tape
 from gradtape._src.core import engine, nest
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
 from gradtape._src.core.convert import spoken_name, tensor
-from gradtape._src.core.errors import InvalidArgumentError, NeedsValues, OutOfRangeError, UnimplementedError, cut, invalid
+from gradtape._src.core.errors import InvalidArgumentError, NeedsValues, OutOfRangeError, UnimplementedError, cut, invalid, public
 from gradtape._src.core.function_names import Numbered
 from gradtape._src.core.program import ELEMENT, Node, Program, leaf
 from gradtape._src.core.shape import TensorShape
@@ -44,6 +44,7 @@ calls = Calls()
 class ConcreteFunction:
     """A function traced for one signature. Called with the tensors of that signature, or with all arguments."""
 
+    @public
     def __init__(self, function: Function, arguments: Arguments, body: Body, passes: bool = False) -> None:
         self._arguments, self._body = arguments, body
         self._traced_from = weakref.ref(function)  # which holds this: a circle would be left to the garbage collector

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import public
 from gradtape._src.core.spec import TensorSpec, VariableSpec
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
@@ -78,6 +79,7 @@ class FunctionType(inspect.Signature):
 
     captures: dict[int, TensorSpec]
 
+    @public
     def __init__(
         self, parameters: Sequence[Parameter], captures: dict[int, TensorSpec] | None = None, output: Any = None
     ) -> None:

@@ -135,6 +135,7 @@ def dimension_value(dimension: Any) -> Any:
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
 
+@public
 def dimension_at_index(shape: Any, index: int) -> Dimension:
     """One extent of a TensorShape as a Dimension."""
     made: Dimension = Dimension(None) if shape.rank is None else shape.dims[index]

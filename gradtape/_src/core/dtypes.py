@@ -8,6 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from gradtape._src.core.errors import public
+
 
 class DType:
     """The type of a tensor's elements. Compares equal to its name and to the NumPy dtype that it stands for."""
@@ -17,6 +19,7 @@ class DType:
     numpy: np.dtype
     enum: builtins.int
 
+    @public
     def __init__(self, name: str, numpy_dtype: Any, enum: builtins.int) -> None:
         self.name, self.numpy, self.enum = name, np.dtype(numpy_dtype), enum
 
@@ -271,6 +274,9 @@ def as_dtype(type_value: Any) -> DType:
         f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType. "
         "Give a dtype such as tf.float32, its name, or a NumPy dtype."
     )
+
+
+public_as_dtype = public(as_dtype)  # with the user's line at the end of a traceback, which inner calls need not pay for
 
 
 def is_floating(numpy_dtype: np.dtype) -> builtins.bool:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import dis
 import functools
+import inspect
 import os
+import reprlib
+import sys
+import sysconfig
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from gradtape._src.core import naming
@@ -242,6 +248,22 @@ class _Internal(dict[str, bool]):
 internal = _Internal()
 
 
+class _Foreign(dict[str, bool]):
+    """File name → whether it belongs to Python or to a library of arrays: not the user's if the library called it."""
+
+    def __missing__(self, filename: str) -> bool:
+        package = filename.rpartition(f"{os.sep}site-packages{os.sep}")[2]
+        inside = (
+            package.split(os.sep)[0] in ("numpy", "scipy", "ml_dtypes") if package != filename else filename.startswith(STANDARD)
+        )
+        self[filename] = inside
+        return inside
+
+
+STANDARD = (sysconfig.get_paths()["stdlib"] + os.sep, "<frozen ")
+foreign = _Foreign()
+
+
 def cut(error: BaseException) -> None:
     """Take the library's frames out of `error`'s traceback, keep those of user code that the library called.
 
@@ -250,13 +272,18 @@ def cut(error: BaseException) -> None:
     """
     if naming.open_graphs:
         naming.Graphs.spoken(error)
+    if isinstance(error, OF_PYTHON):
+        raised(error)
     if KEEP_FRAMES:
         return
     first = last = None
+    inside = False
     entry = error.__traceback__
     while entry is not None:
         following = entry.tb_next
-        if not internal[entry.tb_frame.f_code.co_filename]:
+        filename = entry.tb_frame.f_code.co_filename
+        inside = internal[filename] or (inside and foreign[filename])
+        if not inside:
             if first is None:
                 first = entry
             elif last is not None:
@@ -266,6 +293,70 @@ def cut(error: BaseException) -> None:
     if last is not None:
         last.tb_next = None
     error.__traceback__ = first
+
+
+# The classes of errors that Python itself raises where a value is not what the code takes it for.
+OF_PYTHON = (ArithmeticError, AssertionError, AttributeError, BufferError, LookupError, TypeError, ValueError)
+RAISES = (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"])
+MAX_RECEIVED = 60  # characters of one argument
+_brief = reprlib.Repr()
+_brief.maxother = _brief.maxstring = MAX_RECEIVED
+
+
+def raised(error: Exception) -> bool:
+    """Return whether a `raise` of the library's or user code made the error, not Python, NumPy or JAX called by the library.
+
+    The answer stays with the error, as `cut` takes the frames away that tell it.
+    """
+    known = getattr(error, "_gradtape_raised", None)
+    entry: TracebackType | None = error.__traceback__
+    if known is not None or entry is None:
+        return bool(known)
+    inside = True
+    while entry.tb_next is not None:
+        entry = entry.tb_next
+        filename = entry.tb_frame.f_code.co_filename
+        inside = internal[filename] or (inside and foreign[filename])
+        if not inside:
+            return True
+    code = entry.tb_frame.f_code
+    deliberate = code.co_filename.startswith(OWN) and code.co_code[entry.tb_lasti] in RAISES
+    error._gradtape_raised = deliberate  # type: ignore[attr-defined]
+    return deliberate
+
+
+def explained(error: Exception, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> BaseException:
+    """Return the error to raise for `error`, which left a public function.
+
+    Errors that the library raises are returned as they are, and so are those of user code. Others, of Python, NumPy or JAX,
+    speak of values that the user has not seen: the function and what it received are added to them, and the class is Python's.
+    """
+    kind = next(k for k in type(error).__mro__ if k.__module__ == "builtins")
+    if isinstance(error, OpError) or not issubclass(kind, OF_PYTHON) or raised(error):
+        return error
+    if internal[sys._getframe(2).f_code.co_filename]:  # the function that the user called tells what it received
+        return error
+    if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # arguments that its signature lacks
+        return error
+    message = str(error.args[0] if len(error.args) == 1 else error).rstrip(".")
+    name = function.__qualname__.removesuffix(".__init__")
+    told = f"{name} cannot take these arguments: {message}. Received: {received(function, args, kwargs)}."
+    known: Any = error if kind is type(error) else kind(told)
+    known.args, known.__suppress_context__, known._gradtape_raised = (told,), True, True
+    return known
+
+
+def received(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Return the arguments of a call as text, tensors as dtype and shape."""
+    arguments = inspect.signature(function).bind_partial(*args, **kwargs).arguments
+    return ", ".join(f"{name}={_described(value)}" for name, value in arguments.items() if name != "self")
+
+
+def _described(value: Any) -> str:
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if dtype is None or shape is None or isinstance(value, type):
+        return _brief.repr(value)
+    return f"<{type(value).__name__} of dtype {getattr(dtype, 'name', dtype)} and shape {shape}>"
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:
@@ -284,6 +375,10 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
                 return function(*args, **kwargs)
             except MemoryError as error:  # NumPy's, of an array on the host
                 raise ResourceExhaustedError(None, None, f"Out of memory: {error}. No variable was changed.") from None
+            except Exception as error:
+                if (other := explained(error, function, args, kwargs)) is not error:
+                    raise other from None
+                raise
         except BaseException as error:
             cut(error)
             raise

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradtape._src.core import naming
 from gradtape._src.core.aval import aval
-from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype
+from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, public
 
 if TYPE_CHECKING:
     from gradtape._src.core.define import OpFunction
@@ -272,6 +272,7 @@ class RegisterGradient:
 
     __slots__ = ("_name",)
 
+    @public
     def __init__(self, op_type: str) -> None:
         if not isinstance(op_type, str):
             raise TypeError(f"op_type must be a string, not {op_type!r}")
@@ -292,6 +293,7 @@ class RegisterGradient:
         return function
 
 
+@public
 def no_gradient_of(op_type: str) -> None:
     """Register that an op type has no gradient: a gradient asked through it is None, as in TensorFlow.
 

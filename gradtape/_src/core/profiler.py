@@ -109,6 +109,7 @@ class Trace:
     ...     x = tf.square(2.0)
     """
 
+    @public
     def __init__(self, name: str, **kwargs: Any) -> None:
         marks_step = {"_r": 1} if "step_num" in kwargs else {}
         self._event = jax.profiler.TraceAnnotation(name, **marks_step | kwargs)

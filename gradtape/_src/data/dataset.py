@@ -540,6 +540,7 @@ class Dataset(Filing):
         return self._then("_ZipDataset", lambda: stages.enumerated(self.elements(), first), structure)
 
 
+@public
 def cardinality(dataset: Dataset) -> Tensor:
     """How many elements `dataset` has, int64; -1 if they have no end, -2 if that is not known."""
     return dataset.cardinality()

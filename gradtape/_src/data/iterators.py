@@ -26,6 +26,7 @@ class Iterator:
 
     _convert = staticmethod(handed)
 
+    @public
     def __init__(self, dataset: Pipeline) -> None:
         self._dataset, self._lock = dataset, threading.Lock()
         self._begin(Place())
@@ -109,6 +110,7 @@ class OwnedIterator(Iterator, Stateful):
             return Optional.empty(self.element_spec)
 
 
+@public
 def get_next_as_optional(iterator: OwnedIterator) -> Optional:
     """`iterator.get_next_as_optional()`."""
     return iterator.get_next_as_optional()

@@ -12,6 +12,7 @@ import optree
 
 from gradtape._src.core import engine, journal, nest
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import NoneTensorSpec, TensorSpec, TypeSpec
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
@@ -37,6 +38,7 @@ class Elements:
 class DatasetSpec(TypeSpec):
     """The spec of a dataset that is an element of another one, as `window` gives them."""
 
+    @public
     def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
         self._element_spec, self._dataset_shape = element_spec, TensorShape(dataset_shape)
 

@@ -40,6 +40,7 @@ class Sparsity:
     `products`: how many colours there are.
     """
 
+    @public
     def __init__(self, pattern: sparse.csr_matrix, mode: str | None = None) -> None:
         from gradtape._src.derivatives.colouring import coloured
 

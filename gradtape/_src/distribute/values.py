@@ -42,6 +42,7 @@ def as_tensor(value: Any) -> Any:
 class DistributedValues:
     """Base of what holds a value for each replica. There is one replica, so it holds one: `values` is a tuple of it."""
 
+    @public
     def __init__(self, values: Any) -> None:
         self._values = tuple(values)
 
@@ -191,6 +192,7 @@ class NcclAllReduce(CrossDeviceOps):
 class HierarchicalCopyAllReduce(NcclAllReduce):
     """Sums of sums. A strategy takes it and leaves the choice to XLA."""
 
+    @public
     def __init__(self, num_packs: int = 1) -> None:
         if num_packs < 0:
             raise ValueError(f"HierarchicalCopy requires num_packs >= 0, but {num_packs} is specified")

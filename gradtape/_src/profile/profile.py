@@ -44,6 +44,7 @@ class Profile:
     `print(profile)` shows a table, `to_dict()` gives all numbers.
     """
 
+    @public
     def __init__(self, tallies: tuple[Tally, Tally], programs: Sequence[Program], values: Sequence[Values], sources: int) -> None:
         forward, both = tallies
         self._programs, self._values, self.sources = programs, values, sources

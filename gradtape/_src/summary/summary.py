@@ -38,6 +38,7 @@ state = State()
 class SummaryWriter:
     """Writes summaries to a file in a folder, which TensorBoard shows. See `create_file_writer`."""
 
+    @public
     def __init__(self, logdir: str | None, max_queue: int = 10, flush_millis: int = 120_000, filename_suffix: str = "") -> None:
         self._file: Any = None
         self._process = os.getpid()
