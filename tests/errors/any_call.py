@@ -146,7 +146,7 @@ def main():
     os._exit(0)  # what the calls left open, threads among it, is not waited for
 
 
-def run(lines, seconds=20, python=sys.executable, module="gradtape"):
+def run(lines, seconds=60, python=sys.executable, module="gradtape"):
     """Run calls in processes; return for each its text, outcome and the text that goes with the outcome."""
     results, rest = [], list(lines)
     while rest:

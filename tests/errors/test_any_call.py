@@ -57,6 +57,7 @@ def own():
         (lambda: tf.map_fn(lambda x: own(), tf.ones([2])), KeyError, "^'mine'$"),
         (lambda: tf.map_fn(lambda x: np.ones(2) + np.ones(3), tf.ones([2])), ValueError, "^operands could not be broadcast"),
         (lambda: tf.sort(), TypeError, r"^sort\(\) missing 1 required positional argument"),
+        (lambda: tf.Variable(1.0, name=2), ValueError, "^The name of a variable must be a string"),
         (lambda: tf.as_dtype([1]), TypeError, "^Cannot convert the argument"),
     ],
 )

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gradtape._src.core.errors import cut
+
 
 class VariableSynchronization(enum.Enum):
     """When the copies of a variable on several devices are brought together. Kept, and without effect on one device."""
@@ -100,9 +102,13 @@ class Created(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         make = super().__call__
-        if not _open.creators or "_made_by_creators" not in vars(cls):
-            return make(*args, **kwargs)
-        bound = cls.__signature__.bind(*args, **kwargs)
-        bound.apply_defaults()
-        arguments = dict(bound.arguments)
-        return created(make, arguments)
+        try:
+            if not _open.creators or "_made_by_creators" not in vars(cls):
+                return make(*args, **kwargs)
+            bound = cls.__signature__.bind(*args, **kwargs)
+            bound.apply_defaults()
+            arguments = dict(bound.arguments)
+            return created(make, arguments)
+        except BaseException as error:
+            cut(error)
+            raise
