@@ -71,7 +71,7 @@ from tensorflow.math import reduce_sum, softplus, log
 from tensorflow.nn import relu, softmax_cross_entropy_with_logits
 from tensorflow.random import set_seed
 import tensorflow.compat.v1 as tf; tf.disable_v2_behavior()
-import tensorflow.compat.v1 as tf; tf.disable_eager_execution(); tf.placeholder(tf.float32, [None])
+import tensorflow.compat.v1 as tf; tf.disable_eager_execution(); tf.placeholder
 import tensorflow.compat.v1 as tf; tf.enable_eager_execution()
 import tensorflow.compat.v2 as tf
 import tensorflow.compat.v1 as v1; v1.logging.set_verbosity(v1.logging.ERROR)

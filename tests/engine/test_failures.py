@@ -18,7 +18,7 @@ def test_a_run_that_fails_leaves_variables_unchanged_and_can_be_repeated(monkeyp
     w.assign(w * 2.0)
     real = execution.execute
 
-    def fail(program, arguments):
+    def fail(program, arguments, again=False):
         raise tf.errors.ResourceExhaustedError(None, None, "Out of memory, says the test")
 
     monkeypatch.setattr(execution, "execute", fail)
@@ -36,7 +36,7 @@ def test_a_tensor_of_a_run_that_failed_is_computed_when_it_is_asked_for_again(mo
     y = tf.tanh(x) * 2.0
     real = execution.execute
 
-    def interrupt(program, arguments):
+    def interrupt(program, arguments, again=False):
         raise KeyboardInterrupt("between two ops")
 
     monkeypatch.setattr(execution, "execute", interrupt)

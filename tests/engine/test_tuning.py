@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine, tuning
+from gradtape._src.core import engine, execution, tuning
 from gradtape._src.core.aval import aval
 from gradtape._src.core.program import CALL, Program
 from gradtape._src.ops import arithmetic, array, reduction
@@ -53,18 +53,25 @@ def chain(length, results):
     return Program(keys, (IMAGES,) * length, (IMAGES,), tuple(range(length - 1, -1, -(length // results))))
 
 
-@pytest.mark.parametrize(("results", "options"), [(1, None), (4, None), (60, tuning.UNFUSED)])
-def test_a_chain_of_results_is_not_fused(results, options):
-    with mock.patch.object(tuning, "_accepted", return_value=True):
-        assert tuning.options(chain(60, results)) == options
+@pytest.mark.parametrize(("length", "results", "again"), [(200, 1, False), (200, 8, False), (30, 30, False), (200, 200, True)])
+def test_fusion_would_repeat_a_chain_of_results(length, results, again):
+    assert tuning.is_fused_again(chain(length, results)) is again
+
+
+def test_a_chain_of_results_runs_node_by_node():
+    program = chain(100, 100)
+    images = np.linspace(0, 1, 18, dtype=np.float32).reshape(1, 3, 3, 2)
+    before = execution.counters.node_by_node
+    for _ in range(3):
+        assert len(execution.execute(program, [images])) == 100
+    assert execution.counters.node_by_node == before + 3
 
 
 def test_updates_of_many_variables_are_fused():
     """Results that lead to no others, each by a few ops of its own: fusion repeats nothing."""
     keys = tuple([(tf.sin.op, (), k - 1 if k % 4 else -1) for k in range(240)])
     updates = Program(keys, (IMAGES,) * 240, (IMAGES,), tuple(range(3, 240, 4)))
-    with mock.patch.object(tuning, "_accepted", return_value=True):
-        assert tuning.options(updates) is None
+    assert not tuning.is_fused_again(updates)
 
 
 SCALAR = aval((), FLOAT)
@@ -115,16 +122,6 @@ def test_a_function_that_reduces_a_large_constant():
         total = tf.function(lambda x: tf.reduce_max(tf.fill([tuning.LARGE_CONSTANT], 3.0)) * x)(tf.constant(2.0))
         assert total.numpy() == 6.0
     assert [tuning.options(call.args[0]) for call in asked.call_args_list] == [tuning.UNFOLDED]
-
-
-def test_passes_are_disabled_together():
-    chained = chain(60, 60)
-    constant = maximum_of(tuning.LARGE_CONSTANT)
-    both = Program(
-        (*chained.keys, (CALL, (constant,), -2)), (*chained.avals, (SCALAR,)), (IMAGES, SCALAR), (*chained.outputs, 60)
-    )
-    with mock.patch.object(tuning, "_accepted", return_value=True):
-        assert tuning.options(both) == {"xla_disable_hlo_passes": "fusion,constant_folding"}
 
 
 def test_another_platform_gets_none():

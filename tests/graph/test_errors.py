@@ -62,7 +62,7 @@ BAD = {
     "a Python float": (lambda s: float(x_of([])), TypeError, "A symbolic tf.Tensor cannot be a Python float"),
     "a Python index": (lambda s: range(tf.placeholder(tf.int32, [])), TypeError, "A symbolic tf.Tensor cannot be a Python index"),
     "a numpy array": (lambda s: x_of([2]).__array__(), NotImplementedError, "symbolic tf.Tensor to a numpy array"),
-    "the value of a tensor": (lambda s: x_of([]).numpy(), AttributeError, "in a function or graph a tensor has no value yet"),
+    "the value of a tensor": (lambda s: x_of([]).numpy(), AttributeError, "In a function or graph a tensor has no value yet"),
     "the value of a variable": (lambda s: tf.Variable(1.0).numpy(), NotImplementedError, "numpy.. is only available when eager"),
     "an index out of range": (
         lambda s: s.run(tf.gather(tf.constant([1.0, 2.0]), tf.placeholder(tf.int32, [None], name="i")), {"i:0": [5]}),

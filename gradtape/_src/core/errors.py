@@ -359,6 +359,14 @@ def _described(value: Any) -> str:
     return f"<{type(value).__name__} of dtype {getattr(dtype, 'name', dtype)} and shape {shape}>"
 
 
+def _raised_inside(error: BaseException) -> bool:
+    """Return whether the library raised an error, or NumPy for it, as of an array on the host; not a function of the user's."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return at is not None and internal[at.tb_frame.f_code.co_filename]
+
+
 def public(function: Callable[P, R]) -> Callable[P, R]:
     """Mark a function of the public interface: an error that leaves it shows the user's frames only."""
 
@@ -373,7 +381,9 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
                     given: R = naming.Given.called(function, args, kwargs, name)
                     return given
                 return function(*args, **kwargs)
-            except MemoryError as error:  # NumPy's, of an array on the host
+            except MemoryError as error:
+                if not _raised_inside(error):
+                    raise
                 raise ResourceExhaustedError(None, None, f"Out of memory: {error}. No variable was changed.") from None
             except Exception as error:
                 if (other := explained(error, function, args, kwargs)) is not error:

@@ -99,7 +99,8 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
         if compiled is None:
             program.runs += 1
             first = program.runs == 1 and not large and not program.loops
-            if eager or (again and program.size > LARGE_RECORD) or (first and _new_kernels(program) * KERNEL_COST < program.size):
+            each = eager or (again and program.size > LARGE_RECORD) or (not program.loops and tuning.is_fused_again(program))
+            if each or (first and _new_kernels(program) * KERNEL_COST < program.size):
                 counters.node_by_node += 1
                 return interpret(program, arguments)
             counters.programs += 1

@@ -21,8 +21,9 @@ CONVOLVING = {
 }
 CONVOLUTIONS = frozenset(("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"))
 # XLA's CPU compiler fuses each result with all the elementwise ops before it, up to the parameters, also where these ops are
-# results themselves. In a chain of n results that is n² / 2 ops: 150 take 6 s to compile and 4 times as long to run.
-UNFUSED = {"xla_disable_hlo_passes": "fusion"}
+# results themselves. In a chain of n results that is n² / 2 ops: 150 take 6 s to compile. A program that would grow by this
+# factor runs node by node. (Without the pass `fusion` XLA has given wrong numbers.)
+FUSED_AGAIN = 32
 # XLA evaluates ops on constants while it compiles, one element at a time: the maximum of 4 million ones takes 9 s, their
 # cumulative product minutes. `LARGE_CONSTANT` is the number of elements from which on an op on constants is left to the program.
 UNFOLDED = {"xla_disable_hlo_passes": "constant_folding"}
@@ -35,13 +36,8 @@ def options(program: Program) -> dict[str, str] | None:
     chosen: dict[str, str] = {}
     if _holds_convolution(program) and _accepted("convolving"):
         chosen |= CONVOLVING
-    passes = []
-    if _fused_again(program) and _accepted("unfused"):
-        passes.append(UNFUSED)
     if _folds_large(program) and _accepted("unfolded"):
-        passes.append(UNFOLDED)
-    if passes:
-        chosen["xla_disable_hlo_passes"] = ",".join([p["xla_disable_hlo_passes"] for p in passes])
+        chosen |= UNFOLDED
     return chosen or None
 
 
@@ -71,10 +67,17 @@ def _finds_large(program: Program, constant: frozenset[int]) -> bool:
     return False
 
 
-def _fused_again(program: Program) -> bool:
-    """Return whether fusion would compute at least twice the ops of a Program, as many of its results lead to others."""
+def is_fused_again(program: Program) -> bool:
+    """Return whether fusion would repeat most of the ops of a Program, as many of its results lead to others."""
+    known = program.derived.get("fused_again")
+    if known is None:
+        known = program.derived["fused_again"] = _fuses_again(program)
+    return bool(known)
+
+
+def _fuses_again(program: Program) -> bool:
     results = [r for r in set(program.outputs) if r >= 0]
-    left = 2 * len(program.keys)
+    left = FUSED_AGAIN * len(program.keys)
     if len(results) ** 2 <= left:
         return False
     sizes = [
@@ -111,7 +114,7 @@ def _accepted(which: str) -> bool:
     if jax.default_backend() != "cpu":
         return False
     try:
-        known = {"convolving": CONVOLVING, "unfused": UNFUSED, "unfolded": UNFOLDED}
+        known = {"convolving": CONVOLVING, "unfolded": UNFOLDED}
         identity = jax.jit(lambda x: x, compiler_options=known[which])
         identity.lower(jax.ShapeDtypeStruct((), np.float32)).compile()
     except (jax.errors.JaxRuntimeError, TypeError, ValueError):

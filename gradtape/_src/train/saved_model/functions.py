@@ -192,7 +192,7 @@ class Tracer:
         for point in points(multiples) if product == 1 else points_of_product(count, product):
             extents = [tuple([point[n] if type(n) is Open else int(n) for n in shape]) for shape in shapes]
             nodes = [leaf(aval(s, spec.dtype.numpy), None) for s, spec in zip(extents, specs, strict=True)]
-            traced.append(function._concrete(Arguments(of._arguments.pack(nodes))))
+            traced.append(function._concrete(Arguments(of._arguments.pack(nodes))).keep())
             at.append(point)
             if len(at) in stops:
                 try:

@@ -69,7 +69,7 @@ def pinned(of: ConcreteFunction, calls: Sequence[Shapes], extents: Sequence[int]
         shapes = [[given.get((k, i), d) for i, d in enumerate(spec.shape.as_list())] for k, spec in enumerate(specs)]
         nodes = [leaf(aval(tuple(shape), spec.dtype.numpy), None) for shape, spec in zip(shapes, specs, strict=True)]
         try:
-            found = function._concrete(Arguments(of._arguments.pack(nodes)))
+            found = function._concrete(Arguments(of._arguments.pack(nodes))).keep()
         except REFUSALS:
             return None
         return None if isinstance(found, EagerFunction) else found
