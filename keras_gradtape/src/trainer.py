@@ -16,6 +16,7 @@ from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import pythonify_logs
 
 import gradtape as tf
+from gradtape._src.core import engine
 from gradtape._src.ops import seeds
 from keras_gradtape.src.data import Batches
 from keras_gradtape.src.distribution_lib import distribute_batch
@@ -88,11 +89,15 @@ class Trainer(BaseTrainer):
         compiled = step
         if self._strategy is not None:
             step = functools.partial(self._in_replica, step)
-        if self.jit_compile and not self.run_eagerly:
+        is_eager = self.run_eagerly or not self.jit_compile
+        if not is_eager:
             compiled = tf.function(lambda data: step(data), autograph=False, reduce_retracing=True)
 
         def on_batch(data):
-            return compiled(tree.map_structure(self._laid_out, data))
+            logs = compiled(tree.map_structure(self._laid_out, data))
+            if is_eager:
+                engine.flush_if_outermost()  # its errors: Keras drops those that come when it reads the logs
+            return logs
 
         return on_batch
 

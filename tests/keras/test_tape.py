@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape._src.core import execution
 from tests.keras.programs import NUMBERS, PROGRAMS, X, Y, digest, mlp, one_layer
 
 keras = tf.keras
@@ -385,3 +386,25 @@ class TestCrossentropiesOfLogits:
     def test_a_warning_where_they_are_said_to_be_logits(self):
         with pytest.warns(UserWarning, match="made by a Softmax and thus does not represent logits"):
             keras.losses.categorical_crossentropy(self.LABELS, keras.ops.softmax(tf.constant(self.LOGITS)), from_logits=True)
+
+
+@pytest.mark.parametrize("eagerly", [True, False])
+def test_a_step_that_runs_out_of_memory_is_an_error_of_fit(eagerly, monkeypatch):
+    """Keras reads the logs in a way that drops errors; the step is run before that."""
+    model = keras.Sequential([keras.layers.Input((3,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", run_eagerly=eagerly)
+    x, y = np.ones([4, 3], "float32"), np.ones([4, 1], "float32")
+    model.fit(x, y, verbose=0)
+    before, run = model.get_weights(), execution.execute
+
+    def full(program, *arguments):
+        if program.size < 10:
+            return run(program, *arguments)
+        monkeypatch.setattr(execution, "execute", run)
+        raise tf.errors.ResourceExhaustedError(None, None, "Out of memory, says the test")
+
+    monkeypatch.setattr(execution, "execute", full)
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="says the test"):
+        model.fit(x, y, verbose=0)
+    assert all(np.array_equal(a, b) for a, b in zip(before, model.get_weights(), strict=True))
+    assert np.isfinite(model.fit(x, y, verbose=0).history["loss"]).all()
