@@ -39,6 +39,8 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
 def _decided(view: View, source: Source, used: dict[Name, None]) -> Break | None:
     """The break on the way to what decides which branch runs, or how often a loop does, if that is all that the source does."""
     conditions = [view.history.deciding[name] for name in used if name in view.history.deciding]
+    since = 0 if view.tape is None else view.tape.number
+    conditions += [left.origin for left in view.history.exits if left.how == "bool" and left.number > since]  # Python's `if`
     way = view.way(source, conditions) if conditions else None
     breaks = [b for name, step in way or () if (b := view.fault(name, step)) is not None]
     if breaks:

@@ -18,6 +18,24 @@ def an_early_return():
     return tape.gradient(loss, [w, slope]), tf.autodiff.explain(loss, [w, slope])
 
 
+def a_threshold_that_only_decides():
+    threshold, x = tf.Variable(0.4), tf.constant(0.7)
+    with tf.GradientTape() as tape:
+        cost = tf.constant(10.0)
+        if threshold < x:  # <- not_differentiable
+            cost = cost * 2.0
+    return tape.gradient(cost, threshold), tf.autodiff.explain(cost, threshold)
+
+
+def a_tolerance_of_a_loop():
+    tolerance, a = tf.Variable(0.01), tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        x = a
+        while tf.abs(x * x - a) > tolerance:  # <- not_differentiable
+            x = 0.5 * (x + a / x)
+    return tape.gradient(x, tolerance), tf.autodiff.explain(x, tolerance)
+
+
 def the_other_expert():
     class Experts:
         def __init__(self):

@@ -286,7 +286,7 @@ def stopped_in_a_while_loop():
 def only_the_condition_of_a_loop():
     w = tf.Variable(3.0)
     with tf.GradientTape() as tape:
-        _, y = tf.while_loop(lambda i, y: i < w, lambda i, y: (i + 1.0, y * 2.0), [0.0, 1.0])  # <- unused
+        _, y = tf.while_loop(lambda i, y: i < w, lambda i, y: (i + 1.0, y * 2.0), [0.0, 1.0])  # <- not_differentiable
     return tape.gradient(y, w), tf.autodiff.explain(y, w)
 
 
