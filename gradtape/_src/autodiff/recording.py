@@ -44,7 +44,7 @@ class Segment:
             self.stop, self.leaves, self.reads = len(self.trace.nodes), len(self.trace.leaves), len(self.trace.reads)
 
     def holds(self, node: Node) -> bool:
-        """Whether a node was recorded in this part."""
+        """Return whether a node was recorded in this part."""
         return node.trace is self.trace and node.index >= self.start and (self.stop is None or node.index < self.stop)
 
 

@@ -206,7 +206,7 @@ class GradientTape(Recording):
         return [_sum_of([total[n] for n in nodes if n in total]) for nodes in wanted]
 
     def _in_pieces(self, entries: Sequence[Entry]) -> bool:
-        """Whether the record is long, and nothing in it needs the user's code to run each time."""
+        """Return whether the record is long, and nothing in it needs the user's code to run each time."""
         if not long(self._segments) or self._recording or engine.local.trace.overrides is not None:
             return False
         leaves = [node for segment in self._segments for node in segment.trace.leaves]

@@ -200,7 +200,7 @@ class Structure:
         return self._plain(tensors) if callable(self._plain) else self.fill(tensors)
 
     def _made_of_tensors(self) -> Callable[[list[Tensor]], Any] | bool:
-        """How to make the nest: a tensor, list or tuple of tensors, as most are, without a library. Else False."""
+        """Return the maker of the nest: a tensor, list or tuple of tensors, as most are, without a library. Else False."""
         if all(f is TENSOR for f in self.fixed):
             if self.spec.is_leaf():
                 return operator.itemgetter(0)

@@ -97,7 +97,7 @@ def unshaped(type: DType) -> Aval:
 
 
 def has_no_shape(aval_or_avals: Any) -> bool:
-    """Whether the shape of a value, or of one of several, is known when it is computed only."""
+    """Return whether the shape of a value, or of one of several, is known when it is computed only."""
     return any(map(has_no_shape, aval_or_avals)) if type(aval_or_avals) is tuple else type(aval_or_avals) is Unshaped
 
 

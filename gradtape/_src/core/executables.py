@@ -58,11 +58,11 @@ class Pool:
 
     @property
     def bytes(self) -> int:
-        """How many bytes of code are held."""
+        """Return the bytes of code that are held."""
         return sum([owner.code_bytes for owner in self.owners()])
 
     def owners(self) -> list[Executable]:
-        """Those that hold code, in the order of their last run."""
+        """Return the owners that hold code, in the order of their last run."""
         alive = {id(owner): owner for reference in list(self._owners) if (owner := reference()) is not None}
         return sorted([owner for owner in alive.values() if owner.compiled is not None], key=lambda owner: owner.ran)
 

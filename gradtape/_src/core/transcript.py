@@ -131,7 +131,7 @@ class Run(NamedTuple):
 
 
 class Kept:
-    """Whether the inputs of the last call are to be kept, however large they are."""
+    """Return whether the inputs of the last call are to be kept, however large they are."""
 
     wanted = False
 

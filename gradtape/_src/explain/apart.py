@@ -71,7 +71,7 @@ def exit_of(view: View, source: Source) -> list[Break]:
 
 
 def until(view: View, source: Source, left: Left) -> list[Break]:
-    """What breaks the way from the source to an exit, and the exit."""
+    """Return the breaks on the way from the source to an exit, and the exit."""
     way = view.way(source, [left.origin]) or []
     first = view.first_fault(source, way[0][1] if way else None)
     breaks = [b for name, step in way if (b := view.fault(name, step)) is not None]
@@ -84,7 +84,7 @@ def until(view: View, source: Source, left: Left) -> list[Break]:
 
 
 def _copied_out(view: View, source: Source, left: Left) -> bool:
-    """Whether the source's value left as it is, as it does when weights are copied into another object."""
+    """Return whether the source's value left as it is, as it does when weights are copied into another object."""
     way = view.way(source, [left.origin])
     return way is not None and all(step.op in COPIES for _, step in way)
 

@@ -100,7 +100,7 @@ def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
 
 
 def _missed(node: ast.AST, branches: Sequence[Sequence[ast.AST]], ran: set[int], names: set[str], file: File) -> bool:
-    """Whether one of the branches, and no other, uses one of the names, and nothing of it ran."""
+    """Return whether one of the branches, and no other, uses one of the names, and nothing of it ran."""
     using = [branch for branch in branches if _uses(branch, names, file)]
     if len(using) != 1:
         return False
@@ -111,7 +111,7 @@ def _missed(node: ast.AST, branches: Sequence[Sequence[ast.AST]], ran: set[int],
 
 
 def _uses(nodes: Sequence[ast.AST], names: set[str], file: File) -> bool:
-    """Whether code uses one of the names, itself or in functions of the same file that it calls."""
+    """Return whether code uses one of the names, itself or in functions of the same file that it calls."""
     waiting, seen = list(nodes), set()
     while waiting:
         node = waiting.pop()

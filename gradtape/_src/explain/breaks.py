@@ -212,7 +212,7 @@ class View:
         return Break("outside_tape", outer.line, step.how, step, early=early)
 
     def _given(self, name: Name) -> bool:
-        """Whether a value was not computed, but is a leaf, or a parameter of a function."""
+        """Return whether a value was not computed, but is a leaf, or a parameter of a function."""
         step = self.history.steps.get(name)
         return step is None or step.how == RESULT
 

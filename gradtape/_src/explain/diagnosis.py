@@ -52,17 +52,17 @@ class Diagnosis:
 
     @property
     def at_fault(self) -> bool:
-        """Whether something broke a connection that the program makes."""
+        """Return whether something broke a connection that the program makes."""
         return self.code not in HARMLESS
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """What is the same for all sources that have one cause."""
+        """Return the key of the cause, which all of its sources share."""
         return self.code, self.file, self.line, self.op
 
 
 def by_cause(diagnoses: Iterable[tuple[Any, Diagnosis]]) -> list[tuple[list[Any], Diagnosis]]:
-    """Those of one cause together, with the first Diagnosis of it; what is at fault comes first."""
+    """Group by cause, each with its first Diagnosis; faults come first."""
     found: dict[Any, tuple[list[Any], Diagnosis]] = {}
     for of, diagnosis in diagnoses:
         found.setdefault(diagnosis.place, ([], diagnosis))[0].append(of)

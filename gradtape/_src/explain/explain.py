@@ -183,7 +183,7 @@ class Question:
         return cls([], None, frame, calls[-1].targets if calls else [])
 
     def _asked_outside(self) -> bool:
-        """Whether a gradient call outside of functions was about the target, or its tape saw what gave the target."""
+        """Return whether a gradient call outside of functions was about the target, or its tape saw what gave the target."""
         names = set(self._names)
         calls = list(journal.calls)
         seen = {segment for call in calls for segment in call.tape.segments}

@@ -27,12 +27,12 @@ INSIDES = {CALL, FUNCTION, IF, CASE, SCAN, WHILE, VECTORIZED_CALL}
 
 
 def opens(step: Step) -> bool:
-    """Whether a step runs Programs that can be looked into: a call, a branch, a loop, or one Program on all its inputs."""
+    """Return whether a step runs Programs that can be looked into: a call, a branch, a loop, or one Program on all its inputs."""
     return step.op in INSIDES or runs_one(step.attrs, len(step.inputs))
 
 
 def runs_one(attrs: Sequence[Any], count: int) -> bool:
-    """Whether an op with these attributes runs one Program on all its inputs, `count` of them."""
+    """Return whether an op with these attributes runs one Program on all its inputs, `count` of them."""
     program = attrs[0] if attrs else None
     return isinstance(program, Program) and len(program.parameters) == count + len(program.constants)
 

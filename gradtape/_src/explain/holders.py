@@ -24,7 +24,7 @@ def holders(variable: Any, frame: FrameType | None, used: set[int]) -> set[str]:
 
 
 def in_an_object(variable: Any, frame: FrameType | None) -> bool:
-    """Whether an object with attributes that code can reach holds a variable, and not only a list or a name."""
+    """Return whether an object with attributes that code can reach holds a variable, and not only a list or a name."""
     return any(name.startswith(".") for name in holders(variable, frame, set()))
 
 
@@ -49,7 +49,7 @@ def _holds(value: Any) -> bool:
 
 
 def _parts(value: Any) -> list[tuple[str, Any]]:
-    """What an object holds, by attribute; entries have no name."""
+    """Return the values that an object holds, by attribute; entries have no name."""
     if isinstance(value, dict):
         return [("", part) for part in list(value.values())[:MOST]]
     if isinstance(value, (list, tuple)):

@@ -91,7 +91,7 @@ class Inside:
         return [tape for opened in self.opened for tape in opened.transcript.tapes]
 
     def innermost(self, name: Name) -> Name:
-        """What a result is called in the innermost function that gave it."""
+        """Return the name of a result in the innermost function that gave it."""
         seen = {name}
         while name in self.within and self.within[name] not in seen:
             name = self.within[name]
@@ -99,7 +99,7 @@ class Inside:
         return name
 
     def keys(self, key: int | Name) -> list[int | Name]:
-        """What a source is called in the functions that take it, and outside."""
+        """Return the names of a source in the functions that take it, and outside."""
         if isinstance(key, int):
             passed = dict(zip(self.run.passed, self.run.transcript.passed, strict=False))
             return [key, passed[key]] if key in passed else [key]
@@ -120,7 +120,7 @@ class Inside:
 
 
 def finite(array: Any) -> bool:
-    """Whether an array holds no NaN and no infinity."""
+    """Return whether an array holds no NaN and no infinity."""
     values = np.asarray(array)
     if values.dtype.kind == "V":  # bfloat16 and its like
         values = values.astype(np.float32)

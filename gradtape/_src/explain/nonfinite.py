@@ -54,7 +54,7 @@ def given(probe: Probe, entry: Entry) -> list[Node]:
 
 
 def _overflows(probe: Probe, node: Node, entry: Entry) -> bool:
-    """Whether an op, or its gradient for `node`, gives infinity in its dtype and a finite value in float64."""
+    """Return whether an op, or its gradient for `node`, gives infinity in its dtype and a finite value in float64."""
     if type(entry.node.aval) is tuple or entry.node.aval.dtype == np.float64:
         return False
     if _bad_value(entry.node) and entry.node.op.type == "Cast":

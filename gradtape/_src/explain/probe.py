@@ -235,7 +235,7 @@ class Probe:
         return found
 
     def made_under_tape(self, node: Node) -> bool:
-        """Whether a value was brought into the library while the tape recorded, at a line that is known."""
+        """Return whether a value was brought into the library while the tape recorded, at a line that is known."""
         return node.code is not None and journal.origin_of(node) > (0, self._opened)
 
     def leads_on(self, node: Node) -> list[Entry]:
@@ -253,7 +253,7 @@ class Probe:
 
 
 def transparent(key: Key) -> bool:
-    """Whether an op has a gradient of its own that is that of the function's own ops, which are recorded beside it."""
+    """Return whether an op has a gradient of its own that is that of the function's own ops, which are recorded beside it."""
     return key[0] in (CUSTOM, CLOSED) and bool(key[1][-1])
 
 

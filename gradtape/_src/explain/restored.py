@@ -149,7 +149,7 @@ def values(nodes: Sequence[Any]) -> list[Any] | None:
 
 
 def _of_branch(node: Node, branch: int, given: Sequence[Any]) -> Sequence[Any] | None:
-    """What a branch took; None if it was not the one that ran."""
+    """Return the inputs of a branch; None if another branch ran."""
     choice = np.asarray(given[0])
     if node.op is IF:
         taken = 0 if choice else 1
@@ -172,7 +172,7 @@ def _of_trip(node: Node, given: Sequence[Any]) -> Sequence[Any] | None:
 
 
 def _scanned(node: Node, given: Sequence[Any]) -> Iterator[tuple[list[Any], Any]]:
-    """What the body of a Scan took and gave, trip by trip."""
+    """Yield the inputs and results of a Scan's body, trip by trip."""
     body, consts, carry, length, backwards, _, _ = node.attrs
     count, rest = int(np.asarray(given[0])), list(given[1:])
     fixed, carried, xs = rest[:consts], rest[consts : consts + carry], [np.asarray(x) for x in rest[consts + carry :]]
@@ -184,7 +184,7 @@ def _scanned(node: Node, given: Sequence[Any]) -> Iterator[tuple[list[Any], Any]
 
 
 def _repeated(node: Node, given: Sequence[Any]) -> Iterator[tuple[list[Any], Any]]:
-    """What the body of a While took and gave, trip by trip."""
+    """Yield the inputs and results of a While's body, trip by trip."""
     cond, body, consts, _, _, limit = node.attrs
     fixed, carried = list(given[:consts]), list(given[consts:])
     for _ in range(LONGEST if limit is None else min(limit, LONGEST)):

@@ -132,7 +132,7 @@ def _read(value: ast.expr) -> set[str]:
 
 
 def sets(line: Line, name: str) -> bool:
-    """Whether the statement sets a name or attribute."""
+    """Return whether the statement sets a name or attribute."""
     found = statement(line)
     return found is not None and any(called == name for called, _ in _pairs(found))
 

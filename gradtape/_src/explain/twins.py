@@ -57,7 +57,7 @@ def _twin(variable: Variable, others: list[Variable]) -> Variable | None:
 
 
 def _same_name(a: str, b: str) -> bool:
-    """Whether two names are the same, maybe in a scope more: `dense/kernel` and `model/dense/kernel`."""
+    """Return whether two names are the same, maybe in a scope more: `dense/kernel` and `model/dense/kernel`."""
     short, long = sorted((a, b), key=len)
     return not short.startswith("Variable") and (short == long or ("/" in short and long.endswith("/" + short)))
 
@@ -94,11 +94,11 @@ def _put(variable: Variable, frame: FrameType | None) -> Line | None:
 
 
 def _kept(view: View, step: Step, frame: FrameType | None) -> bool:
-    """Whether an object still holds the variable that a step made, such as a layer that was built at its first call."""
+    """Return whether an object still holds the variable that a step made, such as a layer that was built at its first call."""
     numbers = [number for number, holdings in view.history.held.items() if any(name == step.name for _, name in holdings)]
     return any(in_an_object(journal.variables.get(number), frame) for number in numbers)
 
 
 def _made_in_tape(view: View, step: Step) -> bool:
-    """Whether a step made a variable while the tape recorded."""
+    """Return whether a step made a variable while the tape recorded."""
     return step.how == "variable" and view.tape is not None and step.name[1] > view.tape.number and view.sees(step.at)

@@ -11,7 +11,7 @@ from gradtape._src.core.scopes import executing_eagerly, get_current_name_scope
 
 
 class Context:
-    """What is so where code runs now. Scopes of devices do not count, so that no device is asked for."""
+    """Return the state of the code that runs now. Scopes of devices do not count, so that no device is asked for."""
 
     device_name = ""
     device_spec = DeviceSpec()

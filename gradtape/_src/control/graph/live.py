@@ -30,7 +30,7 @@ class Several(list[Node]):
 
 
 def is_open(program: Program) -> bool:
-    """Whether a Program cannot be compiled as it was recorded: extents are not known, or an op needs values."""
+    """Return whether a Program cannot be compiled as it was recorded: extents are not known, or an op needs values."""
     known: bool | None = program.derived.get("open")
     if known is None:
         avals = [a for of in program.avals for a in (of if type(of) is tuple else (of,))]
