@@ -42,7 +42,7 @@ from gradtape._src.autodiff.custom import (
     recompute_grad as recompute_grad,
 )
 from gradtape._src.autodiff.tape import GradientTape as GradientTape, UnconnectedGradients as UnconnectedGradients
-from gradtape._src.compat.names import missing as _missing
+from gradtape._src.compat.names import listed as _listed, missing as _missing
 from gradtape._src.core.config import get_logger as get_logger
 from gradtape._src.core.convert import (
     constant as constant,
@@ -319,12 +319,9 @@ from gradtape._src.ops.initializers import (
 )
 from gradtape._src.ops.printing import print as print
 
-# Graphs and sessions
-from gradtape._src.control.graph.graph import Graph as Graph
-from gradtape._src.control.graph.gradients import gradients as gradients, hessians as hessians
-from gradtape._src.control.graph.operation import Operation as Operation
 from gradtape import compat as compat
 from gradtape._src.compat.door.opening import as_tensorflow as as_tensorflow
 
+__dir__ = _listed(__name__)
 __getattr__ = _missing(__name__)
 __version__ = "0.1.0"

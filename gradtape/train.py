@@ -1,7 +1,6 @@
 """Checkpoints and exported programs: `tf.train`."""
 
-from gradtape._src.compat.names import missing as _missing
-from gradtape._src.optimizers.averages import ExponentialMovingAverage as ExponentialMovingAverage
+from gradtape._src.compat.names import listed as _listed, missing as _missing
 from gradtape._src.train.checkpoint import Checkpoint as Checkpoint
 from gradtape._src.train.manager import CheckpointManager as CheckpointManager
 from gradtape._src.train.options import CheckpointOptions as CheckpointOptions
@@ -17,4 +16,5 @@ from gradtape._src.train.state import (
     latest_checkpoint as latest_checkpoint,
 )
 
+__dir__ = _listed(__name__)
 __getattr__ = _missing(__name__)

@@ -1,6 +1,6 @@
 """Other versions of the interface: `tf.compat.v1` is TensorFlow 1's, with graphs and sessions."""
 
-from gradtape._src.compat.names import missing as _missing
+from gradtape._src.compat.names import listed as _listed, missing as _missing
 from gradtape._src.compat.text import (
     as_bytes as as_bytes,
     as_str as as_str,
@@ -17,6 +17,7 @@ from gradtape._src.compat.types import (
     real_types as real_types,
 )
 from gradtape._src.core.dimension import dimension_at_index as dimension_at_index, dimension_value as dimension_value
-from gradtape.compat import v1 as v1, v2 as v2
+from gradtape.compat import v2 as v2
 
+__dir__ = _listed(__name__)
 __getattr__ = _missing(__name__)

@@ -9,8 +9,7 @@ from gradtape._src.compat.build import (
     is_cpu_target_available as is_cpu_target_available,
     is_gpu_available as is_gpu_available,
 )
-from gradtape._src.compat.names import missing as _missing
-from gradtape._src.compat.v1.setup import ConfigProto as benchmark_config
+from gradtape._src.compat.names import listed as _listed, missing as _missing
 from gradtape._src.derivatives.gradient_check import compute_gradient as compute_gradient
 from gradtape._src.testing.skipping import (
     disable_with_predicate as disable_with_predicate,
@@ -18,4 +17,5 @@ from gradtape._src.testing.skipping import (
 )
 from gradtape.test import experimental as experimental
 
+__dir__ = _listed(__name__)
 __getattr__ = _missing(__name__)

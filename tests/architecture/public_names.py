@@ -20,7 +20,7 @@ def public_names(module: ModuleType) -> list[str]:
                 continue
             dotted = f"{namespace.__name__}.{name}"
             names.add(dotted)
-            value = vars(namespace).get(name)
+            value = getattr(namespace, name, None)
             if isinstance(value, ModuleType) and value.__name__ == dotted:
                 pending.append(value)
     return sorted(names)

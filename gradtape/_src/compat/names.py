@@ -23,6 +23,17 @@ ON_KERAS = {
     "gradtape.metrics": "gradtape.keras:metrics",
     "gradtape.optimizers.Optax": "keras_gradtape.src.optax:Optax",
 }
+# Names that stand on TensorFlow 1's floor, and where: imported when they are first used.
+ON_V1 = {
+    "gradtape.Graph": "gradtape._src.v1.graphs.graph:Graph",
+    "gradtape.Operation": "gradtape._src.v1.graphs.operation:Operation",
+    "gradtape.compat.v1": "gradtape.compat.v1",
+    "gradtape.gradients": "gradtape._src.v1.graphs.gradients:gradients",
+    "gradtape.hessians": "gradtape._src.v1.graphs.gradients:hessians",
+    "gradtape.optimizers.MaskedUpdate": "gradtape._src.v1.optimizers.masked:MaskedUpdate",
+    "gradtape.test.benchmark_config": "gradtape._src.v1.setup:ConfigProto",
+    "gradtape.train.ExponentialMovingAverage": "gradtape._src.v1.optimizers.averages:ExponentialMovingAverage",
+}
 # Messages of TensorBoard's package, which is loaded when one is asked for: by module, name → the `.proto` file.
 MESSAGES = {
     "gradtape.compat.v1": {
@@ -59,6 +70,12 @@ ON_ABSL = {
 BESIDE_KERAS = {"gradtape.optimizers": "optimizers"}
 
 
+def listed(module: str) -> Callable[[], list[str]]:
+    """Return a module's `__dir__`: its names, with those that are imported when they are first used."""
+    later = [name.rpartition(".")[2] for name in ON_V1 if name.rpartition(".")[0] == module]
+    return lambda: sorted({*vars(sys.modules[module]), *later})
+
+
 def missing(module: str) -> Callable[[str], Any]:
     """A module's `__getattr__`: AttributeError that says why the name is not there, or names what is near."""
     prefix = module.replace("gradtape", "tf", 1)
@@ -69,6 +86,10 @@ def missing(module: str) -> Callable[[str], Any]:
         if place is not None:
             importlib.import_module("gradtape.keras")  # which makes gradtape the backend, and all else of Keras may follow
             return pkgutil.resolve_name(place)
+        if f"{module}.{name}" in ON_V1:
+            value = pkgutil.resolve_name(ON_V1[f"{module}.{name}"])
+            vars(sys.modules[module])[name] = value
+            return value
         if module == "gradtape.train" and name in EXAMPLES:
             return message(name)
         if f"{module}.{name}" in ON_ABSL:

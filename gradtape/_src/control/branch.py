@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, takes_none, vjp_with_slices
-from gradtape._src.control.graph.kinds import COUNT
 from gradtape._src.control.programs import rewired
 from gradtape._src.control.scope import TENSOR, Body, Scope, connected, tensor_or_none, trace
 from gradtape._src.control.untaken import chosen
@@ -29,6 +29,18 @@ from gradtape._src.ops.joining import concat, stack
 from gradtape._src.ops.reduction import count_nonzero, reduce_all, reduce_any
 
 NONE_HOLDS = "Input error: None of conditions evaluated as True"
+
+
+def _count(*rows: Any, count: int | None) -> Any:
+    return jnp.arange(rows[0].shape[0] if count is None else count, dtype=jnp.int64)
+
+
+def _count_aval(*rows: Aval, count: int | None) -> Aval:
+    return aval((rows[0].shape[0] if count is None else count,), np.dtype(np.int64))
+
+
+COUNT = define(Op("Count", _count, infer=_count_aval))  # the numbers below `count`, or those of the rows of its input
+COUNT.reason = "it gives integers"
 
 
 def _if(pred: Any, *inputs: Any, then: Program, orelse: Program) -> tuple[Any, ...]:

@@ -17,13 +17,12 @@ from gradtape._src.control.arguments import Arguments, spoken, symbol, tensors_i
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, ShapedByRuns
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType
-from gradtape._src.control.graph.live import only_in_graphs
 from gradtape._src.control.parameter_names import named_parameters
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import MANY_TRACES, Calls, Signatures, calls_of
 from gradtape._src.control.scope import MadeFromArguments, Scope, trace
 from gradtape._src.control.signature import Signature
-from gradtape._src.core import engine, nest
+from gradtape._src.core import engine, naming, nest
 from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, cut, public
@@ -176,7 +175,7 @@ class Function:
                     arguments, bool(variables) and not reachable_besides_arguments(self.python_function, variables)
                 )
                 inner = any(n.trace is not None and n.trace.parent is not None for n in found._body.captures)
-                inner = inner or (engine.graph_around() is not None and only_in_graphs(found._body.program))
+                inner = inner or (engine.graph_around() is not None and naming.Graphs.only_in_graphs(found._body.program))
                 if variables and not found._passes:
                     key = (key, _same(variables))
                 self._traced[(key, state.serial) if inner else key] = found

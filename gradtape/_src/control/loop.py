@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.bounded_scan import TRIPS, record_while
-from gradtape._src.control.graph.by_rank import changing_loop
 from gradtape._src.control.growth import Growth, tracing_body
 from gradtape._src.control.loop_body import ShapeChanged, check_same, trace_body, trace_condition
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.control.untaken import repeated
-from gradtape._src.core import engine, nest, tracing
+from gradtape._src.core import engine, naming, nest, tracing
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -130,7 +129,9 @@ def _changing(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: Any
     def step(nodes: Sequence[Node]) -> list[Any]:
         return nest.flatten(_as_before(body(packed(nodes)), state), expand_composites=True)
 
-    return packed(changing_loop(lambda nodes: _condition(cond(packed(nodes))), step, [x.node for x in leaves], shapes, limit))
+    return packed(
+        naming.Graphs.changing_loop(lambda nodes: _condition(cond(packed(nodes))), step, [x.node for x in leaves], shapes, limit)
+    )
 
 
 def _settled(body: Callable[[Any], Any], state: Any) -> Any:

@@ -24,7 +24,9 @@ def count_graphs(more: int) -> None:
 
 
 class Graphs:
-    """What graphs have to say where floors below them fail: set by `control.graph`."""
+    """The seam to TensorFlow 1's graphs: set by `v1`, which is loaded by whoever makes a graph."""
+
+    type: Any = ()  # the class of graphs, for isinstance
 
     refused: Callable[[Exception], Exception]  # the error for an op that cannot take its inputs
     adapted: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any]  # what it gives if unknown extents are known ones, or None
@@ -32,6 +34,10 @@ class Graphs:
     waits: Callable[..., Any]  # what a call gives that waits for values
     spoken: Callable[[BaseException], None]  # takes the numbers that stand for unknown extents out of an error's message
     other: Callable[[Any, Any], str | None]  # what is wrong with a node that belongs to another graph
+    changing_loop: Callable[..., Any]  # a loop whose variables change their ranks
+    only_in_graphs: Callable[[Any], bool]  # whether a Program can run in a session only
+    compute_gradient: Callable[..., Any]  # the Jacobians of a function of placeholders, and their differences
+    default_session: Callable[[], Any] = staticmethod(lambda: None)  # the session that is the default one, or None
 
 
 def other_graph(node: Any, trace: Any) -> str | None:

@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.jacobian import Rows
-from gradtape._src.control.graph import gradient_check as graphs
-from gradtape._src.control.graph.graph import get_default_session
-from gradtape._src.control.graph.placeholders import placeholder
-from gradtape._src.core import engine, nest
+from gradtape._src.core import engine, naming
 from gradtape._src.core.convert import constant, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
@@ -42,29 +39,13 @@ def compute_gradient(
             raise AssertionError(f"Cannot compute gradient for unsupported type {a.dtype.name} of argument {i}")
     step = 1.0 / 1024 if delta is None else delta
     if engine.current_graph() is not None:
-        return _in_session(f, inputs, step)
+        return naming.Graphs.compute_gradient(f, inputs, step)
     return tuple(_theoretical(f, inputs)), tuple(_numerical(f, inputs, step))
-
-
-def _in_session(
-    f: Callable[..., Any], inputs: Sequence[Tensor], delta: float
-) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
-    """The Jacobians of a graph's ops, from values that the default session gives."""
-    session = get_default_session()
-    if session is None:
-        raise ValueError("compute_gradient in a graph needs a default session: call it inside of `with tf.compat.v1.Session():`.")
-    values = [np.asarray(session.run(a)) for a in inputs]
-    fed = [placeholder(a.dtype, value.shape) for a, value in zip(inputs, values, strict=True)]
-    y = _one(nest.flatten(f(*fed)))
-    feeds = dict(zip(fed, values, strict=True))
-    extents = np.shape(session.run(y, feeds))
-    pairs = graphs.compute_gradient(fed, [value.shape for value in values], y, extents, values, delta, extra_feed_dict=feeds)
-    return tuple([theoretical.T for theoretical, _ in pairs]), tuple([numerical.T for _, numerical in pairs])
 
 
 def _theoretical(f: Callable[..., Any], inputs: Sequence[Tensor]) -> list[np.ndarray]:
     at = Evaluation(f, list(inputs))
-    y = _one(at.targets.leaves)
+    y = one(at.targets.leaves)
     kind = _real(y)
     units = np.eye(y.node.aval.size * _width(y), dtype=kind)
     found: list[Any] = [None] * len(inputs)
@@ -104,7 +85,7 @@ def _numerical(f: Callable[..., Any], inputs: Sequence[Tensor], delta: float) ->
     return results
 
 
-def _one(targets: Sequence[Any]) -> Any:
+def one(targets: Sequence[Any]) -> Any:
     if len(targets) != 1:
         raise ValueError(f"f must return one tensor, and it returned {len(targets)}. Stack them, or use check_gradients.")
     return targets[0]

@@ -1,6 +1,6 @@
 """TensorFlow 1's interface: graphs, sessions, placeholders, variables by name. Other names are those of `gradtape` itself."""
 
-from gradtape._src.compat.v1.assertions import (
+from gradtape._src.v1.ops.assertions import (
     assert_all_finite as verify_tensor_all_finite,
     assert_equal as assert_equal,
     assert_greater as assert_greater,
@@ -20,16 +20,16 @@ from gradtape._src.compat.v1.assertions import (
     assert_scalar as assert_scalar,
     assert_type as assert_type,
 )
-from gradtape._src.compat.v1.images import extract_image_patches as extract_image_patches
-from gradtape._src.compat.v1.names import ELSEWHERE as _ELSEWHERE, falls_back as _falls_back
-from gradtape._src.compat.v1.partitioners import (
+from gradtape._src.v1.ops.images import extract_image_patches as extract_image_patches
+from gradtape._src.compat.v1_names import ELSEWHERE as _ELSEWHERE, falls_back as _falls_back
+from gradtape._src.v1.partitioners import (
     fixed_size_partitioner as fixed_size_partitioner,
     min_max_variable_partitioner as min_max_variable_partitioner,
     variable_axis_size_partitioner as variable_axis_size_partitioner,
 )
 
 # Graphs and sessions
-from gradtape._src.control.graph.graph import (
+from gradtape._src.v1.graphs.graph import (
     Graph as Graph,
     disable_eager_execution as disable_eager_execution,
     enable_eager_execution as enable_eager_execution,
@@ -38,13 +38,13 @@ from gradtape._src.control.graph.graph import (
     reset_default_graph as reset_default_graph,
 )
 from gradtape._src.autodiff.aggregation import AggregationMethod as AggregationMethod
-from gradtape._src.control.graph.gradients import gradients_v1 as gradients, hessians_v1 as hessians
-from gradtape._src.control.graph.operation import Operation as Operation
-from gradtape._src.control.graph.placeholders import (
+from gradtape._src.v1.graphs.gradients import gradients_v1 as gradients, hessians_v1 as hessians
+from gradtape._src.v1.graphs.operation import Operation as Operation
+from gradtape._src.v1.graphs.placeholders import (
     placeholder as placeholder,
     placeholder_with_default as placeholder_with_default,
 )
-from gradtape._src.control.graph.session import (
+from gradtape._src.v1.graphs.session import (
     InteractiveSession as InteractiveSession,
     Session as Session,
     IndexedSlicesValue as IndexedSlicesValue,
@@ -52,7 +52,7 @@ from gradtape._src.control.graph.session import (
 )
 
 # Variables
-from gradtape._src.control.graph.collections import (
+from gradtape._src.v1.graphs.collections import (
     GraphKeys as GraphKeys,
     add_to_collection as add_to_collection,
     add_to_collections as add_to_collections,
@@ -88,13 +88,13 @@ from gradtape._src.control.graph.collections import (
     variables_initializer as variables_initializer,
     variables_initializer as initialize_variables,
 )
-from gradtape._src.control.graph.get_variable import (
+from gradtape._src.v1.graphs.get_variable import (
     VariableV1 as Variable,
     VariableV1 as VariableV1,
     get_local_variable as get_local_variable,
     get_variable as get_variable,
 )
-from gradtape._src.control.graph.variable_scope import (
+from gradtape._src.v1.graphs.variable_scope import (
     AUTO_REUSE as AUTO_REUSE,
     VariableScope as VariableScope,
     get_variable_scope as get_variable_scope,
@@ -114,7 +114,7 @@ from gradtape._src.core.dimension import (
 )
 
 # Initial values
-from gradtape._src.compat.v1.initial import (
+from gradtape._src.v1.initial import (
     Constant as constant_initializer,
     GlorotNormal as glorot_normal_initializer,
     GlorotUniform as glorot_uniform_initializer,
@@ -129,7 +129,7 @@ from gradtape._src.compat.v1.initial import (
 )
 
 # Arrays and mathematics with TensorFlow 1's arguments
-from gradtape._src.compat.v1.arrays import (
+from gradtape._src.v1.ops.arrays import (
     batch_gather as batch_gather,
     batch_to_space as batch_to_space,
     boolean_mask as boolean_mask,
@@ -150,7 +150,7 @@ from gradtape._src.compat.v1.arrays import (
     tuple_ as tuple,
     zeros_like as zeros_like,
 )
-from gradtape._src.compat.v1.maths import (
+from gradtape._src.v1.ops.maths import (
     arg_max as arg_max,
     arg_min as arg_min,
     argmax as argmax,
@@ -185,13 +185,13 @@ from gradtape._src.compat.v1.maths import (
     where as where,
 )
 
-from gradtape._src.compat.v1.printing import Print as Print
-from gradtape._src.compat.v1.template import make_template as make_template
-from gradtape._src.compat.v1.sparse import sparse_placeholder as sparse_placeholder, sparse_to_dense as sparse_to_dense
+from gradtape._src.v1.ops.printing import Print as Print
+from gradtape._src.v1.template import make_template as make_template
+from gradtape._src.v1.ops.sparse import sparse_placeholder as sparse_placeholder, sparse_to_dense as sparse_to_dense
 from gradtape._src.ops.select import setdiff1d as setdiff1d
 
 # Setting up
-from gradtape._src.compat.v1.setup import (
+from gradtape._src.v1.setup import (
     ConfigProto as ConfigProto,
     GPUOptions as GPUOptions,
     GraphOptions as GraphOptions,

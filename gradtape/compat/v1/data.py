@@ -1,9 +1,9 @@
 """Input pipelines as in TensorFlow 1: iterators that give tensors of a graph. The rest is `tf.data`."""
 
-from gradtape._src.compat.v1.data import Iterator as Iterator
-from gradtape._src.compat.v1.names import falls_back as _falls_back
+from gradtape._src.compat.v1_names import falls_back as _falls_back
 from gradtape._src.data.dataset import Dataset as Dataset
-from gradtape._src.data.session_iterators import (
+from gradtape._src.v1.data import Iterator as Iterator
+from gradtape._src.v1.session_iterators import (
     get_output_classes as get_output_classes,
     get_output_shapes as get_output_shapes,
     get_output_types as get_output_types,

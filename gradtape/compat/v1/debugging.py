@@ -1,6 +1,7 @@
 """TensorFlow 1's `debugging`. Other names are those of `gradtape.debugging`."""
 
-from gradtape._src.compat.v1.assertions import (
+from gradtape._src.compat.v1_names import falls_back as _falls_back
+from gradtape._src.v1.ops.assertions import (
     assert_all_finite as assert_all_finite,
     assert_equal as assert_equal,
     assert_greater as assert_greater,
@@ -21,6 +22,5 @@ from gradtape._src.compat.v1.assertions import (
     assert_shapes as assert_shapes,
     assert_type as assert_type,
 )
-from gradtape._src.compat.v1.names import falls_back as _falls_back
 
 __getattr__ = _falls_back(__name__, "debugging")

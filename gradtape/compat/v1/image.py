@@ -1,6 +1,7 @@
 """TensorFlow 1's `image`. Other names are those of `gradtape.image`."""
 
-from gradtape._src.compat.v1.images import (
+from gradtape._src.compat.v1_names import falls_back as _falls_back
+from gradtape._src.v1.ops.images import (
     ResizeMethod as ResizeMethod,
     crop_and_resize as crop_and_resize,
     draw_bounding_boxes as draw_bounding_boxes,
@@ -14,6 +15,5 @@ from gradtape._src.compat.v1.images import (
     resize_nearest_neighbor as resize_nearest_neighbor,
     transpose_image as transpose_image,
 )
-from gradtape._src.compat.v1.names import falls_back as _falls_back
 
 __getattr__ = _falls_back(__name__, "image")

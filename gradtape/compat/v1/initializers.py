@@ -1,13 +1,16 @@
 """Initial values as in TensorFlow 1."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.compat.v1.initial import (
+from gradtape._src.v1.graphs.collections import (
+    tables_initializer as tables_initializer,
+)
+from gradtape._src.v1.initial import (
     he_normal as he_normal,
     he_uniform as he_uniform,
     lecun_normal as lecun_normal,
     lecun_uniform as lecun_uniform,
 )
-from gradtape._src.compat.v1.initializers import (
+from gradtape._src.v1.initializers import (
     constant as constant,
     global_variables as global_variables,
     glorot_normal as glorot_normal,
@@ -23,9 +26,6 @@ from gradtape._src.compat.v1.initializers import (
     variables as variables,
     variance_scaling as variance_scaling,
     zeros as zeros,
-)
-from gradtape._src.control.graph.collections import (
-    tables_initializer as tables_initializer,
 )
 
 __getattr__ = _missing(__name__)

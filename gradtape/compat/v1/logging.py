@@ -1,7 +1,7 @@
 """Messages, through Python's logger "gradtape"."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.compat.v1.setup import (
+from gradtape._src.v1.setup import (
     DEBUG as DEBUG,
     ERROR as ERROR,
     FATAL as FATAL,

@@ -1,7 +1,7 @@
 """Losses that enter themselves in a collection of the graph."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.compat.v1.losses import (
+from gradtape._src.v1.ops.losses import (
     Reduction as Reduction,
     absolute_difference as absolute_difference,
     add_loss as add_loss,

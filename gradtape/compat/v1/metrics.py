@@ -1,7 +1,7 @@
 """Metrics kept in local variables of a graph: each function gives a value and the operation that adds a batch."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.compat.v1.metric_counts import (
+from gradtape._src.v1.ops.metric_counts import (
     auc as auc,
     false_negatives as false_negatives,
     false_negatives_at_thresholds as false_negatives_at_thresholds,
@@ -16,7 +16,7 @@ from gradtape._src.compat.v1.metric_counts import (
     true_positives as true_positives,
     true_positives_at_thresholds as true_positives_at_thresholds,
 )
-from gradtape._src.compat.v1.metrics import (
+from gradtape._src.v1.ops.metrics import (
     accuracy as accuracy,
     mean as mean,
     mean_absolute_error as mean_absolute_error,

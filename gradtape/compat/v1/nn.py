@@ -1,11 +1,17 @@
 """Neural networks with TensorFlow 1's arguments; the rest is `tf.nn`."""
 
-from gradtape._src.compat.v1.arrays import (
+from gradtape._src.compat.v1_names import falls_back as _falls_back
+from gradtape._src.ops.candidates import (
+    log_uniform_candidate_sampler as log_uniform_candidate_sampler,
+    uniform_candidate_sampler as uniform_candidate_sampler,
+)
+from gradtape._src.ops.normalization import fused_batch_norm as fused_batch_norm
+from gradtape._src.v1.ops.arrays import (
     depth_to_space as depth_to_space,
     space_to_batch as space_to_batch,
     space_to_depth as space_to_depth,
 )
-from gradtape._src.compat.v1.convolutions import (
+from gradtape._src.v1.ops.convolutions import (
     avg_pool as avg_pool,
     avg_pool2d as avg_pool2d,
     avg_pool_v2 as avg_pool_v2,
@@ -31,8 +37,7 @@ from gradtape._src.compat.v1.convolutions import (
     pool as pool,
     separable_conv2d as separable_conv2d,
 )
-from gradtape._src.compat.v1.names import falls_back as _falls_back
-from gradtape._src.compat.v1.nn import (
+from gradtape._src.v1.ops.nn import (
     batch_norm_with_global_normalization as batch_norm_with_global_normalization,
     crelu as crelu,
     ctc_loss as ctc_loss,
@@ -57,10 +62,5 @@ from gradtape._src.compat.v1.nn import (
     weighted_moments as weighted_moments,
     xw_plus_b as xw_plus_b,
 )
-from gradtape._src.ops.candidates import (
-    log_uniform_candidate_sampler as log_uniform_candidate_sampler,
-    uniform_candidate_sampler as uniform_candidate_sampler,
-)
-from gradtape._src.ops.normalization import fused_batch_norm as fused_batch_norm
 
 __getattr__ = _falls_back(__name__, "nn", ("math",))

@@ -1,7 +1,7 @@
 """FLOPs and parameters of graphs, as TensorFlow's profiler counts them."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.compat.v1.profiler import (
+from gradtape._src.v1.profiler import (
     GraphNodeProto as GraphNodeProto,
     MultiGraphNodeProto as MultiGraphNodeProto,
     ProfileOptionBuilder as ProfileOptionBuilder,

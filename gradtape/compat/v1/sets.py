@@ -1,6 +1,6 @@
 """Sets under TensorFlow 1's names."""
 
-from gradtape._src.compat.v1.names import falls_back as _falls_back
+from gradtape._src.compat.v1_names import falls_back as _falls_back
 from gradtape._src.ops.sets import (
     difference as set_difference,
     intersection as set_intersection,

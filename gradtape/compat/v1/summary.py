@@ -1,7 +1,7 @@
 """Summaries of a graph's values for TensorBoard, and the file that they are written to."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.compat.v1.summary import (
+from gradtape._src.v1.summary import (
     FileWriter as FileWriter,
     FileWriterCache as FileWriterCache,
     histogram as histogram,

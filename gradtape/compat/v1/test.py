@@ -12,13 +12,13 @@ from gradtape._src.compat.build import (
     is_gpu_available as is_gpu_available,
 )
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.control.graph.gradient_check import (
-    compute_gradient as compute_gradient,
-    compute_gradient_error as compute_gradient_error,
-)
 from gradtape._src.testing.skipping import (
     disable_with_predicate as disable_with_predicate,
     with_eager_op_as_function as with_eager_op_as_function,
+)
+from gradtape._src.v1.graphs.gradient_check import (
+    compute_gradient as compute_gradient,
+    compute_gradient_error as compute_gradient_error,
 )
 from gradtape.test import experimental as experimental
 

@@ -1,9 +1,0 @@
-"""`Iterator` of TensorFlow 1's `tf.data`."""
-
-from gradtape._src.data.session_iterators import SessionIterator, from_structure
-
-
-class Iterator(SessionIterator):
-    """An iterator over a dataset in a graph; `Iterator.from_structure(types, shapes)` makes one for datasets to come."""
-
-    from_structure = staticmethod(from_structure)

@@ -1,0 +1,192 @@
+"""Functions over tensors of unknown rank, and loops whose variables change it: traced once for each rank that there is."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from gradtape._src.control.scope import Body, Scope, trace
+from gradtape._src.core import engine, nest
+from gradtape._src.core.aval import PROVISIONAL, Aval, aval
+from gradtape._src.core.errors import InvalidArgumentError, invalid
+from gradtape._src.core.program import Node, leaf
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
+from gradtape._src.core.variable import Variable
+from gradtape._src.v1.graphs.graph import Graph, extents_of
+from gradtape._src.v1.graphs.kinds import LATE, Held
+from gradtape._src.v1.graphs.live import NeedsEager
+
+FAILURES = (InvalidArgumentError, ValueError, TypeError, IndexError, AssertionError, NotImplementedError, OverflowError)
+
+
+class Traced:
+    """A function of nodes that is traced for each list of Avals, and what its traces take from around it."""
+
+    def __init__(self, graph: Graph, function: Callable[[list[Node]], Sequence[Tensor]]) -> None:
+        self._graph, self._function = graph, function
+        self._bodies: dict[tuple[Aval, ...], Body] = {}
+
+    def body(self, avals: Sequence[Aval]) -> Body:
+        """The function as a Body, for nodes of these ranks and dtypes."""
+        key = tuple([aval((PROVISIONAL,) * a.ndim, a.dtype) for a in avals])
+        found = self._bodies.get(key)
+        if found is None:
+            parameters = [leaf(a, None) for a in key]
+            with _recording_into(self._graph):
+                found = trace(lambda: list(self._function(parameters)), parameters, Scope(nested=True), draws=False)
+            if found.written or not found.structure.fixed:
+                raise invalid("A function of tensors of unknown rank gives tensors, and assigns no variables.")
+            self._bodies[key] = found
+        return found
+
+    def around(self) -> tuple[list[Variable], list[Node]]:
+        """The variables that the traces read, and the tensors that they take from around them."""
+        variables = {id(v): v for body in self._bodies.values() for v in body.variables}
+        return list(variables.values()), list({n: None for body in self._bodies.values() for n in body.captures})
+
+
+@contextlib.contextmanager
+def _recording_into(graph: Graph) -> Iterator[None]:
+    """What is traced here stands in `graph`, also while that runs."""
+    state = engine.local
+    outer, tapes = state.trace, state.tapes
+    if engine.graph_around() is not graph:
+        state.trace, state.tapes = graph.trace, []
+    try:
+        yield
+    finally:
+        state.trace, state.tapes = outer, tapes
+
+
+class Inlined:
+    """What a late node holds whose functions are written out when the graph runs, by a Replay."""
+
+    def __init__(self, graph: Graph, functions: Sequence[Traced]) -> None:
+        self._graph = graph
+        found = [function.around() for function in functions]
+        self._variables = list({id(v): v for variables, _ in found for v in variables}.values())
+        self._captures = list({n: None for _, captures in found for n in captures})
+
+    def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
+        """The results, recorded where the thread records; `inputs` are what the late node takes."""
+        raise NotImplementedError
+
+    def around(self) -> list[Node]:
+        """What the late node takes besides: reads of variables, and tensors."""
+        return [*[v.read() for v in self._variables], *self._captures]
+
+    def inline(self, replay: Any, function: Traced, own: Sequence[Node], given: Sequence[Node]) -> list[Node]:
+        """Record the function of `own`; `given` is what `around` stands for."""
+        body = function.body([n.aval for n in own])
+        reads = {id(v): node for v, node in zip(self._variables, given, strict=False)}
+        captures = dict(zip(self._captures, given[len(self._variables) :], strict=True))
+        if any(id(v) not in reads for v in body.variables):
+            raise invalid("A function of tensors of unknown rank reads other variables for this rank.")
+        inputs = [*own, *[reads[id(v)] for v in body.variables], *[captures.get(n) or replay.value(n) for n in body.captures]]
+        made: list[Node] = replay.inlined(body.program, inputs)
+        return made
+
+
+class Call(Inlined):
+    """A call that takes functions, of tensors whose ranks are known when the graph runs."""
+
+    def __init__(self, graph: Graph, function: Traced, own: int) -> None:
+        super().__init__(graph, [function])
+        self._function, self._own = function, own
+
+    def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
+        """The results of one trace."""
+        return self.inline(replay, self._function, inputs[: self._own], inputs[self._own :])
+
+
+class Loop(Inlined):
+    """A `while_loop` whose variables have other ranks after a trip."""
+
+    def __init__(self, graph: Graph, test: Traced, step: Traced, own: int, limit: int | None) -> None:
+        super().__init__(graph, [test, step])
+        self._test, self._step, self._own, self._limit = test, step, own, limit
+
+    def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
+        """The last values, one trip after the other."""
+        if not eager:
+            raise NeedsEager
+        state, given, trip = list(inputs[: self._own]), inputs[self._own :], 0
+        while self._limit is None or trip < self._limit:
+            (holds,) = self.inline(replay, self._test, state, given)
+            if not to_numpy(holds):
+                break
+            state, trip = self.inline(replay, self._step, state, given), trip + 1
+        return state
+
+
+def recorded(graph: Graph, call: Inlined, own: Sequence[Node], avals: Sequence[Aval | Any]) -> list[Node]:
+    """The results of a late node; a dtype among `avals` is that of a result of unknown rank."""
+    known = tuple([a if isinstance(a, Aval) else aval((), a) for a in avals])
+    results = engine.elements(engine.record(LATE, (*own, *call.around()), (Held(call), known)))
+    graph.unknown_rank.update([n for n, a in zip(results, avals, strict=True) if not isinstance(a, Aval)])
+    return results
+
+
+def common(avals: Sequence[Aval]) -> Aval | Any:
+    """What is the same of the results for several ranks; a dtype if ranks differ."""
+    first = avals[0]
+    if len(avals) == 1 or any(a.ndim != first.ndim for a in avals):
+        return first.dtype
+    axes = zip(*[a.shape for a in avals], strict=True)
+    return aval(tuple([e[0] if len(set(e)) == 1 else PROVISIONAL for e in axes]), first.dtype)
+
+
+def call_of_functions(
+    graph: Graph, call: Callable[[list[Node]], Any], nodes: Sequence[Node], is_open: Sequence[bool], ranks: Sequence[int]
+) -> Any:
+    """What a call that takes functions gives, where some of its tensors have no known rank; NotImplemented if none fits."""
+    own = [n for n, o in zip(nodes, is_open, strict=True) if o]
+    layouts: list[Any] = []
+
+    def function(parameters: list[Node]) -> list[Tensor]:
+        given = iter(parameters)
+        made, layout = nest.flatten_with_spec(
+            call([next(given) if o else n for n, o in zip(nodes, is_open, strict=True)]), nest.EXPANDED
+        )
+        if not all(isinstance(item, Tensor) for item in made):
+            raise TypeError("what is no tensor has no rank")
+        layouts.append(layout)
+        return made
+
+    traced, found = Traced(graph, function), []
+    for rank in ranks:
+        with contextlib.suppress(*FAILURES):
+            found.append(traced.body([aval((PROVISIONAL,) * rank, n.aval.dtype) for n in own]).avals)
+    if not found:
+        return NotImplemented
+    results = recorded(graph, Call(graph, traced, len(own)), own, [common(column) for column in zip(*found, strict=True)])
+    return nest.unflatten(layouts[0], [EagerTensor(n) for n in results])
+
+
+def changing_loop(
+    test: Callable[[list[Node]], Tensor],
+    step: Callable[[list[Node]], Sequence[Tensor]],
+    start: Sequence[Node],
+    shapes: Sequence[TensorShape | None],
+    limit: int | None,
+) -> list[Node]:
+    """A loop in a graph, whose variables change their ranks where a shape has none."""
+    graph = engine.graph_around()
+    holds, trip = Traced(graph, lambda nodes: [test(nodes)]), Traced(graph, step)
+    now = [n.aval for n in start]
+    for _ in range(2):  # what a trip takes from around it is the same for all ranks
+        holds.body(now)
+        after = trip.body(now).avals
+        for i, (a, b) in enumerate(zip(now, after, strict=True)):
+            if a.dtype is not b.dtype:
+                raise TypeError(
+                    f"Loop variable number {i} has dtype {a.type.name} before, but {b.type.name} after one iteration."
+                )
+        now = after
+    avals = [
+        n.aval if s is None else n.aval.dtype if s.rank is None else aval(extents_of(s), n.aval.dtype)
+        for n, s in zip(start, shapes, strict=True)
+    ]
+    return recorded(graph, Loop(graph, holds, trip, len(start), limit), start, avals)

@@ -1,0 +1,292 @@
+"""`get_variable`: variables by name, made once and shared."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gradtape._src.core import creators, dtypes, engine, naming, tracing
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.variable import Variable
+from gradtape._src.ops.array import zeros
+from gradtape._src.ops.random import uniform
+from gradtape._src.ops.weights import fans
+from gradtape._src.v1.graphs.graph import Graph, in_graph
+from gradtape._src.v1.graphs.names import NameScope
+from gradtape._src.v1.graphs.variable_scope import get_variable_scope, store
+
+
+def _in_the_graph(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, which makes what it makes in the graph around a branch, loop or function, where a variable belongs."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        inside = in_graph() is None and engine.graph_around() is not None
+        with tracing.outside(graph=True) if inside else contextlib.nullcontext():
+            return function(*args, **kwargs)
+
+    return call
+
+
+@public
+@_in_the_graph
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool | None = None,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: Any = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+    synchronization: Any = creators.VariableSynchronization.AUTO,
+    aggregation: Any = creators.VariableAggregation.NONE,
+) -> Any:
+    """The variable called `name` in the open variable scope: made, or the one made before, as the scope's `reuse` says.
+
+    `initializer` is a function of shape and dtype, or a tensor; by default Glorot's uniform one, zeros for integers.
+    ValueError if the variable exists and is not to be reused, or the other way round, or has another shape or dtype.
+    """
+    scope = get_variable_scope()
+    getter = custom_getter if custom_getter is not None else scope.custom_getter
+    if getter is not None and not callable(getter):
+        raise ValueError(f"Passed a custom_getter which is not callable: {getter!r}")
+    if dtype is not None and initializer is not None and not callable(initializer):
+        held = tensor(initializer).dtype
+        if held != dtypes.as_dtype(dtype):
+            raise ValueError(f"Initializer type '{held}' and explicit dtype '{dtypes.as_dtype(dtype)}' don't match.")
+    synchronization, aggregation, trainable = creators.checked(synchronization, aggregation, trainable)
+    arguments = {
+        "shape": shape,
+        "dtype": dtypes.as_dtype(scope.dtype if dtype is None else dtype),
+        "initializer": scope.initializer if initializer is None else initializer,
+        "regularizer": scope.regularizer if regularizer is None else regularizer,
+        "reuse": False if in_graph() is None else scope.reuse,
+        "trainable": trainable,
+        "collections": collections,
+        "caching_device": scope.caching_device if caching_device is None else caching_device,
+        "partitioner": scope.partitioner if partitioner is None else partitioner,
+        "validate_shape": validate_shape,
+        "use_resource": use_resource,
+        "constraint": scope.constraint if constraint is None else constraint,
+        "synchronization": synchronization,
+        "aggregation": aggregation,
+    }
+    full = f"{scope.name}/{name}" if scope.name else name
+    if getter is None:
+        return _get(full, **arguments)
+    if not _takes(getter, "constraint"):
+        del arguments["constraint"]
+    with NameScope(""), naming.apart():
+        return getter(getter=_get, name=full, **arguments)
+
+
+@public
+def get_local_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool = False,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: Any = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+    synchronization: Any = creators.VariableSynchronization.AUTO,
+    aggregation: Any = creators.VariableAggregation.NONE,
+) -> Any:
+    """As `get_variable`, for a local variable: one that is not trained, and initialized by `local_variables_initializer`."""
+    return get_variable(
+        name, shape, dtype, initializer, regularizer, False, [*(collections or ()), "local_variables"], caching_device,
+        partitioner, validate_shape, use_resource, custom_getter, constraint, synchronization, aggregation,
+    )  # fmt: skip
+
+
+def _takes(function: Callable[..., Any], name: str) -> bool:
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+def _get(
+    name: str,
+    shape: Any = None,
+    dtype: Any = dtypes.float32,
+    initializer: Any = None,
+    regularizer: Any = None,
+    reuse: Any = None,
+    trainable: Any = None,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: Any = None,
+    constraint: Any = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Any:
+    """The variable of that full name, as `get_variable` and a getter want it."""
+    known, graph, wanted = store().variables, in_graph(), dtypes.as_dtype(dtype)
+    constant = initializer is not None and not callable(initializer)
+    if constant and shape is not None:
+        raise ValueError("If initializer is a constant, do not specify shape.")
+    found = known.get(name) if graph is not None else None
+    if found is not None:
+        return _shared(name, found, shape, wanted, reuse)
+    if reuse is True:
+        raise ValueError(
+            f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set reuse=tf.AUTO_REUSE "
+            "in VarScope?"
+        )
+    initial, stated = (tensor(initializer), None) if constant else _initial(name, shape, wanted, initializer)
+    with NameScope(""):
+        variable = make_variable(
+            initial,
+            trainable=trainable,
+            collections=collections,
+            caching_device=caching_device,
+            validate_shape=validate_shape,
+            name=name,
+            dtype=stated,
+            constraint=constraint,
+            use_resource=use_resource,
+            synchronization=synchronization,
+            aggregation=aggregation,
+        )
+    if graph is not None:
+        known[name] = variable
+        _penalize(graph, name, variable, regularizer)
+    return variable
+
+
+def _shared(name: str, found: Any, shape: Any, dtype: Any, reuse: Any) -> Any:
+    if not reuse:
+        raise ValueError(
+            f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
+        )
+    if not TensorShape(shape).is_compatible_with(found.shape):
+        raise ValueError(
+            f"Trying to share variable {name}, but specified shape {TensorShape(shape)} and found shape {found.shape}."
+        )
+    if dtype != found.dtype:
+        raise ValueError(f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype {found.dtype.name}.")
+    return found
+
+
+def _penalize(graph: Graph, name: str, variable: Variable, regularizer: Any) -> None:
+    if regularizer is None:
+        return
+    with NameScope(f"{name}/Regularizer/"), naming.apart():
+        loss = regularizer(variable)
+    if loss is not None:
+        graph.add_to_collection("regularization_losses", loss)
+
+
+def _glorot(shape: Any, dtype: Any) -> Any:
+    """Uniform numbers of variance 2 / (inputs + outputs), as TensorFlow 1 draws them: Glorot and Bengio (2010)."""
+    limit = math.sqrt(3.0 / max(1.0, sum(fans(shape)) / 2))
+    return uniform(shape, -limit, limit, dtype)
+
+
+def _initial(name: str, shape: Any, dtype: Any, initializer: Any) -> tuple[Any, Any]:
+    """A function that makes the initial value of a variable, and the dtype to be stated."""
+    stated = TensorShape(shape)
+    if initializer is None:
+        if not (dtype.is_floating or dtype.is_integer or dtype.is_bool or dtype == dtypes.string):
+            raise ValueError(f"An initializer for variable {name} of {dtype!r} is required")
+        initializer = _glorot if dtype.is_floating else zeros
+    if isinstance(initializer, type):
+        initializer = initializer()
+    if stated.is_fully_defined():
+        return lambda: initializer(stated.as_list(), dtype=dtype), dtype
+    if _without_arguments(initializer):
+        return initializer, None
+    raise ValueError(
+        "The initializer passed is not valid. It should be a callable with no arguments and the shape should not be provided or "
+        "an instance of `tf.keras.initializers.*' and `shape` should be fully defined: "
+        + (
+            f"variable {name} did not get an initializer of a known shape, so its `shape` argument must be specified."
+            if shape is None
+            else f"Shape of a new variable ({name}) must be fully defined, but instead was {stated}."
+        )
+        + " Give shape=[…], or an initializer that is a tensor."
+    )
+
+
+def _without_arguments(function: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(function).parameters.values()
+    return all(p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Variables as TensorFlow 1 makes them
+
+
+@_in_the_graph
+def make_variable(
+    initial_value: Any = None,
+    trainable: bool | None = None,
+    collections: Any = None,
+    validate_shape: bool = True,
+    caching_device: Any = None,
+    name: str | None = None,
+    variable_def: Any = None,
+    dtype: Any = None,
+    expected_shape: Any = None,
+    import_scope: Any = None,
+    constraint: Any = None,
+    use_resource: Any = None,
+    synchronization: Any = creators.VariableSynchronization.AUTO,
+    aggregation: Any = creators.VariableAggregation.NONE,
+    shape: Any = None,
+) -> Any:
+    """A variable, entered in `collections` (by default the global, and the trainable ones)."""
+    arguments = dict(locals())
+    return creators.created(_made, arguments)
+
+
+def _made(collections: Any = None, expected_shape: Any = None, use_resource: Any = None, **arguments: Any) -> Any:
+    with _collected(in_graph(), collections, arguments.get("trainable")):
+        return type.__call__(Variable, **arguments)
+
+
+@contextlib.contextmanager
+def _collected(graph: Graph | None, collections: Any, trainable: Any) -> Iterator[None]:
+    """Enter the variable that is made in these collections, and in the trainable ones if it is trainable."""
+    if graph is None or collections is None:
+        yield
+        return
+    also = ["trainable_variables"] if trainable is not False else []
+    before, graph.next_collections = graph.next_collections, list(dict.fromkeys([*collections, *also]))
+    try:
+        yield
+    finally:
+        graph.next_collections = before
+
+
+class _Kind(type):
+    """`isinstance(x, compat.v1.Variable)` holds for each variable, and calling it makes one."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Variable)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return make_variable(*args, **kwargs)
+
+
+class VariableV1(metaclass=_Kind):
+    """A variable, made as TensorFlow 1 made it: with `collections` as its third argument."""

@@ -1,0 +1,271 @@
+"""`gradients` and `hessians`: symbolic derivatives, in a graph or inside of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradtape._src.autodiff.aggregation import AggregationMethod
+from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
+from gradtape._src.autodiff.tape import UnconnectedGradients
+from gradtape._src.control import eager_record
+from gradtape._src.core import engine
+from gradtape._src.core.aval import LARGE
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import InvalidArgumentError, public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.program import Node, leaf
+from gradtape._src.core.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.variable import READ, Variable
+from gradtape._src.ops.array import ones, reshape, shape, zeros
+from gradtape._src.ops.joining import stack
+from gradtape._src.v1.graphs.extents import with_extent
+from gradtape._src.v1.graphs.graph import Graph
+from gradtape._src.v1.graphs.kinds import GRADIENT, PLACEHOLDER, Request
+from gradtape._src.v1.graphs.late import aside, provisional
+from gradtape._src.v1.graphs.replay import Replay, needed_nodes
+
+AGGREGATIONS = (
+    AggregationMethod.ADD_N,
+    AggregationMethod.EXPERIMENTAL_TREE,
+    AggregationMethod.EXPERIMENTAL_ACCUMULATE_N,
+)
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+@public
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = UnconnectedGradients.NONE,
+) -> list[Any]:
+    """The derivatives of the sum of `ys` with respect to each of `xs`: a list of Tensors, IndexedSlices, or None.
+
+    In a graph, or in a `tf.function` of tensors of that function. `grad_ys` is what flows into each of `ys` (None: ones);
+    `stop_gradients` are tensors that count as constants. `gate_gradients` and `aggregation_method` are accepted and
+    change nothing. In eager code a RuntimeError: use `tf.GradientTape`.
+    """
+    if not eager_record.recording():
+        raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
+    if aggregation_method not in (None, *AGGREGATIONS):
+        raise ValueError(f"Invalid `aggregation_method` specified {aggregation_method!r}: give one of tf.AggregationMethod.")
+    zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+    targets = [tensor(y) if not isinstance(y, IndexedSlices) else y.values for y in _listed(ys)]
+    given = _listed(grad_ys) if grad_ys is not None else [None] * len(targets)
+    if len(given) != len(targets):
+        raise ValueError(f"Length mismatch. Passed {len(given)} grad_ys for {len(targets)} ys: give one for each, or None.")
+    flows = [_flow(y, d) for y, d in zip(targets, given, strict=True)]
+    sources = [_source(x) for x in _listed(xs)]
+    stops = [_source(x) for x in _listed(stop_gradients)]
+    if engine.local.trace.scope is None:
+        read = [eager_record.reads(x) if isinstance(x, Variable) else [_source(x)] for x in _listed(xs)]
+        return _walked(eager_record.entries(), targets, flows, read, stops, zero)
+    graph = engine.current_graph()
+    if graph is None:
+        return _in_function(targets, flows, sources, stops, zero)
+    return _in_graph(graph, targets, flows, sources, stops, zero)
+
+
+def _flow(y: Tensor, given: Any) -> Tensor | None:
+    if given is None:
+        if y.dtype.is_complex:
+            raise TypeError(f"Gradients of complex tensors ({y}) must set grad_ys (y.dtype = {y.dtype!r}).")
+        return None
+    dy = tensor(given, None if isinstance(given, Tensor) else y.dtype)
+    if dy.dtype != y.dtype:
+        raise TypeError(
+            f"Gradient type {dy.dtype.name} generated for {y.dtype.name}: grad_ys must have the dtypes of ys. Use tf.cast."
+        )
+    known = [[1 if e >= LARGE else e for e in x.node.aval.shape] for x in (y, dy)]
+    pairs = zip(reversed(known[0]), reversed(known[1]), strict=False)
+    if engine.local.trace.scope is not None and any(m != n and m != 1 and n != 1 for m, n in pairs):
+        raise ValueError(
+            f"Dimensions must be equal, but grad_ys has shape {dy.shape} for one of ys of shape {y.shape}: it must have the "
+            "shapes of ys, or broadcast to them."
+        )
+    return dy
+
+
+def _source(x: Any) -> Node:
+    if isinstance(x, Variable):
+        return x.held()
+    if isinstance(x, IndexedSlices):
+        x = x.values
+    return tensor(x).node
+
+
+def _in_graph(
+    graph: Graph, ys: list[Tensor], given: list[Tensor | None], xs: list[Node], stops: list[Node], zero: bool
+) -> list[Any]:
+    """Record one op for all of the gradients. Which of them there are is found by looking with provisional shapes."""
+    request = Request([y.node for y in ys], [None if d is None else d.node for d in given], xs, stops, zero)
+    found = _looked_into(graph, request)
+    avals: list[Any] = []
+    for x, result in zip(xs, found, strict=True):
+        if isinstance(result, IndexedSlices):
+            request.layout.append((len(avals), len(avals) + 1))
+            avals += [result.values.node.aval, result.indices.node.aval]
+        elif result is None:
+            request.layout.append(None)
+        else:
+            request.layout.append(len(avals))
+            avals.append(x.aval)
+    request.avals = tuple(avals)
+    if not avals:
+        return [None] * len(xs)
+    inputs = [*request.ys, *[d for d in request.given if d is not None], *xs]
+    node = engine.record(GRADIENT, tuple(inputs), (request,))
+    outputs = [EagerTensor(n) for n in engine.elements(node)]
+    results: list[Any] = []
+    for x, layout in zip(xs, request.layout, strict=True):
+        if isinstance(layout, tuple):
+            results.append(IndexedSlices(outputs[layout[0]], outputs[layout[1]], shape(handle(x))))
+        else:
+            results.append(None if layout is None else outputs[layout])
+    return results
+
+
+def _looked_into(graph: Graph, request: Request) -> list[Any]:
+    """The gradients, recorded with provisional shapes where nobody will run them."""
+    wanted = [*request.ys, *[d for d in request.given if d is not None], *request.xs]
+    try:
+        try:
+            return _recorded_aside(graph, request, wanted, None)
+        except (InvalidArgumentError, ValueError):
+            if graph.guessed is None:
+                raise
+            return _recorded_aside(graph, request, wanted, graph.guessed)
+    except LookupError as error:
+        raise _named(graph, wanted, error) from None
+
+
+def _recorded_aside(graph: Graph, request: Request, wanted: list[Node], extent: int | None) -> list[Any]:
+    """The gradients, with `extent` for each one that is not known (None: the provisional one)."""
+    feeds = {}
+    if extent is not None:
+        placeholders = [n for n in needed_nodes(graph, wanted) if n.op is PLACEHOLDER]
+        feeds = {n: leaf(with_extent(n.aval, extent), None) for n in placeholders}
+    scope = provisional()
+    with aside(scope):
+        replay = Replay(graph, feeds, {}, scope, true=extent is not None)
+        replay.run(wanted)
+        return replay.gradients(request)
+
+
+def _named(graph: Graph, wanted: Sequence[Node], error: LookupError) -> LookupError:
+    """The error for an op that has no gradient, with its name."""
+    type_ = str(error.args[0]).rpartition(": ")[2]
+    for node in reversed(needed_nodes(graph, wanted)):
+        if node.op.type == type_:
+            name = graph.operation_of(node).name
+            return LookupError(
+                f"No gradient defined for operation '{name}' (op type: {type_}). Give it one with tf.RegisterGradient, or put "
+                "tf.stop_gradient before it."
+            )
+    return error
+
+
+def _in_function(ys: list[Tensor], given: list[Tensor | None], xs: list[Node], stops: list[Node], zero: bool) -> list[Any]:
+    """The reverse pass over what was traced so far, recorded where the function is."""
+    traces = [engine.local.trace]
+    while traces[0].parent is not None and traces[0].parent.scope is not None:
+        traces.insert(0, traces[0].parent)  # what a branch or loop takes from around it was computed there
+    entries = [Entry(n, n.inputs, t.gradients.get(i)) for t in traces for i, n in enumerate(t.nodes)]
+    return _walked(entries, ys, given, [_everywhere(x) for x in xs], stops, zero)
+
+
+def _walked(
+    entries: list[Entry], ys: list[Tensor], given: list[Tensor | None], sources: list[list[Node]], stops: list[Node], zero: bool
+) -> list[Any]:
+    """The reverse pass over `entries`. A source is all nodes that stand for it, the first of which has its shape and dtype."""
+    held = set(stops)
+    entries = [entry for entry in entries if entry.node not in held]
+    position = {entry.node: at for at, entry in enumerate(entries)}
+    active = active_nodes(entries, {x: position.get(x, 0) for each in sources for x in each})
+    cotangents: dict[Node, Any] = {}
+    for y, d in zip(ys, given, strict=True):
+        if y.node in active:
+            flow = ones(y.node.aval.shape, y.dtype) if d is None else d
+            cotangents[y.node] = summed([cotangents[y.node], flow]) if y.node in cotangents else flow
+    total = reverse(entries, active, cotangents) if cotangents else {}
+    found = [summed(parts) if (parts := [total[x] for x in each if x in total]) else None for each in sources]
+    return [
+        zeros(each[0].aval.shape, each[0].aval.type) if zero and d is None else d for each, d in zip(sources, found, strict=True)
+    ]
+
+
+def _everywhere(source: Node) -> list[Node]:
+    """A source of a gradient inside of a branch or loop; a variable's reads in the graph around it are that, too."""
+    graph, scope = engine.graph_around(), engine.local.trace.scope
+    if graph is None or scope is graph:
+        return [source]
+    held = [v for v, origin in getattr(scope, "variables", {}).values() if origin is source]
+    return [source, *[n for v in held for n in graph.trace.nodes if n.op is READ and n.inputs[0] is v._tensor.node]]
+
+
+@public
+def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method: Any = None, name: str = "hessians") -> list[Any]:
+    """The second derivatives of the sum of `ys` with respect to each of `xs`, of shape x.shape + x.shape."""
+    sources = _listed(xs)
+    results = []
+    for x, first in zip(sources, gradients(ys, sources), strict=True):
+        if first is None:
+            raise ValueError(f"ys do not depend on {x}: there is no second derivative of nothing.")
+        extents = tuple(first.node.aval.shape)
+        if first.node.aval.large:
+            raise ValueError(
+                f"The shape of {x} is not fully known, so nobody knows how many rows its Hessian has. Give its shape."
+            )
+        flat = reshape(first, [-1])
+        rows = [gradients(flat[i], [x], unconnected_gradients="zero")[0] for i in range(flat.node.aval.size)]
+        results.append(reshape(stack(rows), (*extents, *extents)))
+    return results
+
+
+# As TensorFlow 1 orders their parameters.
+
+
+@public
+def gradients_v1(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = UnconnectedGradients.NONE,
+) -> list[Any]:
+    """The derivatives of the sum of `ys` with respect to each of `xs`; see `tf.gradients`."""
+    return gradients(
+        ys,
+        xs,
+        grad_ys,
+        aggregation_method=aggregation_method,
+        stop_gradients=stop_gradients,
+        unconnected_gradients=unconnected_gradients,
+    )
+
+
+@public
+def hessians_v1(
+    ys: Any,
+    xs: Any,
+    name: str = "hessians",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+) -> list[Any]:
+    """The second derivatives of the sum of `ys` with respect to each of `xs`; see `tf.hessians`."""
+    return hessians(ys, xs)

@@ -1,0 +1,641 @@
+"""`Graph`: a record that is not run when it is made, but by a `Session`, as often as one likes."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
+
+from gradtape._src.autodiff.custom import Overrides, gradient_override_map
+from gradtape._src.control.branch import COUNT
+from gradtape._src.core import engine, naming, nest, scopes
+from gradtape._src.core.aval import LARGE, PROVISIONAL, aval
+from gradtape._src.core.errors import InvalidArgumentError, public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.op import Attributes, Op
+from gradtape._src.core.program import ELEMENT, Node, Trace
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import UPDATES, EagerTensor, Tensor, graph_of, handle
+from gradtape._src.core.variable import ASSIGN, READ, Variable
+from gradtape._src.ops import seeds
+from gradtape._src.v1.graphs.extents import beside, only_types, with_extent
+from gradtape._src.v1.graphs.kinds import BY_VALUES, CONST, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, Extent, Held
+from gradtape._src.v1.graphs.names import NameScope, Operations
+from gradtape._src.v1.graphs.operation import Operation
+from gradtape._src.v1.graphs.structure import structure_of
+from gradtape._src.v1.graphs.trial import tried
+
+OF_VARIABLES = ("variables", "local_variables", "trainable_variables")  # collections that functions share with their graph
+
+
+class GraphOverrides(Overrides):
+    """The overrides of a graph's trace, which every op passes through: it notes the op's name there."""
+
+    __slots__ = ("_graph",)
+
+    def __init__(self, graph: Graph, names: dict[str, str]) -> None:
+        super().__init__(names)
+        self._graph = graph
+
+    def extended(self, names: dict[str, str]) -> GraphOverrides:
+        """These and more, which win."""
+        return GraphOverrides(self._graph, self.names | names)
+
+    def __call__(self, op: Op) -> Op:
+        if engine.local.trace is self._graph.trace:
+            self._graph.note(op)
+        return super().__call__(op)
+
+
+class Defaults(threading.local):
+    """The sessions that are entered in this thread, and the context of the graph that `disable_eager_execution` entered."""
+
+    def __init__(self) -> None:
+        self.sessions: list[Any] = []
+        self.entered: Any = None
+
+
+defaults = Defaults()
+
+
+class Graph(Operations):
+    """A graph of operations. `with graph.as_default():` records into it; a `Session` runs parts of it.
+
+    >>> graph = tf.compat.v1.Graph()
+    >>> with graph.as_default():
+    ...     x = tf.compat.v1.placeholder(tf.float32, [], name="x")
+    ...     y = x * x
+    >>> tf.compat.v1.Session(graph=graph).run(y, {x: 3.0})
+    np.float32(9.0)
+    """
+
+    building_function: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trace.overrides = GraphOverrides(self, {})
+        self.graph = self
+        self.seeds = seeds.Global()
+        self.draws: seeds.Draws = seeds.Draws()
+        self.variables: dict[Node, Variable] = {}  # the handle of each variable
+        self.unknown_rank: set[Node] = set()
+        self.attached: dict[Node, list[Node]] = {}  # assignments that branches and loops make
+        self.control: dict[Node, frozenset[Node]] = {}
+        self._initializers: dict[int, tuple[Node, Node]] = {}  # by variable: the initializer, the initial value
+        self._collections: dict[Any, list[Any]] = {}
+        self._prefix = ""
+        self.guessed: int | None = None  # the extent that stood for unknown ones, the last time that one had to
+        self._shapes: dict[Node, Node] = {}
+        self.variable_scopes: dict[str, Any] = {}
+        self.next_collections: Any = None
+        # What a session does before a run that needs one of these nodes: something, or draw the value that it has in that run.
+        self.actions: dict[Node, Any] = {}
+        self.drawn: dict[Node, tuple[Any, int]] = {}  # who gives the values of several nodes, and which of them it is
+
+    # -- being the default graph
+
+    def as_default(self) -> AbstractContextManager[Graph]:
+        """A context in which ops are recorded into this graph, in this thread."""
+        return self._entered()
+
+    @contextlib.contextmanager
+    def _entered(self) -> Iterator[Graph]:
+        state = engine.local
+        outer, tapes = state.trace, state.tapes
+        root = outer
+        while root.parent is not None:
+            root = root.parent
+        if outer is root:
+            engine.flush()
+            outer = root = state.trace
+        if root is not self.trace:
+            self.trace.parent = root
+        state.trace, state.tapes = self.trace, []
+        stack, naming.calls.stack = naming.calls.stack, []
+        before = scopes.enter_scope(self._prefix)
+        naming.count_graphs(1)
+        try:
+            with seeds.drawn_by(self.seeds, self.draws):
+                yield self
+        finally:
+            naming.count_graphs(-1)
+            scopes.enter_scope(before)
+            naming.calls.stack = stack
+            state.trace, state.tapes = outer, tapes
+
+    @property
+    def seed(self) -> Any:
+        """The seed of the graph's random ops, set by `set_random_seed`; None: other numbers in each session."""
+        return self.seeds.seed
+
+    @seed.setter
+    def seed(self, value: Any) -> None:
+        self.seeds.seed = seeds.plain(value)
+
+    @property
+    def version(self) -> int:
+        """How many ops were recorded."""
+        return len(self.trace.nodes)
+
+    @property
+    def finalized(self) -> bool:
+        """Whether the graph is closed for more ops."""
+        return self._finalized
+
+    def finalize(self) -> None:
+        """Close the graph: an op recorded from here on is a RuntimeError."""
+        self._finalized = True
+
+    # -- what the trace's scope is asked (see `core.program.Scope`)
+
+    def read(self, variable: Variable) -> Node:
+        """An op that reads the variable."""
+        held = variable._tensor.node
+        if held not in self.variables:
+            raise RuntimeError(
+                f"Attempting to capture an EagerTensor without building a function: variable {variable.name!r} was not made in "
+                "this graph, and a graph has variables of its own. Make it under graph.as_default()."
+            )
+        return engine.record(READ, (held,))
+
+    def hold(self, variable: Variable, node: Node) -> Tensor:
+        """An op that assigns the variable was recorded; gives its Tensor."""
+        if variable._tensor.node not in self.variables:
+            raise RuntimeError(f"Variable {variable.name!r} was not made in this graph, which cannot assign it.")
+        if node in self.assignments or node.trace is not self.trace:
+            node = engine.record(ASSIGN, (node,))
+        if node.op is ELEMENT:  # a branch or loop assigned it: what needs the one needs the other
+            self.attached.setdefault(node.inputs[0], []).append(node)
+        self.assignments[node] = variable
+        return handle(node)
+
+    def made(self, variable: Variable) -> None:
+        """A variable was made: see `declare`."""
+
+    def initial(self, node: Node) -> Any:
+        """The value of a variable made here: none."""
+        return None
+
+    def check(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
+        """A data-dependent check: the Session makes it when it runs the op."""
+
+    def differentiated(self, targets: Sequence[Node]) -> None:
+        """Targets of a gradient are run with it."""
+
+    # -- what tensors, variables and conversions ask
+
+    def constant(self, array: Any) -> Node:
+        """A `Const` op."""
+        return engine.record(CONST, (), (Held(array),))
+
+    def counting(self, count: int, rows: Sequence[Node]) -> Node:
+        """An op that gives the numbers below `count`, the first extent of `rows`."""
+        if engine.local.trace is not self.trace:  # a function, branch or loop, which knows it by what it takes
+            return engine.record(COUNT, tuple(rows[:1]), (None,))
+        if count >= LARGE and rows:
+            count = self.extents(rows[0])[0]
+        return engine.record(COUNT, (), (count,))
+
+    def structural(self, node: Node) -> tuple[int, ...] | None:
+        """The ints that a node gives, as far as that is known: see `structure_of`."""
+        found = structure_of(node)
+        if found is None:
+            raise engine.NeedsValues(
+                f"The value of {handle(node)} is needed to build the graph, as it says what a shape or an axis is, but it "
+                "depends on values that are not known before the graph runs. Give a Python number, or compute it from tf.shape."
+            )
+        array, changes = found
+        values = [int(v) for v in array.ravel()]
+        if not changes or engine.local.trace is not self.trace:  # what is inside of a branch or loop is known by its extents
+            return tuple(values)
+        return tuple([Extent(v, node, i) for i, v in enumerate(values)])
+
+    def extents(self, node: Node) -> tuple[int, ...]:
+        """The shape of a node, for use as another's."""
+        from gradtape._src.ops.array import shape
+
+        known = self._shapes.get(node)
+        if known is None:
+            known = self._shapes[node] = shape(handle(node), "int64").node
+            self._notes[known.index].implicit = True
+        return tuple([Extent(e, known, i) if e >= LARGE else e for i, e in enumerate(node.aval.shape)])
+
+    def deferred(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> Any:
+        """Record an op whose result's shape depends on values: a run that needs it is not compiled as a whole.
+
+        How many there will be along its first axis is not known; the rest is what the op gives for some array.
+        """
+        results = tried(op, nodes, attrs)
+        op.avals[(attrs, *[n.aval for n in nodes])] = tuple(results) if isinstance(results, list) else results
+        node = engine.record(op, nodes, attrs)
+        BY_VALUES.add(node.op)
+        if isinstance(results, list):
+            return tuple([EagerTensor(n) for n in engine.elements(node)])
+        return EagerTensor(node)
+
+    def set_shape(self, node: Node, shape: TensorShape) -> None:
+        """Make unknown extents of a node known; ValueError if `shape` contradicts it."""
+        if node in self.unknown_rank and shape.rank is not None:
+            self.unknown_rank.discard(node)
+            node.aval = aval(extents_of(shape), node.aval.dtype)
+            return
+        stated = node.aval.open_shape if node.aval.large else node.aval.tensor_shape
+        if not stated.is_compatible_with(shape):
+            raise ValueError(f"Tensor's shape {stated} is not compatible with supplied shape {shape}.")
+        merged = stated.merge_with(shape)
+        node.aval = aval(
+            tuple([e if m is None else m for e, m in zip(node.aval.shape, merged.as_list(), strict=True)]), node.aval.dtype
+        )
+
+    def open_rank(self, node: Node) -> bool:
+        """Whether a node counts as a scalar because a placeholder without a shape does: only element-wise ops lie between."""
+        waiting, seen = [node] if self.unknown_rank else [], set()
+        while waiting:
+            node = waiting.pop()
+            if node in self.unknown_rank:
+                return True
+            seen.add(node)
+            if type(node.aval) is not tuple and node.inputs and only_types(node.key[1]):
+                waiting += [n for n in node.inputs if n not in seen]
+        return False
+
+    def open_extents(self, node: Node, shape: TensorShape) -> None:
+        """Let a node have other extents in each run, where `shape` has None."""
+        node.aval = aval(extents_of(shape), node.aval.dtype)
+
+    def opened(self, node: Node, shape: TensorShape) -> Node:
+        """`node`, as something that has other extents when the graph runs, where `shape` has None."""
+        from gradtape._src.ops.array import identity
+
+        new: Node = identity(handle(node)).node
+        self.open_extents(new, shape)
+        return new
+
+    def attribute(self, of: Tensor, name: str) -> Any:
+        """What a Tensor of a graph has besides that of eager code."""
+        node = of.node
+        if name == "graph":
+            return self
+        if node.trace is not self.trace:
+            raise AttributeError(f"Tensor.{name} is not defined inside of a branch, loop or function.")
+        if name == "value_index":
+            return node.attrs[0] if node.op is ELEMENT else 0
+        if name == "consumers":
+            return lambda: self._consumers(node)
+        if name == "read_value" and node in self.assignments:
+            return lambda: handle(node)
+        if name in UPDATES:
+            return self._following(of, name)
+        operation = self.operation_of(node)
+        if name == "name":
+            return f"{operation.name}:{node.attrs[0] if node.op is ELEMENT else 0}"
+        return operation
+
+    def _following(self, assignment: Tensor, name: str) -> Any:
+        """The method `name` of the variable that `assignment` assigns, to be run after it."""
+        variable = self.assignments.get(assignment.node)
+        if variable is None:
+            raise AttributeError(
+                f"'Tensor' object has no attribute '{name}': only a variable, or what assigned one, is assigned."
+            )
+
+        def follow(*args: Any, **kwargs: Any) -> Any:
+            with self.control_dependencies([assignment]):
+                return getattr(variable, name)(*args, **kwargs)
+
+        return follow
+
+    def variable_attribute(self, variable: Variable, name: str) -> Any:
+        """What a Variable of a graph has besides that of eager code."""
+        initializer, initial = self._initializers[variable._uid]
+        if name == "initializer":
+            return self.operation_of(initializer)
+        if name == "initial_value":
+            return handle(initial)
+        if name == "graph":
+            return self
+        if name == "op":
+            return self.operation_of(variable._tensor.node)
+        if name == "handle":
+            return variable._tensor
+        if name == "initialized_value":
+            return lambda: handle(initial)
+        if name == "eval":
+            return lambda session=None: self.evaluate(variable, None, session)
+        return lambda value, session=None: self._session(session, "load").load(variable, value)
+
+    def evaluate(self, fetch: Any, feed_dict: Any, session: Any) -> Any:
+        """Run a tensor, variable or operation in `session`, or the default one."""
+        return self._session(session, "run" if isinstance(fetch, Operation) else "eval").run(fetch, feed_dict)
+
+    def _session(self, session: Any, how: str) -> Any:
+        if session is None:
+            session = get_default_session()
+            if session is None:
+                what = "execute operation" if how == "run" else "evaluate tensor"
+                raise ValueError(
+                    f"Cannot {what} using `{how}()`: No default session is registered. Use `with sess.as_default()` or pass an "
+                    f"explicit session to `{how}(session=sess)`"
+                )
+        if session.graph is not self:
+            raise ValueError(
+                "Cannot use the given session: it belongs to another graph than the tensor or operation. Make it with "
+                "Session(graph=x.graph)."
+            )
+        return session
+
+    # -- variables
+
+    def declare(self, variable: Variable, initial: Node, name: str | None) -> tuple[EagerTensor, str]:
+        """Enter a new variable: its handle and its name. It gets a value when a session runs its initializer."""
+        full = self.unique_name(name or "Variable")
+        if initial.value is not None and initial.trace is None:
+            initial = self.constant(initial.value)
+        if initial.op is CONST and (note := self._notes.get(initial.index)) is not None and note.implicit:
+            self._full_name(initial, f"{full}/initial_value")
+        held = self._recorded(HANDLE, (), (initial.aval.dtype, initial.aval.shape), full)
+        self.variables[held] = variable
+        self._recorded(INITIALIZED, (held,), (), f"{full}/IsInitialized/VarIsInitializedOp")
+        assign = self._recorded(ASSIGN, (initial,), (), f"{full}/Assign")
+        self.assignments[assign] = variable
+        self._initializers[variable._uid] = assign, initial
+        self._recorded(READ, (held,), (), f"{full}/Read/ReadVariableOp")
+        collections = self.next_collections
+        if collections is None:
+            collections = ["variables", "trainable_variables"] if variable._trainable else ["variables"]
+        for key in collections:
+            self.add_to_collection(key, variable)
+        return EagerTensor(held), f"{full}:0"
+
+    def begin_with(self, variable: Variable, value: Any) -> None:
+        """Let the variable's initializer give another value than it was made with."""
+        initial = self.constant(value)
+        assign = self._recorded(ASSIGN, (initial,), (), self.unique_name(f"{variable.name.removesuffix(':0')}/Assign"))
+        self.assignments[assign] = variable
+        self._initializers[variable._uid] = assign, initial
+
+    def initial_scope(self, name: str | None) -> AbstractContextManager[Any]:
+        """For making the initial value of a variable called `name`."""
+        return NameScope(f"{scopes.prefix()}{name or 'Variable'}/Initializer/")
+
+    # -- contexts
+
+    def gradient_override_map(self, op_type_map: dict[str, str]) -> AbstractContextManager[Any]:
+        """A context in which ops of some types get other gradients: `{"Floor": "MyFloor"}`."""
+        return gradient_override_map(op_type_map)
+
+    def device(self, device_name_or_function: Any) -> AbstractContextManager[None]:
+        """A context that names a device; values stay on JAX's default device."""
+        return contextlib.nullcontext()
+
+    def container(self, container_name: str) -> AbstractContextManager[None]:
+        """A context that names a container; a session's values are its own without one."""
+        return contextlib.nullcontext()
+
+    colocate_with = device
+
+    @public
+    def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]:
+        """A context for ops that run after `control_inputs` (operations, tensors); None: no dependencies."""
+        if control_inputs is None:
+            return self._controlled(None)
+        nodes = set()
+        for item in nest.flatten(control_inputs):
+            if item is None:
+                continue
+            if isinstance(item, IndexedSlices):
+                item = item.values
+            if isinstance(item, str):
+                item = self.as_graph_element(item)
+            if isinstance(item, Variable):
+                item = item._tensor
+            if not isinstance(item, (Operation, Tensor)):
+                raise TypeError(f"Control input must be Operation, Tensor or Variable, received {item!r}.")
+            nodes.add(self._own(item).node)
+        return self._controlled(frozenset(nodes))
+
+    def await_inside(self, control_inputs: Any) -> None:
+        """A branch or loop that is being traced has control dependencies on ops outside of it: they run before it."""
+        nodes = [getattr(item, "node", None) for item in nest.flatten(control_inputs)]
+        self._awaited.update([n for n in nodes if n is not None and n.trace is self.trace])
+
+    @contextlib.contextmanager
+    def _controlled(self, nodes: frozenset[Node] | None) -> Iterator[None]:
+        before = self._controls
+        self._controls = [] if nodes is None else [*before, nodes]
+        try:
+            yield
+        finally:
+            self._controls = before
+
+    def _own(self, item: Any) -> Any:
+        if isinstance(item, Operation):
+            if item.graph is not self:
+                raise ValueError(f"Operation {item!r} must be from the same graph.")
+        elif graph_of(item.node) is not self:
+            raise ValueError(f"{item} must be from the same graph.")
+        return item
+
+    def group(self, inputs: Sequence[Any], name: str) -> Operation:
+        """An Operation that runs all of `inputs`."""
+        with self.control_dependencies(list(inputs)):
+            engine.record(NOOP, ())
+        node = self.trace.nodes[-1]
+        self._notes[node.index].call, self._notes[node.index].name = None, name
+        return self.operation_of(node)
+
+    def control_inputs_of(self, node: Node) -> frozenset[Node]:
+        """The nodes that run before `node` though it takes nothing from them."""
+        note = self._notes.get(node.index)
+        return frozenset() if note is None else note.control
+
+    # -- collections
+
+    def _collections_here(self) -> dict[Any, list[Any]]:
+        """The collections, or their copies in the function that is being traced: it shares those of variables only."""
+        found = self._collections
+        functions: list[Any] = []
+        trace: Trace | None = engine.local.trace
+        while trace is not None and trace.scope is not None and getattr(trace.scope, "graph", None) is None:
+            if not getattr(trace.scope, "nested", True):
+                functions.append(trace.scope)
+            trace = trace.parent
+        for scope in reversed(functions):
+            if scope.collections is None:
+                scope.collections = {name: list(items) for name, items in found.items()}
+                for name in OF_VARIABLES:
+                    scope.collections[name] = found.setdefault(name, [])
+            found = scope.collections
+        return found
+
+    @public
+    def add_to_collection(self, name: Any, value: Any) -> None:
+        """Enter `value` in the collection `name`."""
+        self._collections_here().setdefault(name, []).append(value)
+
+    def add_to_collections(self, names: Any, value: Any) -> None:
+        """Enter `value` in each of the collections `names`."""
+        for name in [names] if isinstance(names, str) else dict.fromkeys(names):
+            self.add_to_collection(name, value)
+
+    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+        """What is in a collection; with `scope`, what has a name that begins like this regular expression."""
+        found = self._collections_here().get(name, [])
+        if scope is None:
+            return list(found)
+        return [item for item in found if hasattr(item, "name") and re.match(scope, item.name)]
+
+    def get_collection_ref(self, name: Any) -> list[Any]:
+        """A collection itself: what is done to the list is done to it."""
+        return self._collections_here().setdefault(name, [])
+
+    def get_all_collection_keys(self) -> list[Any]:
+        """The names of the collections that have something in them."""
+        return [name for name, items in self._collections_here().items() if items]
+
+    def clear_collection(self, name: Any) -> None:
+        """Empty a collection."""
+        self._collections_here().pop(name, None)
+
+    # -- feeding and fetching
+
+    def is_feedable(self, tensor: Any) -> bool:
+        """Whether a Session can be fed a value for `tensor`."""
+        return isinstance(tensor, Tensor) and graph_of(tensor.node) is self
+
+    def is_fetchable(self, tensor_or_op: Any) -> bool:
+        """Whether a Session can be asked for `tensor_or_op`."""
+        return True
+
+    def placeholder(self, dtype: Any, shape: TensorShape, name: str) -> Tensor:
+        """A tensor whose value is fed."""
+        extents = () if shape.rank is None else extents_of(shape)
+        node = engine.record(PLACEHOLDER, (), (dtype, extents))
+        note = self._notes[node.index]
+        note.name, note.call = name, None
+        if shape.rank is None:
+            self.unknown_rank.add(node)
+        return EagerTensor(node)
+
+    def __enter__(self) -> Graph:
+        raise TypeError("A graph is entered with `with graph.as_default():`.")
+
+    def __exit__(self, *reason: object) -> None: ...
+
+
+def extents_of(shape: TensorShape) -> tuple[int, ...]:
+    """The extents of a TensorShape, the provisional one for what is not known."""
+    return tuple([PROVISIONAL if extent is None else extent for extent in shape.as_list()])
+
+
+def refused(error: Exception) -> Exception:
+    """An op that cannot take its inputs is a ValueError while a graph is built, and a TypeError if it is for their dtype."""
+    trace: Trace | None = engine.local.trace
+    while trace is not None and getattr(trace.scope, "graph", None) is None:
+        trace = trace.parent
+    if trace is None or not isinstance(error, InvalidArgumentError):
+        return error
+    graph: Any = trace.scope
+    unknown = [graph.operation_of(n).name for n in graph.unknown_rank]
+    hint = ""
+    if unknown:
+        hint = f" (A placeholder without shape= counts as a scalar: {', '.join(unknown)}. Give it shape=[None, …].)"
+    return (TypeError if isinstance(error, TypeError) else ValueError)(error.message + hint)
+
+
+def adapted(op: Op, inputs: tuple[Any, ...], attrs: Attributes) -> Any:
+    """What an op gives if the extents that are not known are one that another input has; None if that does not help."""
+    if not any(type(a) is not tuple and PROVISIONAL in a.shape for a in inputs):
+        return None
+    for extent in sorted({e for a in inputs if type(a) is not tuple for e in a.shape if e < LARGE}, reverse=True):
+        trial = tuple([a if type(a) is tuple else with_extent(a, extent) for a in inputs])
+        try:
+            result = op.result(trial, attrs)
+        except (InvalidArgumentError, ValueError):
+            continue
+        if (graph := engine.graph_around()) is not None:
+            graph.guessed = extent
+        return result
+    trial = tuple(beside(inputs))
+    if trial != inputs:
+        with contextlib.suppress(InvalidArgumentError, ValueError):
+            return op.result(trial, attrs)
+    return None
+
+
+def other(node: Node, trace: Trace) -> str | None:
+    mine, graph = graph_of(node), trace.scope
+    if mine is None or mine is getattr(graph, "graph", None):
+        return None
+    spoken = f"{handle(node)} of graph {mine!r}"
+    if getattr(graph, "graph", None) is None:
+        return f"{spoken} is used outside of it: a graph's tensors have values in a Session only. Fetch it with session.run."
+    return f"{spoken} must be from the same graph as what it is used with, {graph!r}. Make both under one graph.as_default()."
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The default graph and session
+
+_default: list[Graph] = []
+
+
+@public
+def get_default_graph() -> Graph:
+    """The graph that ops are recorded into; in eager code the one that they would be recorded into otherwise."""
+    trace: Trace | None = engine.local.trace
+    while trace is not None:
+        graph: Graph | None = getattr(trace.scope, "graph", None)
+        if graph is not None:
+            return graph
+        trace = trace.parent
+    if not _default:
+        _default.append(Graph())
+    return _default[0]
+
+
+def get_default_session() -> Any:
+    """The innermost session that is entered in this thread, or None."""
+    return defaults.sessions[-1] if defaults.sessions else None
+
+
+@public
+def disable_eager_execution() -> None:
+    """Record into the default graph from here on, in this thread, instead of running ops."""
+    if defaults.entered is None:
+        if engine.local.trace.parent is not None:
+            raise ValueError("tf.disable_eager_execution must be called outside of graphs, functions and gradients.")
+        if not _default:
+            _default.append(Graph())
+        defaults.entered = _default[0].as_default()
+        defaults.entered.__enter__()
+
+
+@public
+def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
+    """Run ops at once again."""
+    if defaults.entered is not None:
+        entered, defaults.entered = defaults.entered, None
+        entered.__exit__(None, None, None)
+
+
+@public
+def reset_default_graph() -> None:
+    """Begin with an empty default graph."""
+    active = defaults.entered is not None
+    current = get_default_graph()
+    if current is not (_default[0] if _default else None):
+        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the "
+                             "nesting and create a new graph.")  # fmt: skip
+    enable_eager_execution()
+    _default[:] = [Graph()]
+    if active:
+        disable_eager_execution()
+
+
+def in_graph() -> Graph | None:
+    """The graph that the thread records into, or None."""
+    graph: Graph | None = engine.current_graph()
+    return graph

@@ -1,0 +1,94 @@
+"""The ops that only a graph has, and the ints in it that are known when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.op import Op, define
+from gradtape._src.core.program import Node
+
+
+class Held:
+    """An array as an attribute: equal to itself only."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+
+class Extent(int):
+    """A provisional int that is element `position` of what `node` gives when the graph runs."""
+
+    node: Node
+    position: int
+
+    def __new__(cls, value: int, node: Node, position: int) -> Extent:
+        new = super().__new__(cls, value)
+        new.node, new.position = node, position
+        return new
+
+
+def _never(*inputs: Any, **attributes: Any) -> Any:
+    raise NotImplementedError("a Session runs this op")
+
+
+def _graph_op(type: str, infer: Any) -> Op:
+    """An op that a Session replaces; `infer` names its attributes."""
+    op = define(Op(type, _never, infer=infer, effect=True))
+    op.reason = "it is where a graph begins or ends"
+    return op
+
+
+def _shaped(*inputs: Aval, dtype: Any, shape: tuple[int, ...]) -> Aval:
+    return aval(shape, dtype)
+
+
+PLACEHOLDER = _graph_op("Placeholder", _shaped)
+PLACEHOLDER.attributes = ("dtype", "shape")
+HANDLE = _graph_op("VarHandleOp", _shaped)
+HANDLE.attributes = ("dtype", "shape")
+CONST = define(Op("Const", lambda *, held: held.array, infer=lambda *, held: aval(held.array.shape, held.array.dtype)))
+CONST.reason = "it has no inputs"
+
+
+NOOP = _graph_op("NoOp", lambda: ())
+INITIALIZED = _graph_op("VarIsInitializedOp", lambda handle: aval((), np.dtype(bool)))
+# (ys…, what flows into them…, xs…) → gradients: recorded as one op, walked when the graph runs.
+GRADIENT = _graph_op("SymbolicGradient", lambda *inputs, request: request.avals)
+GRADIENT.attributes = ("request",)
+# A call of a public function that is made when the graph runs, as its inputs' ranks are not known before.
+LATE = _graph_op("Late", lambda *inputs, call, avals: avals)
+LATE.attributes = ("call", "avals")
+
+
+BY_VALUES: set[Op] = set()  # the ops, of those that a graph has, whose results have shapes that depend on values
+
+
+def _some_gradient(op: Any, *grads: Any) -> list[Any]:
+    """Which gradients there are: what they are is found when the call is made."""
+    return [x * 0 if x.dtype.is_floating or x.dtype.is_complex else None for x in op.inputs]
+
+
+LATE.gradient, LATE.reason = _some_gradient, None
+
+
+class Request:
+    """What `gradients` was asked: positions into the op's inputs, and how its outputs make the results.
+
+    `layout` has for each x None, the number of an output, or those of the values and indices of IndexedSlices.
+    """
+
+    __slots__ = ("avals", "given", "layout", "stops", "xs", "ys", "zero")
+    avals: tuple[Aval, ...]
+    layout: list[Any]
+
+    def __init__(
+        self, ys: Sequence[Node], given: Sequence[Node | None], xs: Sequence[Node], stops: Sequence[Node], zero: bool
+    ) -> None:
+        self.ys, self.given, self.xs, self.stops, self.zero = list(ys), list(given), list(xs), list(stops), zero
+        self.avals, self.layout = (), []

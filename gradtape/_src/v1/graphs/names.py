@@ -1,0 +1,366 @@
+"""The operations of a graph, under TensorFlow's names."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from gradtape._src.control.graph_def import graph_def
+from gradtape._src.core import engine, naming, nest, scopes
+from gradtape._src.core.errors import internal, public
+from gradtape._src.core.function_names import DEFAULTS, OPERATORS
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.op import Attributes, Op, ops
+from gradtape._src.core.program import ELEMENT, Node, Trace
+from gradtape._src.core.tensor import Tensor, graph_of, handle
+from gradtape._src.core.variable import READ, Variable
+from gradtape._src.v1.graphs.kinds import CONST, Extent, Held
+from gradtape._src.v1.graphs.operation import Operation
+
+if TYPE_CHECKING:
+    from gradtape._src.v1.graphs.graph import Graph
+
+OPERATOR_FRAMES = frozenset(["forward", "reflected", "call"])
+# Functions that name their result after themselves, and the type that TensorFlow gives to a number spread over a shape.
+OWN_NAMES = frozenset(["zeros", "ones", "zeros_like", "ones_like"])
+SUMMARIES = ("scalar", "histogram", "image", "text")  # of which any name is made a valid one
+SPREAD_TYPES = {"zeros": "Fill", "ones": "Fill", "zeros_like": "ZerosLike", "ones_like": "OnesLike"}
+EXPLICIT = frozenset(["constant", "convert_to_tensor", "read_value", "identity"])
+VALID = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+
+
+class Note:
+    """What was in force when an op was recorded: the name scope, the public function that was called, control dependencies.
+
+    `contexts` are the open contexts of those, `control` is what all of them wait for.
+    """
+
+    __slots__ = ("call", "contexts", "control", "implicit", "name", "outermost", "prefix")
+
+    def __init__(
+        self, prefix: str, call: naming.Call | None, outermost: str, name: str | None, contexts: Sequence[frozenset[Node]]
+    ) -> None:
+        self.prefix, self.call, self.outermost, self.name, self.contexts = prefix, call, outermost, name, tuple(contexts)
+        self.control: frozenset[Node] = frozenset().union(*contexts)
+        self.implicit = False
+
+
+class Operations:
+    """The part of a graph that knows its operations by name."""
+
+    if TYPE_CHECKING:
+        graph: Graph
+
+    def __init__(self) -> None:
+        scope: Any = self
+        self.trace = Trace(engine.UNBOUNDED, Trace(engine.UNBOUNDED), None, scope)
+        self.assignments: dict[Node, Variable] = {}  # what gives a variable a new value
+        self._notes: dict[int, Note] = {}
+        self._seen = 0
+        self._operations: dict[str, Operation] = {}
+        self._of_node: dict[Node, Operation] = {}
+        self._names: dict[str, int] = {}
+        self._controls: list[frozenset[Node]] = []
+        self._awaited: set[Node] = set()  # what a branch or loop that is being traced waits for
+        self._finalized = False
+
+    def note(self, op: Op) -> None:
+        """Called before each op is recorded."""
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified. Record ops before finalize(), or in another graph.")
+        stack = naming.calls.stack
+        call = next((c for c in reversed(stack) if c.name is not None), None)
+        outermost = stack[0].function if stack else ""
+        if call is not None and not VALID.match(full := scopes.prefix() + (call.name or "")) and call.function not in SUMMARIES:
+            raise ValueError(f"`{full}` is not a valid node name. Accepted names conform to Regex /{VALID!r}/")
+        name = None
+        if not stack:
+            frame: Any = sys._getframe(2)
+            while frame.f_back is not None and internal[frame.f_back.f_code.co_filename]:
+                frame = frame.f_back
+            name = OPERATORS.get(op.type) if frame.f_code.co_name in OPERATOR_FRAMES else None
+        elif stack[0].operator or outermost in ("getitem", "getitem_of_variable"):
+            name = OPERATORS.get(op.type)
+        elif call is None and outermost in OWN_NAMES:
+            name = outermost
+        awaited = [frozenset(self._awaited)] if self._awaited else []
+        self._awaited.clear()
+        note = Note(scopes.prefix(), call, outermost, name, [*self._controls, *awaited])
+        note.implicit = op is CONST or op is READ
+        if note.implicit and outermost in EXPLICIT:
+            note.implicit = False
+        self._notes[len(self.trace.nodes)] = note
+
+    def _recorded(self, op: Op, inputs: tuple[Node, ...], attrs: Attributes, name: str) -> Node:
+        """Record an op under this very name; no control dependencies."""
+        controls, self._controls = self._controls, []
+        try:
+            node = engine.record(op, inputs, attrs)
+        finally:
+            self._controls = controls
+        self._full_name(node, name)
+        return node
+
+    def _full_name(self, node: Node, name: str) -> None:
+        note = self._notes[node.index]
+        note.prefix, note.name, note.call, note.implicit, note.outermost = "", f"{name}/", None, False, ""
+        if node.index < self._seen:
+            self._enter(node, note)
+
+    # -- operations
+
+    def _sync(self) -> None:
+        """Enter the Operations of what was recorded since."""
+        nodes = self.trace.nodes
+        while self._seen < len(nodes):
+            node = nodes[self._seen]
+            self._seen += 1
+            note = self._notes.get(node.index)
+            if node.op is not ELEMENT and note is not None and not note.implicit:
+                self._enter(node, note)
+
+    def _enter(self, node: Node, note: Note) -> Operation:
+        name = self._name_of(node, note)
+        type_ = node.op.type
+        inputs: list[Node] = []
+        if type_ == "BroadcastTo" and note.outermost in OWN_NAMES:  # a number spread over a shape
+            like = [e.node.inputs[0] for e in node.attrs[0] if type(e) is Extent]
+            type_ = SPREAD_TYPES[note.outermost] if like else "Const"
+            return self._add(node, name, type_, like[:1], self._control_of(note, like[:1]))
+        for position, source in enumerate(node.inputs):
+            if source.trace is not self.trace:
+                if source.value is None:
+                    continue  # the seed of a random op
+                copy = Node((CONST, (Held(source.value),)), (), source.aval, self.trace, len(self.trace.nodes), None, 0)
+                self.trace.nodes.append(copy)
+                self._add(copy, f"{name}/{_parameter(node.op, position)}", "Const", [], [])
+                inputs.append(copy)
+                continue
+            inputs.append(source)
+            producer = _producer(source)
+            if producer not in self._of_node and (pending := self._notes.get(producer.index)) is not None and pending.implicit:
+                what = "ReadVariableOp" if producer.op is READ else _parameter(node.op, position)
+                self._add(producer, self._unique(f"{name}/{what}"), producer.op.type, producer.inputs, [])
+        assigned = self.assignments.get(node)
+        if assigned is not None and (not inputs or inputs[0] is not assigned._tensor.node):
+            inputs = [assigned._tensor.node, *inputs]
+        return self._add(node, name, type_, inputs, self._control_of(note, inputs))
+
+    def _control_of(self, note: Note, inputs: Sequence[Node]) -> list[Operation]:
+        """The control inputs as TensorFlow lists them: none of a context in which an input was made, which waited already."""
+        producers = [_producer(i) for i in inputs]
+        made = [other for p in producers if (other := self._notes.get(p.index)) is not None]
+        waits = {
+            _producer(n): None
+            for context in note.contexts
+            if not any(context is c for other in made for c in other.contexts)
+            for n in sorted(context, key=lambda n: n.index)
+        }
+        return [self._operation(n) for n in waits if n not in producers]
+
+    def _add(self, node: Node, name: str, type_: str, inputs: Sequence[Node], control: Sequence[Operation]) -> Operation:
+        operation = Operation(self.graph, node, name, type_, inputs, control)
+        self._names.setdefault(name.lower(), 1)
+        self._operations[name] = self._of_node[node] = operation
+        return operation
+
+    def _name_of(self, node: Node, note: Note) -> str:
+        if note.name is not None and note.name.endswith("/"):
+            return note.name[:-1]
+        call = note.call
+        if call is None:
+            return self._unique(note.prefix + (note.name or DEFAULTS.get(node.op.type, node.op.type)))
+        main = _main(call)
+        if main is node or (main is None and not call.scope):
+            if call.scope:
+                return call.scope
+            call.scope = self._unique(note.prefix + str(call.name))
+            return call.scope
+        if not call.scope:
+            call.scope = self._unique(note.prefix + str(call.name))
+        return self._unique(f"{call.scope}/{node.op.type}")
+
+    def operation_of(self, node: Node) -> Operation:
+        """The Operation that gives a node."""
+        self._sync()
+        return self._operation(_producer(node))
+
+    def _operation(self, node: Node) -> Operation:
+        found = self._of_node.get(node)
+        if found is None:
+            if node.trace is not self.trace:
+                raise ValueError(f"{handle(node)!r} is not an element of this graph.")
+            found = self._enter(node, self._notes[node.index])
+        return found
+
+    def _consumers(self, node: Node) -> list[Operation]:
+        self._sync()
+        return [operation for operation in self._operations.values() if any(n is node for n in operation._inputs)]
+
+    def override_of(self, node: Node) -> str | None:
+        """The name of the gradient that overrides the node's own."""
+        original = ops.get(node.op.type)
+        derived = {} if original is None else original.derived
+        return next((name for name, op in derived.items() if op is node.op), None)
+
+    @public
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """`name` under the open name scopes, with a number behind it if it is taken."""
+        self._sync()
+        if not VALID.match(name):
+            raise ValueError(f"'{name}' is not a valid scope name. It may have letters, digits and _.\\-/ in it.")
+        return self._unique(scopes.prefix() + name, mark_as_used)
+
+    def _unique(self, name: str, mark: bool = True) -> str:
+        key = name.lower()
+        count = self._names.get(key, 0)
+        if mark:
+            self._names[key] = count + 1
+        if count:
+            base = key
+            while key in self._names:
+                key = f"{base}_{count}"
+                count += 1
+            if mark:
+                self._names[key] = 1
+            name = f"{name}_{count - 1}"
+        return name
+
+    @public
+    def name_scope(self, name: str) -> AbstractContextManager[Any]:
+        """A context that puts `name/` before the names of the ops made in it."""
+        if not name:
+            return NameScope("")
+        return NameScope(name if name.endswith("/") else self.unique_name(name) + "/")
+
+    def get_name_scope(self) -> str:
+        """The name scopes that are open, without the "/" at the end."""
+        return scopes.prefix().rstrip("/")
+
+    @public
+    def get_operations(self) -> list[Operation]:
+        """All operations, in the order in which they were made."""
+        self._sync()
+        return list(self._operations.values())
+
+    @public
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False, use_pybind11_proto: bool = False) -> Any:
+        """Return the operations as a `GraphDef`, TensorBoard's message: to look at or to draw, as nothing here runs it.
+
+        `add_shapes` adds `_output_shapes`; `from_version` has no effect, as in TensorFlow. Values of constants are in it
+        where they are known and have up to 1024 elements.
+
+        >>> with tf.Graph().as_default() as graph:
+        ...     x = tf.square(tf.constant(2.0, name="two"), name="x")
+        >>> [(list(node.input), node.name, node.op) for node in graph.as_graph_def().node]
+        [([], 'two', 'Const'), (['two'], 'x', 'Square')]
+        """
+        return graph_def(self.get_operations(), add_shapes)
+
+    @public
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The operation called `name`; KeyError if there is none."""
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
+        found: Operation = self.as_graph_element(name, allow_tensor=False)
+        return found
+
+    @public
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor called `name`, such as "x:0"; KeyError or ValueError if there is none."""
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
+        found: Tensor = self.as_graph_element(name, allow_operation=False)
+        return found
+
+    @public
+    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        """The Tensor or Operation that `obj` is, or that it names."""
+        if isinstance(obj, Variable):
+            obj = obj._tensor
+        if isinstance(obj, Tensor) and allow_tensor:
+            if graph_of(obj.node) is not self:
+                raise ValueError(f"Tensor {obj} is not an element of this graph.")
+            return obj
+        if isinstance(obj, Operation) and allow_operation:
+            if obj.graph is not self:
+                raise ValueError(f"Operation {obj!r} is not an element of this graph.")
+            return obj
+        if not isinstance(obj, str):
+            kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
+            raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds}.")
+        self._sync()
+        name, colon, output = obj.partition(":")
+        if colon and not allow_tensor:
+            raise ValueError(f"Name {obj!r} appears to refer to a Tensor, not an Operation.")
+        found = self._operations.get(name)
+        if colon:
+            if not output.isdigit():
+                raise ValueError(
+                    f"The name {obj!r} looks like a Tensor name, but is not a valid one. Tensor names must be of the form "
+                    '"<op_name>:<output_index>".'
+                )
+            if found is None:
+                raise KeyError(
+                    f"The name {obj!r} refers to a Tensor which does not exist. The operation, {name!r}, does not exist in the "
+                    "graph."
+                )
+            if int(output) >= len(found.outputs):
+                raise KeyError(
+                    f"The name {obj!r} refers to a Tensor which does not exist. The operation, {name!r}, exists but only has "
+                    f"{len(found.outputs)} outputs."
+                )
+            return found.outputs[int(output)]
+        if not allow_operation:
+            if found is not None:
+                raise ValueError(
+                    f"The name {obj!r} refers to an Operation, not a Tensor. Tensor names must be of the form "
+                    '"<op_name>:<output_index>".'
+                )
+            raise ValueError(
+                f"The name {obj!r} looks like an (invalid) Operation name, not a Tensor. Tensor names must be of the form "
+                '"<op_name>:<output_index>".'
+            )
+        if found is None:
+            raise KeyError(f"The name {obj!r} refers to an Operation not in the graph.")
+        return found
+
+
+class NameScope:
+    """A context in which names begin with a prefix."""
+
+    def __init__(self, prefix: str) -> None:
+        self._to = prefix
+
+    def __enter__(self) -> str:
+        self._before = scopes.enter_scope(self._to)
+        return self._to
+
+    def __exit__(self, *reason: object) -> None:
+        scopes.enter_scope(self._before)
+
+
+def _producer(node: Node) -> Node:
+    """The node of the op that gives a value."""
+    return node.inputs[0] if node.op is ELEMENT else node
+
+
+def _parameter(op: Op, position: int) -> str:
+    names = op.parameters
+    if position < len(names) and not (op.variadic and position == len(names) - 1):
+        return names[position]
+    return f"{names[-1] if names else 'input'}_{position}"
+
+
+def _main(call: naming.Call) -> Node | None:
+    """The node of what a call returned."""
+    for item in nest.flatten(call.result):
+        if isinstance(item, IndexedSlices):
+            item = item.values
+        if isinstance(item, (Tensor, Operation)):
+            node = item.node
+            return node.inputs[0] if node.op is ELEMENT else node
+    return None

@@ -1,0 +1,64 @@
+"""Placeholders: tensors of a graph whose values are fed to each run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtape._src.core import dtypes, engine
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import InvalidArgumentError, public
+from gradtape._src.core.op import Op, define
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import EagerTensor, Tensor
+from gradtape._src.v1.graphs.graph import get_default_graph
+
+
+def _require_graph(what: str) -> None:
+    if engine.local.trace.scope is None:
+        raise RuntimeError(
+            f"tf.{what}() is not compatible with eager execution. Build a graph: `with tf.Graph().as_default():`, or call "
+            "tf.compat.v1.disable_eager_execution() first."
+        )
+
+
+@public
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+    """A tensor whose value a Session is fed. `shape` may have None for extents that differ from run to run.
+
+    Without `shape` its rank is not known either: what depends on it is called when the graph runs.
+    """
+    _require_graph("placeholder")
+    if engine.graph_around() is None:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"You must feed a value for placeholder tensor '{name or 'Placeholder'}', and a function has nothing that feeds it: "
+            "make it an argument.",
+        )
+    made: Tensor = get_default_graph().placeholder(dtypes.as_dtype(dtype).numpy, TensorShape(shape), name or "Placeholder")
+    return made
+
+
+WITH_DEFAULT = define(Op("PlaceholderWithDefault", lambda input: input, infer=lambda input: input, cheap=True))
+WITH_DEFAULT.gradient = lambda op, dy: dy
+
+
+@public
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """A tensor that has the value `input` unless a Session is fed another. In eager code and functions it is `input`."""
+    value = tensor(input)
+    stated = TensorShape(shape)
+    if not stated.is_compatible_with(value.shape):
+        raise ValueError(
+            f"The default value has shape {value.shape}, which is not compatible with the placeholder's shape {stated}."
+        )
+    node = engine.record(WITH_DEFAULT, (value.node,))
+    result = EagerTensor(node)
+    graph = engine.current_graph()
+    if graph is not None and stated.rank is None:
+        node.aval = aval((), node.aval.dtype)
+        graph.unknown_rank.add(node)
+    elif graph is not None and not stated.is_fully_defined():
+        graph.open_extents(node, stated)
+    return result

@@ -1,0 +1,492 @@
+"""Recording a part of a graph again, with true shapes, into a Program that can be run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
+from gradtape._src.control.scope import Check, Scope
+from gradtape._src.core import engine, execution, nest, tracing
+from gradtape._src.core.aval import LARGE, Aval, aval
+from gradtape._src.core.define import check
+from gradtape._src.core.errors import InvalidArgumentError, invalid
+from gradtape._src.core.indexed_slices import IndexedSlices, dense
+from gradtape._src.core.op import Attributes, Op
+from gradtape._src.core.program import ELEMENT, NUMBER, Node, Program, leaf, programs_in
+from gradtape._src.core.tensor import handle, to_numpy
+from gradtape._src.core.variable import READ, Variable
+from gradtape._src.ops import seeds
+from gradtape._src.ops.array import ones, zeros
+from gradtape._src.ops.shapes import spoken
+from gradtape._src.v1.graphs.by_rank import Inlined
+from gradtape._src.v1.graphs.extents import Pairs, decoded, on_axis, only_types, open_ints, pairs_of, resolved, within
+from gradtape._src.v1.graphs.kinds import (
+    BY_VALUES,
+    CONST,
+    GRADIENT,
+    HANDLE,
+    INITIALIZED,
+    LATE,
+    NOOP,
+    PLACEHOLDER,
+    Extent,
+    Request,
+)
+from gradtape._src.v1.graphs.live import NeedsEager, Several, gradient_of_call, in_python, is_open, of_one_shape
+from gradtape._src.v1.graphs.structure import structure_of
+
+if TYPE_CHECKING:
+    from gradtape._src.v1.graphs.graph import Graph
+
+
+class RunScope(Scope):
+    """What a run knows of variables: those it reads are parameters, with the Avals that they have in the session."""
+
+    def __init__(self, avals: Callable[[Variable], Aval]) -> None:
+        super().__init__()
+        self._avals, self.fixes_strings = avals, False
+
+    def hand_on(self, check: Check, nodes: tuple[Node, ...]) -> None:
+        """Note a check: what is run in a session was asked for."""
+        super().hand_on(check._replace(uses=None), nodes)
+
+    def read(self, variable: Variable) -> Node:
+        """The node that the variable holds now; at first a parameter."""
+        node = self.now.get(id(variable))
+        if node is None:
+            node = self.now[id(variable)] = self.before(variable)
+        return node
+
+    def before(self, variable: Variable) -> Node:
+        """The node that the variable held when the run began."""
+        found = self.variables.get(id(variable))
+        if found is None:
+            found = self.variables[id(variable)] = (variable, leaf(self._avals(variable), None))
+        return found[1]
+
+    def hold(self, variable: Variable, node: Node) -> None:
+        """The variable was assigned; it need not have had a value."""
+        self.now[id(variable)] = self.after[id(variable)] = node
+        self.written[id(variable)] = variable
+
+
+class ValueScope(RunScope):
+    """What a run that is not compiled knows of variables: their values."""
+
+    def __init__(self, avals: Callable[[Variable], Aval], values: Callable[[Variable], Any]) -> None:
+        super().__init__(avals)
+        self._values = values
+
+    def before(self, variable: Variable) -> Node:
+        """The value that the variable had when the run began."""
+        return leaf(self._avals(variable), self._values(variable))
+
+
+def needed_nodes(graph: Graph, wanted: Iterable[Node], fed: Iterable[Node] = ()) -> list[Node]:
+    """The nodes of `graph` that have to run for `wanted`, in the order in which they were recorded; not beyond `fed`."""
+    cut = set(fed)
+    found: set[Node] = set()
+    stack = [node for node in wanted if node not in cut]
+    while stack:
+        node = stack.pop()
+        if node in found or node.trace is not graph.trace:
+            continue
+        found.add(node)
+        sources = [*node.inputs, *graph.control_inputs_of(node), *_extent_nodes(node.key[1])]
+        sources += graph.attached.get(node, ())
+        stack += [n for n in sources if n not in cut and n not in found]
+    return sorted(found, key=lambda node: node.index)
+
+
+def _extent_nodes(value: Any) -> list[Node]:
+    if type(value) is tuple:
+        return [node for item in value for node in _extent_nodes(item)]
+    return [value.node] if type(value) is Extent else []
+
+
+class Replay:
+    """Records nodes of a graph again where the thread records now.
+
+    `feeds` are the nodes that are parameters instead; `fed` has the values of those that are structure. Without `true`
+    the shapes stay provisional: so a gradient is looked into before there are any.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        feeds: dict[Node, Node],
+        fed: dict[Node, np.ndarray],
+        scope: RunScope,
+        initialized: Callable[[Variable], bool] = bool,
+        true: bool = True,
+        stream: Callable[[Any], Any] = lambda stream: stream,
+        has_value: Callable[[Variable], bool] = bool,
+    ) -> None:
+        self.graph, self.fed, self.scope, self._initialized, self._true = graph, fed, scope, initialized, true
+        self._stream, self._has_value = stream, has_value
+        self._entries: list[Entry] = []  # what ran, where no trace keeps it
+        self.values: dict[Node, Any] = dict(feeds)
+        self.reads: dict[Node, list[Node]] = {}
+        self._streams = dict(graph.draws)
+        self._everywhere: Pairs = pairs_of([n.aval for n in feeds], [n.aval for n in feeds.values()]) if true else {}
+
+    def run(self, wanted: Iterable[Node]) -> None:
+        """Record what `wanted` need."""
+        for node in needed_nodes(self.graph, wanted, list(self.values)):
+            if node not in self.values:
+                try:
+                    self._step(node)
+                except LookupError:
+                    raise
+                except Exception as error:
+                    self._name(error, node)
+                    raise
+
+    def _name(self, error: Exception, node: Node) -> None:
+        """Say which op of the graph it was."""
+        message = getattr(error, "message", None)
+        if message is not None and "{{node" not in message:
+            error.message = f"{message}\n\t [[{{{{node {self.graph.operation_of(node).name}}}}}]]"  # type: ignore[attr-defined]
+
+    def value(self, node: Node) -> Node:
+        """What stands for a node of the graph here."""
+        found: Node | None = self.values.get(node)
+        if found is not None:
+            return found
+        if node.op is HANDLE:
+            return self.scope.read(self.graph.variables[node])
+        if node.trace is None and node.value is None:
+            stream = self._streams.get(node)
+            if stream is None:
+                raise invalid("A tensor of a function that was traced is used in a graph. Return it from the function.")
+            found = self.values[node] = seeds.again(self._stream(stream)).node
+            return found
+        return node
+
+    def fetched(self, node: Node) -> Node:
+        """What a run gives for a node; of a variable that had a value what it was before the run, whatever assigns it there."""
+        if node.op is HANDLE and node not in self.values and self._has_value(self.graph.variables[node]):
+            return self.scope.before(self.graph.variables[node])
+        return self.value(node)
+
+    def _step(self, node: Node) -> None:
+        op, graph = node.op, self.graph
+        if op is NOOP or op is HANDLE:
+            return
+        if op is PLACEHOLDER:
+            self.values[node] = self._placeholder(node)
+            return
+        if op is CONST:
+            self.values[node] = engine.constant(node.attrs[0].array)
+            return
+        if op is INITIALIZED:
+            known = self._initialized(graph.variables[node.inputs[0]])
+            self.values[node] = engine.constant(np.array(known))
+            return
+        if op is GRADIENT:
+            self._differentiate(node)
+            return
+        before = [source.aval for source in node.inputs]
+        inputs = [self.value(source) for source in node.inputs]
+        attrs = node.key[1]
+        new = self.record(op, attrs, before, inputs, node)
+        self.values[node] = new
+        if op is READ:
+            self.reads.setdefault(node.inputs[0], []).append(new)
+        variable = graph.assignments.get(node)
+        if variable is not None:
+            self.scope.hold(variable, new)
+
+    def _placeholder(self, node: Node) -> Node:
+        if not self._true:
+            return leaf(node.aval, None)
+        shape = "<unknown>" if node in self.graph.unknown_rank else _plain(node.aval)
+        name = self.graph.operation_of(node).name
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"You must feed a value for placeholder tensor '{name}' with dtype {spoken(node.aval.type.name)} and shape {shape}: "
+            "give it in feed_dict.",
+        )
+
+    def _check_rank(self, op: Op, attrs: Attributes, before: Sequence[Any], after: Sequence[Any]) -> None:
+        """What took the rank of a scalar into account cannot run on another."""
+        if op is ELEMENT or only_types(attrs) or any(True for _ in programs_in(attrs)):
+            return
+        for old, new in zip(before, after, strict=True):
+            if type(old) is not tuple and old.ndim != new.ndim:
+                names = ", ".join([f"'{self.graph.operation_of(n).name}'" for n in self.graph.unknown_rank])
+                raise invalid(
+                    f"{op.type} was recorded for rank {old.ndim} and is fed rank {new.ndim}: a placeholder without shape= "
+                    f"counts as a scalar there ({names}). Give it shape=[None, …], with as many entries as it has axes."
+                )
+
+    def record(self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Any], like: Node | None = None) -> Any:
+        """Record one op on `inputs`, whose Avals were `before` when it was recorded first; several nodes are a `Several`."""
+        if op is ELEMENT and isinstance(inputs[0], Several):
+            return inputs[0][attrs[0]]
+        eager = engine.local.trace.scope is None
+        if self._true:
+            if op is LATE:
+                return self._call(op, attrs, inputs)
+            if self.graph.unknown_rank and (whole := _of_the_whole(op, attrs, before, inputs)) is not None:
+                attrs, before = whole, [source.aval for source in inputs]
+            recorded = attrs
+            try:
+                attrs, inputs = self._with_true_shapes(op, attrs, before, inputs)
+            except NeedsEager:
+                if not eager:
+                    raise
+                return in_python(self, op, recorded, inputs)
+            if op in BY_VALUES:
+                return self._run_now(op, attrs, inputs)
+            if op.status is not None:
+                check(op, tuple(inputs), attrs)
+        if self._true and op.effect and not eager and "shapes" in op.attributes and attrs[op.attributes.index("shapes")] is None:
+            raise NeedsEager  # a Python function whose results have shapes that nobody stated
+        if op.effect and eager:
+            new = self._happened(op, tuple(inputs), attrs)
+        else:
+            new = engine.record(op, tuple(inputs), attrs)
+        if eager:
+            self._entries.append(Entry(new, tuple(inputs)))
+        if like is not None:
+            new.code, new.offset = like.code, like.offset
+            if not self._true:
+                new.aval = like.aval  # which may be more open than what the op makes of its inputs
+        return new
+
+    def _with_true_shapes(
+        self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Node]
+    ) -> tuple[Attributes, list[Node]]:
+        """Attributes and inputs of an op whose inputs had the Avals `before`. NeedsEager if shapes change in what it holds."""
+        after = [source.aval for source in inputs]
+        holds = any(True for _ in programs_in(attrs))
+        if holds or any(a is not b for a, b in zip(before, after, strict=True)) or any(map(open_ints, attrs)):
+            if self.graph.unknown_rank:
+                self._check_rank(op, attrs, before, after)
+            recorded, attrs = attrs, self._attributes(op, attrs, before, after)
+            inputs = self._numbers(op, recorded, inputs, before, after)
+            if op.type == "StridedSlice" and before[0].large:
+                attrs, inputs = within(attrs, inputs)
+        if holds and not of_one_shape(op, attrs, after):
+            raise NeedsEager
+        return attrs, inputs
+
+    def _call(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Several:
+        """Make a call that waited for ranks or values."""
+        call = attrs[0].array
+        if isinstance(call, Inlined):
+            return Several(call.run(self, inputs, engine.local.trace.scope is None))
+        if engine.local.trace.scope is not None:
+            try:
+                return Several([item.node for item in nest.flatten(call(inputs), expand_composites=True)])
+            except engine.NeedsValues:
+                raise NeedsEager from None
+        seed = call.next_seed()
+        with seeds.drawn_from(seeds.Global(seed)):
+            values = tuple([engine.value(item.node) for item in nest.flatten(call(inputs), expand_composites=True)])
+        node = engine.record_ran(op, tuple(inputs), attrs, values)
+        elements = Several(engine.elements(node))
+        self._entries += [Entry(node, tuple(inputs), gradient_of_call(call, seed)), *[Entry(n, (node,)) for n in elements]]
+        return elements
+
+    def noted(self, inputs: Sequence[Node], made: list[Node]) -> list[Node]:
+        """What public functions recorded for `made` out of `inputs` is part of the record, where no trace keeps it."""
+        if engine.local.trace.scope is None:
+            self._entries += [Entry(n, n.inputs) for n in _between(inputs, made)]
+        return made
+
+    def _run_now(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Any:
+        """Run an op whose result's shape depends on values."""
+        if engine.local.trace.scope is not None:
+            raise NeedsEager
+        result = op.run([to_numpy(n) for n in inputs], attrs)
+        many = isinstance(result, tuple)
+        value = tuple([np.asarray(r) for r in result]) if many else np.asarray(result)
+        new = engine.record_ran(op, tuple(inputs), attrs, value)
+        self._entries.append(Entry(new, tuple(inputs)))
+        if not many:
+            return new
+        elements = Several(engine.elements(new))
+        self._entries += [Entry(n, (new,)) for n in elements]
+        return elements
+
+    def _happened(self, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node:
+        """Run an op that does something besides giving values."""
+        assert op.host is not None
+        result = op.host(*[engine.value(n) for n in inputs], **dict(zip(op.attributes, attrs, strict=True)))
+        return engine.record_ran(op, inputs, attrs, result)
+
+    def _attributes(self, op: Op, attrs: Attributes, before: Sequence[Any], after: Sequence[Any]) -> Attributes:
+        if any(True for _ in programs_in(attrs)):
+            attrs = self._with_programs(op, attrs, after)
+        return decoded(op, attrs, before, after, self._everywhere, self._extent)
+
+    def _extent(self, extent: Extent) -> int:
+        found = structure_of(self.value(extent.node), self.fed)
+        if found is None:
+            raise invalid("A shape depends on values that are not known before the graph runs. Compute it from tf.shape.")
+        return int(found[0].ravel()[extent.position])
+
+    def _numbers(self, op: Op, attrs: Attributes, inputs: list[Node], before: Sequence[Any], after: Sequence[Any]) -> list[Node]:
+        """Python numbers among the inputs that were computed from provisional extents, such as where `x[-1]` begins."""
+        result = []
+        for position, node in enumerate(inputs):
+            if node.index == NUMBER and node.aval.dtype.kind in "iu" and int(node.value) >= LARGE:
+                found: int | None
+                if op.type in ("StridedSlice", "Slice"):
+                    found = on_axis(int(node.value), attrs[0][position - 1], before[0], after[0])
+                elif op.type == "Scan" and len(after) > 1 + attrs[1] + attrs[2]:
+                    found = after[1 + attrs[1] + attrs[2]].shape[0]  # how many rows it has
+                else:
+                    found = resolved(int(node.value), pairs_of(before, after), self._everywhere)
+                if found is None:
+                    raise invalid("An index depends on an unknown extent that is not the same for all tensors: use tf.shape.")
+                node = engine.number(found, node.aval.dtype)
+            result.append(node)
+        return result
+
+    # -- programs among the attributes: branches, loops, functions
+
+    def _with_programs(self, op: Op, attrs: Attributes, after: Sequence[Any]) -> Attributes:
+        parameters = PARAMETERS.get(op.type, lambda attrs, avals: avals)(attrs, after)
+
+        def one(value: Any) -> Any:
+            if type(value) is Program:
+                return self._program(value, parameters)
+            return tuple(map(one, value)) if type(value) is tuple else value
+
+        return tuple(map(one, attrs))
+
+    def _program(self, program: Program, parameters: Sequence[Any]) -> Program:
+        """`program` for parameters of other Avals."""
+        count = len(program.parameters) - len(program.constants)
+        same = all(a is b for a, b in zip(program.parameters[:count], parameters, strict=True))
+        if same and not is_open(program):
+            return program
+        leaves = [leaf(a, None) for a in parameters]
+        with tracing.inner(self.scope) as inner:
+            return execution.intern(tracing.close(inner, self.inlined(program, leaves), leaves, effects=True))
+
+    def inlined(self, program: Program, inputs: Sequence[Node]) -> list[Node]:
+        """Record the ops of `program` one by one, on nodes that may have other Avals than its parameters."""
+        constants = [
+            engine.constant(c) if c.ndim or c.dtype.kind not in "iu" else engine.number(int(c), c.dtype)
+            for c in program.constants
+        ]
+        given = [*inputs, *constants]
+        nodes: list[Any] = []
+        for op, attrs, *references in program.keys:
+            found = [nodes[r] if r >= 0 else given[-1 - r] for r in references]
+            nodes.append(self.record(op, attrs, [program.aval_of(r) for r in references], found))
+        return [nodes[r] if r >= 0 else given[-1 - r] for r in program.outputs]
+
+    # -- gradients
+
+    def _differentiate(self, node: Node) -> None:
+        request: Request = node.attrs[0]
+        results = self.gradients(request)
+        flat: list[Node] = []
+        for x, result, layout in zip(request.xs, results, request.layout, strict=True):
+            if layout is None:
+                continue
+            if result is None:  # it was not in what ran
+                like = self._sources(x)[0].aval
+                result = zeros(like.shape, like.type)
+            if isinstance(layout, int):
+                flat.append(dense(result).node)
+            elif isinstance(result, IndexedSlices):
+                flat += [result.values.node, result.indices.node]
+            else:
+                flat += [result.node, engine.constant(np.arange(result.shape[0], dtype=np.int32))]
+        self.values[node] = Several(flat)
+
+    def gradients(self, request: Request) -> list[Any]:
+        """The gradients of a request, one for each x: a Tensor, IndexedSlices, or None."""
+        trace = engine.local.trace
+        stops = {n for stop in request.stops for n in self._sources(stop)}
+        if trace.scope is None:
+            entries = [entry for entry in self._entries if entry.node not in stops]
+        else:
+            recorded = enumerate(trace.nodes)
+            entries = [Entry(node, node.inputs, trace.gradients.get(index)) for index, node in recorded if node not in stops]
+        position = {entry.node: at for at, entry in enumerate(entries)}
+        sources = [self._sources(x) for x in request.xs]
+        active = active_nodes(entries, {n: position.get(n, 0) for nodes in sources for n in nodes})
+        cotangents: dict[Node, Any] = {}
+        for y, given in zip(request.ys, request.given, strict=True):
+            target = self.value(y)
+            if target in active:
+                dy = handle(self.value(given)) if given is not None else ones(target.aval.shape, target.aval.type)
+                cotangents[target] = cotangents[target] + dy if target in cotangents else dy
+        total = reverse(entries, active, cotangents) if cotangents else {}
+        results = []
+        for nodes in sources:
+            found = [total[n] for n in nodes if n in total]
+            result = summed(found) if found else None
+            if result is None and request.zero:
+                like = nodes[0].aval
+                result = zeros(like.shape, like.type)
+            results.append(result)
+        return results
+
+    def _sources(self, node: Node) -> list[Node]:
+        """What a gradient with respect to a node of the graph is taken to; to a variable: each time it was read."""
+        if node.op is HANDLE and node not in self.values:
+            found = self.reads.get(node, [])
+            return found or [self.scope.read(self.graph.variables[node])]
+        if node not in self.values and node.trace is self.graph.trace:
+            return []
+        return [self.value(node)]
+
+
+def _of_the_whole(op: Op, attrs: Attributes, before: Sequence[Any], inputs: Sequence[Node]) -> Attributes | None:
+    """The attributes of a reduction over all axes of what counted as a scalar; None for all other ops."""
+    if len(inputs) != 1 or type(before[0]) is tuple or before[0].ndim or not inputs[0].aval.ndim:
+        return None
+    if op.attributes == ("axis", "keepdims") and attrs[0] == ():
+        return (tuple(range(inputs[0].aval.ndim)), attrs[1])
+    return None
+
+
+def _between(inputs: Sequence[Node], made: Sequence[Node]) -> list[Node]:
+    """The nodes that were recorded for `made` out of `inputs`, in order."""
+    found: dict[Node, None] = {}
+    stack = [(node, False) for node in made]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            found[node] = None
+        elif node.op is not None and node not in inputs and node not in found:
+            stack += [(node, True), *[(source, False) for source in node.inputs]]
+    return list(found)
+
+
+def _plain(of: Aval) -> str:
+    return f"[{','.join(['?' if e >= LARGE else str(e) for e in of.shape])}]"
+
+
+def _scan(attrs: Attributes, avals: Sequence[Any]) -> list[Any]:
+    _, consts, carry, *_ = attrs
+    _, *rest = avals
+    xs = [aval(a.shape[1:], a.dtype) for a in rest[consts + carry :]]
+    return [*rest[: consts + carry], *xs]
+
+
+def _row(attrs: Attributes, avals: Sequence[Any]) -> list[Any]:
+    _, mapped, _ = attrs
+    return [aval(a.shape[1:], a.dtype) if m else a for a, m in zip(avals, mapped, strict=True)]
+
+
+# What the Programs of an op take, from the Avals of its inputs; else its inputs themselves.
+PARAMETERS: dict[str, Callable[[Attributes, Sequence[Any]], Sequence[Any]]] = {
+    "If": lambda attrs, avals: avals[1:],
+    "Case": lambda attrs, avals: avals[1:],
+    "Scan": _scan,
+    "VectorizedCall": _row,
+    "CustomGradientProgram": lambda attrs, avals: [*avals[: attrs[0]], *avals[len(attrs[2]) :]],
+}

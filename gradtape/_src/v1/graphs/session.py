@@ -1,0 +1,453 @@
+"""`Session`: runs parts of a graph, and holds the values of its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from gradtape._src.control.scope import Body, parted, trace
+from gradtape._src.core import engine, execution, nest
+from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.convert import to_array
+from gradtape._src.core.define import verify
+from gradtape._src.core.errors import FailedPreconditionError, public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.program import Node, Trace, leaf
+from gradtape._src.core.tensor import Stored, Tensor, handle, name_of, stated_shape
+from gradtape._src.core.variable import Variable
+from gradtape._src.ops import seeds
+from gradtape._src.v1.graphs.graph import Graph, defaults, get_default_graph
+from gradtape._src.v1.graphs.kinds import CONST
+from gradtape._src.v1.graphs.operation import Operation
+from gradtape._src.v1.graphs.replay import NeedsEager, Replay, RunScope, ValueScope, needed_nodes
+from gradtape._src.v1.graphs.structure import NeedsFeed
+
+PLANS = 256  # so many different runs are kept by a session
+
+
+class Plan:
+    """A run that was prepared: the traced part of the graph, and what is given to it."""
+
+    __slots__ = ("asks_state", "body", "captures", "gives", "streams", "variables")
+    asks_state: bool  # whether it depends on which variables have values
+    gives: list[bool]  # which of what was asked has a value
+
+    def __init__(self, body: Body, variables: list[tuple[Variable, Aval]], streams: list[Any]) -> None:
+        self.body, self.variables, self.streams = body, variables, streams
+        self.captures = body.captures
+
+
+class Fetches:
+    """What a run is asked for: the nodes, and how the results are packed."""
+
+    def __init__(self, graph: Graph, fetches: Any) -> None:
+        self.graph = graph
+        self.nodes: list[Node] = []
+        self.kinds: list[Any] = []
+        self.leaves, self.spec = nest.flatten_with_spec(fetches)
+        for item in self.leaves:
+            self._add(item)
+
+    def _add(self, item: Any) -> None:
+        if type(item).__name__ == "SparseTensor":
+            self.kinds.append(type(item))
+            self.nodes += [item.indices.node, item.values.node, item.dense_shape.node]
+            return
+        if isinstance(item, IndexedSlices):
+            parts = [item.values, item.indices, *([] if item.dense_shape is None else [item.dense_shape])]
+            self.kinds.append(len(parts))
+            self.nodes += [part.node for part in parts]
+            return
+        found = self._element(item)
+        self.kinds.append(Operation if isinstance(found, Operation) else Tensor)
+        self.nodes.append(found.node)
+
+    def _element(self, item: Any) -> Any:
+        if isinstance(item, Variable):
+            item = item._tensor
+        if not isinstance(item, (str, Tensor, Operation)):
+            kind = type(item).__name__
+            if item is None:
+                raise TypeError(
+                    'Argument `fetch` = None has invalid type "NoneType". Cannot be None: fetch tensors, operations or names.'
+                )
+            raise TypeError(
+                f'Argument `fetch` = {item!r} has invalid type "{kind}" must be a string or Tensor. (Can not convert a {kind} '
+                "into a Tensor or Operation.)"
+            )
+        try:
+            return self.graph.as_graph_element(item)
+        except (KeyError, ValueError) as error:
+            raise ValueError(
+                f"Argument `fetch` = {item if isinstance(item, str) else str(item)} cannot be interpreted as a Tensor. "
+                f"({error.args[0]})"
+            ) from None
+
+    def pack(self, values: Sequence[Any]) -> Any:
+        """The results in the structure of the fetches."""
+        remaining = iter(values)
+        results: list[Any] = []
+        for kind in self.kinds:
+            if kind is Operation:
+                next(remaining)
+                results.append(None)
+            elif kind is Tensor:
+                results.append(next(remaining))
+            elif isinstance(kind, int):  # IndexedSlices of so many parts
+                results.append(IndexedSlicesValue(*[next(remaining) for _ in range(kind)]))
+            else:
+                results.append(SparseTensorValue(next(remaining), next(remaining), next(remaining)))
+        return nest.unflatten(self.spec, results)
+
+
+class IndexedSlicesValue(NamedTuple):
+    """What a session gives for IndexedSlices, as NumPy arrays."""
+
+    values: Any
+    indices: Any
+    dense_shape: Any = None
+
+
+class SparseTensorValue(NamedTuple):
+    """What a session gives for a SparseTensor, as NumPy arrays."""
+
+    indices: Any
+    values: Any
+    dense_shape: Any
+
+
+class Session:
+    """Runs parts of a graph: `session.run(fetches, feed_dict)`. As a context it makes its graph the default one, too.
+
+    What is run is compiled at its second run, one program for all that a call fetches; later calls with feeds of the
+    same shapes run that program.
+    """
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        if not isinstance(target, (str, bytes)):
+            raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
+        if config is not None and isinstance(config, (int, float, str)):
+            raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"')
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
+        self._graph = get_default_graph() if graph is None else graph
+        self._values: dict[int, Any] = {}  # by the number of the variable
+        self._streams: dict[Any, seeds.Stream] = {}
+        self._plans: dict[Any, Plan] = {}
+        self._structural: dict[Any, set[Node]] = {}  # the feeds that are structure, by what is fetched
+        self._uncompiled: set[Any] = set()  # what has shapes that depend on values
+        self._closed = False
+        self._entered: list[ExitStack] = []
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self._graph
+
+    # -- contexts
+
+    @contextmanager
+    def as_default(self) -> Iterator[Session]:
+        """A context in which this is the default session."""
+        defaults.sessions.append(self)
+        try:
+            yield self
+        finally:
+            defaults.sessions.remove(self)
+
+    def __enter__(self) -> Session:
+        stack = ExitStack()
+        if get_default_graph() is not self._graph or engine.local.trace.scope is None:
+            stack.enter_context(self._graph.as_default())
+        stack.enter_context(self.as_default())
+        self._entered.append(stack)
+        return self
+
+    def __exit__(self, *reason: Any) -> None:
+        self._entered.pop().__exit__(*reason)
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the variables' values; the session cannot be used after."""
+        self._closed = True
+        self._values, self._plans = {}, {}
+
+    # -- running
+
+    @public
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """The values of `fetches` (tensors, operations, variables, names, or a nest of them) as NumPy arrays.
+
+        `feed_dict` gives values for placeholders, or for any other tensor. An operation gives None.
+        """
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session. Make a new one; its variables must be initialized again.")
+        if not self._graph.trace.nodes:
+            raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+        asked = Fetches(self._graph, fetches)
+        feeds = self._feeds(feed_dict or {})
+        if self._graph.actions or self._graph.drawn:
+            feeds = self._before(asked.nodes, feeds)
+        values: list[Any] = [self._at_hand(node, feeds) for node in asked.nodes]
+        rest = [node for node, value in zip(asked.nodes, values, strict=True) if value is None]
+        computed = iter(self._run(rest, feeds)) if rest else iter(())
+        return asked.pack([next(computed) if value is None else value for value in values])
+
+    def _before(self, nodes: list[Node], feeds: dict[Node, Any]) -> dict[Node, Any]:
+        """Do what stands before a run that needs these nodes. Gives the feeds, with the values that were drawn for it."""
+        graph, drawn = self._graph, dict(feeds)
+        needed = needed_nodes(graph, nodes, feeds)
+        for node in needed:
+            if node in graph.actions:
+                graph.actions[node](self, feeds)
+        elements: dict[Any, Any] = {}
+        for node in needed:
+            if node in graph.drawn:
+                draw, position = graph.drawn[node]
+                if draw not in elements:
+                    elements[draw] = draw(self, feeds)
+                drawn[node] = elements[draw][position]
+        return drawn
+
+    def values_of(self, tensors: Sequence[Tensor], feeds: dict[Node, Any]) -> list[Any]:
+        """The values of tensors, where nodes are fed as in another run."""
+        values = [self._at_hand(tensor.node, feeds) for tensor in tensors]
+        rest = [tensor.node for tensor, value in zip(tensors, values, strict=True) if value is None]
+        computed = iter(self._run(rest, feeds)) if rest else iter(())
+        return [next(computed) if value is None else value for value in values]
+
+    def _at_hand(self, node: Node, feeds: dict[Node, Any]) -> Any:
+        """The value of a constant, or of what is fed; None if it has to be computed."""
+        if node in feeds:
+            return _numpy(feeds[node])
+        return _numpy(node.attrs[0].array) if node.op is CONST and not self._graph.control_inputs_of(node) else None
+
+    @public
+    def make_callable(self, fetches: Any, feed_list: Any = None, accept_options: bool = False) -> Callable[..., Any]:
+        """A function that runs `fetches`, and takes a value for each tensor of `feed_list`."""
+        keys = list(feed_list or [])
+
+        def call(*values: Any) -> Any:
+            return self.run(fetches, dict(zip(keys, values, strict=True)))
+
+        return call
+
+    def has_value(self, variable: Variable) -> bool:
+        """Whether a variable has a value in this session."""
+        return variable._uid in self._values
+
+    def load(self, variable: Variable, value: Any) -> None:
+        """Give a variable a value in this session."""
+        array = to_array(value, variable.aval.dtype)
+        if not variable.shape.is_compatible_with(array.shape):
+            raise ValueError(
+                f"Cannot load a value of shape {array.shape} into variable '{variable.name}' of shape {variable.shape}."
+            )
+        self._values[variable._uid] = engine.to_device(array)
+
+    def _feeds(self, feed_dict: Any) -> dict[Node, Any]:
+        if not hasattr(feed_dict, "items"):
+            raise TypeError(f"The feed_dict must be a mapping from tensors to values, received {type(feed_dict).__name__}.")
+        feeds: dict[Node, Any] = {}
+        for key, value in feed_dict.items():
+            if isinstance(key, IndexedSlices):
+                key = [part for part in (key.values, key.indices, key.dense_shape) if part is not None]
+                value = [part for part in value if part is not None]
+            flat = [key] if isinstance(key, (Tensor, str, Variable)) else nest.flatten(key)
+            values = [value] if len(flat) == 1 else nest.flatten(value)
+            for tensor, given in zip(flat, values, strict=True):
+                if type(tensor).__name__ == "SparseTensor":
+                    parts = [tensor.indices, tensor.values, tensor.dense_shape]
+                    feeds |= {t.node: self._fed(t, v) for t, v in zip(parts, given, strict=True)}
+                    continue
+                try:
+                    tensor = self._graph.as_graph_element(tensor, allow_operation=False)
+                except (KeyError, ValueError, TypeError) as error:
+                    raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
+                feeds[tensor.node] = self._fed(tensor, given)
+        return feeds
+
+    def _fed(self, tensor: Tensor, value: Any) -> Any:
+        if isinstance(value, (Tensor, Stored)) and not _has_value(value):
+            raise TypeError(
+                "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, "
+                f"lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was {value} which was passed to the "
+                f"argument `feed_dict` with key {tensor}."
+            )
+        wanted = tensor.node.aval.dtype
+        if isinstance(value, (Tensor, Stored)):
+            value = value.numpy()
+        if type(value) is int and wanted.kind in "iu" and not np.iinfo(wanted).min <= value <= np.iinfo(wanted).max:
+            raise TypeError(
+                f"Type of feed value {value} with type <class 'int'> is not compatible with Tensor type {tensor.dtype}. Try "
+                "explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
+            )
+        array = value if isinstance(value, jax.Array) and value.dtype == wanted else _as_array(value, wanted)
+        stated = stated_shape(tensor.node)
+        if tensor.node not in self._graph.unknown_rank and not stated.is_compatible_with(array.shape):
+            raise ValueError(f"Cannot feed value of shape {array.shape} for Tensor {name_of(tensor)}, which has shape {stated}")
+        return array
+
+    def _run(self, wanted: Sequence[Node], feeds: dict[Node, Any]) -> list[Any]:
+        key = (tuple(wanted), tuple([(node, aval(v.shape, v.dtype)) for node, v in feeds.items()]))
+        state = engine.local
+        outer, tapes = state.trace, state.tapes
+        state.trace, state.tapes = Trace(engine.LIMIT), []
+        try:
+            while True:
+                fixed = self._structural.get(key, ())
+                whole = (*key, *[(n, np.asarray(feeds[n]).tobytes()) for n in fixed]) if fixed else key
+                plan = self._plans.get(whole)
+                if plan is not None and all(self._aval_of(v) is a for v, a in plan.variables):
+                    break
+                if key in self._uncompiled:
+                    return self._run_eagerly(wanted, feeds)
+                try:
+                    plan = self._plan(wanted, feeds, fixed)
+                except NeedsEager:
+                    self._uncompiled.add(key)
+                    continue
+                except NeedsFeed as needs:
+                    node = next((n for n in feeds if n is needs.node), None)
+                    if node is None:
+                        raise RuntimeError("a parameter that is no feed was needed as structure") from None
+                    self._structural[key] = {*fixed, node}
+                    continue
+                if len(self._plans) >= PLANS:
+                    self._plans.pop(next(iter(self._plans)))
+                if not plan.asks_state:
+                    self._plans[whole] = plan
+                break
+            return self._execute(plan, list(feeds.values()))
+        finally:
+            state.trace, state.tapes = outer, tapes
+
+    def _plan(self, wanted: Sequence[Node], feeds: dict[Node, Any], fixed: Any) -> Plan:
+        parameters = {node: leaf(aval(v.shape, v.dtype), None) for node, v in feeds.items()}
+        fed = {parameters[n]: np.asarray(feeds[n]) for n in fixed}
+        scope = RunScope(self._aval_of)
+        asks_state = False
+
+        def initialized(variable: Variable) -> bool:
+            nonlocal asks_state
+            asks_state = True
+            return variable._uid in self._values
+
+        replay = Replay(self._graph, parameters, fed, scope, initialized, has_value=self.has_value)
+
+        def run() -> list[Any]:
+            try:
+                replay.run(wanted)
+            except NeedsFeed as needs:
+                raise NeedsFeed(next(n for n, p in parameters.items() if p is needs.node)) from None
+            return [handle(replay.fetched(node)) for node in wanted if type(node.aval) is not tuple]
+
+        given = list(parameters.values())
+        body = trace(run, given, scope, convert=_itself)
+        variables = [(v, self._aval_of(v)) for v in body.variables]
+        plan = Plan(body, variables, [self._stream(stream) for stream in body.draws])
+        plan.asks_state = asks_state
+        plan.gives = [type(node.aval) is not tuple for node in wanted]
+        return plan
+
+    def _run_eagerly(self, wanted: Sequence[Node], feeds: dict[Node, Any]) -> list[Any]:
+        """Run what has shapes that depend on values: op by op as far as they do."""
+        given = {node: leaf(aval(v.shape, v.dtype), v) for node, v in feeds.items()}
+        scope = ValueScope(self._aval_of, self.value_of)
+        fed = {node: np.asarray(node.value) for node in given.values()}
+        replay = Replay(self._graph, given, fed, scope, self.has_value, stream=self._stream, has_value=self.has_value)
+        replay.run(wanted)
+        results = [None if type(n.aval) is tuple else engine.value(replay.fetched(n)) for n in wanted]
+        new = [(v, engine.value(scope.after[id(v)])) for v in scope.written.values()]
+        for variable, value in new:
+            self._values[variable._uid] = value
+        return [None if r is None else _numpy(r) for r in results]
+
+    def _stream(self, stream: seeds.Stream) -> seeds.Stream:
+        """The stream of a random op in this session: it begins anew, with other numbers where no seed was set."""
+        found = self._streams.get(stream)
+        if found is None:
+            found = self._streams[stream] = stream.again()
+        return found
+
+    def _aval_of(self, variable: Variable) -> Aval:
+        value = self._values.get(variable._uid)
+        return variable.aval if value is None else aval(value.shape, value.dtype)
+
+    def _execute(self, plan: Plan, feeds: list[Any]) -> list[Any]:
+        body = plan.body
+        arguments = feeds
+        arguments += [self.value_of(variable) for variable, _ in plan.variables]
+        arguments += [engine.value(node) for node in plan.captures]
+        arguments += [stream.draw() for stream in plan.streams]
+        if body.checked is not None:
+            self._check(body, arguments)
+        values = execution.execute(body.program, arguments)
+        count = len(values) - len(body.written)
+        for variable, value in zip(body.written, values[count:], strict=True):
+            self._values[variable._uid] = value
+        remaining = iter(values[:count])
+        return [_numpy(next(remaining)) if gives else None for gives in plan.gives]
+
+    def value_of(self, variable: Variable) -> Any:
+        """The value of a variable in this session; FailedPreconditionError if it has none yet."""
+        value = self._values.get(variable._uid)
+        if value is None:
+            name = variable.name.removesuffix(":0")
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"Error while reading resource variable {name} from Container: localhost. This could mean that the variable "
+                f"was uninitialized. Not found: Resource localhost/{name}/N10tensorflow3VarE does not exist. Run "
+                "tf.compat.v1.global_variables_initializer() first.",
+            )
+        return value
+
+    def _check(self, body: Body, arguments: list[Any]) -> None:
+        """Make the data-dependent checks of the ops that are run."""
+        program = body.checked
+        assert program is not None
+        values = execution.execute(program, arguments)
+        for check, checked in parted(body.checks, values):
+            verify(check.op, [leaf(aval(v.shape, v.dtype), v) for v in checked], check.attrs)
+
+
+class InteractiveSession(Session):
+    """A Session that is the default one from when it is made until `close()`."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        self.__enter__()
+
+    def close(self) -> None:
+        """Stop being the default session, and let go of the variables' values."""
+        if self._entered:
+            self._entered.pop().close()
+        super().close()
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _has_value(value: Any) -> bool:
+    return isinstance(value, Tensor) and (
+        value.node.value is not None or value.node.trace is None or value.node.trace.scope is None
+    )
+
+
+def _as_array(value: Any, wanted: np.dtype) -> np.ndarray:
+    if wanted.kind == "O":
+        return np.asarray(to_array(value))
+    if isinstance(value, np.ndarray) and value.dtype == wanted:
+        return value
+    return np.asarray(value).astype(wanted)
+
+
+def _numpy(value: Any) -> Any:
+    array = np.array(value)
+    return array if array.ndim else array[()]

@@ -1,0 +1,338 @@
+"""`compat.v1.losses`: losses that are entered in a collection of the graph."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.scopes import name_scope
+from gradtape._src.ops import arithmetic, elementary, losses
+from gradtape._src.ops.activation import relu
+from gradtape._src.ops.arithmetic import add_n, divide_no_nan
+from gradtape._src.ops.array import squeeze, stop_gradient
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.compare import not_equal
+from gradtape._src.ops.creation import ones_like, zeros_like
+from gradtape._src.ops.reduction import reduce_sum
+from gradtape._src.v1.graphs.collections import GraphKeys, get_collection
+from gradtape._src.v1.graphs.graph import in_graph
+from gradtape._src.v1.ops.maths import _either
+
+
+class Reduction:
+    """How a loss for each element becomes the result."""
+
+    NONE = "none"
+    SUM = "weighted_sum"
+    SUM_OVER_BATCH_SIZE = "weighted_sum_over_batch_size"
+    MEAN = "weighted_mean"
+    SUM_OVER_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
+    SUM_BY_NONZERO_WEIGHTS = SUM_OVER_NONZERO_WEIGHTS
+
+    @classmethod
+    def all(cls) -> tuple[str, ...]:
+        """Each way, in the order of TensorFlow."""
+        ways = cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS, cls.SUM_BY_NONZERO_WEIGHTS
+        return ways
+
+    @classmethod
+    def validate(cls, key: str) -> None:
+        """ValueError unless `key` is one of them."""
+        if key not in cls.all():
+            raise ValueError(f"Invalid Reduction Key {key}. Give one of tf.losses.Reduction.")
+
+
+def _scoped(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A function whose ops stand in the scope `name/`, or in its argument `scope`."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            bound = signature.bind(*args, **kwargs)
+            with name_scope(bound.arguments.get("scope") or name) as scope:
+                bound.arguments["scope"] = scope
+                return function(*bound.args, **bound.kwargs)
+
+        return call
+
+    return decorate
+
+
+DEFAULT = Reduction.SUM_BY_NONZERO_WEIGHTS
+
+
+@public
+@_scoped("weighted_loss")
+def compute_weighted_loss(
+    losses: Any, weights: Any = 1.0, scope: Any = None, loss_collection: Any = GraphKeys.LOSSES, reduction: str = DEFAULT
+) -> Any:
+    """The losses times `weights`, reduced: by default their sum over the number of weights that are not 0.
+
+    `weights` is a scalar or has the axes of the losses, with their extents or 1. Computed in float32, given back in the
+    dtype of the losses.
+    """
+    Reduction.validate(reduction)
+    given = tensor(losses)
+    each, weight = cast(given, dtypes.float32), cast(tensor(weights), dtypes.float32)
+    _check_weights(weight, each)
+    weighted = each * weight
+    every = weight + zeros_like(each)
+    counts: dict[str, Callable[[], Any]] = {
+        Reduction.MEAN: lambda: reduce_sum(every),
+        Reduction.SUM_OVER_BATCH_SIZE: lambda: reduce_sum(ones_like(each)),
+        Reduction.SUM_BY_NONZERO_WEIGHTS: lambda: reduce_sum(_present(every)),
+    }
+    if reduction in counts:
+        result = divide_no_nan(reduce_sum(weighted), counts[reduction](), name="value")
+    else:
+        result = weighted if reduction == Reduction.NONE else reduce_sum(weighted)
+    return _entered(cast(result, given.dtype), loss_collection)
+
+
+def _entered(loss: Any, loss_collection: Any) -> Any:
+    graph = in_graph()
+    if graph is not None and loss_collection:
+        graph.add_to_collection(loss_collection, loss)
+    return loss
+
+
+def _present(weights: Any) -> Any:
+    return cast(not_equal(weights, 0.0), dtypes.float32)  # in a graph != compares identities
+
+
+def _check_weights(weights: Any, values: Any) -> None:
+    extents = zip(weights.shape, values.shape, strict=False)
+    if weights.ndim and (weights.ndim != values.ndim or any(w not in (1, None, n) and n is not None for w, n in extents)):
+        raise ValueError(
+            f"weights can not be broadcast to values. values.shape={values.shape}. weights.shape={weights.shape}. Give a "
+            "scalar, or the axes of the values, each with their extent or 1."
+        )
+
+
+def _alike(labels: Any, predictions: Any) -> tuple[Any, Any]:
+    """Both as float32; ValueError unless they have one shape."""
+    wanted, predicted = cast(labels, dtypes.float32), cast(predictions, dtypes.float32)
+    predicted.shape.assert_is_compatible_with(wanted.shape)
+    return wanted, predicted
+
+
+def _loss(name: str, each: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    @_scoped(name)
+    def loss(
+        labels: Any,
+        predictions: Any,
+        weights: Any = 1.0,
+        scope: Any = None,
+        loss_collection: Any = GraphKeys.LOSSES,
+        reduction: str = DEFAULT,
+    ) -> Any:
+        return compute_weighted_loss(each(*_alike(labels, predictions)), weights, scope, loss_collection, reduction)
+
+    loss.__doc__ = doc
+    return public(loss)
+
+
+mean_squared_error = _loss(
+    "mean_squared_error", lambda labels, predictions: arithmetic.square(predictions - labels), "(predictions − labels)²."
+)
+absolute_difference = _loss(
+    "absolute_difference", lambda labels, predictions: arithmetic.abs(predictions - labels), "|predictions − labels|."
+)
+
+
+@public
+@_scoped("log_loss")
+def log_loss(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    epsilon: float = 1e-7,
+    scope: Any = None,
+    loss_collection: Any = GraphKeys.LOSSES,
+    reduction: str = DEFAULT,
+) -> Any:
+    """−labels·log(predictions + epsilon) − (1 − labels)·log(1 − predictions + epsilon)."""
+    wanted, predicted = _alike(labels, predictions)
+    each = -wanted * elementary.log(predicted + epsilon) - (1 - wanted) * elementary.log(1 - predicted + epsilon)
+    return compute_weighted_loss(each, weights, scope, loss_collection, reduction)
+
+
+@public
+@_scoped("huber_loss")
+def huber_loss(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    delta: float = 1.0,
+    scope: Any = None,
+    loss_collection: Any = GraphKeys.LOSSES,
+    reduction: str = DEFAULT,
+) -> Any:
+    """Half the square of the error up to `delta`, linear beyond."""
+    wanted, predicted = _alike(labels, predictions)
+    error = arithmetic.abs(predicted - wanted)
+    near = arithmetic.minimum(error, delta)
+    return compute_weighted_loss(0.5 * near * near + delta * (error - near), weights, scope, loss_collection, reduction)
+
+
+@public
+@_scoped("hinge_loss")
+def hinge_loss(
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: Any = None,
+    loss_collection: Any = GraphKeys.LOSSES,
+    reduction: str = DEFAULT,
+) -> Any:
+    """max(0, 1 − y·logits), where y is −1 for the label 0 and 1 for the label 1."""
+    wanted, scores = _alike(labels, logits)
+    return compute_weighted_loss(relu(1 - (2 * wanted - 1) * scores), weights, scope, loss_collection, reduction)
+
+
+@public
+@_scoped("cosine_distance_loss")
+def cosine_distance(
+    labels: Any,
+    predictions: Any,
+    axis: Any = None,
+    weights: Any = 1.0,
+    scope: Any = None,
+    loss_collection: Any = GraphKeys.LOSSES,
+    reduction: str = DEFAULT,
+    dim: Any = None,
+) -> Any:
+    """1 − Σ labels·predictions along `axis`, both of length 1 along it."""
+    axis = _either(axis, dim, ("axis", "dim"))
+    if axis is None:
+        raise ValueError("You must specify argument `axis`: that of the vectors.")
+    wanted, predicted = _alike(labels, predictions)
+    each = 1 - reduce_sum(wanted * predicted, axis, keepdims=True)
+    return compute_weighted_loss(each, weights, scope, loss_collection, reduction)
+
+
+@public
+@_scoped("mean_pairwise_squared_error")
+def mean_pairwise_squared_error(
+    labels: Any, predictions: Any, weights: Any = 1.0, scope: Any = None, loss_collection: Any = GraphKeys.LOSSES
+) -> Any:
+    """The mean of (eᵢ − eⱼ)² over the pairs of each example's n elements, e = predictions − labels; summed over examples.
+
+    Computed as 2 · (Σ e² / (n − 1) − (Σ e)² / (n · (n − 1))).
+    """
+    wanted, predicted = _alike(labels, predictions)
+    error = predicted - wanted
+    weight = cast(tensor(weights), dtypes.float32)
+    _check_weights(weight, error)
+    axes = list(range(1, error.ndim))
+    count = reduce_sum(_present(weight + zeros_like(error)), axes, keepdims=True)
+    squares, total = reduce_sum(error * error, axes, keepdims=True), reduce_sum(error, axes, keepdims=True)
+    others = arithmetic.maximum(count - 1, 0.0)
+    parts = divide_no_nan(squares, others, name="value"), divide_no_nan(total * total, count * others, name="value")
+    each = 2 * (parts[0] - parts[1])
+    return _entered(reduce_sum(each * weight, name="value"), loss_collection)
+
+
+@public
+@_scoped("softmax_cross_entropy_loss")
+def softmax_cross_entropy(
+    onehot_labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    label_smoothing: float = 0,
+    scope: Any = None,
+    loss_collection: Any = GraphKeys.LOSSES,
+    reduction: str = DEFAULT,
+) -> Any:
+    """The cross-entropy of softmax(logits), for labels that are probabilities."""
+    scores = tensor(logits)
+    wanted = cast(onehot_labels, scores.dtype)
+    scores.shape.assert_is_compatible_with(wanted.shape)
+    if label_smoothing:
+        wanted = wanted * (1 - label_smoothing) + label_smoothing / scores.node.aval.shape[-1]
+    each = losses.softmax_cross_entropy_with_logits(stop_gradient(wanted), scores)
+    return compute_weighted_loss(each, weights, scope, loss_collection, reduction)
+
+
+@public
+@_scoped("sparse_softmax_cross_entropy_loss")
+def sparse_softmax_cross_entropy(
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: Any = None,
+    loss_collection: Any = GraphKeys.LOSSES,
+    reduction: str = DEFAULT,
+) -> Any:
+    """The cross-entropy of softmax(logits), for labels that are class numbers."""
+    wanted, scores, weight = tensor(labels), tensor(logits), tensor(weights)
+    if wanted.ndim == scores.ndim and wanted.shape[-1] == 1:
+        wanted = squeeze(wanted, -1)
+    if weight.ndim == wanted.ndim + 1 and weight.shape[-1] == 1:
+        weight = squeeze(weight, -1)
+    elif weight.ndim and weight.ndim == wanted.ndim - 1:
+        weight = weight[..., None]
+    each = losses.sparse_softmax_cross_entropy_with_logits(wanted, scores)
+    return compute_weighted_loss(each, weight, scope, loss_collection, reduction)
+
+
+@public
+@_scoped("sigmoid_cross_entropy_loss")
+def sigmoid_cross_entropy(
+    multi_class_labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    label_smoothing: float = 0,
+    scope: Any = None,
+    loss_collection: Any = GraphKeys.LOSSES,
+    reduction: str = DEFAULT,
+) -> Any:
+    """The cross-entropy of independent classes."""
+    scores = tensor(logits)
+    wanted = cast(multi_class_labels, scores.dtype)
+    scores.shape.assert_is_compatible_with(wanted.shape)
+    if label_smoothing:
+        wanted = wanted * (1 - label_smoothing) + 0.5 * label_smoothing
+    each = losses.sigmoid_cross_entropy_with_logits(wanted, scores)
+    return compute_weighted_loss(each, weights, scope, loss_collection, reduction)
+
+
+@public
+def add_loss(loss: Any, loss_collection: Any = GraphKeys.LOSSES) -> None:
+    """Enter a loss in the graph's collection."""
+    graph = in_graph()
+    if graph is not None and loss_collection:
+        graph.add_to_collection(loss_collection, loss)
+
+
+@public
+def get_losses(scope: Any = None, loss_collection: Any = GraphKeys.LOSSES) -> list[Any]:
+    """The losses that were entered."""
+    return get_collection(loss_collection, scope)
+
+
+@public
+def get_regularization_losses(scope: Any = None) -> list[Any]:
+    """The penalties of variables that have a regularizer."""
+    return get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
+
+
+@public
+def get_regularization_loss(scope: Any = None, name: str = "total_regularization_loss") -> Any:
+    """The sum of the penalties."""
+    found = get_regularization_losses(scope)
+    return add_n(found) if found else tensor(0.0)
+
+
+@public
+def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss", scope: Any = None) -> Any:
+    """The sum of all losses that were entered, with the penalties."""
+    found = get_losses(scope) + (get_regularization_losses(scope) if add_regularization_losses else [])
+    return add_n(found)

@@ -1,0 +1,254 @@
+"""`compat.v1.metrics`: values over all batches, kept in local variables of the graph, each with the op that adds a batch."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.scopes import control_dependencies
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.ops.arithmetic import abs as absolute, divide_no_nan, sqrt, square
+from gradtape._src.ops.array import expand_dims, reshape, size, squeeze, zeros
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.compare import equal, greater, less, not_equal
+from gradtape._src.ops.counting import confusion_matrix
+from gradtape._src.ops.creation import ones_like, zeros_like
+from gradtape._src.ops.diagonals import diag_part
+from gradtape._src.ops.reduction import reduce_mean, reduce_sum
+from gradtape._src.ops.segment import unsorted_segment_sum
+from gradtape._src.ops.select import where
+from gradtape._src.v1.graphs.collections import GraphKeys
+from gradtape._src.v1.graphs.get_variable import VariableV1
+from gradtape._src.v1.graphs.graph import in_graph
+from gradtape._src.v1.graphs.variable_scope import variable_scope
+
+Pair = tuple[Any, Any]
+COLLECTIONS = ("metrics_collections", "updates_collections")
+
+
+def metric(default: str) -> Callable[[Callable[..., Pair]], Callable[..., Pair]]:
+    """A function that gives `(value, update)`: in a scope of its name, for a graph alone, entered into collections."""
+
+    def decorate(function: Callable[..., Pair]) -> Callable[..., Pair]:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Pair:
+            given = signature.bind(*args, **kwargs).arguments
+            graph = in_graph()
+            if graph is None:
+                raise RuntimeError(
+                    f"tf.metrics.{function.__name__} is not supported when eager execution is enabled. Use tf.keras.metrics."
+                )
+            with variable_scope(given.get("name"), default):
+                value, update = function(*args, **kwargs)
+            for collections, entered in zip(COLLECTIONS, (value, update), strict=True):
+                for collection in given.get(collections) or ():
+                    graph.add_to_collection(collection, entered)
+            return value, update
+
+        call.makes_variables = True  # type: ignore[attr-defined]
+        return public(call)
+
+    return decorate
+
+
+def variable(name: str, shape: Sequence[int] = (), dtype: Any = dtypes.float32) -> Any:
+    collections = [GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES]
+    make: Any = VariableV1
+    return make(lambda: zeros(shape, dtype), trainable=False, collections=collections, name=name)
+
+
+def aligned(labels: Any, predictions: Any, weights: Any = None) -> tuple[Tensor, Tensor, Tensor | None]:
+    """All three, where one has a last axis of 1 more than the others without it; ValueError unless the shapes agree."""
+    labels, predictions = tensor(labels), tensor(predictions)
+    if labels.shape.rank is not None and predictions.shape.rank is not None:
+        if predictions.ndim - labels.ndim == 1 and predictions.shape[-1] in (1, None):
+            predictions = squeeze(predictions, [-1])
+        elif labels.ndim - predictions.ndim == 1 and labels.shape[-1] in (1, None):
+            labels = squeeze(labels, [-1])
+    predictions.shape.assert_is_compatible_with(labels.shape)
+    if weights is not None:
+        weights = tensor(weights)
+        if weights.shape.rank and predictions.shape.rank is not None:
+            if weights.ndim - predictions.ndim == 1 and weights.shape[-1] in (1, None):
+                weights = squeeze(weights, [-1])
+            elif predictions.ndim - weights.ndim == 1:
+                weights = expand_dims(weights, -1)
+    return labels, predictions, weights
+
+
+def spread(weights: Any, values: Any) -> Tensor:
+    """`weights` as float32 in the shape of `values`; ValueError unless it is a scalar or has the same axes, or 1 for them."""
+    weights = cast(weights, dtypes.float32)
+    extents = zip(weights.shape, values.shape, strict=False) if weights.shape.rank and values.shape.rank else ()
+    if weights.shape.rank and (weights.ndim != values.ndim or any(w not in (1, None, v) and v is not None for w, v in extents)):
+        raise ValueError(
+            f"weights can not be broadcast to values. values.shape={values.shape}. weights.shape={weights.shape}. Give a "
+            "scalar, or the axes of the values, each with their extent or 1."
+        )
+    found: Tensor = weights * ones_like(values, dtypes.float32)
+    return found
+
+
+def _averaged(values: Any, weights: Any, shape: Sequence[int] | None = None) -> Pair:
+    """The mean of all that is added: of all elements, or with `shape` element by element."""
+    values = cast(values, dtypes.float32)
+    each = shape is not None
+    total, count = (variable(name + "_tensor" * each, shape or ()) for name in ("total", "count"))
+    if weights is None:
+        number = ones_like(values) if each else cast(size(values), dtypes.float32)
+    else:
+        weights = spread(weights, values)
+        values = values * weights
+        number = weights if each else reduce_sum(weights)
+    added = total.assign_add(values if each else reduce_sum(values))
+    with control_dependencies([values]):
+        counted = count.assign_add(number)
+    return divide_no_nan(total.read_value(), count.read_value(), name="value"), divide_no_nan(added, counted, name="update_op")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Means
+
+
+@metric("mean")
+def mean(
+    values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None, name: Any = None
+) -> Pair:
+    """The mean of all elements, each counted `weights` times."""
+    return _averaged(tensor(values), weights)
+
+
+@metric("mean")
+def mean_tensor(
+    values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None, name: Any = None
+) -> Pair:
+    """The mean of tensors of one shape, element by element."""
+    values = tensor(values)
+    return _averaged(values, weights, values.shape.as_list())
+
+
+@metric("percentage_below_threshold")
+def percentage_below(
+    values: Any,
+    threshold: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: Any = None,
+) -> Pair:
+    """Which share of the elements is below `threshold`."""
+    return _averaged(less(values, threshold), weights)
+
+
+@metric("mean_relative_error")
+def mean_relative_error(
+    labels: Any,
+    predictions: Any,
+    normalizer: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: Any = None,
+) -> Pair:
+    """The mean of |labels − predictions| / normalizer, 0 where `normalizer` is."""
+    labels, predictions, weights = aligned(labels, predictions, weights)
+    normalizer = tensor(normalizer)
+    relative = where(equal(normalizer, 0.0), zeros_like(labels), absolute(labels - predictions) / normalizer)
+    return _averaged(relative, weights)
+
+
+@metric("mean_cosine_distance")
+def mean_cosine_distance(
+    labels: Any,
+    predictions: Any,
+    dim: int,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: Any = None,
+) -> Pair:
+    """1 less the mean of the sums of labels·predictions along the axis `dim`."""
+    labels, predictions, weights = aligned(labels, predictions, weights)
+    value, update = _averaged(reduce_sum(predictions * labels, [dim], keepdims=True), weights)
+    return 1.0 - value, 1.0 - update
+
+
+def _mean_of(name: str, each: Callable[[Any, Any], Any], doc: str, after: Callable[[Any], Any] | None = None) -> Any:
+    """The metric that is the mean of `each(labels, predictions)`, or a function of that mean."""
+
+    def mean_of(
+        labels: Any,
+        predictions: Any,
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: Any = None,
+    ) -> Pair:
+        labels, predictions, weights = aligned(labels, predictions, weights)
+        value, update = _averaged(each(labels, predictions), weights)
+        return (value, update) if after is None else (after(value), after(update))
+
+    mean_of.__name__ = mean_of.__qualname__ = name
+    mean_of.__doc__ = doc
+    return metric(name)(mean_of)
+
+
+accuracy = _mean_of("accuracy", lambda y, p: equal(cast(p, y.dtype), y), "How often `predictions` are `labels`.")
+mean_squared_error = _mean_of("mean_squared_error", lambda y, p: square(y - p), "The mean of (labels − predictions)².")
+mean_absolute_error = _mean_of("mean_absolute_error", lambda y, p: absolute(p - y), "The mean of |labels − predictions|.")
+root_mean_squared_error = _mean_of(
+    "root_mean_squared_error", lambda y, p: square(y - p), "The square root of the mean of (labels − predictions)².", sqrt
+)
+
+
+@metric("mean_accuracy")
+def mean_per_class_accuracy(
+    labels: Any,
+    predictions: Any,
+    num_classes: int,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: Any = None,
+) -> Pair:
+    """The mean of the accuracies of the classes; the update gives that of each."""
+    labels, predictions, weights = aligned(labels, predictions, weights)
+    labels, predictions = reshape(labels, [-1]), reshape(predictions, [-1])
+    weights = ones_like(labels, dtypes.float32) if weights is None else cast(reshape(weights, [-1]), dtypes.float32)
+    right = cast(equal(cast(predictions, labels.dtype), labels), dtypes.float32) * weights
+    total, count = variable("total", [num_classes]), variable("count", [num_classes])
+    all_, hits = (unsorted_segment_sum(x, labels, num_classes) for x in (weights, right))
+    added, counted = total.assign_add(all_), count.assign_add(hits)
+    value = reduce_mean(divide_no_nan(count.read_value(), total.read_value()), name="mean_accuracy")
+    return value, divide_no_nan(counted, added, name="update_op")
+
+
+@metric("mean_iou")
+def mean_iou(
+    labels: Any,
+    predictions: Any,
+    num_classes: int,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: Any = None,
+) -> Pair:
+    """The mean over the classes of intersection over union; the update gives the confusion matrix."""
+    labels, predictions, weights = aligned(labels, predictions, weights)
+    flat = None if weights is None else reshape(weights, [-1])
+    total = variable("total_confusion_matrix", [num_classes, num_classes], dtypes.float64)
+    matrix = confusion_matrix(reshape(labels, [-1]), reshape(predictions, [-1]), num_classes, flat, dtypes.float64)
+    update = total.assign_add(matrix)
+    whole = cast(total.read_value(), dtypes.float32)
+    hits = diag_part(whole)
+    union = reduce_sum(whole, 0) + reduce_sum(whole, 1) - hits
+    seen = reduce_sum(cast(not_equal(union, 0.0), dtypes.float32))
+    shares = hits / where(greater(union, 0.0), union, ones_like(union))
+    return where(greater(seen, 0.0), reduce_sum(shares) / seen, 0.0, name="mean_iou"), update

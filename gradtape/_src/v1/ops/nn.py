@@ -1,0 +1,219 @@
+"""`compat.v1.nn`: what TensorFlow 1 calls with other arguments than TensorFlow 2. Convolutions stand in `convolutions.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.errors import public
+from gradtape._src.ops import (
+    activation,
+    candidates,
+    ctc,
+    dropout as dropouts,
+    embedding,
+    embedding_sparse,
+    losses,
+    matmul,
+    normalization,
+    softmax as softmaxes,
+    sort,
+)
+from gradtape._src.ops.sparse import SparseTensor
+from gradtape._src.v1.ops.respelled import respelled
+
+
+@public
+def dropout(
+    x: Any, keep_prob: Any = None, noise_shape: Any = None, seed: Any = None, name: str | None = None, rate: Any = None
+) -> Any:
+    """`x` with elements set to 0, each with probability `rate` = 1 − `keep_prob`, and the others divided by 1 − rate."""
+    if keep_prob is not None and rate is not None:
+        raise ValueError("Cannot specify both 'keep_prob' and 'rate'. Give rate only.")
+    if keep_prob is None and rate is None:
+        raise ValueError("`rate` must be provided: the probability that an element is dropped.")
+    if rate is None:
+        rate = 1 - (tensor(keep_prob, tensor(x).dtype) if hasattr(keep_prob, "dtype") else keep_prob)
+    return dropouts.dropout(x, rate, noise_shape, seed)
+
+
+softmax = respelled(softmaxes.softmax, "logits axis name dim", dim="axis")
+log_softmax = respelled(softmaxes.log_softmax, "logits axis name dim", dim="axis")
+crelu = respelled(activation.crelu, "features name axis")
+
+
+@public
+def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
+    """−log softmax(logits)[label], for labels that are class numbers."""
+    return losses.sparse_softmax_cross_entropy_with_logits(labels, logits)
+
+
+@public
+def softmax_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, dim: Any = -1, name: str | None = None, axis: Any = None
+) -> Any:
+    """Σ −labels·log softmax(logits); no gradient flows to the labels."""
+    return losses.softmax_cross_entropy_with_logits_v1(labels, logits, dim, axis=axis)
+
+
+@public
+def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
+    """The cross-entropy of independent classes, for labels in [0, 1]."""
+    return losses.sigmoid_cross_entropy_with_logits(labels, logits)
+
+
+softmax_cross_entropy_with_logits_v2 = respelled(
+    losses.softmax_cross_entropy_with_logits, "labels logits axis name dim", dim="axis"
+)
+weighted_cross_entropy_with_logits = respelled(
+    losses.weighted_cross_entropy_with_logits, "labels logits pos_weight name targets", targets="labels"
+)
+moments = respelled(normalization.moments, "x axes shift name keep_dims keepdims", keep_dims="keepdims")
+weighted_moments = respelled(
+    normalization.weighted_moments, "x axes frequency_weights name keep_dims keepdims", keep_dims="keepdims"
+)
+sufficient_statistics = respelled(
+    normalization.sufficient_statistics, "x axes shift keep_dims name keepdims", keep_dims="keepdims"
+)
+batch_norm_with_global_normalization = respelled(
+    normalization.batch_norm_with_global_normalization,
+    "t m v beta gamma variance_epsilon scale_after_normalization name input mean variance",
+    t="input",
+    m="mean",
+    v="variance",
+)
+in_top_k = respelled(sort.in_top_k, "predictions targets k name")
+
+
+@public
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any:
+    """x·weights + biases, for matrices `x` and `weights`."""
+    return activation.bias_add(matmul.matmul(x, weights), biases)
+
+
+@public
+def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any:
+    """relu(x·weights + biases)."""
+    return activation.relu(xw_plus_b(x, weights, biases))
+
+
+@public
+def ctc_loss(
+    labels: Any,
+    inputs: Any = None,
+    sequence_length: Any = None,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True,
+    ignore_longer_outputs_than_inputs: bool = False,
+    time_major: bool = True,
+    logits: Any = None,
+) -> Any:
+    """`gradtape.nn.ctc_loss` of a SparseTensor of labels, where the last class says nothing and ends a row.
+
+    `preprocess_collapse_repeated` makes equal neighbours among the labels one; without `ctc_merge_repeated` each frame that
+    says a class stands for a label; `ignore_longer_outputs_than_inputs` gives rows with more labels than frames the loss 0.
+    """
+    if not isinstance(labels, SparseTensor):
+        raise TypeError(f"Expected labels (first argument) to be a SparseTensor, received {type(labels).__name__}.")
+    inputs = logits if inputs is None else inputs
+    options = preprocess_collapse_repeated, ctc_merge_repeated, ignore_longer_outputs_than_inputs
+    return ctc.ctc_loss_v1(labels, inputs, sequence_length, *options, time_major)
+
+
+ctc_loss_v2 = ctc.ctc_loss
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tables in parts
+
+
+def _whole(tables: Any, strategy: str) -> Any:
+    """The table of which `tables` are the parts, if they are several."""
+    if is_tensor(tables) or not isinstance(tables, (list, tuple)) or len(tables) < 2:
+        return tables
+    return embedding.Parts(tables, strategy)
+
+
+@public
+def embedding_lookup(
+    params: Any,
+    ids: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm: Any = None,
+) -> Any:
+    """The rows `ids` of the table `params`, or of one in parts by `partition_strategy`."""
+    return embedding.embedding_lookup(_whole(params, partition_strategy), ids, max_norm)
+
+
+@public
+def embedding_lookup_sparse(
+    params: Any,
+    sp_ids: Any,
+    sp_weights: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    combiner: str | None = None,
+    max_norm: Any = None,
+    allow_fast_lookup: bool = False,
+) -> Any:
+    """The rows of a table combined for each row of `sp_ids`; see `gradtape.nn.embedding_lookup_sparse`."""
+    return embedding_sparse.embedding_lookup_sparse(_whole(params, partition_strategy), sp_ids, sp_weights, combiner, max_norm)
+
+
+@public
+def safe_embedding_lookup_sparse(
+    embedding_weights: Any,
+    sparse_ids: Any,
+    sparse_weights: Any = None,
+    combiner: str = "mean",
+    default_id: Any = None,
+    name: str | None = None,
+    partition_strategy: str = "div",
+    max_norm: Any = None,
+    allow_fast_lookup: bool = False,
+) -> Any:
+    """`embedding_lookup_sparse` without ids and weights that are not positive; see `gradtape.nn`."""
+    table = _whole(embedding_weights, partition_strategy)
+    return embedding_sparse.safe_embedding_lookup_sparse(table, sparse_ids, sparse_weights, combiner, default_id, max_norm)
+
+
+@public
+def nce_loss(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: Any,
+    num_classes: Any,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = False,
+    partition_strategy: str = "mod",
+    name: str | None = "nce_loss",
+) -> Any:
+    """Noise-contrastive estimation; see `gradtape.nn.nce_loss`. The tables may be in parts."""
+    tables = _whole(weights, partition_strategy), _whole(biases, partition_strategy)
+    sizes = num_sampled, num_classes, num_true
+    return candidates.nce_loss(*tables, labels, inputs, *sizes, sampled_values, remove_accidental_hits)
+
+
+@public
+def sampled_softmax_loss(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: Any,
+    num_classes: Any,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = True,
+    partition_strategy: str = "mod",
+    name: str | None = "sampled_softmax_loss",
+    seed: Any = None,
+) -> Any:
+    """Softmax cross-entropy of some classes; see `gradtape.nn.sampled_softmax_loss`. The tables may be in parts."""
+    tables = _whole(weights, partition_strategy), _whole(biases, partition_strategy)
+    sizes = num_sampled, num_classes, num_true
+    return candidates.sampled_softmax_loss(*tables, labels, inputs, *sizes, sampled_values, remove_accidental_hits, seed)

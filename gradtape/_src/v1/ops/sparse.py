@@ -1,0 +1,65 @@
+"""Sparse tensors as TensorFlow 1 spells them: placeholders for them, and `sparse_to_dense`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import constant, tensor
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.ops.array import broadcast_to, expand_dims, reshape
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.sparse import SparseTensor, to_dense
+from gradtape._src.v1.graphs.placeholders import placeholder
+
+
+@public
+def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
+    """A SparseTensor that a Session is fed: a `SparseTensorValue`, or (indices, values, dense_shape).
+
+    `shape` may have None for extents that differ from run to run. Without `shape` it is a matrix.
+    """
+    stated = TensorShape([None, None] if shape is None else _plain(shape))
+    name = name or "Placeholder"
+    indices = placeholder(dtypes.int64, [None, stated.rank], f"{name}/indices")
+    values = placeholder(dtype, [None], f"{name}/values")
+    if stated.is_fully_defined():
+        dense_shape = constant(stated.as_list(), dtypes.int64, name=f"{name}/shape")  # may be fed, too
+    else:
+        dense_shape = placeholder(dtypes.int64, [stated.rank], f"{name}/shape")
+    made = SparseTensor(indices, values, dense_shape)
+    pairs = zip(made._extents, stated.as_list(), strict=True)
+    made._known_extents = tuple([open if known is None else known for open, known in pairs])
+    return made
+
+
+def _plain(shape: Any) -> Any:
+    """A shape as given, or the ints that a constant tensor has."""
+    return shape.op.get_attr("value") if hasattr(shape, "op") else shape
+
+
+@public
+def sparse_to_dense(
+    sparse_indices: Any,
+    output_shape: Any,
+    sparse_values: Any,
+    default_value: Any = 0,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Any:
+    """The tensor of shape `output_shape` that has `sparse_values` at `sparse_indices`, and `default_value` elsewhere.
+
+    `sparse_indices` is a matrix with a row for each value, a vector for a tensor of rank 1, or one place; one value may stand for
+    all. InvalidArgumentError if the places are out of range, or, unless `validate_indices` is False, not in order or not each
+    once.
+    """
+    places, values = cast(sparse_indices, dtypes.int64), tensor(sparse_values)
+    if places.ndim < 2:
+        places = expand_dims(reshape(places, [-1]), 1)
+    count = places.node.aval.shape[0]
+    if values.ndim == 0:
+        values = broadcast_to(values, [count])
+    if values.ndim != 1 or values.node.aval.shape[0] != count:
+        raise invalid(f"sparse_values has incorrect shape {values.shape}: it should be [] or [{count}], one for each index.")
+    return to_dense(SparseTensor(places, values, cast(output_shape, dtypes.int64)), default_value, validate_indices)

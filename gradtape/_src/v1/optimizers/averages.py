@@ -1,0 +1,115 @@
+"""`ExponentialMovingAverage`: shadows of variables that follow them slowly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtape._src.core import scopes
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.core.variable import Variable
+from gradtape._src.ops.arithmetic import minimum
+from gradtape._src.ops.array import zeros
+from gradtape._src.ops.cast import cast
+from gradtape._src.ops.elementary import pow as power
+from gradtape._src.v1.graphs.collections import GraphKeys, global_variables, moving_average_variables, trainable_variables
+from gradtape._src.v1.graphs.graph import in_graph
+from gradtape._src.v1.graphs.names import NameScope
+from gradtape._src.v1.optimizers.first import shadow
+
+
+class ExponentialMovingAverage:
+    """Moving averages of variables: `shadow −= (1 − decay) · (shadow − variable)` at each `apply`.
+
+    With `num_updates` the decay is at most (1 + num_updates) / (10 + num_updates). A shadow begins with the variable's
+    value; that of a tensor with zeros, and `zero_debias` divides by what is missing then.
+    """
+
+    @public
+    def __init__(
+        self, decay: Any, num_updates: Any = None, zero_debias: bool = False, name: str = "ExponentialMovingAverage"
+    ) -> None:
+        self._decay, self._num_updates, self._zero_debias, self._name = decay, num_updates, zero_debias, name
+        self._shadows: dict[Any, Variable] = {}
+        self._biased: dict[Any, tuple[Variable, Variable]] = {}  # by tensor: the average that begins with 0, and the count
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self._name
+
+    @public
+    def apply(self, var_list: Any = None) -> Any:
+        """Move the averages of `var_list` (all trainable variables); an Operation in a graph."""
+        graph = in_graph()
+        wanted = list(trainable_variables() if var_list is None else var_list)
+        for value in wanted:
+            if not value.dtype.is_floating:
+                raise TypeError(f"The variables must be half, float, or double: {value.name} is {value.dtype}.")
+        with scopes.init_scope():  # of a graph a branch may begin to average
+            for value in wanted:
+                if self._key(value) not in self._shadows:
+                    self._shadows[self._key(value)] = self._made(value)
+        with NameScope(f"{scopes.prefix()}{self._name}/"):
+            moved = self._moved(wanted)
+        return None if graph is None else graph.group(moved, self._name)
+
+    def _moved(self, wanted: Any) -> list[Any]:
+        decay: Any = self._decay
+        if self._num_updates is not None:
+            updates = cast(self._num_updates, "float32")
+            decay = minimum(tensor(decay, "float32"), (1.0 + updates) / (10.0 + updates))
+        moved = []
+        for value in wanted:
+            average = self._shadows[self._key(value)]
+            rate = 1.0 - (cast(decay, average.dtype) if isinstance(decay, (Tensor, Variable)) else decay)
+            if self._key(value) in self._biased:
+                biased, count = self._biased[self._key(value)]
+                corrected = biased.assign_sub((biased - value) * rate) / (1.0 - power(1.0 - rate, count.assign_add(1.0)))
+                moved.append(average.assign(corrected))
+            else:
+                moved.append(average.assign_sub((average - value) * rate))
+        return moved
+
+    def _made(self, value: Any) -> Variable:
+        graph = in_graph()
+        initial = zeros(value.shape, value.dtype)
+        if isinstance(value, Variable):
+            initial = value.read_value() if graph is None else graph.variable_attribute(value, "initial_value")
+        made = shadow(value.name, self._name, initial)
+        if graph is not None and isinstance(value, Variable):
+            graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, value)
+        if self._zero_debias and not isinstance(value, Variable):
+            parts = shadow(made.name, "biased", initial), shadow(made.name, "local_step", zeros((), value.dtype))
+            self._biased[self._key(value)] = parts
+        return made
+
+    @staticmethod
+    def _key(value: Any) -> Any:
+        return value._uid if isinstance(value, Variable) else ("tensor", id(value.node))
+
+    @public
+    def average(self, var: Any) -> Variable | None:
+        """The variable that holds the average of `var`, or None."""
+        return self._shadows.get(self._key(var))
+
+    @public
+    def average_name(self, var: Any) -> str:
+        """The name of the variable that holds the average of `var`."""
+        return f"{var.name.rpartition(':')[0]}/{self._name}"
+
+    @public
+    def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Variable]:
+        """For a `Saver` that reads the averages into the variables: each variable under the name of what is to be read for it.
+
+        That is its average's, for `moving_avg_variables` (all trainable variables, and those that have one); else its own.
+        """
+        if moving_avg_variables is None:
+            moving_avg_variables = [*trainable_variables(), *moving_average_variables()]
+        named = {self.average_name(variable): variable for variable in moving_avg_variables}
+        averaged = {variable.name for variable in moving_avg_variables}
+        for variable in global_variables():
+            if variable.name not in averaged:
+                named.setdefault(variable.name.removesuffix(":0"), variable)
+        return named

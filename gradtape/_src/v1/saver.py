@@ -1,0 +1,251 @@
+"""`Saver`: variables saved and restored by their names, as TensorFlow 1 had it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core.convert import spoken_name
+from gradtape._src.core.errors import InvalidArgumentError, NotFoundError, public
+from gradtape._src.core.variable import Variable
+from gradtape._src.train import storage
+from gradtape._src.train.reader import CheckpointReader, load_checkpoint, some
+from gradtape._src.train.sources import is_there, opened
+from gradtape._src.train.state import FILE, Saved, update_state
+from gradtape._src.train.values import held, hold
+from gradtape._src.v1.graphs.collections import global_variables
+from gradtape._src.v1.graphs.graph import in_graph
+
+
+class Saver:
+    """Saves the values that variables have in a session, under their names, and gives them back.
+
+    `var_list` is a list of variables, or a dict of them by the names to save them under; by default all of the graph. The last
+    `max_to_keep` checkpoints are kept (0 or None: all), and one of each `keep_checkpoint_every_n_hours`.
+
+    >>> with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+    ...     w = tf.compat.v1.get_variable("w", initializer=[1.0, 2.0])
+    ...     saver = tf.compat.v1.train.Saver()
+    ...     session.run(w.initializer)
+    ...     path = saver.save(session, "checkpoints/by_name", global_step=7)
+    ...     session.run(w.assign([0.0, 0.0]).op)
+    ...     saver.restore(session, path)
+    ...     session.run(w)
+    array([1., 2.], dtype=float32)
+    """
+
+    @public
+    def __init__(
+        self,
+        var_list: Any = None,
+        reshape: bool = False,
+        sharded: bool = False,
+        max_to_keep: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000.0,
+        name: str | None = None,
+        restore_sequentially: bool = False,
+        saver_def: Any = None,
+        builder: Any = None,
+        defer_build: bool = False,
+        allow_empty: bool = False,
+        write_version: Any = 2,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = False,
+        filename: str | None = None,
+    ) -> None:
+        if var_list is None and in_graph() is None:
+            raise RuntimeError(
+                "When eager execution is enabled, `var_list` must specify a list or dict of variables to save: there is no "
+                "graph to take them from. Or use tf.train.Checkpoint."
+            )
+        self._max_to_keep, self._hours = max_to_keep or None, keep_checkpoint_every_n_hours
+        self._reshape, self._pad, self._given, self._empty = reshape, pad_step_number, var_list, allow_empty
+        self._saved: list[Saved] = []
+        self._kept_until = time.time()
+        self._variables: dict[str, Variable] | None = None
+        if not defer_build:
+            self.build()
+
+    def build(self) -> None:
+        """Settle which variables are saved; by itself, unless `defer_build`."""
+        self._variables = _named(global_variables() if self._given is None else self._given)
+        if not self._variables and not self._empty:
+            raise ValueError("No variables to save")
+
+    def _known(self) -> dict[str, Variable]:
+        if self._variables is None:
+            raise RuntimeError("Saver not built: call build(), or leave defer_build out.")
+        return self._variables
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        """The paths of the checkpoints that are kept, the oldest first."""
+        return [path for path, _ in self._saved]
+
+    def set_last_checkpoints(self, last_checkpoints: list[str]) -> None:
+        """Take these for the checkpoints that were saved before."""
+        self._saved = [(path, None) for path in last_checkpoints]
+
+    def recover_last_checkpoints(self, checkpoint_paths: list[str]) -> None:
+        """Take those of these that are there for the checkpoints that were saved before, so that they count as such."""
+        files = {path: storage.file_of(os.fspath(path)) for path in checkpoint_paths}
+        self._saved = [(path, os.path.getmtime(file)) for path, file in files.items() if os.path.isfile(file)]
+
+    @public
+    def save(
+        self,
+        sess: Any,
+        save_path: Any,
+        global_step: Any = None,
+        latest_filename: str | None = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> str:
+        """Write the values that the variables have in `sess` (None in eager code) and return the path.
+
+        That is `save_path`, with `-<global_step>` at its end if that is given: a number, tensor or variable. The folder notes it
+        as its latest. FailedPreconditionError if a variable has no value.
+        """
+        prefix = os.fspath(save_path)
+        if global_step is not None:
+            number = int(_plain(global_step, sess))
+            prefix = f"{prefix}-{number:08d}" if self._pad else f"{prefix}-{number}"
+        storage.save(prefix, None, {name: held(variable, sess) for name, variable in self._known().items()})
+        if write_state:
+            self._note(prefix, latest_filename or FILE)
+        return prefix
+
+    def _note(self, prefix: str, filename: str) -> None:
+        """Note a checkpoint, and delete those that are too many now."""
+        self._saved = [entry for entry in self._saved if entry[0] != prefix] + [(prefix, time.time())]
+        over = [] if self._max_to_keep is None else self._saved[: -self._max_to_keep]
+        self._saved = self._saved[len(over) :]
+        update_state(os.path.dirname(prefix), self._saved, filename=filename)
+        for path, saved_at in over:
+            if saved_at is not None and saved_at - self._hours * 3600 >= self._kept_until:
+                self._kept_until = saved_at
+                continue
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(storage.file_of(path))
+
+    @public
+    def restore(self, sess: Any, save_path: Any) -> None:
+        """Give the variables the values of a checkpoint in `sess` (None in eager code); they need not be initialized.
+
+        NotFoundError if it has none under a variable's name, InvalidArgumentError if a shape or dtype does not fit: then no
+        variable has changed. ValueError if there is no such checkpoint.
+        """
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        prefix, variables = os.fspath(save_path), self._known()
+        if not checkpoint_exists(prefix):
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
+        reader = opened(prefix)
+        keys = {name: _key(name, reader) for name in variables}
+        self._check(variables, keys, reader)
+        arrays = reader.arrays(list(dict.fromkeys(keys.values())))
+        for name, variable in variables.items():
+            hold(variable, arrays[keys[name]].reshape(variable.aval.shape), sess)
+
+    def _check(self, variables: Mapping[str, Variable], keys: Mapping[str, str], reader: storage.Source) -> None:
+        wrong = []
+        for name, variable in variables.items():
+            entry = reader.entries[keys[name]]
+            fits = variable.shape.is_compatible_with(entry.shape)
+            if self._reshape:
+                fits = int(np.prod(entry.shape)) == variable.aval.size
+            if not fits:
+                wrong.append(f"Assign requires shapes of both tensors to match. {name}: {variable.shape} is not {entry.shape}.")
+            elif variable.dtype.numpy != entry.dtype:
+                wrong.append(
+                    f"{name}: expected dtype {spoken_name(variable.dtype)}, the checkpoint has {spoken_name(entry.dtype)}."
+                )
+        if wrong:
+            raise InvalidArgumentError(None, None, "\n".join([*wrong, f"The checkpoint is {reader.path}."]))
+
+
+def _named(variables: Any) -> dict[str, Variable]:
+    """Variables by the names under which they are saved."""
+    if isinstance(variables, Mapping):
+        pairs = list(variables.items())
+    else:
+        pairs = [(getattr(v, "name", "").removesuffix(":0"), v) for v in variables]
+    named: dict[str, Variable] = {}
+    for name, variable in pairs:
+        if not isinstance(variable, Variable):
+            raise TypeError(f"A Saver saves variables, received {variable!r}. Give a list of them, or a dict by names.")
+        if name in named or any(variable is other for other in named.values()):
+            raise ValueError(f"At least two variables have the same name: {name}")
+        named[name] = variable
+    return named
+
+
+def _key(name: str, reader: storage.Source) -> str:
+    """The key of a variable; a checkpoint of objects also says what its variables were called."""
+    if name not in reader.entries:
+        for node in reader.nodes:
+            if node.name == name and node.key is not None:
+                return node.key
+        raise NotFoundError(
+            None, None, f"Key {name} not found in checkpoint {reader.path}; it has {some(sorted(reader.entries))}."
+        )
+    return name
+
+
+def _plain(step: Any, session: Any) -> Any:
+    if isinstance(step, Variable) and session is not None:
+        return held(step, session)
+    return session.run(step) if hasattr(step, "op") and session is not None else step
+
+
+@public
+def checkpoint_exists(checkpoint_prefix: Any) -> bool:
+    """Whether there is a checkpoint of that path."""
+    return is_there(os.fspath(checkpoint_prefix))
+
+
+@public
+def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
+    """Let variables of the graph begin with values of a checkpoint.
+
+    `assignment_map` says which, by the checkpoint's names: a variable, a variable's name, or for a name that ends in "/" the
+    scope whose variables are meant. Their initializers give those values from here on.
+    """
+    reader, named = load_checkpoint(ckpt_dir_or_file), {v.name.removesuffix(":0"): v for v in global_variables()}
+    for source, target in assignment_map.items() if isinstance(assignment_map, Mapping) else assignment_map:
+        if isinstance(target, Variable):
+            _begin(target, source, reader)
+        elif source.endswith("/"):
+            scope = target if target.endswith("/") or not target else f"{target}/"
+            begun = [(name, variable) for name, variable in named.items() if name.startswith("" if scope == "/" else scope)]
+            for name, variable in begun:
+                _begin(variable, (source + name.removeprefix(scope)).removeprefix("/"), reader)
+        elif target in named:
+            _begin(named[target], source, reader)
+        else:
+            raise ValueError(f"Variable {target} not found in the graph; it has {some(sorted(named))}.")
+
+
+def _begin(variable: Variable, source: str, reader: CheckpointReader) -> None:
+    if not reader.has_tensor(source):
+        raise ValueError(
+            f"Tensor {source} is not found in the checkpoint; it has {some(sorted(reader.get_variable_to_shape_map()))}."
+        )
+    value = np.asarray(reader.get_tensor(source))
+    if not variable.shape.is_compatible_with(value.shape):
+        raise ValueError(
+            f"Shape of variable {variable.name} {variable.shape} doesn't match with shape of tensor {source} {value.shape}."
+        )
+    graph = in_graph()
+    if graph is None:
+        variable.assign(value)
+    else:
+        graph.begin_with(variable, value)

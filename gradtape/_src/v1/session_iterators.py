@@ -1,0 +1,274 @@
+"""Iterators of TensorFlow 1: in a graph `get_next()` gives tensors, which have the next element's values in each run."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core import dtypes, nest, tracing
+from gradtape._src.core.errors import FailedPreconditionError, OutOfRangeError, public
+from gradtape._src.core.spec import TensorSpec
+from gradtape._src.core.tensor import Tensor, graph_of, stated_shape
+from gradtape._src.data.dataset import Dataset
+from gradtape._src.data.structure import Structure, from_specs, merged
+from gradtape._src.ops import seeds
+from gradtape._src.v1.graphs.graph import get_default_graph, in_graph
+from gradtape._src.v1.graphs.operation import Operation
+
+SAMPLES = (2, 3)  # the extents that stand for unknown ones when a dataset of tensors without values is tried
+
+
+@contextlib.contextmanager
+def _at_once() -> Iterator[None]:
+    """A context in which ops run, though a graph is being built or run; random ones draw from the graph's seed."""
+    with tracing.outside(), seeds.drawn_from(get_default_graph().seeds):
+        yield
+
+
+class LateDataset:
+    """A dataset that depends on tensors of a graph: it is made when an iterator's initializer runs.
+
+    Calls of a Dataset's methods are noted, and made then. What elements look like is found on samples of those tensors.
+    """
+
+    def __init__(self, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._method, self._call = method, (args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(Dataset, name)
+        return lambda *args, **kwargs: LateDataset(method, (self, *args), kwargs)
+
+    def waiting(self) -> list[Tensor]:
+        """The tensors that have to be known."""
+        found = []
+        for item in nest.flatten(self._call):
+            found += item.waiting() if isinstance(item, LateDataset) else [item] if _waits(item) else []
+        return found
+
+    def made(self, value_of: Callable[[Tensor], Any]) -> Dataset:
+        """The dataset, given the values of the tensors."""
+
+        def known(item: Any) -> Any:
+            return item.made(value_of) if isinstance(item, LateDataset) else value_of(item) if _waits(item) else item
+
+        args, kwargs = nest.map_structure(known, self._call)
+        with _at_once():
+            made: Dataset = self._method(*args, **kwargs)
+        return made
+
+    @property
+    def structure(self) -> Structure:
+        """How elements are nested, and their specs."""
+        first, second = [self.made(functools.partial(_sample, extent=extent)).structure for extent in SAMPLES]
+        return merged(first, second)
+
+    @property
+    def element_spec(self) -> Any:
+        """What the elements look like, a nest of specs."""
+        return self.structure.element_spec
+
+    @public
+    def make_initializable_iterator(self, shared_name: str | None = None) -> SessionIterator:
+        """An iterator that begins when its `initializer` runs."""
+        return make_initializable_iterator(self)
+
+    @public
+    def make_one_shot_iterator(self) -> SessionIterator:
+        """An iterator that begins by itself, once in each session."""
+        return make_one_shot_iterator(self)
+
+
+def _waits(item: Any) -> bool:
+    """Whether a value is a tensor of a graph."""
+    return isinstance(item, Tensor) and graph_of(item.node) is not None
+
+
+def _sample(tensor: Tensor, extent: int) -> np.ndarray:
+    """An array such as a tensor could have: of ones, as numbers of elements are mostly given so."""
+    shape = stated_shape(tensor.node)
+    extents = [] if shape.rank is None else [extent if e is None else e for e in shape.as_list()]
+    return np.ones(extents, tensor.node.aval.dtype)
+
+
+def _late(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that makes datasets; in a graph it puts off what depends on the graph's tensors."""
+
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if in_graph() is None:
+            return method(*args, **kwargs)
+        if any(isinstance(item, LateDataset) or _waits(item) for item in nest.flatten((args, kwargs))):
+            return LateDataset(method, args, kwargs)
+        with _at_once():
+            return method(*args, **kwargs)
+
+    return call
+
+
+SOURCES = ("range", "from_tensors", "from_tensor_slices", "from_generator", "zip")
+METHODS = ("batch", "concatenate", "filter", "flat_map", "interleave", "map", "padded_batch", "repeat", "shuffle", "skip", "take")
+for _name in SOURCES:
+    setattr(Dataset, _name, staticmethod(_late(getattr(Dataset, _name))))
+for _name in METHODS:
+    setattr(Dataset, _name, _late(getattr(Dataset, _name)))
+
+
+class SessionIterator:
+    """An iterator over a dataset in a graph: each session has a pass of its own.
+
+    `get_next()` gives tensors; a run that needs them takes the next element. OutOfRangeError at the end, FailedPreconditionError
+    before `initializer` has run.
+    """
+
+    def __init__(self, structure: Structure, dataset: Any = None, begins: bool = False) -> None:
+        self._structure, self._dataset, self._begins = structure, dataset, begins
+        self._streams: weakref.WeakKeyDictionary[Any, Iterator[Any]] = weakref.WeakKeyDictionary()
+        self._initializer: Operation | None = None
+
+    @property
+    def element_spec(self) -> Any:
+        """What the elements look like, a nest of specs."""
+        return self._structure.element_spec
+
+    @property
+    def output_types(self) -> Any:
+        """The dtypes of an element, nested as it is."""
+        return nest.map_structure(lambda spec: spec.dtype, self.element_spec)
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of an element, nested as it is."""
+        return nest.map_structure(lambda spec: spec.shape, self.element_spec)
+
+    @property
+    def output_classes(self) -> Any:
+        """The classes of an element's parts: tensors."""
+        return nest.map_structure(lambda spec: Tensor, self.element_spec)
+
+    @property
+    @public
+    def initializer(self) -> Operation:
+        """The operation that begins a pass from the beginning."""
+        if self._dataset is None or self._begins:
+            raise ValueError("The iterator does not have an initializer: it begins by itself, or by make_initializer(dataset).")
+        if self._initializer is None:
+            self._initializer = self.make_initializer(self._dataset)
+        return self._initializer
+
+    @public
+    def make_initializer(self, dataset: Any, name: str | None = None) -> Operation:
+        """An operation that begins a pass over `dataset`. TypeError if its elements have another structure."""
+        merged(self._structure, _structure(dataset))
+        graph = get_default_graph()
+        operation = graph.group(dataset.waiting() if isinstance(dataset, LateDataset) else (), name or "MakeIterator")
+        graph.actions[operation.node] = functools.partial(self._begin, dataset)
+        return operation
+
+    def _begin(self, dataset: Any, session: Any, feeds: dict[Any, Any]) -> None:
+        if isinstance(dataset, LateDataset):
+            waiting = dataset.waiting()
+            values = dict(zip([tensor.node for tensor in waiting], session.values_of(waiting, feeds), strict=True))
+            dataset = dataset.made(lambda tensor: values[tensor.node])
+        with _at_once():
+            self._streams[session] = iter(dataset.elements())
+
+    @public
+    def get_next(self, name: str | None = None) -> Any:
+        """The next element as tensors: a run that needs one of them takes it."""
+        graph = get_default_graph()
+        specs = self._structure.specs
+        tensors = [
+            graph.placeholder(spec.dtype.numpy, spec.shape, name or "IteratorGetNext") if isinstance(spec, TensorSpec) else None
+            for spec in specs
+        ]
+        taken = _Next(self)
+        graph.drawn.update({t.node: (taken, i) for i, t in enumerate(tensors) if t is not None})
+        return nest.unflatten(self._structure.nest, tensors)
+
+    def element(self, session: Any, feeds: dict[Any, Any]) -> Any:
+        """The arrays of the next element in a session."""
+        if session not in self._streams:
+            if not self._begins:
+                raise FailedPreconditionError(
+                    None,
+                    None,
+                    "GetNext() failed because the iterator has not been initialized. Ensure that you have run the initializer "
+                    "operation for this iterator before getting the next element.",
+                )
+            self._begin(self._dataset, session, {})
+        with _at_once():
+            try:
+                return next(self._streams[session])[0]
+            except StopIteration:
+                self._streams[session] = iter(())
+                raise OutOfRangeError(None, None, "End of sequence: the dataset has no more elements.") from None
+
+
+class _Next:
+    """One `get_next()`: the tensors of it have parts of one element in a run."""
+
+    def __init__(self, iterator: SessionIterator) -> None:
+        self._iterator = iterator
+
+    def __call__(self, session: Any, feeds: dict[Any, Any]) -> Any:
+        return self._iterator.element(session, feeds)
+
+
+def _structure(dataset: Any) -> Structure:
+    with _at_once():
+        return dataset.structure
+
+
+@public
+def make_one_shot_iterator(dataset: Any) -> Any:
+    """An iterator over `dataset` that begins by itself, once in each session; in eager code `iter(dataset)`."""
+    return iter(dataset) if in_graph() is None else SessionIterator(_structure(dataset), dataset, begins=True)
+
+
+@public
+def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> SessionIterator:
+    """An iterator over `dataset` that begins when its `initializer` runs; the dataset may depend on what that run is fed."""
+    if in_graph() is None:
+        raise RuntimeError(
+            "dataset.make_initializable_iterator is not supported when eager execution is enabled. Use `for element in dataset` "
+            "instead."
+        )
+    return SessionIterator(_structure(dataset), dataset)
+
+
+@public
+def from_structure(
+    output_types: Any, output_shapes: Any = None, shared_name: str | None = None, output_classes: Any = None
+) -> SessionIterator:
+    """An iterator without a dataset: it begins when an operation of its `make_initializer(dataset)` runs."""
+    types = nest.map_structure(dtypes.as_dtype, output_types)
+    if output_shapes is None:
+        return SessionIterator(from_specs(nest.map_structure(lambda dtype: TensorSpec(None, dtype), types)))
+    return SessionIterator(from_specs(nest.map_up_to(lambda dtype, shape: TensorSpec(shape, dtype), types, output_shapes)))
+
+
+@public
+def get_output_types(dataset_or_iterator: Any) -> Any:
+    """The dtypes of an element, nested as it is."""
+    return nest.map_structure(lambda spec: spec.dtype, dataset_or_iterator.element_spec)
+
+
+@public
+def get_output_shapes(dataset_or_iterator: Any) -> Any:
+    """The shapes of an element, nested as it is."""
+    return nest.map_structure(lambda spec: spec.shape, dataset_or_iterator.element_spec)
+
+
+@public
+def get_output_classes(dataset_or_iterator: Any) -> Any:
+    """The classes of an element's parts: tensors."""
+    return nest.map_structure(lambda spec: Tensor, dataset_or_iterator.element_spec)
+
+
+Dataset.make_one_shot_iterator = make_one_shot_iterator  # type: ignore[attr-defined]
+Dataset.make_initializable_iterator = make_initializable_iterator  # type: ignore[attr-defined]

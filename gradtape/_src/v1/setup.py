@@ -1,0 +1,246 @@
+"""What scripts of TensorFlow 1 set up: configurations that are accepted, behaviour that is always on, name scopes, text."""
+
+from __future__ import annotations
+
+import contextlib
+import logging as python_logging
+from contextlib import AbstractContextManager
+from typing import Any
+
+from gradtape._src.control.branch import cond as new_cond, unpacked
+from gradtape._src.control.host import numpy_function
+from gradtape._src.control.loop import while_loop as new_while_loop
+from gradtape._src.core import engine, nest, scopes
+from gradtape._src.core.errors import public
+from gradtape._src.core.shape import Style
+from gradtape._src.ops import seeds
+from gradtape._src.v1.graphs.graph import disable_eager_execution, enable_eager_execution, in_graph
+from gradtape._src.v1.graphs.names import NameScope
+
+
+class Options:
+    """Settings that are accepted and have no effect here."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        for name, value in settings.items():
+            setattr(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = Options()
+        setattr(self, name, value)
+        return value
+
+
+class ConfigProto(Options):
+    """A session's configuration: accepted, without effect."""
+
+
+class GPUOptions(Options):
+    """Options for GPUs: accepted, without effect."""
+
+
+class RunOptions(Options):
+    """Options of one run: accepted, without effect."""
+
+    NO_TRACE, SOFTWARE_TRACE, HARDWARE_TRACE, FULL_TRACE = range(4)
+
+
+class RunMetadata(Options):
+    """What a run would report: nothing."""
+
+
+class OptimizerOptions(Options):
+    """Options of the compiler: accepted, without effect."""
+
+    L0, L1 = -1, 0
+    OFF, DEFAULT, ON_1, ON_2 = -1, 0, 1, 2
+
+
+class GraphOptions(Options):
+    """Options of the graph: accepted, without effect."""
+
+
+def disable_v2_tensorshape() -> None:
+    """Give the items of a `TensorShape` as `Dimension`s from here on, as TensorFlow 1 did."""
+    Style.dimensions = True
+
+
+def enable_v2_tensorshape() -> None:
+    """Give the items of a `TensorShape` as ints and None again."""
+    Style.dimensions = False
+
+
+def disable_v2_behavior() -> None:
+    """Build graphs from here on, as TensorFlow 1 did, with `Dimension`s as the items of shapes."""
+    disable_eager_execution()
+    disable_v2_tensorshape()
+
+
+def enable_v2_behavior() -> None:
+    """Run operations at once again."""
+    enable_eager_execution()
+    enable_v2_tensorshape()
+
+
+def _always() -> None:
+    """Nothing: it is always so."""
+
+
+enable_resource_variables = disable_resource_variables = enable_control_flow_v2 = disable_control_flow_v2 = _always
+enable_tensor_equality = disable_tensor_equality = _always
+
+
+def resource_variables_enabled() -> bool:
+    """True."""
+    return True
+
+
+@public
+def set_random_seed(seed: Any) -> None:
+    """Set the seed of the default graph's random operations; in eager code the global seed."""
+    seeds.set_seed(seed)
+
+
+@public
+def executing_eagerly() -> bool:
+    """Whether operations run at once."""
+    return engine.local.trace.scope is None
+
+
+def executing_eagerly_outside_functions() -> bool:
+    """Whether operations run at once, outside of functions."""
+    return in_graph() is None
+
+
+class name_scope:
+    """Context that puts `name/` (or `default_name/`) before the names of what is made in it; gives the whole prefix."""
+
+    @public
+    def __init__(self, name: Any, default_name: Any = None, values: Any = None) -> None:
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"`name` for name_scope must be a string, received {name!r}.")
+        if name is None and default_name is None and values is not None:
+            raise ValueError(
+                f"At least one of name ({name}) and default_name ({default_name}) should be provided: a scope needs a name."
+            )
+        self._name = default_name if name is None else name
+
+    @property
+    def name(self) -> str | None:
+        """The name that was given, or the default one."""
+        return self._name
+
+    def __enter__(self) -> str:
+        graph = in_graph()
+        self._context: AbstractContextManager[Any]
+        if graph is not None:
+            self._context = graph.name_scope(self._name or "")
+        else:
+            whole = bool(self._name) and self._name.endswith("/")
+            self._context = NameScope(self._name if whole else f"{scopes.prefix()}{self._name}/" if self._name else "")
+        entered: str = self._context.__enter__()
+        return entered
+
+    def __exit__(self, *reason: Any) -> None:
+        self._context.__exit__(*reason)
+
+
+@public
+def op_scope(values: Any, name: str | None, default_name: str | None = None) -> name_scope:
+    """`name_scope` with the values first, as TensorFlow had it before."""
+    return name_scope(name, default_name, values)
+
+
+@public
+def cond(
+    pred: Any,
+    true_fn: Any = None,
+    false_fn: Any = None,
+    strict: bool = False,
+    name: str | None = None,
+    fn1: Any = None,
+    fn2: Any = None,
+) -> Any:
+    """The result of `true_fn()` if `pred` holds, else of `false_fn()`; in eager code without a list of one, unless `strict`."""
+    for new, old, names in ((true_fn, fn1, ("true_fn", "fn1")), (false_fn, fn2, ("false_fn", "fn2"))):
+        if new is not None and old is not None:
+            raise TypeError(f"cond(): '{names[0]}' and '{names[1]}' may not be set simultaneously.")
+    result = new_cond(pred, true_fn or fn1, false_fn or fn2)
+    return result if strict else unpacked(result)
+
+
+@public
+def while_loop(
+    cond: Any,
+    body: Any,
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+    maximum_iterations: Any = None,
+    return_same_structure: bool = False,
+) -> Any:
+    """Run `loop_vars = body(*loop_vars)` while `cond(*loop_vars)` holds; returns the last `loop_vars`.
+
+    One variable alone comes back without its list, unless `return_same_structure`; in eager code if `body` gives it so.
+    """
+    eager = executing_eagerly()
+    bare = not eager
+
+    def noted(*state: Any) -> Any:
+        nonlocal bare
+        result = body(*state)
+        if eager and len(state) == 1 and not return_same_structure and not isinstance(result, (list, tuple)):
+            bare, result = True, (result,)
+        return result
+
+    results = new_while_loop(
+        cond,
+        noted if callable(body) else body,
+        loop_vars,
+        shape_invariants,
+        parallel_iterations,
+        back_prop,
+        swap_memory,
+        maximum_iterations,
+        name,
+    )
+    leaves = nest.flatten(results)
+    return leaves[0] if bare and len(leaves) == 1 and not return_same_structure else results
+
+
+@public
+def py_func(func: Any, inp: Any, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:
+    """Run a Python function of NumPy arrays when the graph runs; it has no gradient."""
+    return numpy_function(func, inp, Tout)
+
+
+@public
+def device(device_name_or_function: Any) -> AbstractContextManager[None]:
+    """Context for code that names a device. Values stay on JAX's default device."""
+    return contextlib.nullcontext()
+
+
+@public
+def container(container_name: str) -> AbstractContextManager[None]:
+    """Context for code that names a container: without effect."""
+    return contextlib.nullcontext()
+
+
+# Levels of `logging.set_verbosity`.
+DEBUG, INFO, WARN, ERROR, FATAL = 10, 20, 30, 40, 50
+_logger = python_logging.getLogger("gradtape")
+debug, info, warning, error, fatal, log = (
+    _logger.debug,
+    _logger.info,
+    _logger.warning,
+    _logger.error,
+    _logger.critical,
+    _logger.log,
+)
+warn = warning
+set_verbosity, get_verbosity = _logger.setLevel, _logger.getEffectiveLevel

@@ -1,0 +1,238 @@
+"""`compat.v1.summary`: summaries as values of a graph, and the writer that takes them from a session."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.convert import constant, tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.op import Op, define
+from gradtape._src.core.scopes import name_scope
+from gradtape._src.core.tensor import EagerTensor, to_numpy
+from gradtape._src.ops.printing import strings_of
+from gradtape._src.summary import messages
+from gradtape._src.v1.graphs.collections import GraphKeys, get_collection
+from gradtape._src.v1.graphs.graph import Graph, in_graph
+
+Encode = Callable[..., Any]
+
+
+def _on_host(*inputs: Any, encode: Encode, tag: str) -> np.ndarray:
+    return np.array(encode(tag, *[np.asarray(x) for x in inputs]).SerializeToString(), object)
+
+
+def _not_compiled(*inputs: Any, encode: Encode, tag: str) -> Any:
+    raise NotImplementedError("a summary is made outside of XLA")
+
+
+def _avals(*inputs: Aval, encode: Encode, tag: str) -> Aval:
+    return aval((), np.dtype(object))
+
+
+SUMMARY = define(Op("Summary", _not_compiled, infer=_avals, host=_on_host, effect=True))
+SUMMARY.reason = "it gives a text"
+
+
+class _Most:
+    """Images of a batch, so many at the most; equal where that is the same, so that a program is found again."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def __call__(self, tag: str, batch: np.ndarray) -> Any:
+        return messages.images(tag, batch, most=self.most)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Most) and self.most == other.most
+
+    def __hash__(self) -> int:
+        return hash(self.most)
+
+
+def _merged(tag: str, *summaries: np.ndarray) -> Any:
+    merged = messages.tensorboard().Summary()
+    for summary in summaries:
+        merged.MergeFromString(summary.item())
+    return merged
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Summaries
+
+
+def _summary(name: str, family: str | None, encode: Encode, values: Sequence[Any], collections: Any) -> Any:
+    """The op that encodes `values` under a name of the scope's, entered into collections."""
+    base = "/".join([_clean(part) for part in (family, name) if part])
+    with name_scope(base) as scope:
+        own = scope.removesuffix("/")
+    tag = f"{_clean(family)}/{own}" if family else own
+    nodes = tuple([tensor(value).node for value in values])
+    graph = in_graph()
+    if graph is None:
+        return constant(_on_host(*[to_numpy(node) for node in nodes], encode=encode, tag=tag))
+    made = EagerTensor(graph._recorded(SUMMARY, nodes, (encode, tag), own))
+    for collection in [GraphKeys.SUMMARIES] if collections is None else collections:
+        graph.add_to_collection(collection, made)
+    return made
+
+
+def _clean(name: str) -> str:
+    return re.sub(r"[^-/\w.]", "_", name).lstrip("/")
+
+
+@public
+def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Any:
+    """A summary of one number, as a tensor of a string; entered into `collections` (those of `merge_all`)."""
+    return _summary(name, family, messages.scalar, [tensor], collections)
+
+
+@public
+def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Any:
+    """A summary of how values are distributed, in 30 buckets; InvalidArgumentError for NaN and infinities."""
+    return _summary(name, family, messages.histogram, [values], collections)
+
+
+@public
+def image(name: str, tensor: Any, max_outputs: int = 3, collections: Any = None, family: str | None = None) -> Any:
+    """A summary of the first images of a batch [n, height, width, 1, 3 or 4], uint8 or float."""
+    return _summary(name, family, _Most(max_outputs), [tensor], collections)
+
+
+@public
+def text(name: str, tensor: Any, collections: Any = None) -> Any:
+    """A summary of a constant tensor of strings."""
+    known = strings_of(constant(tensor) if isinstance(tensor, (str, bytes, list)) else tensor)
+    if known is None:
+        raise ValueError(f"Expected tensor {tensor!r} to be a constant of strings: there are no others.")
+    return _summary(name, None, _Written(known), [], collections)
+
+
+class _Written:
+    """A text that is known."""
+
+    def __init__(self, texts: np.ndarray) -> None:
+        self.texts = texts
+
+    def __call__(self, tag: str) -> Any:
+        return messages.text(tag, self.texts)
+
+
+@public
+def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = None) -> Any:
+    """One summary of all of `inputs`."""
+    return _summary(name or "Merge/MergeSummary", None, _merged, list(inputs), collections or ())
+
+
+@public
+def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Any:
+    """One summary of all that were entered into the collection `key`; None if there are none."""
+    found = get_collection(key, scope)
+    return merge(found, name=name) if found else None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The file
+
+
+class FileWriter:
+    """Writes summaries to a file in the folder `logdir`, which TensorBoard shows; a context that closes it.
+
+    The metadata of runs are accepted and not written.
+    """
+
+    @public
+    def __init__(
+        self,
+        logdir: str,
+        graph: Any = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        graph_def: Any = None,
+        filename_suffix: str | None = None,
+        session: Any = None,
+    ) -> None:
+        self._logdir = os.fspath(logdir)
+        self._arguments = self._logdir, max_queue, flush_secs, filename_suffix or ""
+        self._file: Any = messages.tensorboard().Writer(*self._arguments)
+        if graph is not None:
+            self.add_graph(graph)
+
+    @public
+    def add_summary(self, summary: Any, global_step: Any = None) -> None:
+        """Write a summary: the bytes that a run gave."""
+        kinds = messages.tensorboard()
+        if not isinstance(summary, (bytes, kinds.Summary)):
+            summary = np.asarray(summary).item()
+        if isinstance(summary, bytes):
+            summary = kinds.Summary.FromString(summary)
+        self._add(global_step, summary=summary)
+
+    @public
+    def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
+        """Write a `tf.Graph`, which TensorBoard draws."""
+        if not isinstance(graph, Graph):
+            raise TypeError(f"The passed graph must be an instance of `Graph`. Received {graph!r}.")
+        self._add(global_step, graph_def=graph.as_graph_def(add_shapes=True).SerializeToString())
+
+    def _add(self, step: Any, **content: Any) -> None:
+        self.reopen()
+        event = messages.tensorboard().Event(wall_time=time.time(), step=None if step is None else int(step), **content)
+        self._file.add_event(event)
+
+    def get_logdir(self) -> str:
+        """The folder."""
+        return self._logdir
+
+    def _accepted(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing: it is not written."""
+
+    add_meta_graph = add_run_metadata = add_session_log = add_event = _accepted
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def reopen(self) -> None:
+        """Go on after `close`, in a new file."""
+        if self._file is None:
+            self._file = messages.tensorboard().Writer(*self._arguments)
+
+    def __enter__(self) -> FileWriter:
+        return self
+
+    def __exit__(self, *reason: Any) -> None:
+        self.close()
+
+
+class FileWriterCache:
+    """One FileWriter for each folder."""
+
+    _writers: dict[str, FileWriter] = {}
+
+    @classmethod
+    def get(cls, logdir: str) -> FileWriter:
+        """The writer for a folder."""
+        if logdir not in cls._writers:
+            cls._writers[logdir] = FileWriter(logdir)
+        return cls._writers[logdir]
+
+    @classmethod
+    def clear(cls) -> None:
+        """Close them all."""
+        for writer in cls._writers.values():
+            writer.close()
+        cls._writers.clear()

@@ -1,0 +1,102 @@
+"""`make_template`: a function whose variables are made in its first call and shared by those that follow."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from gradtape._src.core.errors import public
+from gradtape._src.core.variable import Variable
+from gradtape._src.v1.graphs.collections import global_variables, local_variables, trainable_variables
+from gradtape._src.v1.graphs.variable_scope import VariableScope, variable_scope
+
+
+class Template:
+    """What `make_template` makes: called like the function."""
+
+    def __init__(self, name: str, function: Callable[..., Any], unique_name: str | None, custom_getter: Any) -> None:
+        functools.update_wrapper(self, function)
+        self._name, self._function, self._unique_name, self._getter = name, function, unique_name, custom_getter
+        self._scope: VariableScope | None = None
+        self._called = False
+
+    def enter(self) -> variable_scope:
+        """The scope of its variables: a new one at first."""
+        if self._scope is None:
+            return variable_scope(self._unique_name, self._name, custom_getter=self._getter)
+        return variable_scope(self._scope, reuse=True if self._called else None)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with self.enter() as scope:
+            self._scope = self._scope or scope
+            result = self._function(*args, **kwargs)
+            self._called = True
+            return result
+
+    def hold(self, scope: VariableScope) -> None:
+        """Take a scope before the first call."""
+        self._scope = scope
+
+    @property
+    def name(self) -> str:
+        """The name that it was given."""
+        return self._name
+
+    @property
+    def func(self) -> Callable[..., Any]:
+        """The function."""
+        return self._function
+
+    @property
+    def variable_scope(self) -> VariableScope | None:
+        """The scope of its variables; None before the first call."""
+        return self._scope
+
+    @property
+    def variable_scope_name(self) -> str | None:
+        """The name of that."""
+        return None if self._scope is None else self._scope.name
+
+    @property
+    def variables(self) -> list[Variable]:
+        """Its variables, global and local ones."""
+        return self.global_variables + self.local_variables
+
+    @property
+    def global_variables(self) -> list[Variable]:
+        """Its global variables."""
+        return self._of(global_variables)
+
+    @property
+    def local_variables(self) -> list[Variable]:
+        """Its local variables."""
+        return self._of(local_variables)
+
+    @property
+    def trainable_variables(self) -> list[Variable]:
+        """Its trainable variables."""
+        return self._of(trainable_variables)
+
+    def _of(self, collection: Callable[[str], list[Variable]]) -> list[Variable]:
+        return [] if self._scope is None else collection(f"{self._scope.name}/")
+
+
+@public
+def make_template(
+    name_: str,
+    func_: Callable[..., Any],
+    create_scope_now_: bool = False,
+    unique_name_: str | None = None,
+    custom_getter_: Any = None,
+    **kwargs: Any,
+) -> Template:
+    """`func_`, with the arguments `kwargs`, whose `get_variable`s make variables in the first call and find them in all others.
+
+    They stand in the scope `unique_name_`, or `name_`, made unique at the first call (`create_scope_now_`: at once).
+    """
+    made = Template(name_, functools.partial(func_, **kwargs) if kwargs else func_, unique_name_, custom_getter_)
+    if create_scope_now_:
+        with made.enter() as scope:
+            made.hold(scope)
+    return made
