@@ -15,7 +15,8 @@ from gradtape._src.control.scope import TENSOR, Body, Scope, connected, tensor_o
 from gradtape._src.control.untaken import chosen
 from gradtape._src.core import dtypes, engine, execution, nest, tracing
 from gradtape._src.core.aval import PROVISIONAL, Aval, aval
-from gradtape._src.core.convert import is_tensor, spoken_name, tensor
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, define

@@ -18,7 +18,8 @@ from gradtape._src.control.signature import misfit
 from gradtape._src.control.untaken import joined, on_tape
 from gradtape._src.core import engine, nest
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
-from gradtape._src.core.convert import spoken_name, tensor
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import InvalidArgumentError, NeedsValues, OutOfRangeError, UnimplementedError, cut, invalid, public
 from gradtape._src.core.function_names import Numbered
 from gradtape._src.core.program import ELEMENT, Node, Program, leaf

@@ -16,7 +16,8 @@ from gradtape._src.control.eager_record import in_function
 from gradtape._src.control.scope import Scope
 from gradtape._src.core import dtypes, engine, nest, tracing
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, unshaped
-from gradtape._src.core.convert import is_tensor, tensor, to_array
+from gradtape._src.core.constants import to_array
+from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import (
     InvalidArgumentError,
     OpError,

@@ -1,18 +1,33 @@
-"""Python and NumPy values as tensors: which dtype they take, and what cannot be converted."""
+"""What a value becomes when it is an operand: one visit by `node_of`. Around it the shapes of a call, and the public functions.
+
+| value | becomes |
+|---|---|
+| Tensor | its node; it keeps its dtype |
+| Variable, Keras variable | the node that it holds now, which is a read; it keeps its dtype |
+| Python number | a leaf that all uses of the number share, in the dtype asked for if that can take it |
+| NumPy array, array of another library | a leaf that holds a copy, cast to the dtype asked for |
+| list, string, TensorShape | a leaf in the dtype asked for if that can take it, by the rules of `constants` |
+| list that holds tensors | one op that stacks them |
+| IndexedSlices | the node of the dense tensor |
+| object with `__tf_tensor__` or a conversion function | the node of what that gives |
+| None, anything else | an error, of TensorFlow's class |
+
+In a function or graph all this is the same, but for the dtypes of Python values (`constants`) and for what is read (the scope's).
+"""
 
 from __future__ import annotations
 
 import builtins
-import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 
 from gradtape._src.core import constants, conversions, dtypes, engine, journal, memory
 from gradtape._src.core.aval import LARGE
-from gradtape._src.core.errors import DtypeError, invalid, invalid_dtype, public, tracing
+from gradtape._src.core.constants import NUMBERS as NUMBERS
+from gradtape._src.core.dtypes import spoken_name
+from gradtape._src.core.errors import DtypeError, invalid, invalid_dtype, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import NUMBER
 from gradtape._src.core.shape import TensorShape
@@ -23,57 +38,44 @@ if TYPE_CHECKING:
     from gradtape._src.core.op import Op
     from gradtape._src.core.program import Node
 
-NUMBERS = (int, float, bool, complex)
-_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3, "O": 4}
-LARGEST = float(np.finfo(np.float32).max)
-_default = {
-    int: np.dtype(np.int32),
-    float: np.dtype(np.float32),
-    bool: np.dtype(bool),
-    complex: np.dtype(np.complex128),
-}
-
+_NUMBERS = frozenset(NUMBERS)
+_INT = frozenset([int])
 _EXTENTS = frozenset(map(np.dtype, ("int32", "int64")))
-# The dtypes in which TensorFlow takes a bool for a number.
-_TAKE_BOOLS = frozenset(map(np.dtype, ("bool", "int32", "int64", "uint64", "float16", "float32", "float64", "complex128")))
 
 
-def _fits(number: np.dtype, dtype: np.dtype) -> bool:
-    """Whether Python numbers that NumPy takes for `number` can be of `dtype`: 1 may become 1.0, but 1.5 not 1."""
-    if number.kind == "b":
-        return dtype in _TAKE_BOOLS
-    return dtype.kind != "O" and _KINDS[number.kind] <= _KINDS[dtype.kind]
+# ---------------------------------------------------------------------------------------------------------------------
+# One value
 
 
 def node_of(value: Any, dtype: np.dtype | None = None) -> Node:
-    """The node of anything that can be a tensor. `dtype` (NumPy's) is what a value without a dtype of its own takes.
-
-    Tensors, variables and NumPy arrays keep their dtype; see `operands` for how operands are matched.
-    """
+    """Return the node of anything that can be a tensor; `dtype` (NumPy's) is what a value takes that has none of its own."""
     kind = type(value)
     if kind is EagerTensor:
-        return value.node
-    if kind in _default:
-        return _number(value, dtype)
+        node: Node = value.node
+        return node
+    if kind in _NUMBERS:
+        return number(value, dtype)
     if isinstance(value, Stored):
         return value.read()
     if isinstance(value, Tensor):
         return value.node
     if isinstance(value, IndexedSlices):
         return node_of(value.to_dense())
-    return _converted(value, dtype)
+    if value is None:
+        raise ValueError("Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor.")
+    if kind is not np.ndarray:
+        made = _by_class(value, dtype)
+        if made is not None:
+            return made
+    return _made(constants.to_array(value, dtype))
 
 
-def _number(value: Any, dtype: np.dtype | None) -> Node:
+def number(value: Any, dtype: np.dtype | None) -> Node:
+    """Return the leaf of a Python number, which all its uses share; TypeError or ValueError if `dtype` cannot take it."""
+    kind = type(value)
     if dtype is None:
-        dtype = _default[type(value)]
-        if type(value) is int and not -(2**31) <= value < 2**31:
-            if tracing():
-                return engine.number(value, constants.integer(value))
-            dtype = np.dtype(np.int64)
-        elif type(value) is float and LARGEST < abs(value) < math.inf and not tracing():
-            raise _out_of_range(value)
-    elif not _fits(_default[type(value)], dtype):
+        dtype = constants.number(value, kind)
+    elif dtype not in constants.TAKERS[kind]:
         raise TypeError(
             f"Cannot convert {value!r} to EagerTensor of dtype {spoken_name(dtype)}. Cast the tensor, or give a number "
             f"that {dtypes.as_dtype(dtype).name} can hold."
@@ -87,10 +89,8 @@ def _number(value: Any, dtype: np.dtype | None) -> Node:
         ) from None
 
 
-def _converted(value: Any, dtype: np.dtype | None = None) -> Node:
-    """A leaf for a value that is no Tensor: a list, an array of any library, a scalar, a string."""
-    if value is None:
-        raise ValueError("Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor.")
+def _by_class(value: Any, dtype: np.dtype | None) -> Node | None:
+    """The node of what an object converts itself to, or its class's conversion functions, or a list of tensors; else None."""
     convert = getattr(value, "__tf_tensor__", None)
     if convert is not None:
         made = convert(None if dtype is None else dtypes.as_dtype(dtype))
@@ -99,14 +99,14 @@ def _converted(value: Any, dtype: np.dtype | None = None) -> Node:
     registered = conversions.converted(value, dtype)
     if registered is not NotImplemented:
         return node_of(registered)
-    if isinstance(value, (list, tuple)) and _holds_tensor(value):
+    if isinstance(value, (list, tuple)) and holds_tensor(value):
         return pack(value, dtype)
     if isinstance(value, TensorShape):
         if not value.is_fully_defined():
             raise ValueError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
         if dtype is not None and dtype not in _EXTENTS:
             raise TypeError(f"Cannot convert a TensorShape to dtype {dtypes.as_dtype(dtype).name}. Give value.as_list().")
-    return _made(to_array(value, dtype))
+    return None
 
 
 def _made(array: Any) -> Node:
@@ -122,179 +122,22 @@ def pack(values: Sequence[Any], dtype: np.dtype | None) -> Node:
     raise NotImplementedError
 
 
-def _holds_tensor(values: Iterable[Any]) -> bool:
+def holds_tensor(values: Iterable[Any]) -> bool:
+    """Whether a list, or one inside of it, holds a tensor."""
     stack = list(values)
     while stack:
         item = stack.pop()
-        if isinstance(item, (Tensor, Stored, IndexedSlices)):
-            return True
         if isinstance(item, (list, tuple)):
             stack.extend(item)
+        elif isinstance(item, (Tensor, Stored, IndexedSlices)):
+            return True
     return False
 
 
-def to_array(value: Any, dtype: np.dtype | None = None) -> Any:
-    """`value` as an array that nobody else can change: a JAX array as it is, else the library's own NumPy copy.
-
-    `dtype` (NumPy's) is what it takes: NumPy arrays are cast, Python values must be able to take it.
-    """
-    if isinstance(value, jax.Array):
-        return value if dtype is None or value.dtype == dtype else value.astype(dtype)
-    if hasattr(value, "detach") and hasattr(value, "requires_grad"):  # PyTorch's arrays refuse otherwise
-        value = value.detach()
-    if not isinstance(value, (list, tuple)) and hasattr(value, "__array__"):
-        return _own(np.array(value), dtype)
-    kinds = _kinds(value)
-    try:
-        array = np.array(value)
-    except ValueError:
-        raise _no_tensor(value, kinds) from None
-    if array.dtype == object or array.dtype.kind in "USMm":
-        if kinds and all(issubclass(k, (str, bytes)) for k in kinds):
-            return _strings(np.array(value, object), dtype)  # NumPy's own strings lose the NULs at their end
-        if array.dtype != object or dtype is None or not all(issubclass(k, int) for k in kinds):
-            raise _no_tensor(value, kinds)
-    if dtype is None:
-        if tracing():
-            return constants.default_type(array)
-        _check_mixture(kinds)
-        return _default_type(array, kinds)
-    return _fitted(array, dtype, value)
-
-
-def _own(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
-    """A NumPy array of the user's, copied already: native byte order, in `dtype` if one is asked for."""
-    if array.dtype.kind in "US":
-        return _strings(array, dtype)
-    if array.dtype == object:
-        if all(isinstance(item, (str, bytes)) for item in array.ravel()):
-            return _strings(array, dtype)
-        if tracing():
-            raise constants.no_tensor(array)
-        kind = type(array.ravel()[0]).__name__ if array.size else "object"
-        raise ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported object type {kind}).")
-    if array.dtype.newbyteorder("=") not in dtypes.BY_NUMPY:
-        if tracing():
-            raise constants.no_tensor(array)
-        raise ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported numpy type: {array.dtype}).")
-    if dtype is None:
-        return array.astype(array.dtype.newbyteorder("="), copy=False)
-    if array.dtype.kind == "c" and dtype.kind not in "cb":
-        array = array.real
-    with np.errstate(all="ignore"):
-        return array.astype(dtype, copy=False)
-
-
-def _strings(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
-    if dtype is not None and dtype.kind != "O":
-        raise TypeError(
-            f"Cannot convert {array.ravel().tolist()[0]!r} to EagerTensor of dtype {spoken_name(dtype)}: a string is no number. "
-            "tf.strings.to_number makes one of it."
-        )
-    result = np.empty(array.size, object)
-    result[:] = [item.encode() if isinstance(item, str) else item for item in array.ravel().tolist()]
-    return result.reshape(array.shape)
-
-
-def _kinds(value: Any) -> dict[type, None]:
-    """The types of the leaves of a nest of lists, in order of their first appearance: a dict used as a set."""
-    kinds: dict[type, None] = {}
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        kind = type(item)
-        if kind is list or kind is tuple:
-            stack.extend(reversed(item))
-        else:
-            kinds[item.dtype.type if kind is np.ndarray else kind] = None
-    return kinds
-
-
-def _check_mixture(kinds: dict[type, None]) -> None:
-    """TensorFlow's rule: what the first one is decides. No numbers among bools, a complex number only among complex ones."""
-    letters = [np.dtype(k).kind for k in kinds if issubclass(k, (*NUMBERS, np.generic))]
-    if letters and len(set(letters)) > 1 and (letters[0] == "b" or ("c" in letters and letters[0] != "c")):
-        raise ValueError("Can't convert Python sequence with mixed types to Tensor. Give dtype=, or values of one type.")
-
-
-def _no_tensor(value: Any, kinds: dict[type, None]) -> Exception:
-    """The error for a value that cannot be a tensor."""
-    strange = [k for k in kinds if not issubclass(k, (*NUMBERS, np.generic, str, bytes))]
-    mixed = len({issubclass(k, (str, bytes)) for k in kinds}) > 1
-    if tracing() and value is not None and (strange or mixed or not isinstance(value, (list, tuple))):
-        return constants.no_tensor(value)
-    if strange:
-        item = None if strange[0] is type(None) else value
-        return ValueError(f"Attempt to convert a value ({str(item)[:80]}) with an unsupported type ({strange[0]}) to a Tensor.")
-    if mixed:
-        return ValueError("Can't convert Python sequence with mixed types to Tensor. Give values of one type.")
-    if any(issubclass(k, (np.datetime64, np.timedelta64)) for k in kinds):
-        return ValueError("Failed to convert a NumPy array to a Tensor (Unsupported numpy type: datetime64).")
-    if _is_rectangular(value):
-        return ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(value)[:80]}.")
-    return ValueError(
-        f"Can't convert non-rectangular Python sequence to Tensor.\nAll rows must have the same length: {str(value)[:80]}"
-    )
-
-
-def _is_rectangular(value: Any) -> bool:
-    if not isinstance(value, (list, tuple)):
-        return True
-    nested = [isinstance(item, (list, tuple)) for item in value]
-    if any(nested):
-        return all(nested) and len({len(item) for item in value}) == 1 and all(map(_is_rectangular, value))
-    return True
-
-
-def _default_type(array: np.ndarray, kinds: dict[type, None]) -> np.ndarray:
-    """What Python numbers become: float32 and int32 (int64 where they need it). A NumPy float that comes first stays."""
-    first = next(iter(kinds), float)
-    if array.dtype == np.uint64 or (array.dtype.kind == "f" and kinds and all(issubclass(k, int) for k in kinds)):
-        raise ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(array)[:80]}.")
-    if array.dtype.kind == "f":
-        if issubclass(first, np.floating):
-            return array.astype(np.dtype(first))
-        large = np.abs(array) > LARGEST
-        if large.any() and np.isfinite(array[large]).any():
-            raise _out_of_range(array[large][0])
-        return array.astype(np.float32)
-    if array.dtype.kind in "iu" and (array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)):
-        return array.astype(np.int32)
-    return array
-
-
-def _out_of_range(value: Any) -> ValueError:
-    return ValueError(
-        f"Can't convert Python sequence with a value out of range for a double-precision float: {value!r} does not fit "
-        "float32. Give dtype=tf.float64, or a smaller number."
-    )
-
-
-def _fitted(array: np.ndarray, dtype: np.dtype, value: Any) -> np.ndarray:
-    """Python values in `dtype`, if nothing is lost: 1 may become 1.0, but 1.5 not 1, and no number a bool."""
-    if array.size and array.dtype != object and not _fits(array.dtype, dtype):
-        raise TypeError(
-            f"Cannot convert {str(value)[:80]} to EagerTensor of dtype {spoken_name(dtype)}. Use tf.cast, or give values of "
-            "that type."
-        )
-    if dtype.kind in "iu" and array.size and array.dtype.kind != "b":
-        limits = np.iinfo(dtype)
-        if array.min() < limits.min or array.max() > limits.max:
-            raise ValueError(
-                f"Can't convert Python sequence with out-of-range integer to Tensor: {str(value)[:80]} does not fit "
-                f"{dtype.name}, which holds {limits.min} to {limits.max}."
-            )
-    with np.errstate(all="ignore"):
-        return array.astype(dtype, copy=False)
-
-
-SPOKEN = {"float32": "float", "float64": "double", "float16": "half"}
-
-
-def spoken_name(dtype: Any) -> str:
-    """The name by which TensorFlow's messages call a dtype."""
-    name = dtypes.as_dtype(dtype).name
-    return SPOKEN.get(name, name)
+@public
+def is_tensor(x: object) -> bool:
+    """Whether `x` is a Tensor, Variable or IndexedSlices."""
+    return isinstance(x, (Tensor, Stored, IndexedSlices))
 
 
 def dtype_of(value: Any) -> np.dtype:
@@ -303,72 +146,75 @@ def dtype_of(value: Any) -> np.dtype:
     return (dtypes.as_dtype(dtype) if isinstance(dtype, str) else dtype).numpy
 
 
-def operands(op: Op, values: Sequence[Any], position: int = 0) -> tuple[Node, ...]:
-    """The nodes of operands that must have one dtype: the first tensor's, or what the op prefers; numbers and arrays take it."""
+# ---------------------------------------------------------------------------------------------------------------------
+# The operands of an op
+
+
+def operands(op: Op, values: Sequence[Any], position: int = 0, one_by_one: bool = False) -> tuple[Node, ...]:
+    """Return the nodes of operands that must have one dtype: the first tensor's, or what the op prefers. Others take it.
+
+    With `one_by_one` it is the first value's own dtype, tensor or not, as where TensorFlow converts the next with a hint.
+    `position` is the place of the first among the op's inputs, for errors.
+    """
     if len(values) == 2:  # what most calls are, without detours
         x, y = values
-        if type(x) is EagerTensor:
-            first = x.node
-            kind = type(y)
+        kind = type(y)
+        if type(x) is EagerTensor and (kind is EagerTensor or kind is float or isinstance(y, Stored)):
+            first: Node = x.node
+            dtype = first.aval.dtype
+            second: Node
             if kind is EagerTensor:
                 second = y.node
-                if first.aval.dtype is second.aval.dtype:
-                    return first, second
-            elif kind is float and first.aval.inexact:
-                return first, engine.number(y, first.aval.dtype)
-            elif isinstance(y, Stored):
+            elif kind is not float:
                 second = y.read()
-                if first.aval.dtype is second.aval.dtype:
-                    return first, second
-    elif len(values) == 1 and type(values[0]) is EagerTensor:
-        return (values[0].node,)
-    dtype = None
-    for value in values:
-        if isinstance(value, (Tensor, Stored)):
-            dtype = dtype_of(value)
-            break
-    else:
-        if op.prefers is not None:
-            dtype = _preferred(op.prefers, values[0])
-    nodes = []
-    for index, value in enumerate(values):
-        if isinstance(value, (Tensor, Stored)):
-            node = node_of(value)
-            if node.aval.dtype is not dtype:
-                raise mismatch(op, position + index, dtype, node.aval.dtype)
+            elif first.aval.inexact:
+                second = engine.number(y, dtype)
+            else:
+                second = _operand(op, y, dtype, position + 1, one_by_one)
+            if second.aval.dtype is dtype:
+                return first, second
+            raise mismatch(op, position + 1, dtype, second.aval.dtype)
+    wanted = None if one_by_one else _common(values)
+    nodes: list[Node] = []
+    for index, value in enumerate(values, position):
+        if wanted is not None:
+            node = _operand(op, value, wanted, index, one_by_one)
         else:
-            node = node_of(value, dtype)
-            if dtype is None:
-                dtype = node.aval.dtype
+            node = node_of(value) if op.prefers is None or one_by_one else _preferring(value, op.prefers)
+            wanted = node.aval.dtype
+        if node.aval.dtype is not wanted:
+            raise mismatch(op, index, wanted, node.aval.dtype)
         nodes.append(node)
     return tuple(nodes)
 
 
-def _preferred(dtype: np.dtype, value: Any) -> np.dtype | None:
-    """`dtype`, if `value` can take it."""
+def _common(values: Sequence[Any]) -> np.dtype | None:
+    """The dtype of the first tensor among operands, if there is one."""
+    for value in values:
+        if type(value) is EagerTensor:
+            dtype: np.dtype = value.node.aval.dtype
+            return dtype
+        if isinstance(value, (Tensor, Stored)):
+            return dtype_of(value)
+    return None
+
+
+def _operand(op: Op, value: Any, dtype: np.dtype, index: int, one_by_one: bool) -> Node:
+    """The node of an operand beside one of `dtype`."""
+    if not one_by_one:
+        return node_of(value, dtype)
     try:
-        node_of(value, dtype)
+        return node_of(value, dtype)
     except TypeError:
-        return None
-    return dtype
+        raise mismatch(op, index, dtype, node_of(value).aval.dtype, DtypeError) from None
 
 
-def hinted_operands(op: Op, values: Sequence[Any]) -> tuple[Node, ...]:
-    """The nodes of operands that must have one dtype: the first one's own; another takes it if it can."""
-    if len(values) == 2 and type(values[0]) is EagerTensor and isinstance(values[1], (EagerTensor, Stored)):
-        return operands(op, values)
-    first = node_of(values[0])
-    dtype = first.aval.dtype
-    nodes = [first]
-    for index, value in enumerate(values[1:], 1):
-        try:
-            node = node_of(value, dtype)
-        except TypeError:
-            raise mismatch(op, index, dtype, node_of(value).aval.dtype, DtypeError) from None
-        if node.aval.dtype is not dtype:
-            raise mismatch(op, index, dtype, node.aval.dtype)
-        nodes.append(node)
-    return tuple(nodes)
+def _preferring(value: Any, dtype: np.dtype) -> Node:
+    """The node of a value in `dtype` if it can take that."""
+    try:
+        return node_of(value, dtype)
+    except TypeError:
+        return node_of(value)
 
 
 def mismatch(op: Op, index: int, expected: Any, received: Any, kind: type[OpError] | None = None) -> OpError:
@@ -381,11 +227,15 @@ def mismatch(op: Op, index: int, expected: Any, received: Any, kind: type[OpErro
     return invalid_dtype(message) if kind is None else kind(None, None, message)
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# One value as a Tensor
+
+
 def tensor(value: Any, dtype: Any = None, hint: Any = None) -> Tensor:
     """`value` as a Tensor. A tensor of another dtype than `dtype` is a ValueError."""
-    wanted = dtypes.as_dtype(dtype).numpy if dtype is not None else None
-    if type(value) is EagerTensor and wanted is None:
+    if type(value) is EagerTensor and dtype is None:
         return value
+    wanted = dtypes.as_dtype(dtype).numpy if dtype is not None else None
     if isinstance(value, (Tensor, Stored)):
         if wanted is not None and dtype_of(value) is not wanted:
             raise ValueError(
@@ -433,10 +283,10 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
             return result
         value, dtype = result.numpy(), result.dtype
     wanted = dtypes.as_dtype(dtype).numpy if dtype is not None else None
-    if isinstance(value, (list, tuple)) and _holds_tensor(value):
+    if isinstance(value, (list, tuple)) and holds_tensor(value):
         constants.refuse_tensors(value)
         return EagerTensor(pack(value, wanted))
-    array = to_array(value, wanted)
+    array = constants.to_array(value, wanted)
     if shape is not None:
         array = _shaped(array, tuple([int(extent) for extent in shape]))
     return EagerTensor(_made(array))
@@ -466,14 +316,14 @@ def _reduce(self: Tensor) -> tuple[Any, ...]:
 Tensor.__reduce__ = _reduce  # type: ignore[assignment, method-assign]  # it needs `constant`, which stands on tensor.py
 
 
-@public
-def is_tensor(x: object) -> bool:
-    """Whether `x` is a Tensor, Variable or IndexedSlices."""
-    return isinstance(x, (Tensor, Stored, IndexedSlices))
+# ---------------------------------------------------------------------------------------------------------------------
+# Static arguments
 
 
 def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> int:
     """The Python value of an argument that is structure (an axis, a size): a number, or a tensor whose value is taken."""
+    if type(value) is builtins.int:
+        return value
     if isinstance(value, kinds):
         if isinstance(value, bool) or not isinstance(value, builtins.int):
             return int(value)
@@ -537,6 +387,11 @@ def known_shape(node: Node) -> tuple[int, ...]:
 
 def static_list(value: Any, what: str) -> tuple[int, ...]:
     """A tuple of ints from a list, a shape, an array or a tensor whose value is taken; an int gives a tuple of one."""
+    kind = type(value)
+    if kind is int:
+        return (value,)
+    if (kind is list or kind is tuple) and set(map(type, value)) == _INT:
+        return tuple(value)
     if isinstance(value, (Tensor, Stored)):
         node = node_of(value)
         if (found := _structural(node)) is not None:

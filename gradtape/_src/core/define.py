@@ -25,13 +25,16 @@ import numpy as np
 from gradtape._src.core import convert, engine, journal, naming
 from gradtape._src.core.errors import InvalidArgumentError, cut
 from gradtape._src.core.op import Attributes, Kernel, Op, Rule, define, ops
-from gradtape._src.core.tensor import EagerTensor, emit, to_numpy
+from gradtape._src.core.tensor import EagerTensor, emit, handle, to_numpy
 from gradtape._src.core.variable import ResourceVariable
 
 if TYPE_CHECKING:
     from gradtape._src.core.program import Node
 
 BinaryOperator = Callable[[Any, Any], Any]
+Call = Callable[[Any, dict[str, Any]], Any]
+_NOTHING = object()
+_SIMPLE = frozenset([EagerTensor, ResourceVariable, float, int])
 
 
 class OpFunction(Protocol):
@@ -58,33 +61,26 @@ def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel],
         defaults = tuple([p.default for p in parameters if p.kind is p.KEYWORD_ONLY])
         standard: Any = None if inspect.Parameter.empty in defaults else defaults
         made.defaults = standard
-        plain = count == 1 and standard is not None and made.status is None
+        plain = standard is not None and made.status is None and not mixed
         nodes_of = _independent if mixed else convert.operands
         names = (*made.parameters, *made.attributes)
 
-        @functools.wraps(kernel)
-        def function(*inputs: Any, **named: Any) -> Any:
-            try:
-                if named and (name := named.get("name")) is not None:
-                    named["name"] = None
-                    if naming.open_graphs:
-                        return naming.named(published, inputs, named, name)
-                    return naming.Given.called(published, inputs, named, name)
-                if plain and not named and len(inputs) == 1:  # what most calls are, without detours
-                    x = inputs[0]
-                    if x.__class__ is EagerTensor:
-                        return emit(made, (x.node,), standard)
-                attrs = standard
-                if named or attrs is None or (len(inputs) != count and not variadic):
-                    inputs, attrs = _bind(made, names, count, variadic, defaults, inputs, named)
-                nodes = nodes_of(made, inputs)
-                if made.status is not None:
-                    check(made, nodes, attrs)
-                return emit(made, nodes, attrs)
-            except BaseException as error:
-                cut(error)
-                raise
+        def call(inputs: Any, named: dict[str, Any]) -> Any:
+            if named and (name := named.get("name")) is not None:
+                named["name"] = None
+                if naming.open_graphs:
+                    return naming.named(published, inputs, named, name)
+                return naming.Given.called(published, inputs, named, name)
+            attrs = standard
+            if named or attrs is None or (len(inputs) != count and not variadic):
+                inputs, attrs = _bind(made, names, count, variadic, defaults, inputs, named)
+            nodes = nodes_of(made, inputs)
+            if made.status is not None:
+                check(made, nodes, attrs)
+            return emit(made, nodes, attrs)
 
+        shape = {1: _unary, 2: _binary}.get(count if plain else 0, _several)
+        function = shape(kernel, made, standard, call)
         del function.__wrapped__
         public_parameters = [
             p.replace(kind=p.POSITIONAL_OR_KEYWORD) if p.kind is p.KEYWORD_ONLY and not variadic else p for p in parameters
@@ -100,39 +96,108 @@ def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel],
     return decorate
 
 
-def binary_operator(function: Any, made: Any = None, attrs: Any = None) -> tuple[BinaryOperator, BinaryOperator]:
-    """`(forward, reflected)`: a Python operator and its reflected form, for a public function of two tensors.
+# The public function of an op, by the shape of its calls: what most calls are goes without detours, the rest is `call`.
+
+
+def _unary(kernel: Kernel, made: Op, standard: Any, call: Call) -> Any:
+    @functools.wraps(kernel)
+    def function(x: Any = _NOTHING, /, *more: Any, **named: Any) -> Any:
+        try:
+            if x.__class__ is EagerTensor and not more and not named:
+                return emit(made, (x.node,), standard)
+            return call(() if x is _NOTHING else (x, *more), named)
+        except BaseException as error:
+            cut(error)
+            raise
+
+    return function
+
+
+def _binary(kernel: Kernel, made: Op, standard: Any, call: Call) -> Any:
+    @functools.wraps(kernel)
+    def function(*inputs: Any, **named: Any) -> Any:
+        try:
+            if len(inputs) == 2 and not named:
+                x, y = inputs
+                if x.__class__ is EagerTensor and y.__class__ is EagerTensor:
+                    first, second = x.node, y.node
+                    if first.aval.dtype is second.aval.dtype:
+                        return emit(made, (first, second), standard)
+            return call(inputs, named)
+        except BaseException as error:
+            cut(error)
+            raise
+
+    return function
+
+
+def _several(kernel: Kernel, made: Op, standard: Any, call: Call) -> Any:
+    @functools.wraps(kernel)
+    def function(*inputs: Any, **named: Any) -> Any:
+        try:
+            return call(inputs, named)
+        except BaseException as error:
+            cut(error)
+            raise
+
+    return function
+
+
+def left_to(other: Any, operator: str, error: BaseException) -> bool:
+    """Whether an operator that failed is left to an operand that it cannot convert, of a library with operators of its own."""
+    if not isinstance(error, (TypeError, ValueError)):
+        return False
+    kind = type(other)
+    return kind.__module__ not in ("builtins", "numpy") and not convert.is_tensor(other) and hasattr(kind, operator)
+
+
+def binary_operator(
+    function: Any, name: str, made: Any = None, attrs: Any = None, rank: int | None = None
+) -> tuple[BinaryOperator, BinaryOperator]:
+    """`(forward, reflected)`: the Python operator `name` and its reflected form, for a public function of two tensors.
 
     They are the same as calling the function, but most arithmetic takes this way, so between floats (or complex numbers) it
-    goes without detours: it records the Op `made` (the function's own) with the attribute values `attrs` (the defaults).
+    goes without detours: it records the Op `made` (the function's own) with the attribute values `attrs` (the defaults), if
+    both operands have the `rank` that this one is for.
     """
     made = function.op if made is None else made
     attrs = made.defaults if attrs is None else attrs
+    assert made.status is None
+    other_way = f"__r{name}__"
 
     def forward(self: Any, other: Any) -> Any:
         try:
-            if self.__class__ is EagerTensor and (x := self.node).aval.inexact:
+            if self.__class__ is EagerTensor:
+                x = self.node
+            elif self.__class__ is ResourceVariable and self.aval.inexact and other.__class__ in _SIMPLE:
+                x = self.read()
+            else:
+                return function(self, other)
+            if x.aval.inexact:
                 kind = other.__class__
                 if kind is EagerTensor:
                     y = other.node
-                elif kind is float or (kind is int and other.bit_length() < 64):
+                elif rank is None and (kind is float or (kind is int and other.bit_length() < 64)):
                     y = engine.number(other, x.aval.dtype)
                 elif kind is ResourceVariable:
                     y = other.read()
                 else:
-                    return function(self, other)
-                if x.aval.dtype is y.aval.dtype and made.status is None:
+                    return function(handle(x), other)
+                if x.aval.dtype is y.aval.dtype and (rank is None or x.aval.ndim == y.aval.ndim == rank):
                     return emit(made, (x, y), attrs)
+                return function(handle(x), handle(y))
             return function(self, other)
         except BaseException as error:
+            if left_to(other, other_way, error):
+                return NotImplemented
             cut(error)
             raise
 
     def reflected(self: Any, other: Any) -> Any:
         try:
-            if self.__class__ is EagerTensor and other.__class__ is float and made.status is None:
+            if self.__class__ is EagerTensor and other.__class__ is float:
                 x = self.node
-                if x.aval.inexact:
+                if x.aval.inexact and not rank:
                     return emit(made, (engine.number(other, x.aval.dtype), x), attrs)
             return function(other, self)
         except BaseException as error:

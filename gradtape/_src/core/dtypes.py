@@ -279,6 +279,15 @@ def as_dtype(type_value: Any) -> DType:
 public_as_dtype = public(as_dtype)  # with the user's line at the end of a traceback, which inner calls need not pay for
 
 
+SPOKEN = {"float32": "float", "float64": "double", "float16": "half"}
+
+
+def spoken_name(dtype: Any) -> str:
+    """The name by which TensorFlow's messages call a dtype."""
+    name = as_dtype(dtype).name
+    return SPOKEN.get(name, name)
+
+
 def is_floating(numpy_dtype: np.dtype) -> builtins.bool:
     """Whether a NumPy dtype is real floating point, bfloat16 and the 8-bit types included."""
     return numpy_dtype.kind == "f" or (numpy_dtype.kind == "V" and numpy_dtype in BY_NUMPY)

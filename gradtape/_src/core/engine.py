@@ -169,8 +169,10 @@ def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
             return ran
         key = (op, *key[1:])
     frame = sys._getframe(3)  # record, emit and the public function lie between here and the user
-    while internal[frame.f_code.co_filename] and frame.f_back is not None:
+    code = frame.f_code
+    while internal[code.co_filename] and frame.f_back is not None:
         frame = frame.f_back
+        code = frame.f_code
     nodes = trace.nodes
     node = new(Node)
     node.key = key
@@ -178,7 +180,7 @@ def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
     node.aval = result
     node.trace = trace
     node.index = len(nodes)
-    node.code = frame.f_code
+    node.code = code
     node.offset = frame.f_lasti
     node.value = node.handle = node.origin = None
     nodes.append(node)  # the one change to the trace, so that an interrupt finds it whole

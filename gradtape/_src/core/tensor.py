@@ -474,6 +474,9 @@ def handle(node: Node) -> Tensor:
     return EagerTensor(node)
 
 
+new = EagerTensor.__new__
+
+
 def emit(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Any:
     """Record one op on nodes and return its Tensor, or a tuple of Tensors."""
     result: Any
@@ -481,7 +484,9 @@ def emit(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Any:
     if type(node.aval) is tuple:
         result = tuple([EagerTensor(n) for n in engine.elements(node)])
     else:
-        result = EagerTensor(node)
+        result = new(EagerTensor)  # written out: calling the class would cost a tenth of the whole
+        result.node = node
+        node.handle = ref(result)
     if execution.eager:
         engine.flush_if_outermost()
     return result

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core import nest
-from gradtape._src.core.convert import to_array
+from gradtape._src.core.constants import to_array
 from gradtape._src.core.errors import invalid
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.convert import spoken_name
+from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import invalid
 from gradtape._src.data.arguments import check_unique
 from gradtape._src.data.structure import LEAF, PAIR, Element, Elements, Nest, joined, merged, printed, structure_of

@@ -12,7 +12,8 @@ import numpy as np
 
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, tensor, to_array
+from gradtape._src.core.constants import to_array
+from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import InvalidArgumentError, OpError, UnimplementedError
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import leaf

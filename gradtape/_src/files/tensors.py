@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core import dtypes
-from gradtape._src.core.convert import spoken_name, tensor
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import Tensor, to_numpy

@@ -4,8 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import is_tensor, spoken_name, tensor
+from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import op
+from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.ops.arithmetic import maximum
 from gradtape._src.ops.array import plain

@@ -68,7 +68,7 @@ def add(x, y, name=None):
 
     `y` takes the dtype of `x` if it is no tensor; what cannot is an InvalidArgumentError, which is a TypeError, too.
     """
-    return emit(sum_of_two.op, convert.hinted_operands(sum_of_two.op, (x, y)))
+    return emit(sum_of_two.op, convert.operands(sum_of_two.op, (x, y), one_by_one=True))
 
 
 @op("Sub", infer=only(NUMERIC, broadcast), broadcasting=True)

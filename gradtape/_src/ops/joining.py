@@ -280,7 +280,7 @@ def pack_list(values, dtype):
 
 
 def _element(value, dtype, given):
-    if isinstance(value, (list, tuple)) and convert._holds_tensor(value):
+    if isinstance(value, (list, tuple)) and convert.holds_tensor(value):
         return EagerTensor(pack_list(value, dtype))
     if given is not None and isinstance(value, (Tensor, Stored)):
         return cast(value, given)

@@ -11,7 +11,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, known_shape, node_of, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
-from gradtape._src.core.tensor import emit, to_numpy
+from gradtape._src.core.tensor import emit, handle, to_numpy
 from gradtape._src.ops.array import (
     _broadcast_to,
     _reshape,
@@ -66,6 +66,9 @@ def _mat_mul_rule(a, b, transpose_a, transpose_b):
 def _mat_mul(a, b, *, transpose_a=False, transpose_b=False):
     contracted = (0,) if transpose_a else (1,), (1,) if transpose_b else (0,)
     return lax.dot_general(a, b, (contracted, ((), ())), preferred_element_type=a.dtype)
+
+
+MAT_MUL = _mat_mul.op
 
 
 @gradient(_mat_mul)
@@ -226,31 +229,30 @@ def matmul(
     `a_is_sparse` and the like are hints that change nothing. InvalidArgumentError if the shapes do not fit.
     """
     if output_type is None:
-        x, y = convert.hinted_operands(_mat_mul.op, (a, b))
+        x, y = convert.operands(MAT_MUL, (a, b), one_by_one=True)
         if x.aval.ndim == 2 and y.aval.ndim == 2 and not (adjoint_a or adjoint_b):
-            return emit(_mat_mul.op, (x, y), (bool(transpose_a), bool(transpose_b)))
+            return emit(MAT_MUL, (x, y), (bool(transpose_a), bool(transpose_b)))
     for which, transpose, adjoint in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
         if transpose and adjoint:
             raise ValueError(
                 f"Only one of `transpose_{which}` and `adjoint_{which}` can be True. Received `transpose_{which}`={transpose}, "
                 f"`adjoint_{which}`={adjoint}."
             )
+    flags = bool(transpose_a or adjoint_a), bool(transpose_b or adjoint_b)
     if output_type is not None:
-        return _into_type(a, b, transpose_a or adjoint_a, transpose_b or adjoint_b, dtypes.as_dtype(output_type))
-    a = tensor(a)
-    b = tensor(b, hint=a.dtype)
-    if a.ndim <= 2 and b.ndim <= 2:
-        a, b = conj(a) if adjoint_a else a, conj(b) if adjoint_b else b
-        return _mat_mul(a, b, bool(transpose_a or adjoint_a), bool(transpose_b or adjoint_b))
-    a, b = conj(a) if transpose_a else a, conj(b) if transpose_b else b
-    return _batch_mat_mul(a, b, bool(transpose_a or adjoint_a), bool(transpose_b or adjoint_b))
+        return _into_type(a, b, *flags, dtypes.as_dtype(output_type))
+    made, conjugated = MAT_MUL, (adjoint_a, adjoint_b)
+    if x.aval.ndim > 2 or y.aval.ndim > 2:  # whose flags conjugate, too
+        made, conjugated = _batch_mat_mul.op, (transpose_a, transpose_b)
+    nodes = [conj(handle(n)).node if flip else n for n, flip in zip((x, y), conjugated, strict=True)]
+    return emit(made, tuple(nodes), flags)
 
 
 def _into_type(a, b, flip_a, flip_b, output_type):
     a, b = tensor(a), tensor(b)
     if a.dtype.is_complex or b.dtype.is_complex:
         raise invalid(f"output_type is for real dtypes, received {a.dtype.name} and {b.dtype.name}. Cast the result.")
-    return _typed_mat_mul(a, b, output_type, bool(flip_a), bool(flip_b))
+    return _typed_mat_mul(a, b, output_type, flip_a, flip_b)
 
 
 @public

@@ -4,22 +4,29 @@ Dtypes are TensorFlow's: two tensors must have one dtype, anything else takes th
 be broadcast, or of `None`, are a plain False and True.
 """
 
-import functools
-
 from gradtape._src.core import naming
 from gradtape._src.core.convert import dtype_of, is_tensor, tensor
-from gradtape._src.core.define import binary_operator
+from gradtape._src.core.define import binary_operator, left_to
 from gradtape._src.core.errors import cut, public
 from gradtape._src.core.tensor import Tensor, graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops import arithmetic, compare, elementary
 from gradtape._src.ops.cast import cast
-from gradtape._src.ops.matmul import matmul
+from gradtape._src.ops.matmul import MAT_MUL, matmul
 from gradtape._src.ops.rounding import round as rounded
 
 
-def _pair(function):
-    """A function of two tensors as an operator and its reflected form."""
+def _pair(function, name):
+    """A function of two tensors as the operator `name` and its reflected form."""
+
+    def forward(self, other):
+        try:
+            return function(self, other)
+        except BaseException as error:
+            if left_to(other, f"__r{name}__", error):
+                return NotImplemented
+            cut(error)
+            raise
 
     def reflected(self, other):
         try:
@@ -28,7 +35,7 @@ def _pair(function):
             cut(error)
             raise
 
-    return function, reflected
+    return forward, reflected
 
 
 def _matrices(x, y):
@@ -44,57 +51,41 @@ def _product(x, y):
     return arithmetic.multiply(x, y)
 
 
-def _logic(on_bools, on_integers):
+def _logic(on_bools, on_integers, name):
     """`&`, `|` and `^`: logical between bools, else on bits."""
 
     def function(x, y):
         dtype = dtype_of(x if is_tensor(x) else y)
         return (on_bools if dtype.kind == "b" else on_integers)(x, y)
 
-    return _pair(public(function))
+    return _pair(public(function), name)
 
 
+ADD = arithmetic.sum_of_two.op
 OPERATORS = {
-    "add": (binary_operator(arithmetic.add, arithmetic.sum_of_two.op)[0], binary_operator(arithmetic.sum_of_two)[1]),
-    "sub": binary_operator(arithmetic.subtract),
-    "mul": binary_operator(_product, arithmetic.multiply.op),
-    "truediv": binary_operator(arithmetic.divide, arithmetic.realdiv.op),
-    "floordiv": _pair(arithmetic.floordiv),
-    "mod": _pair(arithmetic.floormod),
-    "divmod": _pair(lambda x, y: (arithmetic.floordiv(x, y), arithmetic.floormod(x, y))),
-    "pow": _pair(elementary.pow),
-    "matmul": (matmul, _pair(_matrices)[1]),
-    "and": _logic(compare.logical_and, compare.bitwise_and),
-    "or": _logic(compare.logical_or, compare.bitwise_or),
-    "xor": _logic(compare.logical_xor, compare.bitwise_xor),
-    "lshift": _pair(compare.left_shift),
-    "rshift": _pair(compare.right_shift),
+    "add": (
+        binary_operator(arithmetic.add, "add", arithmetic.sum_of_two.op)[0],
+        binary_operator(arithmetic.sum_of_two, "add")[1],
+    ),
+    "sub": binary_operator(arithmetic.subtract, "sub"),
+    "mul": binary_operator(_product, "mul", arithmetic.multiply.op),
+    "truediv": binary_operator(arithmetic.divide, "truediv", arithmetic.realdiv.op),
+    "floordiv": _pair(arithmetic.floordiv, "floordiv"),
+    "mod": _pair(arithmetic.floormod, "mod"),
+    "divmod": _pair(lambda x, y: (arithmetic.floordiv(x, y), arithmetic.floormod(x, y)), "divmod"),
+    "pow": _pair(elementary.pow, "pow"),
+    "matmul": (binary_operator(matmul, "matmul", MAT_MUL, (False, False), rank=2)[0], _pair(_matrices, "matmul")[1]),
+    "and": _logic(compare.logical_and, compare.bitwise_and, "and"),
+    "or": _logic(compare.logical_or, compare.bitwise_or, "or"),
+    "xor": _logic(compare.logical_xor, compare.bitwise_xor, "xor"),
+    "lshift": _pair(compare.left_shift, "lshift"),
+    "rshift": _pair(compare.right_shift, "rshift"),
 }
-
-
-def _yielding(operator, reflected):
-    """`operator`, which leaves an operand that it cannot convert, of a library with operators, to that one's own."""
-
-    @functools.wraps(operator)
-    def call(self, other):
-        try:
-            return operator(self, other)
-        except (TypeError, ValueError) as error:
-            kind = type(other)
-            if kind.__module__ in ("builtins", "numpy") or is_tensor(other) or not hasattr(kind, reflected):
-                cut(error)
-                raise
-        except BaseException as error:
-            cut(error)
-            raise
-        return NotImplemented
-
-    return call
 
 
 def _equality(function, made, of_none):
     """`==` or `!=`: element by element; one bool if the shapes cannot be broadcast, or if the other side is None."""
-    compared, _ = binary_operator(function, made, attrs=(False,))
+    compared, _ = binary_operator(function, "eq", made, (False,))
 
     def compare(self, other):
         if other is None:
@@ -121,10 +112,10 @@ def _round(self, digits=None):
 
 
 COMPARISONS = {
-    "lt": binary_operator(compare.less)[0],
-    "le": binary_operator(compare.less_equal)[0],
-    "gt": binary_operator(compare.greater)[0],
-    "ge": binary_operator(compare.greater_equal)[0],
+    "lt": binary_operator(compare.less, "lt")[0],
+    "le": binary_operator(compare.less_equal, "le")[0],
+    "gt": binary_operator(compare.greater, "gt")[0],
+    "ge": binary_operator(compare.greater_equal, "ge")[0],
     "eq": _equality(compare.equal_or_false, compare.EQUAL, of_none=False),
     "ne": _equality(compare.not_equal_or_true, compare.NOT_EQUAL, of_none=True),
 }
@@ -132,7 +123,7 @@ UNARY = {"neg": arithmetic.negative, "pos": tensor, "abs": arithmetic.abs, "inve
 
 for kind in (Tensor, Variable):
     for name, (forward, reflected) in OPERATORS.items():
-        setattr(kind, f"__{name}__", _yielding(forward, f"__r{name}__"))
+        setattr(kind, f"__{name}__", forward)
         setattr(kind, f"__r{name}__", reflected)
     for name, comparison in COMPARISONS.items():
         setattr(kind, f"__{name}__", comparison)

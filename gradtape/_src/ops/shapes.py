@@ -3,7 +3,7 @@
 import numpy as np
 
 from gradtape._src.core.aval import aval
-from gradtape._src.core.convert import SPOKEN
+from gradtape._src.core.dtypes import SPOKEN
 from gradtape._src.core.errors import invalid, invalid_dtype
 
 BOOL = np.dtype(bool)

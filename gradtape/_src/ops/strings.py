@@ -154,7 +154,7 @@ def substr(input, pos, len, unit="BYTE", name=None):
     `pos` and `len`, integers of one shape, are broadcast against the strings. A `pos` outside of a string is an
     InvalidArgumentError.
     """
-    indices = convert.hinted_operands(_substr.op, (pos, len))
+    indices = convert.operands(_substr.op, (pos, len), one_by_one=True)
     return emit(_substr.op, (texts(input, _substr), *indices), (one_of(unit, UNITS, "unit"),))
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from gradtape._src.core.convert import spoken_name
-from gradtape._src.core.dtypes import int64
+from gradtape._src.core.dtypes import int64, spoken_name
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.module import Stateful, Tracked
 from gradtape._src.core.scopes import init_scope

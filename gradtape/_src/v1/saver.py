@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.convert import spoken_name
+from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import InvalidArgumentError, NotFoundError, public
 from gradtape._src.core.variable import Variable
 from gradtape._src.train import storage

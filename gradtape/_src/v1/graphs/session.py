@@ -12,7 +12,7 @@ import numpy as np
 from gradtape._src.control.scope import Body, parted, trace
 from gradtape._src.core import engine, execution, nest
 from gradtape._src.core.aval import Aval, aval
-from gradtape._src.core.convert import to_array
+from gradtape._src.core.constants import to_array
 from gradtape._src.core.define import verify
 from gradtape._src.core.errors import FailedPreconditionError, public
 from gradtape._src.core.indexed_slices import IndexedSlices

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import convert, dtypes
+from gradtape._src.core import constants, convert, dtypes
 from gradtape._src.core.errors import public, tracing
 from gradtape._src.ops import array, blocks, counting, creation, gather as gathers, grouping, norms, points, rearrange, select
 from gradtape._src.v1.ops.maths import _either
@@ -24,7 +24,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     if verify_shape and shape is not None and tuple(np.shape(value)) != tuple(shape):
         raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {tuple(np.shape(value))}.")
     if shape is not None and isinstance(value, (list, tuple, np.ndarray)) and tracing():
-        array = np.asarray(convert.to_array(value, None if dtype is None else dtypes.as_dtype(dtype).numpy)).ravel()
+        array = np.asarray(constants.to_array(value, None if dtype is None else dtypes.as_dtype(dtype).numpy)).ravel()
         left = math.prod([int(extent) for extent in shape]) - array.size
         if left < 0:
             raise ValueError(f"Too many elements provided. Takes at most {left + array.size}, but got {array.size}.")
