@@ -129,7 +129,7 @@ from gradtape._src.control.tensor_array import TensorArray as TensorArray, Tenso
 from gradtape._src.control.vectorized_map import vectorized_map as vectorized_map
 
 # Arrays: making, shaping, joining, indexing
-from gradtape._src.ops.array import (
+from gradtape._src.ops.array.shape import (
     broadcast_dynamic_shape as broadcast_dynamic_shape,
     broadcast_static_shape as broadcast_static_shape,
     broadcast_to as broadcast_to,
@@ -148,13 +148,13 @@ from gradtape._src.ops.array import (
     transpose as transpose,
     zeros as zeros,
 )
-from gradtape._src.ops.blocks import (
+from gradtape._src.ops.array.blocks import (
     batch_to_space as batch_to_space,
     required_space_to_batch_paddings as required_space_to_batch_paddings,
     space_to_batch as space_to_batch,
     space_to_batch_nd as space_to_batch_nd,
 )
-from gradtape._src.ops.creation import (
+from gradtape._src.ops.array.creation import (
     eye as eye,
     fill as fill,
     linspace as linspace,
@@ -166,18 +166,18 @@ from gradtape._src.ops.creation import (
     unravel_index as unravel_index,
     zeros_like as zeros_like,
 )
-from gradtape._src.ops.gather import gather as gather
+from gradtape._src.ops.array.gather import gather as gather
 from gradtape._src.ops.grouping import group as group, no_op as no_op, tuple_ as tuple
-from gradtape._src.ops.indexing import newaxis as newaxis, slice_ as slice, strided_slice as strided_slice
-from gradtape._src.ops.joining import (
+from gradtape._src.ops.array.indexing import newaxis as newaxis, slice_ as slice, strided_slice as strided_slice
+from gradtape._src.ops.array.joining import (
     concat as concat,
     parallel_stack as parallel_stack,
     split as split,
     stack as stack,
     unstack as unstack,
 )
-from gradtape._src.ops.patches import extract_volume_patches as extract_volume_patches
-from gradtape._src.ops.points import (
+from gradtape._src.ops.nn.patches import extract_volume_patches as extract_volume_patches
+from gradtape._src.ops.array.points import (
     gather_nd as gather_nd,
     scatter_nd as scatter_nd,
     tensor_scatter_nd_add as tensor_scatter_nd_add,
@@ -186,7 +186,7 @@ from gradtape._src.ops.points import (
     tensor_scatter_nd_sub as tensor_scatter_nd_sub,
     tensor_scatter_nd_update as tensor_scatter_nd_update,
 )
-from gradtape._src.ops.rearrange import (
+from gradtape._src.ops.array.rearrange import (
     pad as pad,
     repeat as repeat,
     reverse as reverse,
@@ -194,8 +194,8 @@ from gradtape._src.ops.rearrange import (
     roll as roll,
     tile as tile,
 )
-from gradtape._src.ops import scatter as _scatter
-from gradtape._src.ops.select import (
+from gradtape._src.ops.array import scatter as _scatter
+from gradtape._src.ops.array.select import (
     boolean_mask as boolean_mask,
     dynamic_partition as dynamic_partition,
     dynamic_stitch as dynamic_stitch,
@@ -205,7 +205,7 @@ from gradtape._src.ops.select import (
 )
 
 # Element-wise mathematics
-from gradtape._src.ops.arithmetic import (
+from gradtape._src.ops.math.arithmetic import (
     abs as abs,
     add as add,
     add_n as add_n,
@@ -224,15 +224,15 @@ from gradtape._src.ops.arithmetic import (
     truncatediv as truncatediv,
     truncatemod as truncatemod,
 )
-from gradtape._src.ops.string_numbers import as_string as as_string
-from gradtape._src.ops.cast import bitcast as bitcast, cast as cast
-from gradtape._src.ops.clip import (
+from gradtape._src.ops.strings.numbers import as_string as as_string
+from gradtape._src.ops.array.cast import bitcast as bitcast, cast as cast
+from gradtape._src.ops.math.clip import (
     clip_by_global_norm as clip_by_global_norm,
     clip_by_norm as clip_by_norm,
     clip_by_value as clip_by_value,
     saturate_cast as saturate_cast,
 )
-from gradtape._src.ops.compare import (
+from gradtape._src.ops.math.compare import (
     equal as equal,
     greater as greater,
     greater_equal as greater_equal,
@@ -243,8 +243,8 @@ from gradtape._src.ops.compare import (
     logical_or as logical_or,
     not_equal as not_equal,
 )
-from gradtape._src.ops.complex import complex as complex
-from gradtape._src.ops.elementary import (
+from gradtape._src.ops.math.complex import complex as complex
+from gradtape._src.ops.math.elementary import (
     acos as acos,
     acosh as acosh,
     asin as asin,
@@ -261,28 +261,28 @@ from gradtape._src.ops.elementary import (
     tan as tan,
     tanh as tanh,
 )
-from gradtape._src.ops.ragged import RaggedTensor as RaggedTensor
-from gradtape._src.ops.rounding import floor as floor, round as round
-from gradtape._src.ops.sparse import SparseTensor as SparseTensor, SparseTensorSpec as SparseTensorSpec
-from gradtape._src.ops.special import sigmoid as sigmoid
+from gradtape._src.ops.array.ragged import RaggedTensor as RaggedTensor
+from gradtape._src.ops.math.rounding import floor as floor, round as round
+from gradtape._src.ops.sparse.tensor import SparseTensor as SparseTensor, SparseTensorSpec as SparseTensorSpec
+from gradtape._src.ops.math.special import sigmoid as sigmoid
 
 # Tensors as messages
 from gradtape._src.files.tensors import make_ndarray as make_ndarray, make_tensor_proto as make_tensor_proto
 
 # Matrix products
-from gradtape._src.ops.decompositions import eig as eig, eigvals as eigvals
-from gradtape._src.ops.einsum import einsum as einsum
-from gradtape._src.ops.matmul import matmul as matmul, tensordot as tensordot
-from gradtape._src.ops.matrix_functions import sqrtm as matrix_square_root
-from gradtape._src.ops.norms import norm as norm
+from gradtape._src.ops.linalg.decompositions import eig as eig, eigvals as eigvals
+from gradtape._src.ops.linalg.einsum import einsum as einsum
+from gradtape._src.ops.linalg.matmul import matmul as matmul, tensordot as tensordot
+from gradtape._src.ops.linalg.matrix_functions import sqrtm as matrix_square_root
+from gradtape._src.ops.linalg.norms import norm as norm
 
 # Reductions, scans, sorting, counting
-from gradtape._src.ops.counting import (
+from gradtape._src.ops.math.counting import (
     histogram_fixed_width as histogram_fixed_width,
     histogram_fixed_width_bins as histogram_fixed_width_bins,
 )
-from gradtape._src.ops.cumulative import cumsum as cumsum
-from gradtape._src.ops.reduction import (
+from gradtape._src.ops.math.cumulative import cumsum as cumsum
+from gradtape._src.ops.math.reduction import (
     reduce_all as reduce_all,
     reduce_any as reduce_any,
     reduce_logsumexp as reduce_logsumexp,
@@ -292,7 +292,7 @@ from gradtape._src.ops.reduction import (
     reduce_prod as reduce_prod,
     reduce_sum as reduce_sum,
 )
-from gradtape._src.ops.sort import (
+from gradtape._src.ops.array.sort import (
     argmax as argmax,
     argmin as argmin,
     argsort as argsort,
@@ -302,22 +302,22 @@ from gradtape._src.ops.sort import (
 
 # Random numbers, initial values, checks, printing
 from gradtape import debugging as debugging, nn as nn, random as random
-from gradtape._src.ops.debugging import (
+from gradtape._src.ops.debugging.checks import (
     Assert as Assert,
     assert_equal as assert_equal,
     assert_greater as assert_greater,
     assert_less as assert_less,
     assert_rank as assert_rank,
 )
-from gradtape._src.ops.clock import timestamp as timestamp
-from gradtape._src.ops.initializers import (
+from gradtape._src.ops.debugging.clock import timestamp as timestamp
+from gradtape._src.ops.random.initializers import (
     constant_initializer as constant_initializer,
     ones_initializer as ones_initializer,
     random_normal_initializer as random_normal_initializer,
     random_uniform_initializer as random_uniform_initializer,
     zeros_initializer as zeros_initializer,
 )
-from gradtape._src.ops.printing import print as print
+from gradtape._src.ops.debugging.printing import print as print
 
 from gradtape import compat as compat
 from gradtape._src.compat.door.opening import as_tensorflow as as_tensorflow

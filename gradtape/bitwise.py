@@ -1,7 +1,7 @@
 """Operations on the bits of integers: `tf.bitwise`."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.ops.compare import (
+from gradtape._src.ops.math.compare import (
     bitwise_and as bitwise_and,
     bitwise_or as bitwise_or,
     bitwise_xor as bitwise_xor,

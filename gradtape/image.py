@@ -17,7 +17,7 @@ from gradtape._src.files.images import (
     random_jpeg_quality as random_jpeg_quality,
     stateless_random_jpeg_quality as stateless_random_jpeg_quality,
 )
-from gradtape._src.ops.adjust import (
+from gradtape._src.ops.image.adjust import (
     adjust_brightness as adjust_brightness,
     adjust_contrast as adjust_contrast,
     adjust_gamma as adjust_gamma,
@@ -25,7 +25,7 @@ from gradtape._src.ops.adjust import (
     adjust_saturation as adjust_saturation,
     per_image_standardization as per_image_standardization,
 )
-from gradtape._src.ops.augment import (
+from gradtape._src.ops.image.augment import (
     random_brightness as random_brightness,
     random_contrast as random_contrast,
     random_crop as random_crop,
@@ -41,8 +41,8 @@ from gradtape._src.ops.augment import (
     stateless_random_hue as stateless_random_hue,
     stateless_random_saturation as stateless_random_saturation,
 )
-from gradtape._src.ops.boxes import crop_and_resize as crop_and_resize
-from gradtape._src.ops.colour import (
+from gradtape._src.ops.image.boxes import crop_and_resize as crop_and_resize
+from gradtape._src.ops.image.colour import (
     convert_image_dtype as convert_image_dtype,
     grayscale_to_rgb as grayscale_to_rgb,
     hsv_to_rgb as hsv_to_rgb,
@@ -53,13 +53,13 @@ from gradtape._src.ops.colour import (
     yiq_to_rgb as yiq_to_rgb,
     yuv_to_rgb as yuv_to_rgb,
 )
-from gradtape._src.ops.detection import (
+from gradtape._src.ops.image.detection import (
     draw_bounding_boxes as draw_bounding_boxes,
     non_max_suppression as non_max_suppression,
     non_max_suppression_overlaps as non_max_suppression_overlaps,
     non_max_suppression_with_scores as non_max_suppression_with_scores,
 )
-from gradtape._src.ops.image import (
+from gradtape._src.ops.image.geometry import (
     central_crop as central_crop,
     crop_to_bounding_box as crop_to_bounding_box,
     flip_left_right as flip_left_right,
@@ -69,8 +69,7 @@ from gradtape._src.ops.image import (
     rot90 as rot90,
     transpose as transpose,
 )
-from gradtape._src.ops.patches import extract_patches as extract_patches
-from gradtape._src.ops.quality import (
+from gradtape._src.ops.image.quality import (
     image_gradients as image_gradients,
     psnr as psnr,
     sobel_edges as sobel_edges,
@@ -78,10 +77,11 @@ from gradtape._src.ops.quality import (
     ssim_multiscale as ssim_multiscale,
     total_variation as total_variation,
 )
-from gradtape._src.ops.resize import (
+from gradtape._src.ops.image.resize import (
     ResizeMethod as ResizeMethod,
     resize as resize,
     resize_with_pad as resize_with_pad,
 )
+from gradtape._src.ops.nn.patches import extract_patches as extract_patches
 
 __getattr__ = _missing(__name__)

@@ -1,9 +1,8 @@
 """Linear algebra on matrices in the last two axes: `tf.linalg`."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.ops.clip import global_norm as global_norm
-from gradtape._src.ops.creation import eye as eye
-from gradtape._src.ops.decompositions import (
+from gradtape._src.ops.array.creation import eye as eye
+from gradtape._src.ops.linalg.decompositions import (
     eig as eig,
     eigh as eigh,
     eigvals as eigvals,
@@ -15,7 +14,7 @@ from gradtape._src.ops.decompositions import (
     qr as qr,
     svd as svd,
 )
-from gradtape._src.ops.diagonals import (
+from gradtape._src.ops.linalg.diagonals import (
     adjoint as adjoint,
     band_part as band_part,
     cross as cross,
@@ -27,8 +26,16 @@ from gradtape._src.ops.diagonals import (
     tensor_diag_part as tensor_diag_part,
     trace as trace,
 )
-from gradtape._src.ops.einsum import einsum as einsum
-from gradtape._src.ops.linalg import (
+from gradtape._src.ops.linalg.einsum import einsum as einsum
+from gradtape._src.ops.linalg.matmul import matmul as matmul, matvec as matvec, tensordot as tensordot
+from gradtape._src.ops.linalg.matrix_functions import (
+    expm as expm,
+    logm as logm,
+    matrix_rank as matrix_rank,
+    sqrtm as sqrtm,
+)
+from gradtape._src.ops.linalg.norms import norm as norm, normalize as normalize
+from gradtape._src.ops.linalg.systems import (
     cholesky as cholesky,
     cholesky_solve as cholesky_solve,
     det as det,
@@ -40,20 +47,13 @@ from gradtape._src.ops.linalg import (
     solve as solve,
     triangular_solve as triangular_solve,
 )
-from gradtape._src.ops.matmul import matmul as matmul, matvec as matvec, tensordot as tensordot
-from gradtape._src.ops.matrix_functions import (
-    expm as expm,
-    logm as logm,
-    matrix_rank as matrix_rank,
-    sqrtm as sqrtm,
-)
-from gradtape._src.ops.normalization import l2_normalize as l2_normalize
-from gradtape._src.ops.norms import norm as norm, normalize as normalize
-from gradtape._src.ops.tridiagonal import (
+from gradtape._src.ops.linalg.tridiagonal import (
     banded_triangular_solve as banded_triangular_solve,
     eigh_tridiagonal as eigh_tridiagonal,
     tridiagonal_matmul as tridiagonal_matmul,
     tridiagonal_solve as tridiagonal_solve,
 )
+from gradtape._src.ops.math.clip import global_norm as global_norm
+from gradtape._src.ops.nn.normalization import l2_normalize as l2_normalize
 
 __getattr__ = _missing(__name__)

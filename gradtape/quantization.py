@@ -1,7 +1,7 @@
 """Floats rounded as by a quantization, for networks that are trained for it."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.ops.quantization import (
+from gradtape._src.ops.nn.quantization import (
     fake_quant_with_min_max_args as fake_quant_with_min_max_args,
     fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient,
     fake_quant_with_min_max_vars as fake_quant_with_min_max_vars,

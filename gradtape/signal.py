@@ -1,7 +1,7 @@
 """Signals: Fourier and cosine transforms, frames, windows: `tf.signal`."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.ops.fourier import (
+from gradtape._src.ops.signal.fourier import (
     fft as fft,
     fft2d as fft2d,
     fft3d as fft3d,
@@ -21,8 +21,8 @@ from gradtape._src.ops.fourier import (
     rfft3d as rfft3d,
     rfftnd as rfftnd,
 )
-from gradtape._src.ops.framing import frame as frame, overlap_and_add as overlap_and_add
-from gradtape._src.ops.spectra import (
+from gradtape._src.ops.signal.framing import frame as frame, overlap_and_add as overlap_and_add
+from gradtape._src.ops.signal.spectra import (
     dct as dct,
     idct as idct,
     inverse_mdct as inverse_mdct,
@@ -33,7 +33,7 @@ from gradtape._src.ops.spectra import (
     mfccs_from_log_mel_spectrograms as mfccs_from_log_mel_spectrograms,
     stft as stft,
 )
-from gradtape._src.ops.windows import (
+from gradtape._src.ops.signal.windows import (
     hamming_window as hamming_window,
     hann_window as hann_window,
     kaiser_bessel_derived_window as kaiser_bessel_derived_window,

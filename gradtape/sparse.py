@@ -1,17 +1,17 @@
 """Sparse tensors: `tf.sparse`, as far as gradients need it."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.ops.sparse import (
+from gradtape._src.ops.sparse.segment import (
+    segment_mean as segment_mean,
+    segment_sqrt_n as segment_sqrt_n,
+    segment_sum as segment_sum,
+)
+from gradtape._src.ops.sparse.tensor import (
     SparseTensor as SparseTensor,
     from_dense as from_dense,
     reduce_sum as reduce_sum,
     sparse_dense_matmul as sparse_dense_matmul,
     to_dense as to_dense,
-)
-from gradtape._src.ops.sparse_segment import (
-    segment_mean as segment_mean,
-    segment_sqrt_n as segment_sqrt_n,
-    segment_sum as segment_sum,
 )
 
 __getattr__ = _missing(__name__)

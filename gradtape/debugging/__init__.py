@@ -5,7 +5,7 @@ from gradtape._src.explain.numerics import (
     disable_check_numerics as disable_check_numerics,
     enable_check_numerics as enable_check_numerics,
 )
-from gradtape._src.ops.debugging import (
+from gradtape._src.ops.debugging.checks import (
     Assert as Assert,
     assert_all_finite as assert_all_finite,
     assert_equal as assert_equal,

@@ -31,9 +31,9 @@ from gradtape._src.core.dtypes import (
     uint64 as uint64,
     variant as variant,
 )
-from gradtape._src.ops.cast import cast as cast
-from gradtape._src.ops.clip import saturate_cast as saturate_cast
-from gradtape._src.ops.complex import complex as complex
+from gradtape._src.ops.array.cast import cast as cast
+from gradtape._src.ops.math.clip import saturate_cast as saturate_cast
+from gradtape._src.ops.math.complex import complex as complex
 from gradtape.dtypes import experimental as experimental
 
 __getattr__ = _missing(__name__)

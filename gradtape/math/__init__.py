@@ -4,8 +4,8 @@ from gradtape._src.compat.names import missing as _missing
 from gradtape.math import special as special
 
 # Element-wise mathematics
-from gradtape._src.ops.activation import softsign as softsign
-from gradtape._src.ops.arithmetic import (
+from gradtape._src.ops.nn.activation import softsign as softsign
+from gradtape._src.ops.math.arithmetic import (
     abs as abs,
     accumulate_n as accumulate_n,
     add as add,
@@ -33,13 +33,13 @@ from gradtape._src.ops.arithmetic import (
     subtract as subtract,
     truediv as truediv,
 )
-from gradtape._src.ops.bessel import (
+from gradtape._src.ops.math.bessel import (
     bessel_i0 as bessel_i0,
     bessel_i0e as bessel_i0e,
     bessel_i1 as bessel_i1,
     bessel_i1e as bessel_i1e,
 )
-from gradtape._src.ops.compare import (
+from gradtape._src.ops.math.compare import (
     equal as equal,
     greater as greater,
     greater_equal as greater_equal,
@@ -54,8 +54,8 @@ from gradtape._src.ops.compare import (
     logical_xor as logical_xor,
     not_equal as not_equal,
 )
-from gradtape._src.ops.complex import angle as angle, conj as conj, imag as imag, real as real
-from gradtape._src.ops.elementary import (
+from gradtape._src.ops.math.complex import angle as angle, conj as conj, imag as imag, real as real
+from gradtape._src.ops.math.elementary import (
     acos as acos,
     acosh as acosh,
     asin as asin,
@@ -75,15 +75,15 @@ from gradtape._src.ops.elementary import (
     tan as tan,
     tanh as tanh,
 )
-from gradtape._src.ops.order import (
+from gradtape._src.ops.math.order import (
     approx_max_k as approx_max_k,
     approx_min_k as approx_min_k,
     is_non_decreasing as is_non_decreasing,
     is_strictly_increasing as is_strictly_increasing,
 )
-from gradtape._src.ops.rounding import ceil as ceil, floor as floor, rint as rint, round as round
-from gradtape._src.ops.sobol import sobol_sample as sobol_sample
-from gradtape._src.ops.special import (
+from gradtape._src.ops.math.rounding import ceil as ceil, floor as floor, rint as rint, round as round
+from gradtape._src.ops.random.sobol import sobol_sample as sobol_sample
+from gradtape._src.ops.math.special import (
     betainc as betainc,
     digamma as digamma,
     erf as erf,
@@ -106,13 +106,13 @@ from gradtape._src.ops.special import (
 )
 
 # Reductions, scans, segments, sorting, counting
-from gradtape._src.ops.counting import bincount as bincount, confusion_matrix as confusion_matrix
-from gradtape._src.ops.cumulative import (
+from gradtape._src.ops.math.counting import bincount as bincount, confusion_matrix as confusion_matrix
+from gradtape._src.ops.math.cumulative import (
     cumprod as cumprod,
     cumsum as cumsum,
     cumulative_logsumexp as cumulative_logsumexp,
 )
-from gradtape._src.ops.reduction import (
+from gradtape._src.ops.math.reduction import (
     count_nonzero as count_nonzero,
     reduce_all as reduce_all,
     reduce_any as reduce_any,
@@ -127,7 +127,7 @@ from gradtape._src.ops.reduction import (
     reduce_variance as reduce_variance,
     zero_fraction as zero_fraction,
 )
-from gradtape._src.ops.segment import (
+from gradtape._src.ops.math.segment import (
     segment_max as segment_max,
     segment_mean as segment_mean,
     segment_min as segment_min,
@@ -140,14 +140,14 @@ from gradtape._src.ops.segment import (
     unsorted_segment_sqrt_n as unsorted_segment_sqrt_n,
     unsorted_segment_sum as unsorted_segment_sum,
 )
-from gradtape._src.ops.sort import (
+from gradtape._src.ops.array.sort import (
     argmax as argmax,
     argmin as argmin,
     in_top_k as in_top_k,
     invert_permutation as invert_permutation,
     top_k as top_k,
 )
-from gradtape._src.ops.normalization import l2_normalize as l2_normalize
-from gradtape._src.ops.softmax import log_softmax as log_softmax, softmax as softmax
+from gradtape._src.ops.nn.normalization import l2_normalize as l2_normalize
+from gradtape._src.ops.nn.softmax import log_softmax as log_softmax, softmax as softmax
 
 __getattr__ = _missing(__name__)

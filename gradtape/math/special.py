@@ -1,7 +1,7 @@
 """Bessel functions and special integrals: `tf.math.special`."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.ops.bessel import (
+from gradtape._src.ops.math.bessel import (
     bessel_i0 as bessel_i0,
     bessel_i0e as bessel_i0e,
     bessel_i1 as bessel_i1,
@@ -15,7 +15,7 @@ from gradtape._src.ops.bessel import (
     bessel_y0 as bessel_y0,
     bessel_y1 as bessel_y1,
 )
-from gradtape._src.ops.special import (
+from gradtape._src.ops.math.special import (
     dawsn as dawsn,
     expint as expint,
     fresnel_cos as fresnel_cos,

@@ -1,13 +1,13 @@
 """Random numbers: `tf.random`. Reproducible for a seed: they are TensorFlow's."""
 
 from gradtape._src.compat.names import missing as _missing
-from gradtape._src.ops.candidates import (
+from gradtape._src.ops.nn.candidates import (
     all_candidate_sampler as all_candidate_sampler,
     fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler,
     log_uniform_candidate_sampler as log_uniform_candidate_sampler,
     uniform_candidate_sampler as uniform_candidate_sampler,
 )
-from gradtape._src.ops.distributions import (
+from gradtape._src.ops.random.distributions import (
     categorical as categorical,
     gamma as gamma,
     poisson as poisson,
@@ -17,13 +17,13 @@ from gradtape._src.ops.distributions import (
     stateless_parameterized_truncated_normal as stateless_parameterized_truncated_normal,
     stateless_poisson as stateless_poisson,
 )
-from gradtape._src.ops.generator import (
+from gradtape._src.ops.random.generator import (
     Generator as Generator,
     create_rng_state as create_rng_state,
     get_global_generator as get_global_generator,
     set_global_generator as set_global_generator,
 )
-from gradtape._src.ops.random import (
+from gradtape._src.ops.random.draws import (
     Algorithm as Algorithm,
     fold_in as fold_in,
     normal as normal,
@@ -35,7 +35,7 @@ from gradtape._src.ops.random import (
     truncated_normal as truncated_normal,
     uniform as uniform,
 )
-from gradtape._src.ops.seeds import set_seed as set_seed
+from gradtape._src.ops.random.seeds import set_seed as set_seed
 from gradtape.random import experimental as experimental
 
 __getattr__ = _missing(__name__)

@@ -12,7 +12,7 @@ from keras.src.trainers.epoch_iterator import EpochIterator
 
 import gradtape as tf
 from gradtape._src.core.tensor import to_numpy
-from gradtape._src.ops import philox, seeds
+from gradtape._src.ops.random import philox, seeds
 from keras_gradtape.src.distribution_lib import require_own_data
 
 SOME_SIZE = 32  # of a batch whose size is open, where only the shapes of weights follow from it

@@ -17,7 +17,7 @@ from keras.src.utils.python_utils import pythonify_logs
 
 import gradtape as tf
 from gradtape._src.core import engine
-from gradtape._src.ops import seeds
+from gradtape._src.ops.random import seeds
 from keras_gradtape.src.data import Batches
 from keras_gradtape.src.distribution_lib import distribute_batch
 from keras_gradtape.src.least_squares import LeastSquares

@@ -10,8 +10,9 @@ import gradtape as tf
 from gradtape._src.core import engine, execution, tuning
 from gradtape._src.core.aval import aval
 from gradtape._src.core.program import CALL, Program
-from gradtape._src.ops import arithmetic, array, reduction
-from gradtape._src.ops.convolution import DENSE
+from gradtape._src.ops.array import shape as array
+from gradtape._src.ops.math import arithmetic, reduction
+from gradtape._src.ops.nn.convolution import DENSE
 
 FLOAT = np.dtype(np.float32)
 IMAGES, FILTERS, RESULT = [aval(shape, FLOAT) for shape in ((1, 3, 3, 2), (2, 2, 2, 1), (1, 2, 2, 1))]

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops import activation
+from gradtape._src.ops.nn import activation
 from tests.ops.table import Row, complexes, positive, real, unit
 
 INF, NAN = np.inf, np.nan

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 
 import gradtape as tf
-from gradtape._src.ops import convolution as ops, spread
+from gradtape._src.ops.nn import convolution as ops, spread
 from tests.ops.table import Row, real
 from tests.ops.windows import UNEVEN, UNEVEN_FIRST, at, blank, convolution, steps, to_filter, to_image, zeros
 

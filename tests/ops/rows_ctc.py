@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops.ctc import _ctc_loss, _ctc_loss_gradient
+from gradtape._src.ops.nn.ctc import _ctc_loss, _ctc_loss_gradient
 from tests.ops.table import Row, real
 
 INF = np.inf

@@ -5,7 +5,7 @@ import numpy as np
 from jax import lax
 
 import gradtape as tf
-from gradtape._src.ops import cumulative
+from gradtape._src.ops.math import cumulative
 from tests.ops.table import Row, complexes, integers, real, unit
 
 INF, NAN = np.inf, np.nan

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 import gradtape as tf
-from gradtape._src.ops import morphology
+from gradtape._src.ops.nn import morphology
 from tests.ops.table import Row, distinct, real
 from tests.ops.windows import UNEVEN, at, blank, convolution, depthwise, stacked, steps, to_filter, to_image, zeros
 

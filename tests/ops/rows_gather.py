@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops.gather import _gather_gradient, take
+from gradtape._src.ops.array.gather import _gather_gradient, take
 from tests.ops.table import Row, boolean, complexes, distinct, real
 
 Invalid = tf.errors.InvalidArgumentError

@@ -6,7 +6,8 @@ import numpy as np
 from jax import lax
 
 import gradtape as tf
-from gradtape._src.ops import boxes as cropping, patches
+from gradtape._src.ops.image import boxes as cropping
+from gradtape._src.ops.nn import patches
 from tests.ops.table import Row, real
 
 Invalid, OutOfRange, Unimplemented = (

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops import resize
+from gradtape._src.ops.image import resize
 from tests.ops.table import Row, real
 
 Invalid = tf.errors.InvalidArgumentError

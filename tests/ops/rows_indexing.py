@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops.indexing import _strided_slice_gradient
+from gradtape._src.ops.array.indexing import _strided_slice_gradient
 from tests.ops.table import Row, complexes, integers, real
 
 Invalid = tf.errors.InvalidArgumentError

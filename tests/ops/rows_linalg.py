@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops import linalg
+from gradtape._src.ops.linalg import systems as linalg
 from tests.ops.matrices import (
     INF,
     NAN,

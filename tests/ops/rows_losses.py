@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops.losses import softmax_cross_entropy_with_logits_v1
+from gradtape._src.ops.nn.losses import softmax_cross_entropy_with_logits_v1
 from tests.ops.table import Row, integers, positive, real
 
 INF, NAN = np.inf, np.nan

@@ -5,7 +5,7 @@ import numpy as np
 from jax import lax
 
 import gradtape as tf
-from gradtape._src.ops.normalization import _window_sum as window_sum, fused_batch_norm, layer_norm
+from gradtape._src.ops.nn.normalization import _window_sum as window_sum, fused_batch_norm, layer_norm
 from tests.ops.table import Row, complexes, positive, real
 
 Invalid = tf.errors.InvalidArgumentError

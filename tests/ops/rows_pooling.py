@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops import pooling
+from gradtape._src.ops.nn import pooling
 from tests.ops.table import Row, distinct, real
 from tests.ops.windows import FORMATS, at, stacked, steps, zeros
 

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops import distributions, seeds
-from gradtape._src.ops.random import seed_state
+from gradtape._src.ops.random import distributions, seeds
+from gradtape._src.ops.random.draws import seed_state
 from tests.ops import philox
 from tests.ops.table import Row, positive, real, unit
 

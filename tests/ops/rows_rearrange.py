@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops.blocks import depth_to_space, space_to_depth
-from gradtape._src.ops.rearrange import _mirror_pad_gradient
+from gradtape._src.ops.array.blocks import depth_to_space, space_to_depth
+from gradtape._src.ops.array.rearrange import _mirror_pad_gradient
 from tests.ops.table import Row, integers, real
 
 Invalid = tf.errors.InvalidArgumentError

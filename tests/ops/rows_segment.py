@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops import segment
+from gradtape._src.ops.math import segment
 from tests.ops.table import Row, complexes, distinct, integers, real
 
 INF, NAN = np.inf, np.nan

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops.select import setdiff1d
+from gradtape._src.ops.array.select import setdiff1d
 from tests.ops.table import Row, boolean, complexes, integers, real
 
 Invalid = tf.errors.InvalidArgumentError

@@ -5,7 +5,7 @@ import numpy as np
 import scipy.fft
 
 import gradtape as tf
-from gradtape._src.ops import fourier, framing
+from gradtape._src.ops.signal import fourier, framing
 from tests.ops.table import Row, boolean, complexes, integers, real
 
 Invalid = tf.errors.InvalidArgumentError

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from gradtape._src.ops import sort
+from gradtape._src.ops.array import sort
 from tests.ops.table import Row, boolean, distinct, integers, real
 
 INF, NAN = np.inf, np.nan

@@ -8,7 +8,7 @@ from gradtape._src.core import engine, tracing
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import CALL, ELEMENT, RAN, leaf
 from gradtape._src.core.tensor import EagerTensor
-from gradtape._src.ops.array import zeros
+from gradtape._src.ops.array.shape import zeros
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from scipy import stats
 
 import gradtape as tf
 from gradtape._src.core import execution, tracing
-from gradtape._src.ops import philox, seeds
+from gradtape._src.ops.random import philox, seeds
 from tests.ops import philox as reference
 
 random = tf.random

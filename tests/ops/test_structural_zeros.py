@@ -5,9 +5,9 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.core import engine
-from gradtape._src.ops.array import _broadcast_to, zeros
+from gradtape._src.ops.array.shape import _broadcast_to, zeros
 from gradtape._src.ops.floats import is_zeros
-from gradtape._src.ops.normalization import fused_batch_norm, layer_norm
+from gradtape._src.ops.nn.normalization import fused_batch_norm, layer_norm
 from tests.ops.spy import recorded
 
 IMAGES, LOGITS = np.ones((2, 1, 1, 3), "float32"), np.ones((2, 3), "float32")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.ops import weights as initializers
+from gradtape._src.ops.random import weights as initializers
 
 SHAPES = {(300, 200): (300, 200), (3, 3, 20, 40): (180, 360), (5000,): (5000, 5000)}
 

@@ -16,10 +16,10 @@ from gradtape._src.core.op import Op, Rule, no_gradient
 from gradtape._src.core.program import CALL, ELEMENT, Node, Program, leaf, programs_in, used_inputs
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import READ
-from gradtape._src.ops.arithmetic import add_n
-from gradtape._src.ops.array import _identity, broadcast_to, zeros
-from gradtape._src.ops.cast import _cast
+from gradtape._src.ops.array.cast import _cast
+from gradtape._src.ops.array.shape import _identity, broadcast_to, zeros
 from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
+from gradtape._src.ops.math.arithmetic import add_n
 
 Cotangent = Tensor | IndexedSlices
 takes_none = {CALL}  # the ops whose gradient takes None for an output into which nothing flowed; others get zeros

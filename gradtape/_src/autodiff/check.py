@@ -15,10 +15,10 @@ from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import Stored, Tensor
-from gradtape._src.ops.arithmetic import add_n
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.complex import conj, real
-from gradtape._src.ops.reduction import reduce_sum
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.math.arithmetic import add_n
+from gradtape._src.ops.math.complex import conj, real
+from gradtape._src.ops.math.reduction import reduce_sum
 
 STEP = {1: 1e-6, 2: 1e-5}
 MODES = ("reverse", "forward")

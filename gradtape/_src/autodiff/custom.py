@@ -21,7 +21,7 @@ from gradtape._src.core.op import Op, Rule, define
 from gradtape._src.core.program import INSIDE, NUMBER, Node, leaf
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.array import broadcast_to
+from gradtape._src.ops.array.shape import broadcast_to
 
 
 # The results of a function with a gradient of its own: (results…, arguments…) → results. The gradient function is the

@@ -20,7 +20,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.array import ones, zeros
+from gradtape._src.ops.array.shape import ones, zeros
 
 
 class ForwardAccumulator:

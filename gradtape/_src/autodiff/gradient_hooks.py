@@ -9,7 +9,7 @@ from gradtape._src.autodiff.custom import custom_gradient
 from gradtape._src.autodiff.recording import HookedTensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import EagerTensor, Tensor
-from gradtape._src.ops.array import identity
+from gradtape._src.ops.array.shape import identity
 
 
 class GradientHook:

@@ -12,9 +12,9 @@ from gradtape._src.core.aval import Aval, bytes_of
 from gradtape._src.core.errors import ResourceExhaustedError
 from gradtape._src.core.program import Node, Program, Trace, programs_in
 from gradtape._src.core.tensor import EagerTensor, Tensor
-from gradtape._src.ops.array import ones, reshape, transpose
-from gradtape._src.ops.complex import conj
-from gradtape._src.ops.creation import eye
+from gradtape._src.ops.array.creation import eye
+from gradtape._src.ops.array.shape import ones, reshape, transpose
+from gradtape._src.ops.math.complex import conj
 
 MODES = ("reverse", "forward", None)
 ROOM = 0.5  # the share of the memory that a proposed chunk takes

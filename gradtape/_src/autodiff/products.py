@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from gradtape._src.core.program import Node
 from gradtape._src.core.tensor import EagerTensor, Tensor, emit
-from gradtape._src.ops.arithmetic import add_n
-from gradtape._src.ops.array import reshape
-from gradtape._src.ops.einsum import einsum
+from gradtape._src.ops.array.shape import reshape
+from gradtape._src.ops.linalg.einsum import einsum
+from gradtape._src.ops.math.arithmetic import add_n
 
 Product = tuple[Node, Node, Node]  # two factors of one trip, and what is made of them
 

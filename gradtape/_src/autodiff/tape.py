@@ -26,9 +26,9 @@ from gradtape._src.core.op import no_gradient
 from gradtape._src.core.program import ELEMENT, FUNCTION, Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import ResourceVariable, Variable
-from gradtape._src.ops.array import broadcast_to, identity, ones, reshape, transpose, zeros
-from gradtape._src.ops.creation import eye
-from gradtape._src.ops.joining import stack, unstack
+from gradtape._src.ops.array.creation import eye
+from gradtape._src.ops.array.joining import stack, unstack
+from gradtape._src.ops.array.shape import broadcast_to, identity, ones, reshape, transpose, zeros
 
 plans = execution.Cache(512)
 UNPLANNED = object()  # a gradient that has user code in it, which runs each time

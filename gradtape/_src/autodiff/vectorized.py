@@ -16,7 +16,7 @@ from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
-from gradtape._src.ops.reduction import reduce_sum
+from gradtape._src.ops.math.reduction import reduce_sum
 
 
 def _kernel(*arguments: Any, program: Program, mapped: tuple[bool, ...], chunk: int | None) -> tuple[Any, ...]:

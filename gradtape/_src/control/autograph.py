@@ -33,10 +33,12 @@ from gradtape._src.control.statements import DynamicRange, for_stmt, if_stmt, wh
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import InvalidArgumentError, internal
-from gradtape._src.ops import arithmetic, cast, compare, creation, debugging
-from gradtape._src.ops.gather import gather
-from gradtape._src.ops.reduction import reduce_max, reduce_min
-from gradtape._src.ops.sort import argsort
+from gradtape._src.ops.array import cast, creation
+from gradtape._src.ops.array.gather import gather
+from gradtape._src.ops.array.sort import argsort
+from gradtape._src.ops.debugging import checks as debugging
+from gradtape._src.ops.math import arithmetic, compare
+from gradtape._src.ops.math.reduction import reduce_max, reduce_min
 
 FEATURES = (converter.Feature.ASSERT_STATEMENTS, converter.Feature.BUILTIN_FUNCTIONS)
 OPTIONS = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=FEATURES)

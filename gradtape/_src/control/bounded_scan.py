@@ -27,9 +27,9 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
-from gradtape._src.ops.arithmetic import minimum
-from gradtape._src.ops.array import identity_n, zeros
-from gradtape._src.ops.select import where
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import identity_n, zeros
+from gradtape._src.ops.math.arithmetic import minimum
 
 TRIPS = np.dtype(np.int64)
 MOST_CHECKPOINTS = 1024

@@ -23,11 +23,11 @@ from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.scopes import control_dependencies
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
-from gradtape._src.ops import debugging
-from gradtape._src.ops.array import host_shape, reshape, zeros
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.joining import concat, stack
-from gradtape._src.ops.reduction import count_nonzero, reduce_all, reduce_any
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.joining import concat, stack
+from gradtape._src.ops.array.shape import host_shape, reshape, zeros
+from gradtape._src.ops.debugging import checks as debugging
+from gradtape._src.ops.math.reduction import count_nonzero, reduce_all, reduce_any
 
 NONE_HOLDS = "Input error: None of conditions evaluated as True"
 

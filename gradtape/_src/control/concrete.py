@@ -27,7 +27,7 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops import seeds
+from gradtape._src.ops.random import seeds
 
 if TYPE_CHECKING:
     from gradtape._src.control.function import Function

@@ -30,7 +30,7 @@ from gradtape._src.core.program import Trace
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Reference, Stored, Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops import seeds
+from gradtape._src.ops.random import seeds
 
 logger = logging.getLogger("gradtape")
 _run_eagerly = False

@@ -20,7 +20,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import Tensor, handle
-from gradtape._src.ops.array import reshape, stop_gradient
+from gradtape._src.ops.array.shape import reshape, stop_gradient
 
 
 @public

@@ -14,7 +14,7 @@ from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops import seeds
+from gradtape._src.ops.random import seeds
 
 
 class ShapeChanged(ValueError):

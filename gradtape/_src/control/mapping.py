@@ -18,8 +18,8 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import LOOKS_AT_VALUES, invalid, public
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import Tensor, handle
-from gradtape._src.ops.array import zeros
-from gradtape._src.ops.joining import concat, stack
+from gradtape._src.ops.array.joining import concat, stack
+from gradtape._src.ops.array.shape import zeros
 
 
 class Rows:

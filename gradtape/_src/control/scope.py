@@ -20,8 +20,8 @@ from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Tr
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.transcript import Inner, Transcript
 from gradtape._src.core.variable import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, Variable, hold_all, put_all
-from gradtape._src.ops import seeds
-from gradtape._src.ops.array import host_shape, zeros
+from gradtape._src.ops.array.shape import host_shape, zeros
+from gradtape._src.ops.random import seeds
 
 T = TypeVar("T")
 ASSIGNMENTS = (ASSIGN, ASSIGN_ADD, ASSIGN_SUB)

@@ -32,10 +32,12 @@ from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.op import has_strings
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import Tensor, handle
-from gradtape._src.ops import array, cast, compare, debugging, select
-from gradtape._src.ops.arithmetic import minimum
-from gradtape._src.ops.gather import gather
-from gradtape._src.ops.rounding import ceil
+from gradtape._src.ops.array import cast, select, shape as array
+from gradtape._src.ops.array.gather import gather
+from gradtape._src.ops.debugging import checks as debugging
+from gradtape._src.ops.math import compare
+from gradtape._src.ops.math.arithmetic import minimum
+from gradtape._src.ops.math.rounding import ceil
 
 # ---------------------------------------------------------------------------------------------------------------------
 # if

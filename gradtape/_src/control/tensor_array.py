@@ -22,10 +22,10 @@ from gradtape._src.core.op import Op, define
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TypeSpec
 from gradtape._src.core.tensor import EagerTensor, Tensor
-from gradtape._src.ops.array import reshape, shape, zeros
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.gather import gather
-from gradtape._src.ops.joining import concat, split, stack, unstack
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.gather import gather
+from gradtape._src.ops.array.joining import concat, split, stack, unstack
+from gradtape._src.ops.array.shape import reshape, shape, zeros
 
 
 def _write(buffer: Any, value: Any, index: Any) -> Any:

@@ -19,8 +19,8 @@ from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
-from gradtape._src.ops import seeds
-from gradtape._src.ops.array import identity_n
+from gradtape._src.ops.array.shape import identity_n
+from gradtape._src.ops.random import seeds
 
 
 def on_tape() -> bool:

@@ -12,7 +12,7 @@ from gradtape._src.core.errors import invalid
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.data.options import AUTOTUNE
 from gradtape._src.data.place import Seeds
-from gradtape._src.ops.seeds import draw, pair_of
+from gradtape._src.ops.random.seeds import draw, pair_of
 
 
 def count(value: Any, what: str) -> int:

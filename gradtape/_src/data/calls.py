@@ -39,7 +39,7 @@ from gradtape._src.data.structure import (
     with_shapes,
 )
 from gradtape._src.files.ops import assumed, assuming
-from gradtape._src.ops import seeds
+from gradtape._src.ops.random import seeds
 
 
 class apart:

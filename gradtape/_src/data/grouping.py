@@ -33,7 +33,7 @@ from gradtape._src.data.structure import (
     structure_of,
     with_shapes,
 )
-from gradtape._src.ops import philox
+from gradtape._src.ops.random import philox
 
 
 class Grouping(Pipeline):

@@ -17,7 +17,7 @@ from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import invalid
 from gradtape._src.data.arguments import check_unique
 from gradtape._src.data.structure import LEAF, PAIR, Element, Elements, Nest, joined, merged, printed, structure_of
-from gradtape._src.ops import philox
+from gradtape._src.ops.random import philox
 
 Stream = Iterator[Any]
 Start = Callable[[], Stream]  # begins a stream anew

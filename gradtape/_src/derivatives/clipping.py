@@ -11,12 +11,12 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.derivatives.ghost import norms_program, total
 from gradtape._src.derivatives.per_example import NotTraceable, PerExample, weighted
-from gradtape._src.ops.arithmetic import add_n, minimum, sqrt, square
-from gradtape._src.ops.array import ones, stop_gradient, zeros
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.generator import Generator, get_global_generator
-from gradtape._src.ops.joining import stack
-from gradtape._src.ops.reduction import reduce_sum
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.joining import stack
+from gradtape._src.ops.array.shape import ones, stop_gradient, zeros
+from gradtape._src.ops.math.arithmetic import add_n, minimum, sqrt, square
+from gradtape._src.ops.math.reduction import reduce_sum
+from gradtape._src.ops.random.generator import Generator, get_global_generator
 
 
 @public

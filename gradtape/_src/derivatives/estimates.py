@@ -13,14 +13,14 @@ from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.derivatives.evaluation import Evaluation, Nest, inexact, sources_of
 from gradtape._src.derivatives.products import gradients_of
-from gradtape._src.ops.arithmetic import add_n, sqrt
-from gradtape._src.ops.array import ones, reshape, zeros
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.creation import eye
-from gradtape._src.ops.diagonals import diag_part
-from gradtape._src.ops.random import stateless_uniform, uniform
-from gradtape._src.ops.reduction import reduce_mean, reduce_sum
-from gradtape._src.ops.select import where
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import eye
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import ones, reshape, zeros
+from gradtape._src.ops.linalg.diagonals import diag_part
+from gradtape._src.ops.math.arithmetic import add_n, sqrt
+from gradtape._src.ops.math.reduction import reduce_mean, reduce_sum
+from gradtape._src.ops.random.draws import stateless_uniform, uniform
 
 
 class Hessian:

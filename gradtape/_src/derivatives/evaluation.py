@@ -14,7 +14,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.array import identity
+from gradtape._src.ops.array.shape import identity
 
 
 class Nest:

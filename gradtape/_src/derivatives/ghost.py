@@ -17,15 +17,15 @@ from gradtape._src.core import execution, tracing
 from gradtape._src.core.dtypes import float32
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
-from gradtape._src.ops.arithmetic import add_n
-from gradtape._src.ops.array import reshape, transpose
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.compare import equal
-from gradtape._src.ops.complex import conj, real
-from gradtape._src.ops.joining import concat
-from gradtape._src.ops.matmul import matmul
-from gradtape._src.ops.patches import extract_patches
-from gradtape._src.ops.reduction import reduce_sum
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.shape import reshape, transpose
+from gradtape._src.ops.linalg.matmul import matmul
+from gradtape._src.ops.math.arithmetic import add_n
+from gradtape._src.ops.math.compare import equal
+from gradtape._src.ops.math.complex import conj, real
+from gradtape._src.ops.math.reduction import reduce_sum
+from gradtape._src.ops.nn.patches import extract_patches
 
 SAME_NORM = frozenset(["Reshape", "Transpose", "Identity", "ExpandDims", "Squeeze", "Neg"])
 

@@ -19,11 +19,11 @@ from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.derivatives.evaluation import Nest, inexact, sources_of
-from gradtape._src.ops import seeds
-from gradtape._src.ops.array import expand_dims, ones, reshape, zeros
-from gradtape._src.ops.creation import range_
-from gradtape._src.ops.joining import stack
-from gradtape._src.ops.reduction import reduce_sum
+from gradtape._src.ops.array.creation import range_
+from gradtape._src.ops.array.joining import stack
+from gradtape._src.ops.array.shape import expand_dims, ones, reshape, zeros
+from gradtape._src.ops.math.reduction import reduce_sum
+from gradtape._src.ops.random import seeds
 
 
 class NotTraceable(Exception):

@@ -10,7 +10,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.derivatives.evaluation import Evaluation, Nest, inexact
-from gradtape._src.ops.array import ones, zeros
+from gradtape._src.ops.array.shape import ones, zeros
 
 
 @public

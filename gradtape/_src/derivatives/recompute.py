@@ -16,7 +16,7 @@ from gradtape._src.core.errors import LOOKS_AT_VALUES, public
 from gradtape._src.core.op import Op, define, ops
 from gradtape._src.core.program import Program, leaf
 from gradtape._src.core.tensor import EagerTensor
-from gradtape._src.ops.array import zeros
+from gradtape._src.ops.array.shape import zeros
 
 # What takes long to compute for the room that it takes: a budget goes to these first.
 PRODUCTS = frozenset(

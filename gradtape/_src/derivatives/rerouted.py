@@ -9,7 +9,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.tensor import Tensor, emit
-from gradtape._src.ops.array import reshape, stop_gradient
+from gradtape._src.ops.array.shape import reshape, stop_gradient
 
 SCALED = define(Op("ScaledGradient", lambda x, factors: x, infer=lambda x, factors: x, saves="factors", cheap=True))
 STRAIGHT_THROUGH = define(Op("StraightThrough", lambda value, x: value, infer=lambda value, x: value, cheap=True))

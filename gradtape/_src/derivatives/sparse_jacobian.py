@@ -20,11 +20,11 @@ from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.derivatives.evaluation import Nest, inexact, own, sources_of
-from gradtape._src.ops.array import ones, reshape, zeros
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.gather import gather, scatter_rows
-from gradtape._src.ops.joining import concat
-from gradtape._src.ops.sparse import SparseTensor
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.gather import gather, scatter_rows
+from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.shape import ones, reshape, zeros
+from gradtape._src.ops.sparse.tensor import SparseTensor
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -11,7 +11,7 @@ from gradtape._src.core import nest
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
 from gradtape._src.distribute.values import as_reduce_op, as_tensor
-from gradtape._src.ops import losses
+from gradtape._src.ops.nn import losses
 
 if TYPE_CHECKING:
     from gradtape._src.core.tensor import Tensor

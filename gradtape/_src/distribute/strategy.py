@@ -27,9 +27,9 @@ from gradtape._src.distribute.values import (
     as_tensor,
     unwrapped,
 )
-from gradtape._src.ops.arithmetic import truediv
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.reduction import reduce_sum
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.math.arithmetic import truediv
+from gradtape._src.ops.math.reduction import reduce_sum
 
 logger = logging.getLogger("gradtape")
 

@@ -17,7 +17,7 @@ from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, Node, leaf
 from gradtape._src.core.variable import READ
 from gradtape._src.explain.history import INSIDES, RESULT, History, Name, Step
 from gradtape._src.explain.source import NO_LINE, rebound_name, same_line
-from gradtape._src.ops.array import ones
+from gradtape._src.ops.array.shape import ones
 
 COPIES = {READ, ops["Identity"]}
 

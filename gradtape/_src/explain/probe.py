@@ -22,9 +22,9 @@ from gradtape._src.core.tensor import EagerTensor, to_numpy
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain.history import runs_one
 from gradtape._src.explain.source import NO_LINE
-from gradtape._src.ops.array import ones
+from gradtape._src.ops.array.joining import stack
+from gradtape._src.ops.array.shape import ones
 from gradtape._src.ops.gradients import unbroadcast
-from gradtape._src.ops.joining import stack
 
 LARGEST = 20_000  # a loop that would become more ops than this stays closed
 OPENED = {CALL, FUNCTION, IF, CASE, SCAN, WHILE}

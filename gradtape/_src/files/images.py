@@ -14,8 +14,8 @@ from gradtape._src.core.tensor import Tensor
 from gradtape._src.files import bmp, gif, jpeg, png
 from gradtape._src.files.ops import Known, a_string, host_op, of_bytes, single, strings
 from gradtape._src.files.pictures import check_size, damaged, format_of, opened
-from gradtape._src.ops.colour import convert_image_dtype
-from gradtape._src.ops.random import stateless_uniform, uniform
+from gradtape._src.ops.image.colour import convert_image_dtype
+from gradtape._src.ops.random.draws import stateless_uniform, uniform
 
 METHODS = ("", "INTEGER_FAST", "INTEGER_ACCURATE")
 DECODED = ("uint8", "uint16", "float32")  # what decoders give; other dtypes are converted from uint16

@@ -15,7 +15,7 @@ from gradtape._src.files import features as specs
 from gradtape._src.files.messages import message
 from gradtape._src.files.ops import host_op, of_bytes, same_shape, strings, without_values
 from gradtape._src.files.packages import package
-from gradtape._src.ops.sparse import SparseTensor
+from gradtape._src.ops.sparse.tensor import SparseTensor
 
 Values = tuple[Any, str]  # the values of a feature, and the name of their list
 

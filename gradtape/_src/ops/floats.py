@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from gradtape._src.core.program import NUMBER
-from gradtape._src.ops.array import _broadcast_to
+from gradtape._src.ops.array.shape import _broadcast_to
 
 
 def wide(x):

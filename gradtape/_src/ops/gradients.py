@@ -7,11 +7,11 @@ from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.ops.array import _broadcast_to, _reshape, broadcast_source
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.gather import scatter_rows
-from gradtape._src.ops.joining import concat
-from gradtape._src.ops.reduction import _sum
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.gather import scatter_rows
+from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.shape import _broadcast_to, _reshape, broadcast_source
+from gradtape._src.ops.math.reduction import _sum
 
 
 def unbroadcast(dy, shape):

@@ -5,7 +5,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.scopes import control_dependencies
-from gradtape._src.ops.array import identity
+from gradtape._src.ops.array.shape import identity
 
 
 @public

@@ -10,10 +10,10 @@ from gradtape._src.core.define import binary_operator, left_to
 from gradtape._src.core.errors import cut, public
 from gradtape._src.core.tensor import Tensor, graph_of
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops import arithmetic, compare, elementary
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.matmul import MAT_MUL, matmul
-from gradtape._src.ops.rounding import round as rounded
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.linalg.matmul import MAT_MUL, matmul
+from gradtape._src.ops.math import arithmetic, compare, elementary
+from gradtape._src.ops.math.rounding import round as rounded
 
 
 def _pair(function, name):

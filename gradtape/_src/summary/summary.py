@@ -19,7 +19,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.scopes import name_scope
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
-from gradtape._src.ops.printing import strings_of
+from gradtape._src.ops.debugging.printing import strings_of
 from gradtape._src.summary import messages
 
 

@@ -18,8 +18,8 @@ from gradtape._src.core import nest
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.scopes import executing_eagerly
 from gradtape._src.core.tensor import Stored, Tensor
-from gradtape._src.ops import seeds
-from gradtape._src.ops.sparse import SparseTensor
+from gradtape._src.ops.random import seeds
+from gradtape._src.ops.sparse.tensor import SparseTensor
 from gradtape._src.testing.assertions import Assertions
 from gradtape._src.v1.graphs.graph import get_default_graph, get_default_session, reset_default_graph
 from gradtape._src.v1.graphs.session import IndexedSlicesValue, Session, SparseTensorValue

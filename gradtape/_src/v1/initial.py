@@ -10,9 +10,9 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import Tensor
-from gradtape._src.ops import random, weights
-from gradtape._src.ops.array import ones, zeros
-from gradtape._src.ops.creation import eye
+from gradtape._src.ops.array.creation import eye
+from gradtape._src.ops.array.shape import ones, zeros
+from gradtape._src.ops.random import draws as random, weights
 from gradtape._src.v1.ops.arrays import constant
 
 

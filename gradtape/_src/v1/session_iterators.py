@@ -16,7 +16,7 @@ from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor, graph_of, stated_shape
 from gradtape._src.data.dataset import Dataset
 from gradtape._src.data.structure import Structure, from_specs, merged
-from gradtape._src.ops import seeds
+from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.graph import get_default_graph, in_graph
 from gradtape._src.v1.graphs.operation import Operation
 

@@ -13,7 +13,7 @@ from gradtape._src.control.loop import while_loop as new_while_loop
 from gradtape._src.core import engine, nest, scopes
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import Style
-from gradtape._src.ops import seeds
+from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.graph import disable_eager_execution, enable_eager_execution, in_graph
 from gradtape._src.v1.graphs.names import NameScope
 

@@ -16,7 +16,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.scopes import name_scope
 from gradtape._src.core.tensor import EagerTensor, to_numpy
-from gradtape._src.ops.printing import strings_of
+from gradtape._src.ops.debugging.printing import strings_of
 from gradtape._src.summary import messages
 from gradtape._src.v1.graphs.collections import GraphKeys, get_collection
 from gradtape._src.v1.graphs.graph import Graph, in_graph

@@ -1,11 +1,11 @@
 """Neural networks with TensorFlow 1's arguments; the rest is `tf.nn`."""
 
 from gradtape._src.compat.v1_names import falls_back as _falls_back
-from gradtape._src.ops.candidates import (
+from gradtape._src.ops.nn.candidates import (
     log_uniform_candidate_sampler as log_uniform_candidate_sampler,
     uniform_candidate_sampler as uniform_candidate_sampler,
 )
-from gradtape._src.ops.normalization import fused_batch_norm as fused_batch_norm
+from gradtape._src.ops.nn.normalization import fused_batch_norm as fused_batch_norm
 from gradtape._src.v1.ops.arrays import (
     depth_to_space as depth_to_space,
     space_to_batch as space_to_batch,

@@ -18,7 +18,7 @@ from gradtape._src.control.scope import Scope
 from gradtape._src.core import aval, tracing
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor
-from gradtape._src.ops import seeds
+from gradtape._src.ops.random import seeds
 
 __all__ = [
     "associative_scan",

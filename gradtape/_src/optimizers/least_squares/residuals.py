@@ -18,10 +18,10 @@ from gradtape._src.core.errors import ResourceExhaustedError
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.array import reshape, zeros
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.creation import eye
-from gradtape._src.ops.joining import concat, split
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import eye
+from gradtape._src.ops.array.joining import concat, split
+from gradtape._src.ops.array.shape import reshape, zeros
 
 SHARE_OF_MEMORY = 0.5  # that a Jacobian may take
 

@@ -19,7 +19,7 @@ from gradtape._src.core.program import leaf
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.seeds import Shared
+from gradtape._src.ops.random.seeds import Shared
 from gradtape._src.train.saved_model.encoding import Unsaveable, nest_data, plain
 from gradtape._src.train.saved_model.extents import PRODUCTS, Point, enough, points, points_of_product
 from gradtape._src.train.saved_model.pinning import REFUSALS, Fixed, Shapes, calls_of, of_ranks, pinned

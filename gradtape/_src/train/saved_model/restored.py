@@ -22,7 +22,7 @@ from gradtape._src.core.program import Node, effectful
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.seeds import STATE, Stream
+from gradtape._src.ops.random.seeds import STATE, Stream
 from gradtape._src.train.saved_model.encoding import Mismatch, checked_shape, matched, restored, restored_nest
 from gradtape._src.train.saved_model.extents import Point
 from gradtape._src.train.saved_model.reading import Programs, named_op

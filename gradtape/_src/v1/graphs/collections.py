@@ -17,7 +17,7 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.array import identity
+from gradtape._src.ops.array.shape import identity
 from gradtape._src.v1.graphs.graph import get_default_graph, in_graph
 from gradtape._src.v1.graphs.kinds import INITIALIZED
 

@@ -15,7 +15,7 @@ from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import invalid
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import NUMBER, Node
-from gradtape._src.ops.joining import split_sizes
+from gradtape._src.ops.array.joining import split_sizes
 from gradtape._src.v1.graphs.kinds import Extent
 
 Pairs = dict[int, int | None]  # provisional extent → true one; None: it stands for several

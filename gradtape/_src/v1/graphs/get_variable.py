@@ -14,9 +14,9 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.array import zeros
-from gradtape._src.ops.random import uniform
-from gradtape._src.ops.weights import fans
+from gradtape._src.ops.array.shape import zeros
+from gradtape._src.ops.random.draws import uniform
+from gradtape._src.ops.random.weights import fans
 from gradtape._src.v1.graphs.graph import Graph, in_graph
 from gradtape._src.v1.graphs.names import NameScope
 from gradtape._src.v1.graphs.variable_scope import get_variable_scope, store

@@ -14,7 +14,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.derivatives.gradient_check import one
-from gradtape._src.ops.array import identity
+from gradtape._src.ops.array.shape import identity
 from gradtape._src.v1.graphs.gradients import gradients
 from gradtape._src.v1.graphs.graph import get_default_session
 from gradtape._src.v1.graphs.placeholders import placeholder

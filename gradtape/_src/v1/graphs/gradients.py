@@ -17,8 +17,8 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import READ, Variable
-from gradtape._src.ops.array import ones, reshape, shape, zeros
-from gradtape._src.ops.joining import stack
+from gradtape._src.ops.array.joining import stack
+from gradtape._src.ops.array.shape import ones, reshape, shape, zeros
 from gradtape._src.v1.graphs.extents import with_extent
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.kinds import GRADIENT, PLACEHOLDER, Request

@@ -20,7 +20,7 @@ from gradtape._src.core.program import ELEMENT, Node, Trace
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import UPDATES, EagerTensor, Tensor, graph_of, handle
 from gradtape._src.core.variable import ASSIGN, READ, Variable
-from gradtape._src.ops import seeds
+from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.extents import beside, only_types, with_extent
 from gradtape._src.v1.graphs.kinds import BY_VALUES, CONST, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, Extent, Held
 from gradtape._src.v1.graphs.names import NameScope, Operations
@@ -215,7 +215,7 @@ class Graph(Operations):
 
     def extents(self, node: Node) -> tuple[int, ...]:
         """The shape of a node, for use as another's."""
-        from gradtape._src.ops.array import shape
+        from gradtape._src.ops.array.shape import shape
 
         known = self._shapes.get(node)
         if known is None:
@@ -268,7 +268,7 @@ class Graph(Operations):
 
     def opened(self, node: Node, shape: TensorShape) -> Node:
         """`node`, as something that has other extents when the graph runs, where `shape` has None."""
-        from gradtape._src.ops.array import identity
+        from gradtape._src.ops.array.shape import identity
 
         new: Node = identity(handle(node)).node
         self.open_extents(new, shape)

@@ -19,7 +19,7 @@ from gradtape._src.core.errors import InvalidArgumentError, NotFoundError
 from gradtape._src.core.program import Node, Trace, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops import seeds
+from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.by_rank import call_of_functions
 from gradtape._src.v1.graphs.extents import only_types
 from gradtape._src.v1.graphs.graph import Graph

@@ -15,9 +15,9 @@ from gradtape._src.core.aval import LARGE
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import CALLS, Node, Program, programs_in
 from gradtape._src.core.tensor import handle, to_numpy
-from gradtape._src.ops import seeds
-from gradtape._src.ops.array import zeros
-from gradtape._src.ops.joining import stack
+from gradtape._src.ops.array.joining import stack
+from gradtape._src.ops.array.shape import zeros
+from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.kinds import BY_VALUES
 
 

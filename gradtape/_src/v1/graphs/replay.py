@@ -18,8 +18,8 @@ from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import ELEMENT, NUMBER, Node, Program, leaf, programs_in
 from gradtape._src.core.tensor import handle, to_numpy
 from gradtape._src.core.variable import READ, Variable
-from gradtape._src.ops import seeds
-from gradtape._src.ops.array import ones, zeros
+from gradtape._src.ops.array.shape import ones, zeros
+from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken
 from gradtape._src.v1.graphs.by_rank import Inlined
 from gradtape._src.v1.graphs.extents import Pairs, decoded, on_axis, only_types, open_ints, pairs_of, resolved, within

@@ -19,7 +19,7 @@ from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.program import Node, Trace, leaf
 from gradtape._src.core.tensor import Stored, Tensor, handle, name_of, stated_shape
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops import seeds
+from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.graph import Graph, defaults, get_default_graph
 from gradtape._src.v1.graphs.kinds import CONST
 from gradtape._src.v1.graphs.operation import Operation

@@ -9,7 +9,10 @@ import numpy as np
 
 from gradtape._src.core import constants, convert, dtypes
 from gradtape._src.core.errors import public, tracing
-from gradtape._src.ops import array, blocks, counting, creation, gather as gathers, grouping, norms, points, rearrange, select
+from gradtape._src.ops import grouping
+from gradtape._src.ops.array import blocks, creation, gather as gathers, points, rearrange, select, shape as array
+from gradtape._src.ops.linalg import norms
+from gradtape._src.ops.math import counting
 from gradtape._src.v1.ops.maths import _either
 
 _tensor = convert.tensor  # `tensor` is TensorFlow 1's name of a parameter

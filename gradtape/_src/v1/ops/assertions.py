@@ -6,7 +6,7 @@ from typing import Any
 
 from gradtape._src.core import convert
 from gradtape._src.core.errors import public
-from gradtape._src.ops import debugging
+from gradtape._src.ops.debugging import checks as debugging
 from gradtape._src.ops.grouping import group, no_op
 from gradtape._src.v1.ops.respelled import respelled
 

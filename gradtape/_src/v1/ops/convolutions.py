@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtape._src.core.convert import static_list
 from gradtape._src.core.errors import public
-from gradtape._src.ops import convolution as convolutions, depthwise, morphology, pooling
+from gradtape._src.ops.nn import convolution as convolutions, depthwise, morphology, pooling
 from gradtape._src.v1.ops.respelled import respelled
 
 ONES = (1, 1, 1, 1)

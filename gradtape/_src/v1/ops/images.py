@@ -7,8 +7,9 @@ from typing import Any
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
-from gradtape._src.ops import boxes as boxes_of, detection, image as image_ops, patches, resize
-from gradtape._src.ops.array import expand_dims
+from gradtape._src.ops.array.shape import expand_dims
+from gradtape._src.ops.image import boxes as boxes_of, detection, geometry as image_ops, resize
+from gradtape._src.ops.nn import patches
 
 
 class ResizeMethod:

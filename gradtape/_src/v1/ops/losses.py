@@ -11,14 +11,15 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.scopes import name_scope
-from gradtape._src.ops import arithmetic, elementary, losses
-from gradtape._src.ops.activation import relu
-from gradtape._src.ops.arithmetic import add_n, divide_no_nan
-from gradtape._src.ops.array import squeeze, stop_gradient
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.compare import not_equal
-from gradtape._src.ops.creation import ones_like, zeros_like
-from gradtape._src.ops.reduction import reduce_sum
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import ones_like, zeros_like
+from gradtape._src.ops.array.shape import squeeze, stop_gradient
+from gradtape._src.ops.math import arithmetic, elementary
+from gradtape._src.ops.math.arithmetic import add_n, divide_no_nan
+from gradtape._src.ops.math.compare import not_equal
+from gradtape._src.ops.math.reduction import reduce_sum
+from gradtape._src.ops.nn import losses
+from gradtape._src.ops.nn.activation import relu
 from gradtape._src.v1.graphs.collections import GraphKeys, get_collection
 from gradtape._src.v1.graphs.graph import in_graph
 from gradtape._src.v1.ops.maths import _either

@@ -10,19 +10,10 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import operands, tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import stated_shape
-from gradtape._src.ops import (
-    arithmetic,
-    array,
-    cast as casts,
-    compare,
-    distributions,
-    elementary,
-    random,
-    reduction,
-    select,
-    sort,
-)
-from gradtape._src.ops.rounding import floor
+from gradtape._src.ops.array import cast as casts, select, shape as array, sort
+from gradtape._src.ops.math import arithmetic, compare, elementary, reduction
+from gradtape._src.ops.math.rounding import floor
+from gradtape._src.ops.random import distributions, draws as random
 
 
 def _either(new: Any, old: Any, names: tuple[str, str]) -> Any:

@@ -8,15 +8,15 @@ from typing import Any
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.scopes import control_dependencies
-from gradtape._src.ops.arithmetic import divide_no_nan, maximum, minimum
-from gradtape._src.ops.array import identity, reshape
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.compare import greater, logical_and, logical_not
-from gradtape._src.ops.creation import ones_like
-from gradtape._src.ops.debugging import assert_greater_equal, assert_less_equal
-from gradtape._src.ops.elementary import log
-from gradtape._src.ops.reduction import reduce_sum
-from gradtape._src.ops.select import where
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import ones_like
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import identity, reshape
+from gradtape._src.ops.debugging.checks import assert_greater_equal, assert_less_equal
+from gradtape._src.ops.math.arithmetic import divide_no_nan, maximum, minimum
+from gradtape._src.ops.math.compare import greater, logical_and, logical_not
+from gradtape._src.ops.math.elementary import log
+from gradtape._src.ops.math.reduction import reduce_sum
 from gradtape._src.v1.ops.metrics import Pair, aligned, metric, spread, variable
 
 RIGHT = {  # what is counted, by whether it is labelled and whether it is predicted

@@ -12,16 +12,16 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.scopes import control_dependencies
 from gradtape._src.core.tensor import Tensor
-from gradtape._src.ops.arithmetic import abs as absolute, divide_no_nan, sqrt, square
-from gradtape._src.ops.array import expand_dims, reshape, size, squeeze, zeros
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.compare import equal, greater, less, not_equal
-from gradtape._src.ops.counting import confusion_matrix
-from gradtape._src.ops.creation import ones_like, zeros_like
-from gradtape._src.ops.diagonals import diag_part
-from gradtape._src.ops.reduction import reduce_mean, reduce_sum
-from gradtape._src.ops.segment import unsorted_segment_sum
-from gradtape._src.ops.select import where
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import ones_like, zeros_like
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import expand_dims, reshape, size, squeeze, zeros
+from gradtape._src.ops.linalg.diagonals import diag_part
+from gradtape._src.ops.math.arithmetic import abs as absolute, divide_no_nan, sqrt, square
+from gradtape._src.ops.math.compare import equal, greater, less, not_equal
+from gradtape._src.ops.math.counting import confusion_matrix
+from gradtape._src.ops.math.reduction import reduce_mean, reduce_sum
+from gradtape._src.ops.math.segment import unsorted_segment_sum
 from gradtape._src.v1.graphs.collections import GraphKeys
 from gradtape._src.v1.graphs.get_variable import VariableV1
 from gradtape._src.v1.graphs.graph import in_graph

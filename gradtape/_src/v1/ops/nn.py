@@ -6,7 +6,9 @@ from typing import Any
 
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import public
-from gradtape._src.ops import (
+from gradtape._src.ops.array import sort
+from gradtape._src.ops.linalg import matmul
+from gradtape._src.ops.nn import (
     activation,
     candidates,
     ctc,
@@ -14,12 +16,10 @@ from gradtape._src.ops import (
     embedding,
     embedding_sparse,
     losses,
-    matmul,
     normalization,
     softmax as softmaxes,
-    sort,
 )
-from gradtape._src.ops.sparse import SparseTensor
+from gradtape._src.ops.sparse.tensor import SparseTensor
 from gradtape._src.v1.ops.respelled import respelled
 
 

@@ -10,8 +10,8 @@ from gradtape._src.core import nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.scopes import control_dependencies
-from gradtape._src.ops.array import identity
-from gradtape._src.ops.printing import print as write
+from gradtape._src.ops.array.shape import identity
+from gradtape._src.ops.debugging.printing import print as write
 
 
 @public

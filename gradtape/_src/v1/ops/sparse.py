@@ -8,9 +8,9 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import constant, tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.ops.array import broadcast_to, expand_dims, reshape
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.sparse import SparseTensor, to_dense
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape
+from gradtape._src.ops.sparse.tensor import SparseTensor, to_dense
 from gradtape._src.v1.graphs.placeholders import placeholder
 
 

@@ -9,10 +9,10 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.arithmetic import minimum
-from gradtape._src.ops.array import zeros
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.elementary import pow as power
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.shape import zeros
+from gradtape._src.ops.math.arithmetic import minimum
+from gradtape._src.ops.math.elementary import pow as power
 from gradtape._src.v1.graphs.collections import GraphKeys, global_variables, moving_average_variables, trainable_variables
 from gradtape._src.v1.graphs.graph import in_graph
 from gradtape._src.v1.graphs.names import NameScope

@@ -18,12 +18,12 @@ from gradtape._src.core.module import SlotOwner
 from gradtape._src.core.scopes import control_dependencies
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.array import size, zeros
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.creation import fill
-from gradtape._src.ops.gather import scatter_rows
-from gradtape._src.ops.segment import unsorted_segment_sum
-from gradtape._src.ops.select import unique, where
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import fill
+from gradtape._src.ops.array.gather import scatter_rows
+from gradtape._src.ops.array.select import unique, where
+from gradtape._src.ops.array.shape import size, zeros
+from gradtape._src.ops.math.segment import unsorted_segment_sum
 from gradtape._src.v1.graphs.collections import GraphKeys, trainable_variables
 from gradtape._src.v1.graphs.gradients import gradients
 from gradtape._src.v1.graphs.graph import in_graph

@@ -12,10 +12,10 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.array import broadcast_to, zeros
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.elementary import pow as power
-from gradtape._src.ops.select import where
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import broadcast_to, zeros
+from gradtape._src.ops.math.elementary import pow as power
 from gradtape._src.v1.graphs.graph import in_graph
 from gradtape._src.v1.graphs.names import NameScope
 from gradtape._src.v1.optimizers.first import Optimizer, setting

@@ -8,8 +8,8 @@ from typing import Any
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.arithmetic import abs as absolute, maximum, rsqrt, sign, sqrt, square
-from gradtape._src.ops.cast import cast
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.math.arithmetic import abs as absolute, maximum, rsqrt, sign, sqrt, square
 from gradtape._src.v1.optimizers.first import Optimizer, setting
 from gradtape._src.v1.optimizers.rules import AdagradOptimizer, Kept
 

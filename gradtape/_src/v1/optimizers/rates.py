@@ -12,12 +12,12 @@ from gradtape._src.core.convert import constant, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.arithmetic import maximum, minimum, sqrt
-from gradtape._src.ops.cast import cast
-from gradtape._src.ops.elementary import cos, exp, log, pow as power
-from gradtape._src.ops.random import normal
-from gradtape._src.ops.rounding import ceil, floor
-from gradtape._src.ops.select import where
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.math.arithmetic import maximum, minimum, sqrt
+from gradtape._src.ops.math.elementary import cos, exp, log, pow as power
+from gradtape._src.ops.math.rounding import ceil, floor
+from gradtape._src.ops.random.draws import normal
 from gradtape._src.v1.graphs.collections import GraphKeys, get_collection
 from gradtape._src.v1.graphs.graph import Graph, get_default_graph, in_graph
 

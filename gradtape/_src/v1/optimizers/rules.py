@@ -9,10 +9,10 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
-from gradtape._src.ops.arithmetic import abs as absolute, rsqrt, sign, sqrt, square
-from gradtape._src.ops.array import zeros
-from gradtape._src.ops.elementary import pow as power
-from gradtape._src.ops.select import where
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import zeros
+from gradtape._src.ops.math.arithmetic import abs as absolute, rsqrt, sign, sqrt, square
+from gradtape._src.ops.math.elementary import pow as power
 from gradtape._src.v1.optimizers.first import Optimizer, setting
 
 Kept = Callable[[Any, Any], Tensor]

@@ -8,7 +8,7 @@ from keras.src.backend.config import standardize_data_format
 from keras.src.random.seed_generator import draw_seed
 
 import gradtape as tf
-from gradtape._src.ops.segment import take_rows
+from gradtape._src.ops.math.segment import take_rows
 from keras_gradtape.src.ops._image.filters import gaussian_blur
 from keras_gradtape.src.ops._image.layout import batched, check_rank, one_of
 from keras_gradtape.src.ops.core import cast, convert_to_tensor

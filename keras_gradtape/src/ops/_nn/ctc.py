@@ -9,7 +9,7 @@ from jax import lax
 from keras.src.backend.common import dtypes
 
 import gradtape as tf
-from gradtape._src.ops.segment import take_rows
+from gradtape._src.ops.math.segment import take_rows
 from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
 

@@ -5,7 +5,7 @@ import math
 from keras.src.backend.common.backend_utils import vectorize_impl
 
 import gradtape as tf
-from gradtape._src.ops.gather import take as gathered
+from gradtape._src.ops.array.gather import take as gathered
 from keras_gradtape.src.ops._numpy.promotion import (
     canonical,
     cast,

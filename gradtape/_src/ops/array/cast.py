@@ -1,0 +1,126 @@
+"""Changes of dtype."""
+
+import jax.numpy as jnp
+from jax import lax
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import UnimplementedError, invalid, public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.ops.array.shape import under_broadcast
+from gradtape._src.ops.shapes import NUMERIC, require, spoken
+
+
+def _cast_aval(x, DstT):
+    if dtypes.string in (x.type, DstT):
+        raise UnimplementedError(
+            None,
+            None,
+            f"Cast {spoken(x.type.name)} to {spoken(DstT.name)} is not supported: use "
+            f"{'tf.strings.to_number' if x.type is dtypes.string else 'tf.as_string'}.",
+        )
+    return aval(x.shape, DstT.numpy)
+
+
+@op("Cast", infer=_cast_aval, cheap=True)
+def _cast(x, *, DstT):
+    if jnp.issubdtype(x.dtype, jnp.complexfloating) and not DstT.is_complex and not DstT.is_bool:
+        x = jnp.real(x)
+    if DstT.is_bool:
+        return x != 0
+    if DstT.is_integer and jnp.issubdtype(x.dtype, jnp.floating):
+        return _truncated(x, DstT.numpy)
+    if jnp.issubdtype(DstT.numpy, jnp.signedinteger) and x.dtype.itemsize > DstT.size and x.dtype.kind in "iu":
+        return _narrowed(x, DstT.numpy)
+    if x.dtype == bool:  # not `astype`: XLA makes a choice of a product with that, and infinities and NaN times 0 are lost
+        return jnp.where(x, jnp.ones((), DstT.numpy), jnp.zeros((), DstT.numpy))
+    return x.astype(DstT.numpy)
+
+
+def _narrowed(x, dtype):
+    """Integers in a smaller signed type: they wrap.
+
+    By way of the unsigned type, because XLA's compiler for CPUs dies on `and` and `or` of what it narrows to a signed one
+    (jaxlib 0.10.2).
+    """
+    return lax.bitcast_convert_type(x.astype(f"uint{8 * dtype.itemsize}"), dtype)
+
+
+def _truncated(x, dtype):
+    """Floats as integers, as processors do it: fractions are cut off, small types wrap, NaN is the least integer."""
+    via = jnp.int32 if dtype.itemsize < 4 or dtype == jnp.int32 else jnp.int64
+    bits = 8 * jnp.dtype(via).itemsize - 1
+    if x.dtype.itemsize == 2:
+        x = x.astype(jnp.float32)
+    fits = (x >= -(2.0**bits)) & (x < 2.0**bits)
+    result = jnp.where(fits, x.astype(via), jnp.array(-(2**bits), via))
+    result = _narrowed(result, dtype) if dtype.kind == "i" else result.astype(dtype)
+    return jnp.where(x >= 2.0**63, x.astype(dtype), result) if dtype == jnp.uint64 else result
+
+
+@gradient(_cast)
+def _(op, dy):
+    x = op.inputs[0]
+    if not x.node.aval.inexact:
+        return None
+    return cast(dy, x.dtype) if isinstance(dy, IndexedSlices) else under_broadcast(lambda dy: _cast(dy, DstT=x.dtype), dy)
+
+
+@public
+def cast(x, dtype, name=None):
+    """`x` with elements of `dtype`.
+
+    Floats lose their fraction when they become integers, complex numbers their imaginary part when they become real.
+    IndexedSlices stay slices, a SparseTensor sparse. A gradient goes through if both types are floating or complex.
+    """
+    dtype = dtypes.as_dtype(dtype)
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(cast(x.values, dtype), x.indices, x.dense_shape)
+    if type(x).__name__ == "SparseTensor":
+        return type(x)(x.indices, cast(x.values, dtype), x.dense_shape)
+    x = tensor(x)
+    return x if x.dtype is dtype else _cast(x, DstT=dtype)
+
+
+def _bitcast_aval(input, type):
+    require(input, NUMERIC)
+    require(aval((), type.numpy), NUMERIC, "type")
+    have, want, shape = input.type.size, type.size, input.shape
+    if have < want:
+        if not shape or shape[-1] * have != want:
+            raise invalid(
+                f"Cannot bitcast from {input.type.enum} to {type.enum} ({input.type.name} to {type.name}): the last "
+                f"axis must hold {want // have} elements, received shape {list(shape)}."
+            )
+        shape = shape[:-1]
+    elif have > want:
+        shape = (*shape, have // want)
+    return aval(shape, type.numpy)
+
+
+# TensorFlow has no gradient for it either: LookupError.
+@op("Bitcast", infer=_bitcast_aval)
+def _bitcast(input, *, type):
+    have, want = dtypes.as_dtype(input.dtype), type
+    if not have.is_complex and not want.is_complex:
+        return lax.bitcast_convert_type(input, want.numpy)
+    shape = _bitcast_aval(aval(input.shape, have.numpy), want).shape
+    if have.is_complex:  # XLA knows the bits of real numbers only
+        input = jnp.stack([jnp.real(input), jnp.imag(input)], axis=-1)
+    octets = lax.bitcast_convert_type(input, jnp.uint8)
+    if not want.is_complex:
+        return lax.bitcast_convert_type(octets.reshape(shape if want.size == 1 else (*shape, want.size)), want.numpy)
+    parts = lax.bitcast_convert_type(octets.reshape(*shape, 2, want.size // 2), want.real_dtype.numpy)
+    return lax.complex(parts[..., 0], parts[..., 1])
+
+
+@public
+def bitcast(input, type, name=None):
+    """The bits of `input` as elements of `type`.
+
+    Smaller elements get a last axis of their own; larger ones take the last axis, which must have the elements for one
+    (else an InvalidArgumentError).
+    """
+    return _bitcast(tensor(input), type=dtypes.as_dtype(type))

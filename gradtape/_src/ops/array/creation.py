@@ -1,0 +1,380 @@
+"""Tensors made from a shape, bounds or indices: fill, eye, range, linspace, one_hot, masks, grids."""
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import dtypes, engine, memory
+from gradtape._src.core.aval import PROVISIONAL, aval, provisional
+from gradtape._src.core.convert import NUMBERS, known_shape, settled, static, static_vector, tensor
+from gradtape._src.core.define import gradient, not_differentiable, op, ran
+from gradtape._src.core.errors import invalid, invalid_dtype, public, tracing
+from gradtape._src.core.op import Op
+from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import (
+    _broadcast_to,
+    _reshape,
+    broadcast_to,
+    changing,
+    expand_dims,
+    extents,
+    filled,
+    host_constant,
+    index_operands,
+    plain,
+)
+from gradtape._src.ops.math.arithmetic import QUOTIENT
+from gradtape._src.ops.math.compare import equal
+from gradtape._src.ops.math.reduction import reduce_sum
+from gradtape._src.ops.shapes import NUMERIC, broadcast_shapes, require, spoken
+
+
+def _like(input, value, dtype):
+    x = tensor(input)
+    made = filled(known_shape(x.node), value, x.dtype if dtype is None else dtype)
+    return where(equal(x, x), made, made) if not x.ndim and changing(x) else made  # in a graph its rank may be unknown
+
+
+@public
+def zeros_like(input, dtype=None, name=None, layout=None):
+    """Zeros in the shape of `input`, and in its dtype unless another is given."""
+    return _like(input, 0, dtype)
+
+
+@public
+def ones_like(input, dtype=None, name=None, layout=None):
+    """Ones in the shape of `input`, and in its dtype unless another is given. There is no one of strings."""
+    x = tensor(input)
+    require(x.node.aval if dtype is None else aval((), dtypes.as_dtype(dtype).numpy), (*NUMERIC, "bool"))
+    return _like(x, 1, dtype)
+
+
+def _filled_aval(value, dims):
+    if value.ndim:
+        raise invalid(f"value must represent a scalar, got shape {plain(value.shape)}: tf.broadcast_to repeats more than one.")
+    return aval(dims, value.dtype)
+
+
+@op("Fill", infer=_filled_aval, cheap=True, strings=lambda value, *, dims: np.broadcast_to(value, dims))
+def _fill(value, *, dims):
+    return jnp.broadcast_to(value, dims)
+
+
+@gradient(_fill)
+def _(op, dy):
+    return reduce_sum(dy)
+
+
+@public
+def fill(dims, value, name=None, layout=None):
+    """A tensor of shape `dims`, each element the scalar `value`."""
+    return _fill(_number(tensor(value)), dims=extents(dims, "dims"))
+
+
+def _number(x):
+    """`x`; outside of functions TensorFlow takes a vector of one for the number in it."""
+    return _reshape(x, shape=()) if x.node.aval.shape == (1,) and not tracing() else x
+
+
+@op("Eye", infer=lambda rows, columns, dtype: aval((rows, columns), dtype), cheap=True)
+def _eye(*, rows, columns, dtype):
+    return jnp.eye(rows, columns, dtype=dtype)
+
+
+not_differentiable(_eye, because="it has no inputs")
+
+
+def _extent(value, what):
+    """An extent of `eye`. A floating tensor is truncated, as in TensorFlow; a floating number is refused."""
+    if isinstance(value, (Tensor, Stored)) and dtypes.is_floating(value.dtype.numpy):
+        value = cast(value, dtypes.int32)
+    return static(value, what)
+
+
+@public
+def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
+    """The identity matrix of `num_rows` rows (and `num_columns` columns), repeated over `batch_shape`."""
+    rows = _extent(num_rows, "num_rows")
+    columns = rows if num_columns is None else _extent(num_columns, "num_columns")
+    extents((rows, columns), "the shape of eye")
+    if dtypes.as_dtype(dtype) == dtypes.string:
+        raise TypeError("Cannot convert 1 to EagerTensor of dtype string: a unit matrix is one of numbers.")
+    matrix = _eye(rows=rows, columns=columns, dtype=dtypes.as_dtype(dtype).numpy)
+    return matrix if batch_shape is None else broadcast_to(matrix, (*extents(batch_shape, "batch_shape"), rows, columns))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sequences of numbers
+
+_RANGES = (dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+
+
+@op("Range")
+def _range(start, limit, delta, *, dtype):
+    if dtype.kind in "iu":
+        return np.arange(int(start), int(limit), int(delta), dtype=dtype)
+    first, step = float(start), float(delta)
+    count = max(math.ceil((float(limit) - first) / step), 0)
+    return (first + np.arange(count) * step).astype(dtype)
+
+
+def _count(start, limit, delta):
+    """How many numbers there are; in a graph that does not know it yet, an extent that is not known."""
+    if (start, delta) != (0, 1) and any(map(provisional, (start, limit, delta))):
+        return PROVISIONAL
+    return len(range(start, limit, delta))
+
+
+_COUNTED = Op(
+    "Range",
+    lambda *, start, limit, delta, dtype: jnp.arange(start, limit, delta, dtype=dtype),
+    infer=lambda *, start, limit, delta, dtype: aval((_count(start, limit, delta),), dtype),
+    cheap=True,
+)
+_COUNTED.reason = "it has no inputs"
+
+not_differentiable(_range, because="range gives as many numbers as its bounds say: their number jumps")
+
+
+@public
+def range_(start, limit=None, delta=1, dtype=None, name="range"):
+    """The numbers from `start` up to, but without, `limit`, `delta` apart. `range(limit)` starts at 0.
+
+    int32, int64 or floating: `dtype`, or the widest of the arguments' types. Values of tensors are taken, as they say
+    how many numbers there are. InvalidArgumentError if `limit` lies on the wrong side of `start`.
+    """
+    if limit is None:
+        start, limit = 0, start
+    dtype = None if dtype is None else dtypes.as_dtype(dtype)
+    given = (start, limit, delta)
+    bounds = [_number(tensor(x) if isinstance(x, (Tensor, Stored)) else tensor(x, dtype)) for x in given]
+    for what, bound in zip(("start", "limit", "delta"), bounds, strict=True):
+        if bound.ndim:
+            raise invalid(f"{what} must be a scalar, not shape {plain(bound.shape)} [Op:Range]")
+        if bound.dtype not in _RANGES:
+            raise TypeError(f"range takes int32, int64 and floating-point numbers, received {what} of dtype {bound.dtype.name}.")
+    numpy_dtype = (dtype or max([bound.dtype for bound in bounds], key=_RANGES.index)).numpy
+    computed = any(isinstance(x, (Tensor, Stored)) for x in given)
+    folded = [] if engine.current_graph() is None else [engine.folded(bound.node) for bound in bounds]
+    known = [value for value in folded if value is not None]
+    if len(known) == len(bounds):
+        computed = False
+    elif engine.current_graph() is not None and numpy_dtype.kind == "i":
+        ints = [static(bound, what) for what, bound in zip(("start", "limit", "delta"), bounds, strict=True)]
+        if any(type(x) is not int for x in ints):  # how many there are is known when the graph runs
+            return emit(_COUNTED, (), (*ints, numpy_dtype))
+    values = known if len(known) == len(bounds) else [to_numpy(bound.node) for bound in bounds]
+    first, last, step = [value.astype(numpy_dtype) for value in values]
+    if step == 0:
+        raise invalid(f"Requires delta != 0: {step} [Op:Range]")
+    if (first > last) if step > 0 else (first < last):
+        sign, relation = (">", "<=") if step > 0 else ("<", ">=")
+        raise invalid(f"Requires start {relation} limit when delta {sign} 0: {first}/{last} [Op:Range]")
+    memory.check_array(max(0, (float(last) - float(first)) / float(step)), numpy_dtype)
+    in_function = engine.local.trace.scope is not None and engine.current_graph() is None  # whose constants have values
+    if computed and not in_function:
+        return ran(_range, *bounds, attrs=(numpy_dtype,))
+    return host_constant(_range.op.kernel(first, last, step, dtype=numpy_dtype))
+
+
+@public
+def linspace(start, stop, num, name=None, axis=0):
+    """`num` evenly spaced numbers from `start` to `stop`, both included, along a new axis `axis`.
+
+    `start` and `stop` may be tensors, which are broadcast. Integers give float64, those of 8 and 16
+    bits float32. InvalidArgumentError if `num` < 0.
+    """
+    first = tensor(start)
+    last = tensor(stop, first.dtype)
+    if first.dtype.is_integer:
+        first, last = [cast(x, QUOTIENT[x.dtype.name]) for x in (first, last)]
+    count = settled(num, "num")
+    if count < 0:
+        raise invalid(f"linspace needs num >= 0, received {count}.")
+    shape = broadcast_shapes(first.node.aval.shape, last.node.aval.shape)
+    first, last = [expand_dims(broadcast_to(x, shape), axis) for x in (first, last)]
+    axis = static(axis, "axis") % first.ndim
+    if count == 0:
+        return filled((*shape[:axis], 0, *shape[axis:]), 0, first.dtype)
+    if count == 1:
+        return first
+    memory.check_array(count, first.dtype.as_numpy_dtype)
+    if count > 1 and type(start) in NUMBERS and type(stop) in NUMBERS:
+        return host_constant(_between_numbers(start, stop, count, first.dtype.as_numpy_dtype))
+    steps = np.arange(1, count - 1).astype(first.dtype.as_numpy_dtype)
+    steps = steps.reshape([-1 if a == axis else 1 for a in range(first.ndim)])
+    return concat([first, first + (last - first) / (count - 1) * steps, last], axis)
+
+
+def _between_numbers(start, stop, count, dtype):
+    """`linspace` on the host, where each operation is rounded: XLA fuses the product with the sum, and may miss a 0."""
+    first, last = np.array([start, stop], dtype)
+    spaced = first + (last - first) / dtype(count - 1) * np.arange(count).astype(dtype)
+    spaced[-1] = last
+    return spaced
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# From indices
+
+_CLASSES = (dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64)
+
+
+def _one_hot_aval(indices, on_value, off_value, depth, axis):
+    if indices.type not in _CLASSES:
+        raise invalid_dtype(
+            f"Value for attr 'TI' of {spoken(indices.type.name)} is not in the list of allowed values: uint8, int8, "
+            f"int32, int64. Cast the indices."
+        )
+    for what, value in (("on_value", on_value), ("off_value", off_value)):
+        if value.ndim:
+            raise invalid(f"{what} must be a scalar, but got: {plain(value.shape)}: give one number for all classes.")
+    if depth < 0:
+        raise invalid(f"depth must be non-negative, got: {depth}")
+    if not -1 <= axis <= indices.ndim:
+        raise invalid(f"Expected axis to be -1 or between [0, {indices.ndim + 1}).  But received: {axis}")
+    axis = indices.ndim if axis == -1 else axis
+    return aval((*indices.shape[:axis], depth, *indices.shape[axis:]), on_value.dtype)
+
+
+def _one_hot_strings(indices, on_value, off_value, *, depth, axis):
+    indices = np.expand_dims(indices, axis)
+    numbers = np.arange(depth).reshape([depth if a == axis % indices.ndim else 1 for a in range(indices.ndim)])
+    return np.where(numbers == indices, on_value, off_value)
+
+
+@op("OneHot", infer=_one_hot_aval, mixed=True, strings=_one_hot_strings)
+def _one_hot(indices, on_value, off_value, *, depth, axis):
+    axis = indices.ndim if axis == -1 else axis
+    indices = jnp.expand_dims(indices.astype(jnp.int64), axis)
+    shape = (*indices.shape[:axis], depth, *indices.shape[axis + 1 :])
+    return jnp.where(lax.broadcasted_iota(jnp.int64, shape, axis) == indices, on_value, off_value)
+
+
+not_differentiable(_one_hot, because="its inputs are class numbers: TensorFlow gives on_value and off_value none either")
+
+
+@public
+def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+    """For each class number in `indices` a vector of `depth`: `on_value` (1) at that place, `off_value` (0) elsewhere.
+
+    The vectors lie along `axis` (the last). A number outside of [0, depth) gives `off_value` everywhere.
+    """
+    dtype = None if dtype is None else dtypes.as_dtype(dtype)
+    on, off = [None if value is None else tensor(value, hint=dtype) for value in (on_value, off_value)]
+    for what, value in (("on_value", on), ("off_value", off)):
+        if value is not None and dtype is not None and value.dtype is not dtype:
+            raise TypeError(f"dtype {value.dtype!r} of {what} does not match dtype parameter {dtype!r}")
+    if on is not None and off is not None and on.dtype is not off.dtype:
+        raise TypeError(f"dtype {on.dtype!r} of on_value does not match dtype {off.dtype!r} of off_value")
+    if dtype is None:
+        dtype = next((value.dtype for value in (on, off) if value is not None), dtypes.float32)
+    on = tensor(1, dtype) if on is None else on
+    off = tensor(0, dtype) if off is None else off
+    axis = -1 if axis is None else static(axis, "axis")
+    return _one_hot(tensor(indices), on, off, depth=static(depth, "depth"), axis=axis)
+
+
+@op("SequenceMask", infer=lambda lengths, maxlen, dtype: aval((*lengths.shape, maxlen), dtype))
+def _sequence_mask(lengths, *, maxlen, dtype):
+    lengths = lengths[..., None]
+    shape = (*lengths.shape[:-1], maxlen)
+    return (lax.broadcasted_iota(lengths.dtype, shape, len(shape) - 1) < lengths).astype(dtype)
+
+
+not_differentiable(_sequence_mask, because="a mask is piecewise constant")
+
+
+@public
+def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
+    """For each of `lengths` a row of `maxlen` (the greatest length): true (1) for as many places, then false (0)."""
+    lengths = tensor(lengths)
+    if maxlen is None:
+        longest = math.ceil(to_numpy(lengths.node).max(initial=0))
+    else:
+        given = tensor(maxlen)
+        if given.ndim:
+            raise ValueError(
+                f"Argument `maxlen` must be scalar for sequence_mask, received `maxlen` = {given.numpy()} with shape "
+                f"'{given.shape}' instead"
+            )
+        longest = static(given, "maxlen")
+        if longest < 0:
+            raise invalid(f"Requires start <= limit when delta > 0: 0/{longest}. maxlen must not be negative. [Op:Range]")
+        lengths = cast(lengths, given.dtype)
+    return _sequence_mask(lengths, maxlen=longest, dtype=dtypes.as_dtype(dtype).numpy)
+
+
+@public
+def meshgrid(*args, **kwargs):
+    """Coordinates on a grid: for vectors x, y, … a list of tensors, each with an axis for every vector.
+
+    `indexing="xy"` (Cartesian) lets the first two axes change places, `indexing="ij"` (matrix) does not.
+    """
+    indexing = kwargs.pop("indexing", "xy")
+    kwargs.pop("name", None)
+    if kwargs:
+        raise TypeError(f"'{next(iter(kwargs))}' is an invalid keyword argument for this function")
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"Argument `indexing` parameter must be either 'xy' or 'ij', got '{indexing}'")
+    vectors = [tensor(x) for x in args]
+    for i, x in enumerate(vectors):
+        if x.dtype is not vectors[0].dtype:
+            raise invalid_dtype(
+                f"cannot compute Mul as input #1(zero-based) was expected to be a {x.dtype.name} tensor but is a "
+                f"{vectors[0].dtype.name} tensor: meshgrid takes vectors of one dtype, vector {i} has another."
+            )
+    places = list(range(len(vectors)))
+    if indexing == "xy" and len(vectors) > 1:
+        places[:2] = 1, 0
+    sizes = [x.node.aval.size for x in vectors]
+    shape = tuple([sizes[place] for place in places])
+    columns = [tuple([size if axis == place else 1 for axis in places]) for place, size in enumerate(sizes)]
+    return [_broadcast_to(_reshape(x, shape=column), shape=shape) for x, column in zip(vectors, columns, strict=True)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Places in a shape
+
+
+def _outside_dims(indices, dims):
+    size = math.prod(dims)
+    if size > np.iinfo(indices.dtype).max:
+        return f"Input dims product is causing integer overflow: {plain(dims)} have more elements than {indices.dtype} can count"
+    if indices.size and indices.max() >= size:
+        return f"index is out of bound as with dims: {indices.max()} is not below {size}, the size of {plain(dims)}"
+    return None
+
+
+def _coordinates(indices, dims):
+    require(indices, ("int32", "int64"), "Tidx")
+    if indices.ndim > 1:
+        raise invalid(f"The indices can only be scalar or vector, got {plain(indices.shape)}: flatten them.")
+    return aval((len(dims), *indices.shape), indices.dtype)
+
+
+@op("UnravelIndex", infer=_coordinates, status=_outside_dims, checked="indices")
+def _unravel_index(indices, *, dims):
+    coordinates = []
+    for extent in reversed(dims[1:]):
+        coordinates.append(lax.rem(indices, jnp.array(extent, indices.dtype)))
+        indices = lax.div(indices, jnp.array(extent, indices.dtype))
+    return jnp.stack([indices, *reversed(coordinates)])
+
+
+not_differentiable(_unravel_index, because="its inputs and results are integers: places, not values")
+
+
+@public
+def unravel_index(indices, dims, name=None):
+    """The coordinates, in an array of shape `dims`, of the elements with the numbers `indices`: shape [rank, …]."""
+    indices, dims = index_operands(indices, dims)
+    extents = static_vector(dims, "dims")
+    if 0 in extents:
+        raise invalid(f"Input dims cannot contain a dim of zero, but dims contains zero at index {extents.index(0)}.")
+    return _unravel_index(indices, dims=extents)

@@ -1,0 +1,187 @@
+"""Entries along an axis by their index: `gather`. An index out of range is an error: nothing is clamped."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import node_of, static
+from gradtape._src.core.define import check, gradient, not_differentiable, op
+from gradtape._src.core.errors import invalid, invalid_dtype, public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.tensor import emit
+from gradtape._src.ops.array.shape import _reshape, host_shape, plain
+from gradtape._src.ops.shapes import same, spoken
+
+INDICES = (np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64))
+
+
+def require_indices(indices):
+    """InvalidArgumentError unless the Aval `indices` has a dtype that indices can have."""
+    if indices.dtype not in INDICES:
+        raise invalid_dtype(
+            f"Value for attr 'Tindices' of {spoken(indices.type.name)} is not in the list of allowed values: int16, "
+            f"int32, int64. Cast the indices, or give an empty list of them a dtype."
+        )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# gather
+
+
+def gathered(params, indices, axis, batch_dims):
+    """The shape of a `gather` from `params` along `axis`."""
+    return (*params[:axis], *indices[batch_dims:], *params[axis + 1 :])
+
+
+def _gather_aval(params, indices, axis, batch_dims, extent):
+    require_indices(indices)
+    return aval(gathered(params.shape, indices.shape, axis, batch_dims), params.dtype)
+
+
+def outside(indices, axis, batch_dims, extent, least=0):
+    """What is wrong with an index that is not in [least, extent), or None."""
+    if not indices.size or (indices.min() >= least and indices.max() < extent):
+        return None
+    place = tuple(np.argwhere((indices < least) | (indices >= extent))[0])
+    name = f"indices[{','.join(map(str, place))}]" if place else "indices"
+    return f"{name} = {indices[place]} is not in [{least}, {extent}): each index must name one of the {extent} entries"
+
+
+def _row_numbers(rank, indices_rank, axis, batch_dims):
+    """Which axes are which, for `lax.gather` and `lax.scatter_add`."""
+    result_rank = rank + indices_rank - batch_dims - 1
+    kept = (*range(batch_dims, axis), *range(axis + indices_rank - batch_dims, result_rank))
+    batch = tuple(range(batch_dims))
+    return kept, batch
+
+
+def _taken(params, indices, *, axis, batch_dims, extent):
+    """The entries of an array on the host."""
+    if not batch_dims:
+        return params.take(indices, axis)
+    shape = gathered(params.shape, indices.shape, axis, batch_dims)
+    flat = params.reshape((-1, *params.shape[batch_dims:]))
+    places = indices.reshape((len(flat), *indices.shape[batch_dims:]))
+    rows = [row.take(i, axis - batch_dims) for row, i in zip(flat, places, strict=True)]
+    return np.stack(rows).reshape(shape) if rows else np.empty(shape, params.dtype)
+
+
+@op("GatherV2", infer=_gather_aval, saves="indices", mixed=True, status=outside, checked="indices", strings=_taken)
+def _gather(params, indices, *, axis, batch_dims, extent):
+    shape = gathered(params.shape, indices.shape, axis, batch_dims)
+    if 0 in shape:
+        return jnp.zeros(shape, params.dtype)
+    kept, batch = _row_numbers(params.ndim, indices.ndim, axis, batch_dims)
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=kept, collapsed_slice_dims=(axis,), start_index_map=(axis,), operand_batching_dims=batch,
+        start_indices_batching_dims=batch,
+    )  # fmt: skip
+    sizes = tuple([1 if a == axis or a in batch else n for a, n in enumerate(params.shape)])
+    return lax.gather(params, widened(indices)[..., None], numbers, sizes, mode=lax.GatherScatterMode.CLIP)
+
+
+def widened(indices):
+    """Indices in a type that has room for any extent."""
+    return indices.astype(jnp.int32) if indices.dtype == jnp.int16 else indices
+
+
+@gradient(_gather)
+def _(op, dy):
+    params, indices = op.inputs
+    shape, (axis, batch_dims, _) = params.node.aval.shape, op.entry.node.attrs
+    if axis or batch_dims:
+        return _gather_gradient(dy, indices, axis=axis, batch_dims=batch_dims, shape=shape), None
+    if indices.ndim != 1:
+        count = indices.node.aval.size
+        dy, indices = _reshape(dy, shape=(count, *shape[1:])), _reshape(indices, shape=(count,))
+    return IndexedSlices(dy, indices, host_shape(shape)), None
+
+
+@op(
+    "GatherV2Grad",
+    infer=lambda dy, indices, axis, batch_dims, shape: aval(shape, dy.dtype),
+    saves="indices",
+    mixed=True,
+)
+def _gather_gradient(dy, indices, *, axis, batch_dims, shape):
+    result = jnp.zeros(shape, dy.dtype)
+    if 0 in dy.shape:
+        return result
+    kept, batch = _row_numbers(len(shape), indices.ndim, axis, batch_dims)
+    numbers = lax.ScatterDimensionNumbers(
+        update_window_dims=kept, inserted_window_dims=(axis,), scatter_dims_to_operand_dims=(axis,),
+        operand_batching_dims=batch, scatter_indices_batching_dims=batch,
+    )  # fmt: skip
+    return lax.scatter_add(result, widened(indices)[..., None], dy, numbers, mode=lax.GatherScatterMode.FILL_OR_DROP)
+
+
+@gradient(_gather_gradient)
+def _(op, ddx):
+    indices = op.entry.inputs[1]
+    axis, batch_dims, shape = op.entry.node.attrs
+    return emit(_gather.op, (ddx.node, indices), (axis, batch_dims, shape[axis])), None
+
+
+def scatter_rows(rows, indices, shape):
+    """The tensor of `shape` whose row `indices[i]` is the sum of all `rows[i]`; other rows are 0."""
+    return _gather_gradient(rows, indices, axis=0, batch_dims=0, shape=shape)
+
+
+@public
+def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
+    """The entries of `params` along `axis` that `indices` name, in their order and shape.
+
+    The shape is `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:]`; the first `batch_dims`
+    axes of both go together. The gradient to `params` is `IndexedSlices` for axis 0. An index out of range is an error.
+    """
+    node, indices = node_of(params), node_of(indices)
+    shape, rank = node.aval.shape, node.aval.ndim
+    batch_dims = 0 if batch_dims is None else static(batch_dims, "batch_dims")
+    if batch_dims < 0:
+        batch_dims += indices.aval.ndim
+    axis = batch_dims if axis is None else static(axis, "axis")
+    if axis == 0:
+        batch_dims = 0  # TensorFlow looks at it for other axes only
+    if not rank:
+        raise invalid("params must be at least 1 dimensional: a scalar has nothing to gather from. [Op:GatherV2]")
+    if axis < 0:
+        axis += rank
+    if not batch_dims <= axis < rank:
+        raise invalid(
+            f"Shape must be at least rank {max(axis, batch_dims) + 1} but is rank {rank}: gather along axis {axis} "
+            f"with batch_dims={batch_dims} from shape {plain(shape)}, where axis must be in [batch_dims, rank). "
+            f"[Op:GatherV2]"
+        )
+    for a, (m, n) in enumerate(zip(shape[:batch_dims], indices.aval.shape, strict=False)):
+        if m != n:
+            raise invalid(
+                f"params.shape[{a}]: {m} should be equal to indices.shape[{a}]: {n}, as batch_dims={batch_dims}. [Op:GatherV2]"
+            )
+    attrs = (axis, batch_dims, shape[axis])
+    check(_gather.op, (node, indices), attrs)
+    return emit(_gather.op, (node, indices), attrs)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Indices as NumPy counts them
+
+
+def _outside_both_ways(indices, extent):
+    """What is wrong with an index that is not in [-extent, extent), or None."""
+    return outside(indices, 0, 0, extent, -extent)
+
+
+@op("IndexFromStart", infer=same, cheap=True, status=_outside_both_ways, checked="indices")
+def _from_start(indices, *, extent):
+    return jnp.where(indices < 0, indices + jnp.array(extent, indices.dtype), indices)
+
+
+not_differentiable(_from_start, because="an index is an integer")
+
+
+def take(params, indices, axis, batch_dims=0):
+    """`gather` along an `axis` ≥ 0, where a negative index (int32 or int64) counts from the end, as in NumPy and Keras."""
+    params = node_of(params)
+    extent = params.aval.shape[axis]
+    return emit(_gather.op, (params, _from_start(indices, extent=extent).node), (axis, batch_dims, extent))

@@ -1,0 +1,439 @@
+"""NumPy-style indexing of tensors and variables, `slice` and `strided_slice`.
+
+An index expression becomes a *window*: for each axis where it begins, its size and the stride in it. Where it begins is
+an operand, everything else structure, so `x[i]` and `x[i : i + 32]` are one compiled program for all `i`.
+"""
+
+import functools
+import numbers
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import dtypes, engine
+from gradtape._src.core.aval import aval, provisional
+from gradtape._src.core.convert import node_of, static_list, static_vector, tensor
+from gradtape._src.core.define import check, gradient, not_differentiable, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.op import Op
+from gradtape._src.core.program import Node
+from gradtape._src.core.tensor import Stored, Tensor, emit, handle, to_numpy
+from gradtape._src.core.variable import STATE, Variable
+from gradtape._src.ops.array.joining import unstack
+from gradtape._src.ops.array.select import boolean_mask
+from gradtape._src.ops.array.shape import plain
+
+newaxis = None
+INDEX = np.dtype(np.int32)
+WRONG_INDEX = (
+    "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
+    "valid indices, got {!r}. Use tf.gather to index with a vector, tf.boolean_mask or a bool tensor to select by a "
+    "mask."
+)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Kernels on windows
+
+
+def _starts(begin, axes, rank):
+    """The window's beginning on every axis, for `lax`: 0 where the window is the whole axis."""
+    starts = [jnp.zeros((), INDEX)] * rank
+    for axis, start in zip(axes, begin, strict=True):
+        starts[axis] = start.astype(INDEX)
+    return starts
+
+
+def _counts(sizes, strides):
+    """How many elements a window has on each axis."""
+    return tuple([-(-size // abs(stride)) for size, stride in zip(sizes, strides, strict=True)])
+
+
+def _downwards(strides):
+    return tuple([axis for axis, stride in enumerate(strides) if stride < 0])
+
+
+def _take(x, begin, axes, sizes, strides):
+    if axes:
+        x = lax.dynamic_slice(x, _starts(begin, axes, x.ndim), sizes)
+    elif sizes != x.shape:
+        x = lax.slice(x, (0,) * x.ndim, sizes)
+    x = lax.rev(x, _downwards(strides))
+    return lax.slice(x, (0,) * x.ndim, sizes, tuple([abs(stride) for stride in strides]))
+
+
+def _spread(x, strides, fill):
+    """The reverse of taking every stride-th element: `fill` stands between them."""
+    x = lax.pad(x, fill, tuple([(0, 0, abs(stride) - 1) for stride in strides]))
+    return lax.rev(x, _downwards(strides))
+
+
+def _window_of(x, begin, axes, sizes, strides):
+    """What a window takes from an array on the host."""
+    for axis, start in zip(axes, begin, strict=True):
+        x = x.take(np.arange(sizes[axis]) + np.clip(start, 0, x.shape[axis] - sizes[axis]), axis)
+    x = x[(*[slice(size) for size in sizes], ...)]
+    return x[(*[slice(None, None, stride) for stride in strides], ...)]
+
+
+@op(
+    "StridedSlice",
+    saves="begin",
+    mixed=True,
+    infer=lambda input, *begin, axes, sizes, strides, shape: aval(shape, input.dtype),
+    strings=lambda input, *begin, axes, sizes, strides, shape: _window_of(input, begin, axes, sizes, strides).reshape(shape),
+)
+def _strided_slice(input, *begin, axes, sizes, strides, shape):
+    return lax.reshape(_take(input, begin, axes, sizes, strides), shape)
+
+
+@gradient(_strided_slice)
+def _(op, dy):
+    axes, sizes, strides, _ = op.entry.node.attrs
+    return _window_gradient(op, dy, axes, sizes, strides)
+
+
+def _window_gradient(op, dy, axes, sizes, strides):
+    input, *begin = op.entry.inputs
+    dx = emit(_strided_slice_gradient.op, (dy.node, *begin), (axes, sizes, strides, input.aval.shape))
+    return [dx, *[None] * len(begin)]
+
+
+@op(
+    "StridedSliceGrad",
+    saves="begin",
+    mixed=True,
+    infer=lambda dy, *begin, axes, sizes, strides, shape: aval(shape, dy.dtype),
+)
+def _strided_slice_gradient(dy, *begin, axes, sizes, strides, shape):
+    x = _spread(lax.reshape(dy, _counts(sizes, strides)), strides, jnp.zeros((), dy.dtype))
+    if sizes == shape:
+        return x
+    return lax.dynamic_update_slice(jnp.zeros(shape, dy.dtype), x, _starts(begin, axes, len(shape)))
+
+
+@gradient(_strided_slice_gradient)
+def _(op, ddx):
+    axes, sizes, strides, _ = op.entry.node.attrs
+    dy, *begin = op.entry.inputs
+    result = emit(_strided_slice.op, (ddx.node, *begin), (axes, sizes, strides, dy.aval.shape))
+    return [result, *[None] * len(begin)]
+
+
+@op(
+    "Slice",
+    saves="begin",
+    mixed=True,
+    infer=lambda input, *begin, axes, size: aval(size, input.dtype),
+    strings=lambda input, *begin, axes, size: _window_of(input, begin, axes, size, (1,) * input.ndim),
+)
+def _slice(input, *begin, axes, size):
+    return _take(input, begin, axes, size, (1,) * input.ndim)
+
+
+@gradient(_slice)
+def _(op, dy):
+    axes, size = op.entry.node.attrs
+    return _window_gradient(op, dy, axes, size, (1,) * len(size))
+
+
+def _assigned(value, update, *begin, axes, sizes, strides, shape):
+    try:
+        fits = np.broadcast_shapes(update.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise invalid(
+            f"Cannot assign a value of shape {plain(update.shape)} into a slice of shape {plain(shape)}: give a value "
+            f"that can be broadcast to the slice."
+        )
+    return value
+
+
+def _assigned_strings(value, update, *begin, axes, sizes, strides, shape):
+    """An array of strings with another one in a window of it, on the host."""
+    places = _window_of(np.arange(value.size).reshape(value.shape), begin, axes, sizes, strides).reshape(shape)
+    result = value.copy()
+    result.reshape(-1)[places.reshape(-1)] = np.broadcast_to(update, shape).reshape(-1)
+    return result
+
+
+@op("ResourceStridedSliceAssign", mixed=True, infer=_assigned, strings=_assigned_strings)
+def _assign(value, update, *begin, axes, sizes, strides, shape):
+    counts = _counts(sizes, strides)
+    update = _spread(lax.reshape(jnp.broadcast_to(update, shape), counts), strides, jnp.zeros((), value.dtype))
+    starts = _starts(begin, axes, value.ndim)
+    if counts != sizes:
+        named = _spread(jnp.ones(counts, bool), strides, jnp.zeros((), bool))
+        update = jnp.where(named, update, lax.dynamic_slice(value, starts, sizes))
+    return lax.dynamic_update_slice(value, update, starts)
+
+
+not_differentiable(_assign, because=STATE)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Index expressions
+
+
+def _integer(index):
+    """An index as an int, or as a node where a function is being traced and the tensor has no value yet."""
+    if isinstance(index, numbers.Integral):
+        return int(index)
+    if isinstance(index, (Tensor, Stored)):
+        if index.dtype.is_integer and not index.shape.rank:
+            node = index.node if isinstance(index, Tensor) else index.read()
+            if node.value is None and engine.local.trace.parent is not None:
+                known = engine.folded(node)
+                return node if known is None else int(known)
+            return int(to_numpy(node))
+    elif isinstance(index, np.ndarray) and index.dtype.kind in "iu" and not index.ndim:
+        return int(index)
+    raise TypeError(WRONG_INDEX.format(index))
+
+
+def _bound(value):
+    return None if value is None else _integer(value)
+
+
+def window(shape, index):
+    """What an index expression (a tuple) takes from `shape`: `(axes, sizes, strides, result's shape, begins)`.
+
+    `axes` are those on which the window is not the whole axis, `begins` where it begins there: ints, or nodes.
+    """
+    rank = len(shape)
+    consumed = sum([1 for item in index if item is not None and item is not Ellipsis])
+    ellipses = sum([1 for item in index if item is Ellipsis])
+    if ellipses > 1:
+        raise invalid("Multiple ellipses in slice spec not allowed: one `...` stands for all axes that are not named.")
+    if consumed > rank:
+        if not rank:
+            raise invalid("Attempting to slice scalar input: a scalar has no axes; only x[...] and x[None] can be taken.")
+        raise invalid(f"Index out of range using input dim {rank}; input has only {rank} dims: {consumed} indices were given.")
+    axes, sizes, strides, begins, result = [], [], [], [], []
+    axis = 0
+    for item in index if ellipses else (*index, Ellipsis):
+        if item is None:
+            result.append(1)
+            continue
+        if item is Ellipsis:
+            for _ in range(rank - consumed):
+                sizes.append(shape[axis])
+                strides.append(1)
+                result.append(shape[axis])
+                axis += 1
+            continue
+        extent = shape[axis]
+        if isinstance(item, slice):
+            start, count, stride = _range(item, extent, axis)
+            size = (count - 1) * abs(stride) + 1 if count else 0
+            result.append(count)
+            if stride < 0:
+                start -= size - 1
+        else:
+            start, size, stride = _place(_integer(item), extent, axis), 1, 1
+        if size != extent and size:
+            axes.append(axis)
+            begins.append(start)
+        sizes.append(size)
+        strides.append(stride)
+        axis += 1
+    return tuple(axes), tuple(sizes), tuple(strides), tuple(result), begins
+
+
+def _range(item, extent, axis):
+    """`(start, count, stride)` of a slice of an axis."""
+    stride = 1 if item.step is None else _integer(item.step)
+    first, last = _bound(item.start), _bound(item.stop)
+    if any(isinstance(bound, Node) for bound in (first, last, stride)):
+        raise engine.NeedsValues(
+            f"The extent of axis {axis} of a slice depends on values: {item}. In compiled code shapes are fixed: use "
+            "tf.slice with a size that is known, tf.gather, or a mask."
+        )
+    if stride == 0:
+        raise invalid(f"strides[{axis}] must be non-zero: {item} names no elements.")
+    start, stop, stride = slice(first, last, stride).indices(extent)
+    count = len(range(start, stop, stride))
+    return start, count, stride if count > 1 else 1
+
+
+def _beyond(index, extent, axis):
+    """What is wrong with an index that an axis does not have, or None."""
+    place = index + extent if index < 0 else index
+    if 0 <= place < extent:
+        return None
+    return f"slice index {place} of dimension {axis} out of bounds: the axis has {extent} elements."
+
+
+# Never recorded: what a function checks of an index whose value it does not know.
+_INDEX = Op("StridedSlice", lambda index, *, extent, axis: index, status=_beyond, checked="index")
+
+
+def _place(index, extent, axis):
+    if type(index) is not int:
+        check(_INDEX, (index,), (extent, axis))
+        return index
+    wrong = _beyond(index, extent, axis)
+    if wrong:
+        raise invalid(wrong)
+    return index + extent if index < 0 else index
+
+
+def _nodes(begins):
+    return tuple([engine.number(begin, INDEX) if type(begin) is int else begin for begin in begins])
+
+
+def _take_window(node, index):
+    """The Tensor that an index expression (a tuple) takes from a node."""
+    axes, sizes, strides, shape, begins = window(node.aval.shape, index)
+    return emit(_strided_slice.op, (node, *_nodes(begins)), (axes, sizes, strides, shape))
+
+
+def _is_mask(index):
+    if isinstance(index, (Tensor, Stored)):
+        return index.dtype == dtypes.bool
+    return isinstance(index, (bool, np.bool_)) or (isinstance(index, np.ndarray) and index.dtype == bool)
+
+
+def _as_tuple(index):
+    if type(index) is tuple:
+        return index
+    return tuple(index) if isinstance(index, list) else (index,)
+
+
+@public
+def getitem(self, index):
+    """`self[index]`: ints, slices, `...`, `None`, scalar integer tensors, or one boolean mask, as NumPy has them."""
+    if _is_mask(index):
+        return boolean_mask(self, index)
+    return _take_window(self.node if isinstance(self, Tensor) else self.read(), _as_tuple(index))
+
+
+@public
+def getitem_of_variable(self, index):
+    """`variable[index]`: a Tensor; `variable[index].assign(value)` assigns to these elements."""
+    result = getitem(self, index)
+    if not _is_mask(index):
+        result.assign = functools.partial(assign_window, self, index)
+    return result
+
+
+@public
+def assign_window(variable, index, value, name=None):
+    """Give the elements of `variable` that `index` names a new value, which may broadcast. Returns the variable."""
+    with engine.shared:
+        node = variable.held()
+        axes, sizes, strides, shape, begins = window(node.aval.shape, _as_tuple(index))
+        update = node_of(value, node.aval.dtype)
+        if update.aval.dtype is not node.aval.dtype:
+            raise ValueError(
+                f"Cannot assign a value of dtype {update.aval.type.name} to a slice of variable '{variable.name}', which "
+                f"has dtype {node.aval.type.name}. Use tf.cast."
+            )
+        return variable._hold(engine.record(_assign.op, (node, update, *_nodes(begins)), (axes, sizes, strides, shape)))
+
+
+Tensor.__getitem__ = getitem
+Variable.__getitem__ = getitem_of_variable
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# As functions
+
+
+@public
+def slice_(input_, begin, size, name=None):
+    """The part of `input_` that starts at `begin` and has the extents `size` (-1: to the end of the axis)."""
+    x = tensor(input_)
+    shape = x.node.aval.shape
+    size = static_list(size, "size")
+    traced = engine.local.trace.parent is not None
+    static = not isinstance(begin, Tensor) or begin.node.aval.large or begin.node.value is not None
+    if not static and traced and engine.folded(begin.node) is None:
+        begins = [b if (known := engine.folded(b)) is None else int(known) for b in _entries(begin)]
+    else:
+        begins = list(static_list(begin, "begin"))
+    if len(begins) != x.ndim or len(size) != x.ndim:
+        raise invalid(
+            f"Expected begin and size arguments to be 1-D tensors of size {x.ndim}, but got shapes [{len(begins)}] and "
+            f"[{len(size)}] instead: give one entry for each axis of {plain(shape)}."
+        )
+    sizes, rest = [], [slice(None)] * x.ndim
+    for axis, (start, count, extent) in enumerate(zip(begins, size, shape, strict=True)):
+        if isinstance(start, int):
+            wrong = _beyond_part(start, extent, count, axis)
+            if wrong:
+                raise invalid(wrong)
+            count = extent - start if count == -1 else count
+        else:
+            if not provisional(extent):
+                check(_PART, (start,), (extent, count, axis))
+            if count == -1:  # as an index expression, which knows what an extent means that depends on values
+                begins[axis], count, rest[axis] = 0, extent, slice(handle(start), None)
+        sizes.append(count)
+    axes = tuple([axis for axis, count in enumerate(sizes) if count and count != shape[axis]])
+    part = emit(_slice.op, (x.node, *_nodes([begins[axis] for axis in axes])), (axes, tuple(sizes)))
+    return part[tuple(rest)] if any(bounds.start is not None for bounds in rest) else part
+
+
+def _entries(vector):
+    """The nodes of the entries of a vector; of one that was stacked, what was stacked."""
+    node = vector.node
+    if node.inputs and node.op.type == "Pack" and not vector.node.inputs[0].aval.ndim:
+        return node.inputs
+    return [entry.node for entry in unstack(vector)]
+
+
+def _beyond_part(begin, extent, count, axis):
+    """What is wrong with a part of an axis that begins at `begin`, or None."""
+    if not 0 <= begin <= extent:
+        return f"Expected begin[{axis}] in [0, {extent}], but got {begin}"
+    if count != -1 and not provisional(count) and not 0 <= count <= extent - begin:
+        return f"Expected size[{axis}] in [0, {extent - begin}], but got {count}"
+    return None
+
+
+# Never recorded: what a function checks of where a slice begins, if it does not know that.
+_PART = Op(
+    "Slice",
+    lambda begin, *, extent, count, axis: begin,
+    status=lambda begin, extent, count, axis: _beyond_part(int(begin), extent, count, axis),
+    checked="begin",
+)
+
+
+@public
+def strided_slice(
+    input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0,
+    var=None, name=None,
+):  # fmt: skip
+    """`input_[begin[0] : end[0] : strides[0], …]`; what indexing syntax is made of.
+
+    Bit i of a mask says of entry i: `begin_mask`, `end_mask`: there is no such bound; `ellipsis_mask`: it is `...`;
+    `new_axis_mask`: it is a new axis; `shrink_axis_mask`: it is the index `begin[i]`.
+    """
+    begin, end = static_vector(begin, "begin"), static_vector(end, "end")
+    strides = (1,) * len(begin) if strides is None else static_vector(strides, "strides")
+    if not len(begin) == len(end) == len(strides):
+        raise invalid(
+            f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes [{len(begin)}], "
+            f"[{len(end)}], and [{len(strides)}] instead. [Op:StridedSlice]"
+        )
+    index: list = []
+    for i, (start, stop, stride) in enumerate(zip(begin, end, strides, strict=True)):
+        bit = 1 << i
+        if ellipsis_mask & bit:
+            index.append(Ellipsis)
+        elif new_axis_mask & bit:
+            index.append(None)
+        elif shrink_axis_mask & bit:
+            if stride <= 0:
+                raise invalid("only stride 1 allowed on non-range indexing.")
+            index.append(start)
+        else:
+            index.append(slice(None if begin_mask & bit else start, None if end_mask & bit else stop, stride))
+    result = _take_window(tensor(input_).node, tuple(index))
+    if var is not None:
+        result.assign = functools.partial(assign_window, var, tuple(index))
+    return result

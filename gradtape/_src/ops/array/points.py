@@ -1,0 +1,360 @@
+"""Elements by their coordinates: `gather_nd`, `scatter_nd`, `tensor_scatter_nd_*`.
+
+The last axis of `indices` holds coordinates into the first axes of a shape (behind `batch_dims` axes that indices and
+shape share): each *point* names an element, or a slice where there are fewer coordinates than axes. A point outside
+of the shape is an InvalidArgumentError, or is left out with `bad_indices_policy="IGNORE"`.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import node_of, operands, static, static_vector, tensor
+from gradtape._src.core.define import check, gradient, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.tensor import emit
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.gather import require_indices, widened
+from gradtape._src.ops.array.shape import _reshape, extents, host_shape, plain, zeros
+from gradtape._src.ops.math.compare import equal
+from gradtape._src.ops.shapes import NUMERIC, require
+
+
+def bad_point(indices, shape, batch_dims=0):
+    """`(place, point)`, as text, of the first of `indices` that does not index into `shape`, or None."""
+    limits = np.array(shape[batch_dims : batch_dims + indices.shape[-1]], np.int64)
+    wrong = ((indices < 0) | (indices >= limits)).any(axis=-1)
+    if not wrong.any():
+        return None
+    place = tuple(np.argwhere(wrong)[0])
+    point = [*place[:batch_dims], *indices[place]]
+    return f"[{','.join(map(str, place))}]" if place else "", f"[{', '.join(map(str, point))}]"
+
+
+def _numbers(indices, rank, batch_dims):
+    """Which axes are which: `(axes that points name, axes that are shared, axes of a result that hold slices)`."""
+    depth = indices.shape[-1]
+    named = tuple(range(batch_dims, batch_dims + depth))
+    sliced = tuple(range(indices.ndim - 1, indices.ndim - 1 + rank - batch_dims - depth))
+    return named, tuple(range(batch_dims)), sliced
+
+
+def _policy(bad_indices_policy):
+    if bad_indices_policy not in ("", "DEFAULT", "ERROR", "IGNORE"):
+        raise ValueError(f"bad_indices_policy must be '', 'DEFAULT', 'ERROR' or 'IGNORE', received {bad_indices_policy!r}.")
+    return bad_indices_policy == "IGNORE"
+
+
+def _require_points(indices, shape, batch_dims):
+    require_indices(indices)
+    if not indices.ndim:
+        raise invalid("indices must be at least a vector: its last axis holds the coordinates.")
+    depth, rank = indices.shape[-1], len(shape) - batch_dims
+    if depth > rank:
+        raise invalid(
+            f"index innermost dimension length must be <= params rank; saw: {depth} vs. {rank}: the last axis of "
+            f"indices, of shape {plain(indices.shape)}, holds the coordinates into shape {plain(shape)}."
+        )
+
+
+def _checked(made, nodes, attrs):
+    """Record an op once its shapes (first) and its indices are right."""
+    made.resolved(tuple([node.aval for node in nodes]), attrs)
+    check(made, nodes, attrs)
+    return emit(made, nodes, attrs)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# gather_nd
+
+
+def _points_of(params, indices, batch_dims, shape, ignore):
+    if not shape:
+        raise invalid("params must be at least a vector: a scalar has nothing to gather from.")
+    _require_points(indices, shape, batch_dims)
+    if indices.shape[:batch_dims] != shape[:batch_dims]:
+        raise invalid(
+            f"batch_dims={batch_dims} axes of indices {plain(indices.shape)} and params {plain(shape)} must have equal extents."
+        )
+    return aval((*indices.shape[:-1], *shape[batch_dims + indices.shape[-1] :]), params.dtype)
+
+
+def _outside_params(indices, batch_dims, shape, ignore):
+    found = None if ignore else bad_point(indices, shape, batch_dims)
+    if found is None:
+        return None
+    return (
+        f"indices{found[0]} = {found[1]} does not index into param shape {plain(shape)}, node name: GatherNd. With "
+        "bad_indices_policy='IGNORE' such elements are 0."
+    )
+
+
+def _points_taken(params, indices, *, batch_dims, shape, ignore):
+    """The elements, or slices, of an array of strings on the host."""
+    leading = np.indices(indices.shape[:batch_dims]).reshape(
+        (batch_dims, *indices.shape[:batch_dims], *[1] * (indices.ndim - 1 - batch_dims))
+    )
+    limits = np.array(shape[batch_dims : batch_dims + indices.shape[-1]])
+    inside = ((indices >= 0) & (indices < limits)).all(-1)
+    places = np.where(inside[..., None], indices, 0)
+    found = params[(*leading, *np.moveaxis(places, -1, 0))]
+    return np.where(inside.reshape((*inside.shape, *[1] * (np.ndim(found) - inside.ndim))), found, b"")
+
+
+@op(
+    "GatherNd", infer=_points_of, saves="indices", mixed=True, status=_outside_params, checked="indices", strings=_points_taken
+)  # fmt: skip
+def _gather_nd(params, indices, *, batch_dims, shape, ignore):
+    named, batch, sliced = _numbers(indices, params.ndim, batch_dims)
+    result = (*indices.shape[:-1], *shape[batch_dims + len(named) :])
+    if 0 in result or 0 in shape:
+        return jnp.zeros(result, params.dtype)
+    numbers = lax.GatherDimensionNumbers(sliced, named, named, batch, batch)
+    sizes = tuple([1 if axis < batch_dims + len(named) else extent for axis, extent in enumerate(shape)])
+    mode = lax.GatherScatterMode.FILL_OR_DROP if ignore else lax.GatherScatterMode.CLIP
+    return lax.gather(params, widened(indices), numbers, sizes, mode=mode, fill_value=0)
+
+
+@gradient(_gather_nd)
+def _(op, dy):
+    indices = op.inputs[1]
+    batch_dims, shape, ignore = op.entry.node.attrs
+    if indices.ndim == 2 and indices.shape[-1] == 1 and not batch_dims and not ignore:
+        flat = _reshape(indices, shape=(indices.shape[0],))
+        return IndexedSlices(dy, flat, host_shape(shape)), None
+    return _scattered(indices, dy, shape, batch_dims, ignore), None
+
+
+def _require_batch(batch_dims, nodes):
+    """ValueError unless both inputs have the axes that they share, and others."""
+    for what, node in zip(("params", "indices"), nodes, strict=True):
+        if batch_dims and not 0 <= batch_dims < node.aval.ndim:
+            raise ValueError(
+                f"batch_dims = {batch_dims} must be in [0, rank({what})): {what} has shape {plain(node.aval.shape)}."
+            )
+
+
+def _gathered(params, indices, batch_dims=0, ignore=False):
+    """`gather_nd` in a gradient: nothing is checked again."""
+    attrs = (batch_dims, params.node.aval.shape, ignore)
+    return emit(_gather_nd.op, (params.node, indices.node), attrs)
+
+
+@public
+def gather_nd(params, indices, batch_dims=0, name=None, bad_indices_policy=""):
+    """The elements, or slices, of `params` at the points `indices`.
+
+    The shape is `indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:]`.
+    """
+    nodes = node_of(params), node_of(indices)
+    if np.ndim(batch_dims):
+        batch_dims = np.array(batch_dims).item()
+    attrs = (static(batch_dims, "batch_dims"), nodes[0].aval.shape, _policy(bad_indices_policy))
+    _require_batch(attrs[0], nodes)
+    return _checked(_gather_nd.op, nodes, attrs)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# scatter_nd
+
+
+def _scatter_aval(indices, updates, shape, batch_dims, ignore):
+    _require_points(indices, shape, batch_dims)
+    _require_updates(indices, updates, shape, batch_dims)
+    return aval(shape, updates.dtype)
+
+
+def _require_updates(indices, updates, shape, batch_dims=0):
+    outer, depth = indices.shape[:-1], indices.shape[-1]
+    if updates.shape[: len(outer)] != outer:
+        raise invalid(
+            f"Dimensions [0,{len(outer)}) of indices[shape={plain(indices.shape)}] must match dimensions "
+            f"[0,{len(outer)}) of updates[shape={plain(updates.shape)}]"
+        )
+    if updates.shape[len(outer) :] != shape[batch_dims + depth :]:
+        raise invalid(
+            f"Dimensions [{depth},{len(shape)}) of input[shape={plain(shape)}] must match dimensions "
+            f"[{len(outer)},{updates.ndim}) of updates[shape={plain(updates.shape)}]"
+        )
+
+
+def _outside_shape(indices, shape, batch_dims, ignore):
+    found = None if ignore else bad_point(indices, shape, batch_dims)
+    return found and f"indices{found[0]} = {found[1]} does not index into shape {plain(shape)}"
+
+
+def combined(how, operand, indices, updates, batch_dims=0):
+    """`operand` with `updates` combined into it at the points `indices`. Points outside are left out."""
+    if 0 in updates.shape or 0 in operand.shape:
+        return operand
+    named, batch, sliced = _numbers(indices, operand.ndim, batch_dims)
+    numbers = lax.ScatterDimensionNumbers(sliced, named, named, batch, batch)
+    mode = lax.GatherScatterMode.FILL_OR_DROP
+    if operand.dtype == jnp.bool_ and how is lax.scatter_add:
+        counts = combined(lax.scatter_max, operand.astype(jnp.int8), indices, updates.astype(jnp.int8), batch_dims)
+        return counts.astype(jnp.bool_)
+    return how(operand, widened(indices), updates, numbers, mode=mode)
+
+
+def strings_put(tensor, indices, updates, *, shape, ignore):
+    """An array of strings with others at the points `indices`, on the host."""
+    result, limits = tensor.copy(), np.array(shape[: indices.shape[-1]])
+    for place in np.ndindex(indices.shape[:-1]):
+        if not ignore or ((indices[place] >= 0) & (indices[place] < limits)).all():
+            result[tuple(indices[place])] = updates[place]
+    return result
+
+
+def _strings_scattered(indices, updates, *, shape, batch_dims, ignore):
+    return strings_put(np.full(shape, b"", object), indices, updates, shape=shape, ignore=ignore)
+
+
+@op(
+    "ScatterNd", infer=_scatter_aval, saves="indices", mixed=True, status=_outside_shape, checked="indices",
+    strings=_strings_scattered,
+)  # fmt: skip
+def _scatter_nd(indices, updates, *, shape, batch_dims, ignore):
+    return combined(lax.scatter_add, jnp.zeros(shape, updates.dtype), indices, updates, batch_dims)
+
+
+@gradient(_scatter_nd)
+def _(op, dy):
+    _, batch_dims, ignore = op.entry.node.attrs
+    return None, _gathered(dy, op.inputs[0], batch_dims, ignore)
+
+
+def _scattered(indices, updates, shape, batch_dims=0, ignore=False):
+    """`scatter_nd` in a gradient: nothing is checked again."""
+    return emit(_scatter_nd.op, (indices.node, updates.node), (shape, batch_dims, ignore))
+
+
+@public
+def scatter_nd(indices, updates, shape, bad_indices_policy="", name=None):
+    """A tensor of `shape`, 0 but for `updates` at the points `indices`; those at the same point are added."""
+    attrs = (extents(static_vector(shape, "shape")), 0, _policy(bad_indices_policy))
+    return _checked(_scatter_nd.op, (node_of(indices), node_of(updates)), attrs)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# tensor_scatter_nd_*
+
+
+def updated(tensor, indices, updates, shape, ignore):
+    require_indices(indices)
+    if not indices.ndim or indices.shape[:-1] != updates.shape[: indices.ndim - 1]:
+        raise invalid(
+            f"Outer dimensions of indices and update must match. Indices shape: {plain(indices.shape)}, updates "
+            f"shape:{plain(updates.shape)}: indices must match updates in all but the last axis."
+        )
+    _require_points(indices, shape, 0)
+    _require_updates(indices, updates, shape)
+    return tensor
+
+
+def outside_tensor(indices, shape, ignore):
+    return _outside_shape(indices, shape, 0, ignore)
+
+
+def _combinable(tensor, indices, updates, shape, ignore):
+    require(tensor, NUMERIC)
+    return updated(tensor, indices, updates, shape, ignore)
+
+
+def _tensor_scatter(type, how, **declared):
+    """The op that combines updates into a tensor by `how`."""
+
+    @op(
+        type,
+        infer=updated if how is lax.scatter else _combinable,
+        mixed=True,
+        status=outside_tensor,
+        checked="indices",
+        strings=strings_put if how is lax.scatter else None,
+        **declared,
+    )
+    def scatter(tensor, indices, updates, *, shape, ignore):
+        return combined(how, tensor, indices, updates)
+
+    return scatter
+
+
+_scatter_update = _tensor_scatter("TensorScatterUpdate", lax.scatter, saves="indices")
+_scatter_add = _tensor_scatter("TensorScatterAdd", lax.scatter_add, saves="indices")
+_scatter_sub = _tensor_scatter("TensorScatterSub", lax.scatter_sub, saves="indices")
+_scatter_min = _tensor_scatter("TensorScatterMin", lax.scatter_min, saves="tensor indices updates y")
+_scatter_max = _tensor_scatter("TensorScatterMax", lax.scatter_max, saves="tensor indices updates y")
+
+
+@gradient(_scatter_update)
+def _(op, dy):
+    indices, updates = op.inputs[1:]
+    needs_tensor, _, needs_updates = op.needed
+    dx = None
+    if needs_tensor:
+        nothing = zeros(updates.shape, dy.dtype)
+        dx = emit(_scatter_update.op, (dy.node, indices.node, nothing.node), op.entry.node.attrs)
+    return dx, None, _gathered(dy, indices, ignore=op.get_attr("ignore")) if needs_updates else None
+
+
+@gradient(_scatter_add)
+def _(op, dy):
+    return dy, None, _gathered(dy, op.inputs[1], ignore=op.get_attr("ignore")) if op.needed[2] else None
+
+
+@gradient(_scatter_sub)
+def _(op, dy):
+    return dy, None, -_gathered(dy, op.inputs[1], ignore=op.get_attr("ignore")) if op.needed[2] else None
+
+
+def _extremum_gradient(op, dy):
+    """All that equal the result share its cotangent evenly, the tensor's own element among them."""
+    x, indices, updates = op.inputs
+    (z,) = op.outputs
+    shape, ignore = op.entry.node.attrs
+    x_wins = cast(equal(x, z), dy.dtype)
+    updates_win = cast(equal(updates, _gathered(z, indices, ignore=ignore)), dy.dtype)
+    share = dy / (x_wins + _scattered(indices, updates_win, shape, ignore=ignore))
+    return share * x_wins, None, _gathered(share, indices, ignore=ignore) * updates_win
+
+
+gradient(_scatter_min)(_extremum_gradient)
+gradient(_scatter_max)(_extremum_gradient)
+
+
+def _tensor_scatter_nd(function, tensor_, indices, updates, bad_indices_policy=""):
+    x = tensor(tensor_)
+    first, last = operands(function.op, (x, updates), position=1)
+    nodes = (first, node_of(indices), last)
+    return _checked(function.op, nodes, (x.node.aval.shape, _policy(bad_indices_policy)))
+
+
+@public
+def tensor_scatter_nd_update(tensor, indices, updates, name=None):
+    """`tensor` with `updates` in place of its elements at the points `indices`; of several at one point one stays."""
+    return _tensor_scatter_nd(_scatter_update, tensor, indices, updates)
+
+
+@public
+def tensor_scatter_nd_add(tensor, indices, updates, bad_indices_policy="", name=None):
+    """`tensor` with `updates` added at the points `indices`."""
+    return _tensor_scatter_nd(_scatter_add, tensor, indices, updates, bad_indices_policy)
+
+
+@public
+def tensor_scatter_nd_sub(tensor, indices, updates, bad_indices_policy="", name=None):
+    """`tensor` with `updates` subtracted at the points `indices`."""
+    return _tensor_scatter_nd(_scatter_sub, tensor, indices, updates, bad_indices_policy)
+
+
+@public
+def tensor_scatter_nd_min(tensor, indices, updates, bad_indices_policy="", name=None):
+    """`tensor` with the least of it and `updates` at the points `indices`."""
+    return _tensor_scatter_nd(_scatter_min, tensor, indices, updates, bad_indices_policy)
+
+
+@public
+def tensor_scatter_nd_max(tensor, indices, updates, bad_indices_policy="", name=None):
+    """`tensor` with the greatest of it and `updates` at the points `indices`."""
+    return _tensor_scatter_nd(_scatter_max, tensor, indices, updates, bad_indices_policy)

@@ -1,0 +1,360 @@
+"""Elements repeated, padded, reversed, rolled."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import memory
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import node_of, not_an_integer, static, static_list, static_vector, tensor
+from gradtape._src.core.define import check, gradient, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Stored, Tensor, emit
+from gradtape._src.ops.array.gather import _gather
+from gradtape._src.ops.array.indexing import slice_
+from gradtape._src.ops.array.shape import _broadcast_to, _reshape, expand_dims, host_constant, plain
+from gradtape._src.ops.math.reduction import _sum, reduce_sum
+from gradtape._src.ops.shapes import require
+
+_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tile and repeat
+
+
+def _tiled(input, multiples):
+    if len(multiples) != input.ndim:
+        raise invalid(
+            f"Expected multiples argument to be a vector of length {input.ndim} but got length {len(multiples)}: give "
+            f"one number for each axis of {plain(input.shape)}."
+        )
+    for axis, count in enumerate(multiples):
+        if count < 0:
+            raise invalid(f"Expected multiples[{axis}] >= 0, but got {count}")
+    return aval(tuple([n * count for n, count in zip(input.shape, multiples, strict=True)]), input.dtype)
+
+
+@op("Tile", infer=_tiled, strings=lambda input, *, multiples: np.tile(input, multiples))
+def _tile(input, *, multiples):
+    return jnp.tile(input, multiples)
+
+
+@gradient(_tile)
+def _(op, dy):
+    shape, multiples = op.inputs[0].node.aval.shape, op.get_attr("multiples")
+    apart = tuple([n for pair in zip(multiples, shape, strict=True) for n in pair])
+    return _sum(_reshape(dy, shape=apart), axis=tuple(range(0, len(apart), 2)), keepdims=False)
+
+
+@public
+def tile(input, multiples, name=None):
+    """`input` as often as `multiples` says along each axis."""
+    return _tile(tensor(input), multiples=static_vector(multiples, "multiples"))
+
+
+@public
+def repeat(input, repeats, axis=None, name=None):
+    """Each entry of `input` along `axis` as often as `repeats` says: one number, or one for each entry.
+
+    Without `axis` the elements of the flattened input are repeated.
+    """
+    x = tensor(input)
+    if axis is None:
+        x, axis = _reshape(x, shape=(x.node.aval.size,)), 0
+    axis = static(axis, "axis")
+    if not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"axis={axis} out of bounds: expected {-x.ndim}<=axis<{x.ndim}")
+    axis %= x.ndim
+    shape = x.node.aval.shape
+    if isinstance(repeats, (list, tuple)) and any(isinstance(count, (list, tuple)) for count in repeats):
+        raise ValueError(f"Shape {np.shape(repeats)} must have rank at most 1: repeats is one number, or a list of them.")
+    counts = static_list(repeats, "repeats")
+    if min(counts, default=0) < 0:
+        raise invalid(f"Expected repeats >= 0, but got {min(counts)}.")
+    if len(counts) == 1:
+        apart = _broadcast_to(expand_dims(x, axis + 1), shape=(*shape[: axis + 1], counts[0], *shape[axis + 1 :]))
+        return _reshape(apart, shape=(*shape[:axis], shape[axis] * counts[0], *shape[axis + 1 :]))
+    if len(counts) != shape[axis]:
+        raise ValueError(
+            f"Dimensions {shape[axis]} and {len(counts)} are not compatible: repeats must be one number, or one for "
+            f"each of the {shape[axis]} entries along axis {axis}."
+        )
+    memory.check_array(sum(counts), np.int64)
+    chosen = host_constant(np.repeat(np.arange(shape[axis]), counts))
+    same = _reshape(x, shape=shape)  # whose gradient is dense, where that of a gather is IndexedSlices
+    return emit(_gather.op, (same.node, chosen.node), (axis, 0, shape[axis]))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Pad
+
+
+def _padded(x, paddings):
+    if len(paddings) != x.ndim:
+        raise invalid(
+            f"The first dimension of paddings must be the rank of inputs{plain((len(paddings), 2))} {plain(x.shape)}: "
+            f"give a pair (before, after) for each axis."
+        )
+    for before, after in paddings:
+        if before < 0 or after < 0:
+            raise invalid(f"Paddings must be non-negative: {before} {after}")
+    return aval(tuple([before + n + after for n, (before, after) in zip(x.shape, paddings, strict=True)]), x.dtype)
+
+
+def _inside_of(input, constant_values, *, paddings):
+    """An array of strings between others, on the host."""
+    shape = [before + n + after for n, (before, after) in zip(input.shape, paddings, strict=True)]
+    result = np.full(shape, constant_values, object)
+    result[tuple([slice(before, before + n) for n, (before, _) in zip(input.shape, paddings, strict=True)])] = input
+    return result
+
+
+@op("Pad", infer=_padded, strings=lambda input, *, paddings: _inside_of(input, b"", paddings=paddings))
+def _pad(input, *, paddings):
+    return lax.pad(input, jnp.zeros((), input.dtype), tuple([(*pair, 0) for pair in paddings]))
+
+
+def _inside(op, dy):
+    """The part of the cotangent that belongs to what was padded."""
+    begin = [before for before, _ in op.get_attr("paddings")]
+    return slice_(dy, begin, op.inputs[0].node.aval.shape)
+
+
+@gradient(_pad)
+def _(op, dy):
+    return _inside(op, dy)
+
+
+def _padded_with(input, constant_values, paddings):
+    if constant_values.ndim:
+        raise invalid(f"constant_values must be a scalar. Found: {plain(constant_values.shape)}")
+    return _padded(input, paddings=paddings)
+
+
+@op("PadV2", infer=_padded_with, strings=_inside_of)
+def _pad_v2(input, constant_values, *, paddings):
+    return lax.pad(input, constant_values, tuple([(*pair, 0) for pair in paddings]))
+
+
+@gradient(_pad_v2)
+def _(op, dy):
+    dx = _inside(op, dy)
+    return dx, reduce_sum(dy) - reduce_sum(dx) if op.needed[1] else None
+
+
+def _mirrored(input, paddings, mode):
+    result = _padded(input, paddings=paddings)
+    edge = int(mode == "REFLECT")
+    for n, (before, after) in zip(input.shape, paddings, strict=True):
+        if max(before, after) > n - edge and (before or after):
+            limit, fault = ("less than", "not less than") if edge else ("no greater than", "greater than")
+            raise invalid(f"paddings must be {limit} the dimension size: {before}, {after} {fault} {n}")
+    return result
+
+
+@op("MirrorPad", infer=_mirrored, strings=lambda input, *, paddings, mode: np.pad(input, paddings, mode.lower()))
+def _mirror_pad(input, *, paddings, mode):
+    return jnp.pad(input, paddings, mode=mode.lower())
+
+
+@gradient(_mirror_pad)
+def _(op, dy):
+    return _mirror_pad_gradient(dy, paddings=op.get_attr("paddings"), mode=op.get_attr("mode"))
+
+
+def _folded(dy, paddings, mode):
+    return aval(tuple([n - before - after for n, (before, after) in zip(dy.shape, paddings, strict=True)]), dy.dtype)
+
+
+@op("MirrorPadGrad", infer=_folded)
+def _mirror_pad_gradient(dy, *, paddings, mode):
+    """Adds what was mirrored to where it came from, axis by axis."""
+    edge = int(mode == "REFLECT")
+    for axis, (before, after) in enumerate(paddings):
+        n = dy.shape[axis] - before - after
+        total = lax.slice_in_dim(dy, before, before + n, axis=axis)
+        for start, length, place in ((0, before, edge), (before + n, after, n - after - edge)):
+            if length:
+                image = lax.rev(lax.slice_in_dim(dy, start, start + length, axis=axis), (axis,))
+                margins = [(0, 0, 0)] * dy.ndim
+                margins[axis] = (place, n - length - place, 0)
+                total += lax.pad(image, jnp.zeros((), dy.dtype), margins)
+        dy = total
+    return dy
+
+
+@gradient(_mirror_pad_gradient)
+def _(op, ddx):
+    return _mirror_pad(ddx, paddings=op.get_attr("paddings"), mode=op.get_attr("mode"))
+
+
+def pairs_of(paddings, what):
+    """`paddings`, a list or tensor of shape [n, 2], as a tuple of pairs of ints."""
+    if paddings is None:
+        raise not_an_integer(paddings, what)
+    if isinstance(paddings, (Tensor, Stored)) and paddings.ndim == 2:
+        flat, width = static_list(paddings, what), paddings.shape[1]
+        paddings = [flat[i * width : (i + 1) * width] for i in range(paddings.shape[0])]
+    rows = tuple([static_list(row, what) for row in paddings])
+    if any(len(row) != 2 for row in rows):
+        raise invalid(f"{what} must be a matrix with 2 columns: {plain([len(row) for row in rows])} columns were given.")
+    return rows
+
+
+@public
+def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
+    """`tensor` with `paddings[i][0]` entries before and `paddings[i][1]` behind it along each axis i.
+
+    They are `constant_values`; or with mode "REFLECT" the tensor mirrored at its first and last entry, with "SYMMETRIC"
+    mirrored so that these are repeated.
+    """
+    x, pairs = _as_tensor(tensor), pairs_of(paddings, "paddings")
+    mode = mode.upper()
+    if mode == "CONSTANT":
+        if not isinstance(constant_values, (Tensor, Stored)) and np.isscalar(constant_values) and constant_values == 0:
+            return _pad(x, paddings=pairs)
+        return _pad_v2(x, _as_tensor(constant_values, x.dtype), paddings=pairs)
+    if mode not in ("REFLECT", "SYMMETRIC"):
+        raise ValueError(
+            f'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". Received `mode` = {mode}'
+        )
+    return _mirror_pad(x, paddings=pairs, mode=mode)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Reverse and roll
+
+
+def _reversed(tensor, axis):
+    seen = set()
+    for i, a in enumerate(axis):
+        if not -tensor.ndim <= a < tensor.ndim:
+            raise invalid(f"'axis'[{i}] = {a} is out of valid range [{-tensor.ndim}, {tensor.ndim - 1}]")
+        if a % tensor.ndim in seen:
+            raise invalid(f"axis {a % tensor.ndim} specified more than once.")
+        seen.add(a % tensor.ndim)
+    return tensor
+
+
+@op("ReverseV2", infer=_reversed, strings=lambda tensor, *, axis: np.flip(tensor, axis))
+def _reverse(tensor, *, axis):
+    return jnp.flip(tensor, axis) if axis else tensor
+
+
+@gradient(_reverse)
+def _(op, dy):
+    return _reverse(dy, axis=op.get_attr("axis"))
+
+
+@public
+def reverse(tensor, axis, name=None):
+    """`tensor` with the order of its entries along each of the axes `axis` (a list) reversed."""
+    if axis is not None and (isinstance(axis, (int, np.integer)) or np.ndim(axis) != 1):
+        raise invalid(f"'dims' must be 1-dimension, not {np.ndim(axis)}: give a list of axes. [Op:ReverseV2]")
+    return _reverse(_as_tensor(tensor), axis=static_list(axis, "axis"))
+
+
+def _sequences(input, seq_lengths, seq_axis, batch_axis, extent):
+    require(seq_lengths, ("int32", "int64"), "Tlen")
+    if seq_axis == batch_axis:
+        raise invalid(f"batch_dim == seq_dim == {seq_axis}: the axes of sequences and of batches must differ.")
+    if seq_lengths.shape != (input.shape[batch_axis],):
+        raise invalid(
+            f"Length of seq_lengths != input.dims({batch_axis}), ({plain(seq_lengths.shape)} vs. "
+            f"{input.shape[batch_axis]}): give a length for each entry of the batch."
+        )
+    return input
+
+
+def _length_fault(seq_lengths, seq_axis, batch_axis, extent):
+    for i, length in enumerate(seq_lengths.reshape(-1)):
+        if length < 0:
+            return f"seq_lens({i}) < 0"
+        if length > extent:
+            return f"seq_lens({i}) > input.dims({seq_axis})"
+    return None
+
+
+def _reversed_rows(input, seq_lengths, *, seq_axis, batch_axis, extent):
+    result = np.moveaxis(input.copy(), (batch_axis, seq_axis), (0, 1))  # a view of the copy
+    for row, length in zip(result, seq_lengths, strict=True):
+        row[:length] = row[:length][::-1].copy()
+    return np.moveaxis(result, (0, 1), (batch_axis, seq_axis))
+
+
+@op(
+    "ReverseSequence", infer=_sequences, saves="seq_lengths", mixed=True, status=_length_fault, checked="seq_lengths",
+    strings=_reversed_rows,
+)  # fmt: skip
+def _reverse_sequence(input, seq_lengths, *, seq_axis, batch_axis, extent):
+    lengths = jnp.expand_dims(seq_lengths, [a for a in range(input.ndim) if a != batch_axis])
+    place = lax.broadcasted_iota(seq_lengths.dtype, input.shape, seq_axis)
+    return jnp.take_along_axis(input, jnp.where(place < lengths, lengths - 1 - place, place), seq_axis, mode="clip")
+
+
+@gradient(_reverse_sequence)
+def _(op, dy):
+    return emit(_reverse_sequence.op, (dy.node, op.entry.inputs[1]), op.entry.node.attrs), None
+
+
+@public
+def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None):
+    """`input` with the first `seq_lengths[b]` entries along `seq_axis` reversed, for each b along `batch_axis` (0)."""
+    if seq_axis is None:
+        raise TypeError("reverse_sequence needs seq_axis, received None: give the axis along which sequences run.")
+    x, lengths = node_of(input), node_of(seq_lengths)
+    axes = [static(seq_axis, "seq_axis"), static(batch_axis or 0, "batch_axis")]
+    for what, axis in zip(("seq_axis", "batch_axis"), axes, strict=True):
+        if not 0 <= axis < x.aval.ndim:
+            raise invalid(f"{what} must be in [0, {x.aval.ndim}), the axes of the input, received {axis}. [Op:ReverseSequence]")
+    seq, batch = axes
+    attrs = (seq, batch, x.aval.shape[seq])
+    _reverse_sequence.op.resolved((x.aval, lengths.aval), attrs)
+    check(_reverse_sequence.op, (x, lengths), attrs)
+    return emit(_reverse_sequence.op, (x, lengths), attrs)
+
+
+def _rolled(input, shift, axis):
+    if not input.ndim:
+        raise invalid("input must be 1-D or higher: a scalar has nothing to roll.")
+    for a in axis:
+        if not -input.ndim <= a < input.ndim:
+            raise invalid(f"axis {a} is out of range: the input has {input.ndim} dimensions.")
+    if shift.ndim > 1 or shift.size != len(axis):
+        raise invalid(
+            f"shift and axis must have the same size: received shift of shape {plain(shift.shape)} and {len(axis)} axes."
+        )
+    return input
+
+
+@op(
+    "Roll",
+    infer=_rolled,
+    saves="shift",
+    mixed=True,
+    strings=lambda input, shift, *, axis: np.roll(input, shift.reshape(-1).tolist(), axis),
+)
+def _roll(input, shift, *, axis):
+    if 0 in input.shape:
+        return input
+    for a, distance in zip(axis, jnp.reshape(shift, (-1,)), strict=True):
+        n = input.shape[a]
+        start = lax.rem(lax.rem(-distance, jnp.array(n, shift.dtype)) + jnp.array(n, shift.dtype), jnp.array(n, shift.dtype))
+        input = lax.dynamic_slice_in_dim(jnp.concatenate([input, input], a), start, n, a % input.ndim)
+    return input
+
+
+@gradient(_roll)
+def _(op, dy):
+    return _roll(dy, -op.inputs[1], axis=op.get_attr("axis")), None
+
+
+@public
+def roll(input, shift, axis, name=None):
+    """`input` moved by `shift` along `axis` (a number each, or lists); what leaves at the end comes in at the front."""
+    input, shift, axes = tensor(input), tensor(shift), static_list(axis, "axis")
+    require(shift.node.aval, ("int32", "int64"), "Tshift")
+    if shift.node.aval.size != len(axes):
+        raise invalid(f"shift and axis must have the same size, received {shift.node.aval.size} and {len(axes)}: one for each.")
+    return _roll(input, shift, axis=axes)

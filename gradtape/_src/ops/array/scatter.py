@@ -1,0 +1,206 @@
+"""Updates of some rows or elements of a variable: `Variable.scatter_*`, and reading by index."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import engine
+from gradtape._src.core.convert import node_of, tensor
+from gradtape._src.core.define import check, not_differentiable, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.variable import STATE, Variable
+from gradtape._src.ops.array.gather import gather, outside, require_indices
+from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.points import combined, gather_nd, outside_tensor, strings_put, updated
+from gradtape._src.ops.array.shape import expand_dims, host_constant, plain
+
+
+def _rows_aval(value, indices, updates, extent):
+    require_indices(indices)
+    if updates.shape and updates.shape != (*indices.shape, *value.shape[1:]):
+        raise invalid(
+            "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape "
+            f"{plain(updates.shape)}, indices.shape {plain(indices.shape)}, params.shape {plain(value.shape)}"
+        )
+    return value
+
+
+def _outside_rows(indices, extent):
+    return outside(indices, 0, 0, extent)
+
+
+def _rows(type, how):
+    """The op that combines rows into a variable's value by `how`."""
+
+    @op(type, infer=_rows_aval, mixed=True, status=_outside_rows, checked="indices")
+    def scatter(value, indices, updates, *, extent):
+        rows = jnp.broadcast_to(updates, (*indices.shape, *value.shape[1:]))
+        return combined(how, value, indices[..., None], rows)
+
+    not_differentiable(scatter, because=STATE)
+    return scatter
+
+
+def _points(type, how):
+    """The op that combines elements, or slices, into a variable's value by `how`."""
+
+    strings = strings_put if how is lax.scatter else None
+
+    @op(type, infer=updated, mixed=True, status=outside_tensor, checked="indices", strings=strings)
+    def scatter(value, indices, updates, *, shape, ignore):
+        return combined(how, value, indices, updates)
+
+    not_differentiable(scatter, because=STATE)
+    return scatter
+
+
+def _divide(value, indices, updates, numbers, mode):
+    divisors = lax.scatter_mul(jnp.ones(value.shape, value.dtype), indices, updates, numbers, mode=mode)
+    return lax.div(value, divisors)
+
+
+_scatter_update = _rows("ResourceScatterUpdate", lax.scatter)
+_scatter_add = _rows("ResourceScatterAdd", lax.scatter_add)
+_scatter_sub = _rows("ResourceScatterSub", lax.scatter_sub)
+_scatter_mul = _rows("ResourceScatterMul", lax.scatter_mul)
+_scatter_div = _rows("ResourceScatterDiv", _divide)
+_scatter_max = _rows("ResourceScatterMax", lax.scatter_max)
+_scatter_min = _rows("ResourceScatterMin", lax.scatter_min)
+_scatter_nd_update = _points("ResourceScatterNdUpdate", lax.scatter)
+_scatter_nd_add = _points("ResourceScatterNdAdd", lax.scatter_add)
+_scatter_nd_sub = _points("ResourceScatterNdSub", lax.scatter_sub)
+_scatter_nd_max = _points("ResourceScatterNdMax", lax.scatter_max)
+_scatter_nd_min = _points("ResourceScatterNdMin", lax.scatter_min)
+
+
+def _update(variable, function, indices, updates, attrs):
+    """Record an update of a variable's value; returns the variable."""
+    with engine.shared:
+        held = variable.held()
+        nodes = (held, node_of(indices), tensor(updates, held.aval.type).node)
+        function.op.resolved(tuple([node.aval for node in nodes]), attrs)
+        check(function.op, nodes, attrs)
+        return variable._hold(engine.record(function.op, nodes, attrs))
+
+
+def _update_rows(variable, function, sparse_delta):
+    if not isinstance(sparse_delta, IndexedSlices):
+        raise TypeError(
+            f"Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {sparse_delta!r}. Say which rows are "
+            f"meant: tf.IndexedSlices(values, indices)."
+        )
+    shape = variable.held().aval.shape
+    if not shape:
+        raise invalid(f"Variable '{variable.name}' is a scalar: it has no rows to update.")
+    return _update(variable, function, sparse_delta.indices, sparse_delta.values, (shape[0],))
+
+
+def _update_points(variable, function, indices, updates):
+    return _update(variable, function, indices, updates, (variable.held().aval.shape, False))
+
+
+@public
+def scatter_update(self, sparse_delta, use_locking=False, name=None):
+    """Put rows (`IndexedSlices`) in place of the variable's own. Returns the variable."""
+    return _update_rows(self, _scatter_update, sparse_delta)
+
+
+@public
+def scatter_add(self, sparse_delta, use_locking=False, name=None):
+    """Add rows (`IndexedSlices`) to the variable's; rows that are named twice are added twice. Returns the variable."""
+    return _update_rows(self, _scatter_add, sparse_delta)
+
+
+@public
+def scatter_sub(self, sparse_delta, use_locking=False, name=None):
+    """Subtract rows (`IndexedSlices`) from the variable's. Returns the variable."""
+    return _update_rows(self, _scatter_sub, sparse_delta)
+
+
+@public
+def scatter_mul(self, sparse_delta, use_locking=False, name=None):
+    """Multiply rows of the variable by rows (`IndexedSlices`). Returns the variable."""
+    return _update_rows(self, _scatter_mul, sparse_delta)
+
+
+@public
+def scatter_div(self, sparse_delta, use_locking=False, name=None):
+    """Divide rows of the variable by rows (`IndexedSlices`). Returns the variable."""
+    return _update_rows(self, _scatter_div, sparse_delta)
+
+
+@public
+def scatter_max(self, sparse_delta, use_locking=False, name=None):
+    """Make rows of the variable the greater of themselves and rows (`IndexedSlices`). Returns the variable."""
+    return _update_rows(self, _scatter_max, sparse_delta)
+
+
+@public
+def scatter_min(self, sparse_delta, use_locking=False, name=None):
+    """Make rows of the variable the lesser of themselves and rows (`IndexedSlices`). Returns the variable."""
+    return _update_rows(self, _scatter_min, sparse_delta)
+
+
+@public
+def batch_scatter_update(self, sparse_delta, use_locking=False, name=None):
+    """As `scatter_update` for each entry of the leading axes: `variable[b, indices[b, j]] = values[b, j]`."""
+    indices = tensor(sparse_delta.indices)
+    batch = np.indices(indices.shape[:-1], indices.dtype.as_numpy_dtype)
+    leading = np.broadcast_to(np.moveaxis(batch, 0, -1)[..., None, :], (*indices.shape, indices.ndim - 1))
+    return scatter_nd_update(self, concat([host_constant(leading.copy()), expand_dims(indices, -1)], -1), sparse_delta.values)
+
+
+@public
+def scatter_nd_update(self, indices, updates, name=None):
+    """Put `updates` in place of the variable's elements, or slices, at the points `indices`. Returns the variable."""
+    return _update_points(self, _scatter_nd_update, indices, updates)
+
+
+@public
+def scatter_nd_add(self, indices, updates, name=None):
+    """Add `updates` at the points `indices`. Returns the variable."""
+    return _update_points(self, _scatter_nd_add, indices, updates)
+
+
+@public
+def scatter_nd_sub(self, indices, updates, name=None):
+    """Subtract `updates` at the points `indices`. Returns the variable."""
+    return _update_points(self, _scatter_nd_sub, indices, updates)
+
+
+@public
+def scatter_nd_max(self, indices, updates, name=None):
+    """Take the greater of the variable's elements and `updates` at the points `indices`. Returns the variable."""
+    return _update_points(self, _scatter_nd_max, indices, updates)
+
+
+@public
+def scatter_nd_min(self, indices, updates, name=None):
+    """Take the lesser of the variable's elements and `updates` at the points `indices`. Returns the variable."""
+    return _update_points(self, _scatter_nd_min, indices, updates)
+
+
+@public
+def sparse_read(self, indices, name=None):
+    """The rows of the variable that `indices` name: `tf.gather` along the first axis."""
+    return gather(self, indices)
+
+
+@public
+def variable_gather_nd(self, indices, name=None):
+    """The elements, or slices, of the variable at the points `indices`: `tf.gather_nd`."""
+    return gather_nd(self, indices)
+
+
+Variable.scatter_update, Variable.scatter_add, Variable.scatter_sub = scatter_update, scatter_add, scatter_sub
+Variable.scatter_mul, Variable.scatter_div = scatter_mul, scatter_div
+Variable.scatter_max, Variable.scatter_min = scatter_max, scatter_min
+Variable.batch_scatter_update = batch_scatter_update
+Variable.scatter_nd_update, Variable.scatter_nd_add, Variable.scatter_nd_sub = (
+    scatter_nd_update,
+    scatter_nd_add,
+    scatter_nd_sub,
+)
+Variable.scatter_nd_max, Variable.scatter_nd_min = scatter_nd_max, scatter_nd_min
+Variable.sparse_read, Variable.gather_nd = sparse_read, variable_gather_nd

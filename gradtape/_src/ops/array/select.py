@@ -1,0 +1,313 @@
+"""Choosing by values: `where`, masks, unique values, partitions.
+
+What is chosen by a mask, and partitions, have shapes that depend on values. So masks and indices are read at once,
+while the data that they choose from stays in the pending program.
+"""
+
+from math import prod
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import dtypes, engine
+from gradtape._src.core.aval import PROVISIONAL, aval
+from gradtape._src.core.convert import operands, static, tensor
+from gradtape._src.core.define import gradient, not_differentiable, op, ran
+from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, public
+from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
+from gradtape._src.ops.array.gather import _gather, outside, require_indices, scatter_rows
+from gradtape._src.ops.array.joining import _concat, _split_v, cut
+from gradtape._src.ops.array.shape import _reshape, host_constant, plain
+from gradtape._src.ops.shapes import BOOL, REAL, broadcast_shapes, require, spoken
+
+# ---------------------------------------------------------------------------------------------------------------------
+# where
+
+
+def _selected(condition, t, e):
+    if condition.dtype is not BOOL:
+        raise invalid_dtype(
+            "cannot compute SelectV2 as input #0(zero-based) was expected to be a bool tensor but is a "
+            f"{spoken(condition.type.name)} tensor: compare it with something, or tf.cast it to tf.bool."
+        )
+    try:
+        shape = broadcast_shapes(condition.shape, broadcast_shapes(t.shape, e.shape))
+    except InvalidArgumentError:
+        raise invalid(
+            f"condition {plain(condition.shape)}, then {plain(t.shape)}, and else {plain(e.shape)} must be "
+            f"broadcastable: extents must be equal or 1, counted from the last axis."
+        ) from None
+    return aval(shape, t.dtype)
+
+
+@op("SelectV2", infer=_selected, broadcasting=True, saves="condition", mixed=True, strings=lambda c, t, e: np.where(c, t, e))
+def _select(condition, t, e):
+    return jnp.where(condition, t, e)
+
+
+@gradient(_select)
+def _(op, dy):  # values of t and e are not used, so what is not finite on the side not taken does no harm
+    condition = op.inputs[0]
+    _, needs_t, needs_e = op.needed
+    dt = where(condition, dy, 0) if needs_t else None
+    return None, dt, where(condition, 0, dy) if needs_e else None
+
+
+@op("Where")
+def _where(condition):
+    return np.argwhere(condition).astype(np.int64)
+
+
+not_differentiable(_where, because="where(condition) gives integers: places, not values", unregistered=True)
+
+
+def _as_bool(condition):
+    return tensor(condition, None if isinstance(condition, (Tensor, Stored)) else dtypes.bool)
+
+
+@public
+def where(condition, x=None, y=None, name=None):
+    """`x` where `condition` is true, else `y`, all broadcast against each other; or, without them, where it is true.
+
+    `where(condition)` gives the coordinates of the true (non-zero) elements: int64, shape [count, rank]. Gradients go
+    to the side that was taken, zeros to the other.
+    """
+    if x is None and y is None:
+        condition = tensor(condition)
+        if not condition.ndim:
+            raise invalid("WhereOp : Unhandled input dimensions: 0: a scalar has no coordinates. [Op:Where]")
+        return ran(_where, condition)
+    if x is None or y is None:
+        raise ValueError("x and y must both be non-None or both be None.")
+    return emit(_select.op, (_as_bool(condition).node, *operands(_select.op, (x, y), 1)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Masks
+
+
+_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
+
+
+@public
+def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
+    """The entries of `tensor` for which `mask` is true. The axes of `mask` are those of `tensor` from `axis` on (0).
+
+    The shape is `tensor.shape[:axis] + [count] + tensor.shape[axis + mask.ndim:]`.
+    """
+    x, mask = _as_tensor(tensor), _as_tensor(mask)
+    axis = 0 if axis is None else static(axis, "axis")
+    axis += x.ndim if axis < 0 else 0
+    if not mask.ndim:
+        raise ValueError("mask cannot be scalar. Give a mask with at least one axis, or use tf.where.")
+    behind = axis + mask.ndim
+    x.shape[axis:behind].assert_is_compatible_with(mask.shape)
+    shape = x.node.aval.shape
+    count = mask.node.aval.size
+    flat = _reshape(x, shape=(*shape[:axis], count, *shape[behind:]))
+    if engine.graph_around() is None:
+        chosen = host_constant(np.flatnonzero(to_numpy(mask.node)))
+    else:
+        chosen = _reshape(ran(_where, _reshape(mask, shape=(count,))), shape=(PROVISIONAL,))
+    return emit(_gather.op, (flat.node, chosen.node), (axis, 0, count))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Unique values
+
+
+class Unique(NamedTuple):
+    """The values `y`, each once, and for each element of the input its place `idx` in `y`."""
+
+    y: Tensor
+    idx: Tensor
+
+
+class UniqueWithCounts(NamedTuple):
+    """The values `y`, each once, the places `idx` of the input's elements in `y`, and how often each occurs."""
+
+    y: Tensor
+    idx: Tensor
+    count: Tensor  # type: ignore[assignment]  # TensorFlow's name
+
+
+class ListDiff(NamedTuple):
+    """What is left of a list, and the places of these elements in it."""
+
+    out: Tensor
+    idx: Tensor
+
+
+def _by_appearance(x):
+    """The distinct values of a vector as they first appear, the places of all in them, and counts. NaNs differ."""
+    _, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
+    order = np.argsort(first)
+    rank = np.argsort(order)
+    return x[first[order]], rank[places.reshape(-1)], counts[order]
+
+
+@op("Unique")
+def _unique(x, *, out_idx):
+    y, places, _ = _by_appearance(x)
+    return y, places.astype(out_idx)
+
+
+@op("UniqueWithCounts")
+def _unique_with_counts(x, *, out_idx):
+    y, places, counts = _by_appearance(x)
+    return y, places.astype(out_idx), counts.astype(out_idx)
+
+
+@op("ListDiff")
+def _list_diff(x, y, *, out_idx):
+    places = np.flatnonzero(~np.isin(x, y))
+    return x[places], places.astype(out_idx)
+
+
+def _vector(x, what):
+    x = tensor(x)
+    require(x.node.aval, (*REAL, "bool", "string"))
+    if x.ndim != 1:
+        raise invalid(f"{what} expects a 1D vector, received shape {plain(x.shape)}: flatten it with tf.reshape(x, [-1]).")
+    return x
+
+
+def _index_type(out_idx):
+    """The dtype of places, NumPy's: int32 (None, too) or int64."""
+    out_idx = dtypes.int32 if out_idx is None else out_idx
+    require(aval((), dtypes.as_dtype(out_idx).numpy), ("int32", "int64"), "out_idx")
+    return dtypes.as_dtype(out_idx).numpy
+
+
+@public
+def unique(x, out_idx=dtypes.int32, name=None):
+    """The values of the vector `x`, each once, in the order in which they come first: `(y, idx)`, `x == y[idx]`."""
+    return Unique(*ran(_unique, _vector(x, "unique"), attrs=(_index_type(out_idx),)))
+
+
+@public
+def unique_with_counts(x, out_idx=dtypes.int32, name=None):
+    """As `unique`, with the number of times that each value occurs: `(y, idx, count)`."""
+    return UniqueWithCounts(*ran(_unique_with_counts, _vector(x, "unique"), attrs=(_index_type(out_idx),)))
+
+
+@public
+def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
+    """The elements of the vector `x` that are not in the vector `y`, and their places: `(out, idx)`."""
+    x = _vector(x, "ListDiff")
+    y = _vector(tensor(y, x.dtype), "ListDiff")
+    return ListDiff(*ran(_list_diff, x, y, attrs=(_index_type(index_dtype),)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Partitions
+
+
+def _as_indices(x):
+    """`x` as a Tensor; what has no dtype of its own, such as an empty list, is int32."""
+    return tensor(x, hint=dtypes.int32)
+
+
+def _partitioned(data, partitions, order, counts):
+    row = data.shape[partitions.ndim :]
+    return tuple([aval((count, *row), data.dtype) for count in counts])
+
+
+def _parts_of(data, partitions, order, *, counts):
+    rows = data.reshape((partitions.size, *data.shape[partitions.ndim :]))
+    return cut(rows[order], size_splits=counts, axis=0)
+
+
+@op("DynamicPartition", infer=_partitioned, saves="order", mixed=True, strings=_parts_of)
+def _dynamic_partition(data, partitions, order, *, counts):
+    rows = data.reshape((partitions.size, *data.shape[partitions.ndim :]))
+    return tuple(lax.split(rows[order], counts))
+
+
+@gradient(_dynamic_partition)
+def _(op, *dy):
+    data, order = op.inputs[0], op.inputs[2]
+    shape = data.node.aval.shape
+    row = dy[0].node.aval.shape[1:]
+    whole = scatter_rows(_concat(*dy, axis=0), order, (order.node.aval.size, *row))
+    return _reshape(whole, shape=shape), None, None
+
+
+@public
+def dynamic_partition(data, partitions, num_partitions, name=None):
+    """`data` in `num_partitions` parts: row i, a place in the first `partitions.ndim` axes, goes to `partitions[i]`."""
+    x, partitions = tensor(data), _as_indices(partitions)
+    require_indices(partitions.node.aval)
+    count = static(num_partitions, "num_partitions")
+    if count < 1:
+        raise invalid(f"Value for attr 'num_partitions' of {count} must be at least minimum 1.")
+    if not partitions.shape.is_compatible_with(x.shape[: partitions.ndim]):
+        raise invalid(
+            f"data.shape must start with partitions.shape, got data.shape = {plain(x.shape)}, partitions.shape = "
+            f"{plain(partitions.shape)}: give one partition for each row. [Op:DynamicPartition]"
+        )
+    numbers = to_numpy(partitions.node)
+    fault = outside(numbers, 0, 0, count)
+    if fault:
+        raise invalid(f"{fault.replace('indices', 'partitions', 1)} [Op:DynamicPartition]")
+    order = host_constant(np.argsort(numbers.reshape(-1), kind="stable"))
+    counts = tuple(np.bincount(numbers.reshape(-1), minlength=count).tolist())
+    return list(emit(_dynamic_partition.op, (x.node, partitions.node, order.node), (counts,)))
+
+
+def _stitched(source, *data):
+    for i, rows in enumerate(data):
+        if rows.shape[1:] != data[0].shape[1:]:
+            raise invalid(
+                f"Need data[0].shape[0:] = data[{i}].shape[0:] behind the axes of indices, got rows of shape "
+                f"{plain(data[0].shape[1:])} and {plain(rows.shape[1:])}."
+            )
+    return aval((*source.shape, *data[0].shape[1:]), data[0].dtype)
+
+
+def _stitched_rows(source, *data):
+    nothing = np.full((1, *data[0].shape[1:]), b"", object)
+    return np.concatenate((*data, nothing))[source]
+
+
+@op("DynamicStitch", infer=_stitched, saves="source", mixed=True, strings=_stitched_rows)
+def _dynamic_stitch(source, *data):
+    nothing = jnp.zeros((1, *data[0].shape[1:]), data[0].dtype)  # what `source` names where there is no row
+    return lax.concatenate((*data, nothing), 0).at[source].get(mode="clip")
+
+
+@gradient(_dynamic_stitch)
+def _(op, dy):
+    source, *data = op.inputs
+    sizes = (*[rows.shape[0] for rows in data], 1)
+    whole = scatter_rows(dy, source, (sum(sizes), *dy.node.aval.shape[1:]))
+    return [None, *_split_v(whole, size_splits=sizes, axis=0)[:-1]]
+
+
+@public
+def dynamic_stitch(indices, data, name=None):
+    """The tensor whose row `indices[i][j]` is `data[i][j]`: what undoes `dynamic_partition`.
+
+    Of several rows with one index the last counts, and only it gets a gradient. Rows that no index names are 0.
+    """
+    indices, data = [_as_indices(i) for i in indices], [tensor(d) for d in data]
+    if len(indices) != len(data) or not data:
+        raise ValueError(f"indices and data must be lists of one length, received {len(indices)} and {len(data)}.")
+    rows = []
+    for i, (index, values) in enumerate(zip(indices, data, strict=True)):
+        require_indices(index.node.aval)
+        shape = values.node.aval.shape
+        if shape[: index.ndim] != index.node.aval.shape:
+            raise invalid(
+                f"data[{i}].shape = {plain(shape)} does not start with indices[{i}].shape = {plain(index.shape)} "
+                "[Op:DynamicStitch]"
+            )
+        rows.append(_reshape(values, shape=(prod(index.shape), *shape[index.ndim :])))
+    places = np.concatenate([to_numpy(index.node).reshape(-1).astype(np.int64) for index in indices])
+    if places.size and places.min() < 0:
+        raise invalid(f"indices[{places.min()}] is out of range: an index must not be negative. [Op:DynamicStitch]")
+    source = np.full(places.max(initial=-1) + 1, places.size)
+    source[places] = np.arange(places.size)
+    return emit(_dynamic_stitch.op, (host_constant(source).node, *operands(_dynamic_stitch.op, rows)))

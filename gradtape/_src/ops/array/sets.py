@@ -1,0 +1,93 @@
+"""Sets: what stands in the last axis of a tensor, each value once. How many there are depends on values."""
+
+import operator
+
+import numpy as np
+
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import to_numpy
+from gradtape._src.ops.array.shape import host_constant, plain
+from gradtape._src.ops.sparse.tensor import SparseTensor, required
+
+KINDS = frozenset("int8 int16 int32 int64 uint8 uint16 string".split())
+
+
+def _sets_of(x):
+    """`(shape, sets)`: the shape before the last axis, and the set of each place in it that has one."""
+    values = to_numpy((x.values if isinstance(x, SparseTensor) else x).node)
+    shape = tuple(x.shape)
+    if len(shape) < 2:
+        raise invalid(f"Shape {plain(shape)} has rank {len(shape)} < 2: the last axis is the set, those before it say which.")
+    if isinstance(x, SparseTensor):
+        shape, places = tuple(to_numpy(x.dense_shape.node).tolist()), to_numpy(x.indices.node).tolist()
+    else:
+        places, values = [*np.ndindex(*shape)], values.reshape(-1)
+    sets: dict[tuple[int, ...], set[object]] = {}
+    for place, value in zip(places, values.tolist(), strict=True):
+        sets.setdefault(tuple(place[:-1]), set()).add(value)
+    return shape[:-1], sets
+
+
+def _operand(x):
+    x = x if isinstance(x, SparseTensor) else tensor(x)
+    if x.dtype.name not in KINDS:
+        raise TypeError(f"A set has elements of dtype {', '.join(sorted(KINDS))}, not {x.dtype.name}.")
+    return x
+
+
+def _combined(function, a, b):
+    """`function` of the sets of `a` and `b` that stand in the same place, as a SparseTensor of sorted values."""
+    a, b = _operand(a), _operand(b)
+    if a.dtype != b.dtype:
+        raise TypeError(f"Types don't match, {a.dtype!r} vs {b.dtype!r}.")
+    (shape, left), (other, right) = _sets_of(a), _sets_of(b)
+    if shape != other:
+        raise invalid(f"Mismatched shapes {plain(shape)} vs {plain(other)}: all axes but the last are the same in both.")
+    places, values, longest = [], [], 0
+    for place in sorted({*left, *right}):
+        found = sorted(function(left.get(place, set()), right.get(place, set())))
+        longest = max(longest, len(found))
+        values += found
+        places += [(*place, i) for i in range(len(found))]
+    return SparseTensor(
+        host_constant(np.array(places, np.int64).reshape(-1, len(shape) + 1)),
+        host_constant(np.array(values, a.dtype.numpy)),
+        host_constant(np.array((*shape, longest), np.int64)),
+    )
+
+
+@public
+def intersection(a, b, validate_indices=True):
+    """What is in the sets of both `a` and `b`, Tensors or SparseTensors of integers or strings, as a SparseTensor.
+
+    A set is the last axis; the shapes before it are the same, InvalidArgumentError if not. What does not fill the longest set
+    is not stored.
+
+    >>> tf.sparse.to_dense(tf.sets.intersection([[1, 2, 3], [4, 5, 5]], [[3, 1, 9], [5, 5, 7]])).numpy()
+    array([[1, 3],
+           [5, 0]], dtype=int32)
+    """
+    return _combined(operator.and_, a, b)
+
+
+@public
+def union(a, b, validate_indices=True):
+    """What is in a set of `a` or `b`, as a SparseTensor; see `intersection`."""
+    return _combined(operator.or_, a, b)
+
+
+@public
+def difference(a, b, aminusb=True, validate_indices=True):
+    """What is in a set of `a` and not in that of `b`, or the other way round without `aminusb`; see `intersection`."""
+    return _combined(operator.sub if aminusb else lambda x, y: y - x, a, b)
+
+
+@public
+def size(a, validate_indices=True):
+    """How many different values each set of the SparseTensor `a` has, an int32 Tensor of the shape before its last axis."""
+    shape, sets = _sets_of(_operand(required(a)))
+    counts = np.zeros(shape, np.int32)
+    for place, found in sets.items():
+        counts[place] = len(found)
+    return host_constant(counts)

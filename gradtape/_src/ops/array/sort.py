@@ -1,0 +1,351 @@
+"""Sorting, the largest elements, where an extremum or a value stands, permutations."""
+
+from math import prod
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import convert, dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import settled, static, tensor
+from gradtape._src.core.define import gradient, not_differentiable, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.ops.array.shape import plain, reshape
+from gradtape._src.ops.shapes import BOOL, INDEX, REAL, axis_of, require
+
+INT32 = np.dtype(np.int32)
+
+
+def _index_type(dtype, what, allowed):
+    """An argument that names an integer type, as NumPy's dtype; InvalidArgumentError unless it is one of `allowed`."""
+    given = dtypes.as_dtype(dtypes.int64 if dtype is None and what == "output_type" else dtype)
+    if given.name not in allowed:
+        raise invalid(
+            f"Value for attr '{what}' of {given.name} is not in the list of allowed values: {', '.join(allowed)}. Give one of "
+            "these, and cast the result."
+        )
+    return given.numpy
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rows by index, and back: the gradients of what is sorted
+
+
+@op("TakeAlongAxis", infer=lambda x, indices, axis: aval(indices.shape, x.dtype), saves="indices", mixed=True)
+def take_along(x, indices, *, axis):
+    """`x` at `indices` along `axis`; the other axes of both are the same."""
+    return jnp.take_along_axis(x, indices, axis, mode="promise_in_bounds")
+
+
+@gradient(take_along)
+def _(op, dy):
+    x, indices = op.inputs
+    axis = op.get_attr("axis")
+    return put_along(dy, indices, axis=axis, extent=x.node.aval.shape[axis]), None
+
+
+def _put_rule(x, indices, axis, extent):
+    return aval((*x.shape[:axis], extent, *x.shape[axis + 1 :]), x.dtype)
+
+
+@op("PutAlongAxis", infer=_put_rule, saves="indices", mixed=True)
+def put_along(x, indices, *, axis, extent):
+    """Zeros, `extent` along `axis`, with `x` at `indices`, which are distinct along `axis`: the transpose of `take_along`."""
+    places = [lax.broadcasted_iota(indices.dtype, indices.shape, a) if a != axis else indices for a in range(x.ndim)]
+    zeros = jnp.zeros((*x.shape[:axis], extent, *x.shape[axis + 1 :]), dtype=x.dtype)
+    return zeros.at[tuple(places)].set(x, unique_indices=True, mode="promise_in_bounds")
+
+
+@gradient(put_along)
+def _(op, dy):
+    return take_along(dy, op.inputs[1], axis=op.get_attr("axis")), None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sorting
+
+
+def _sort_rule(values, axis, descending):
+    require(values, REAL)
+    return values, aval(values.shape, INT32)
+
+
+@op("Sort", infer=_sort_rule, saves="y1")
+def _sort(values, *, axis, descending):
+    def reversed_order(x):
+        return ~x if jnp.issubdtype(x.dtype, jnp.integer) else -x
+
+    positions = lax.broadcasted_iota(jnp.int32, values.shape, axis)
+    if not descending:
+        return lax.sort((values, positions), dimension=axis, is_stable=True, num_keys=1)
+    result, order = lax.sort((reversed_order(values), positions), dimension=axis, is_stable=True, num_keys=1)
+    return reversed_order(result), order
+
+
+@gradient(_sort)
+def _(op, dy, _):
+    axis = op.get_attr("axis")
+    return put_along(dy, op.outputs[1], axis=axis, extent=dy.node.aval.shape[axis])
+
+
+def _sorted(values, axis, direction):
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise ValueError(f"Argument `direction` should be one of ASCENDING, DESCENDING. Received: direction={direction}")
+    x = tensor(values)
+    if isinstance(axis, (list, tuple, str)):
+        raise ValueError(f"Argument `axis` must be a constant scalar. Received: axis={axis!r}.")
+    return _sort(x, axis=axis_of(static(axis, "axis"), x.ndim), descending=direction == "DESCENDING")
+
+
+@public
+def sort(values, axis=-1, direction="ASCENDING", name=None):
+    """`values` sorted along `axis`, "ASCENDING" or "DESCENDING"; NaN comes last. Real dtypes; shape and dtype of `values`.
+
+    The gradient goes to the places that the elements came from; equal elements keep their order.
+    """
+    return _sorted(values, axis, direction)[0]
+
+
+@public
+def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
+    """The indices (int32) that sort `values` along `axis`. Equal elements keep their order, whatever `stable` says."""
+    return _sorted(values, axis, direction)[1]
+
+
+class TopKV2(NamedTuple):
+    """What `top_k` gives."""
+
+    values: Tensor
+    indices: Tensor
+
+
+def _top_k_rule(input, k, sorted, index_type):
+    require(input, REAL)
+    if not input.ndim:
+        raise invalid("input must be >= 1-D, got shape []. Give a vector, or a tensor of rows.")
+    if k < 0:
+        raise invalid(f"Need k >= 0, got {k}")
+    if k > input.shape[-1]:
+        raise invalid(
+            f"input must have at least k columns. Had {input.shape[-1]}, needed {k}: k cannot exceed the last extent of shape "
+            f"{plain(input.shape)}."
+        )
+    shape = (*input.shape[:-1], k)
+    return aval(shape, input.dtype), aval(shape, index_type)
+
+
+@op("TopKV2", infer=_top_k_rule, saves="y1")
+def _top_k(input, *, k, sorted, index_type):
+    if jnp.issubdtype(input.dtype, jnp.floating):  # -0 and 0 are equal
+        input = jnp.where(input == 0, jnp.zeros_like(input), input)
+    values, indices = lax.top_k(input, k)
+    return values, indices.astype(index_type)
+
+
+@gradient(_top_k)
+def _(op, dy, _):
+    x = op.inputs[0].node.aval
+    return put_along(dy, op.outputs[1], axis=x.ndim - 1, extent=x.shape[-1])
+
+
+@public
+def top_k(input, k=1, sorted=True, index_type=dtypes.int32, name=None):
+    """The `k` largest elements along the last axis, largest first, and their indices: a named tuple `(values, indices)`.
+
+    Real dtypes; both have `input`'s shape with last extent k; `index_type` is int16, int32 or int64. Of equal elements
+    the first comes first, and gets the gradient. InvalidArgumentError if there are fewer than k elements.
+    """
+    index_type = _index_type(index_type, "index_type", ("int16", "int32", "int64"))
+    return TopKV2(*_top_k(tensor(input), k=settled(k, "k"), sorted=bool(sorted), index_type=index_type))
+
+
+def _in_top_k_rule(predictions, targets, k):
+    require(targets, INDEX)
+    if predictions.ndim != 2:
+        raise invalid(f"predictions must be 2-dimensional, received shape {plain(predictions.shape)}.")
+    if targets.ndim != 1:
+        raise invalid(f"targets must be 1-dimensional, received shape {plain(targets.shape)}.")
+    if predictions.shape[0] != targets.shape[0]:
+        raise invalid(
+            f"First dimension of predictions {predictions.shape[0]} must match length of targets {targets.shape[0]}: give one "
+            "target for each row."
+        )
+    return aval(targets.shape, BOOL)
+
+
+@op("InTopKV2", infer=_in_top_k_rule, mixed=True)
+def _in_top_k(predictions, targets, *, k):
+    classes = predictions.shape[1]
+    known = (targets >= 0) & (targets < classes) & jnp.all(jnp.isfinite(predictions), axis=1)
+    if not classes:
+        return known
+    place = jnp.clip(targets, 0, classes - 1)[:, None]
+    mine = jnp.take_along_axis(predictions, place, axis=1, mode="promise_in_bounds")
+    return known & (jnp.sum(predictions > mine, axis=1, dtype=jnp.int32) < k)
+
+
+not_differentiable(_in_top_k, because="whether a class is among the best k is a bool", unregistered=True)
+
+
+@public
+def in_top_k(targets, predictions, k, name=None):
+    """Whether each row's target class is among its `k` highest predictions (all that tie with the k-th count): bool [batch].
+
+    `targets` integers [batch], `predictions` float32 [batch, classes]. False where the target is out of range or a
+    prediction of the row is not finite.
+    """
+    predictions = convert.tensor(predictions, hint=dtypes.float32)
+    if predictions.dtype != dtypes.float32:
+        raise convert.mismatch(_in_top_k.op, 0, np.dtype(np.float32), predictions.dtype.numpy)
+    return _in_top_k(predictions, tensor(targets), k=static(k, "k"))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Where
+
+
+def _arg_rule(input, axis, output_type):
+    require(input, (*REAL, "bool"))
+    if not input.shape[axis]:
+        raise invalid(
+            f"Reduction axis {axis} is empty in shape {plain(input.shape)}: there is no largest or smallest of nothing."
+        )
+    return aval((*input.shape[:axis], *input.shape[axis + 1 :]), output_type)
+
+
+def _without_nan(x, replacement):
+    return jnp.where(jnp.isnan(x), jnp.array(replacement, x.dtype), x) if jnp.issubdtype(x.dtype, jnp.floating) else x
+
+
+@op("ArgMax", infer=_arg_rule)
+def _arg_max(input, *, axis, output_type):
+    return lax.argmax(_without_nan(input, -jnp.inf), axis, output_type)
+
+
+@op("ArgMin", infer=_arg_rule)
+def _arg_min(input, *, axis, output_type):
+    return lax.argmin(_without_nan(input, jnp.inf), axis, output_type)
+
+
+not_differentiable(_arg_max, _arg_min, because="an index is an integer; gather or reduce_max carry gradients to the element")
+
+
+def _arg(function, input, axis, output_type):
+    x = tensor(input)
+    if isinstance(axis, (list, tuple)):
+        raise TypeError(f"axis must be int or Tensor with integer datatype, received {axis}.")
+    axis = 0 if axis is None else static(axis, "axis")
+    if not -x.ndim <= axis < x.ndim:
+        raise invalid(
+            f"Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {axis} [Op:{function.op.type}]: axis must be one of "
+            f"the axes of shape {plain(x.shape)}."
+        )
+    return function(x, axis=axis % x.ndim, output_type=output_type)
+
+
+@public
+def argmax(input, axis=None, output_type=dtypes.int64, name=None):
+    """The index of the largest element along `axis` (0 by default), the first of equals; NaN is passed over.
+
+    Real dtypes and bool; `output_type` is int16, uint16, int32 or int64. InvalidArgumentError if the axis is empty.
+    """
+    return _arg(_arg_max, input, axis, _index_type(output_type, "output_type", ("int16", "uint16", "int32", "int64")))
+
+
+@public
+def argmin(input, axis=None, output_type=dtypes.int64, name=None):
+    """The index of the smallest element along `axis` (0 by default), the first of equals; NaN is passed over.
+
+    Real dtypes and bool; `output_type` is int32 or int64. InvalidArgumentError if the axis is empty.
+    """
+    return _arg(_arg_min, input, axis, _index_type(output_type, "output_type", INDEX))
+
+
+def _bound_rule(sorted_inputs, values, out_type):
+    if sorted_inputs.shape[0] != values.shape[0]:
+        raise invalid(
+            f"Leading dim_size of both tensors must match. Received {sorted_inputs.shape[0]} sorted rows and {values.shape[0]} "
+            "rows of values: all extents but the last must agree."
+        )
+    return aval(values.shape, out_type)
+
+
+def _bound(sorted_inputs, values, goes_right, out_type):
+    """A binary search in each row: how many elements of the sorted row come before each value."""
+    count = sorted_inputs.shape[1]
+
+    def halve(_, bounds):
+        low, high = bounds
+        middle = (low + high) // 2
+        element = jnp.take_along_axis(sorted_inputs, jnp.minimum(middle, count - 1), axis=1, mode="promise_in_bounds")
+        right = goes_right(element, values)
+        searching = low < high
+        return jnp.where(searching & right, middle + 1, low), jnp.where(searching & ~right, middle, high)
+
+    low = jnp.zeros(values.shape, dtype=jnp.int32)
+    if not count:
+        return low.astype(out_type)
+    return lax.fori_loop(0, count.bit_length(), halve, (low, jnp.full_like(low, count)))[0].astype(out_type)
+
+
+@op("LowerBound", infer=_bound_rule)
+def _lower_bound(sorted_inputs, values, *, out_type):
+    return _bound(sorted_inputs, values, lambda element, value: element < value, out_type)
+
+
+@op("UpperBound", infer=_bound_rule)
+def _upper_bound(sorted_inputs, values, *, out_type):
+    return _bound(sorted_inputs, values, lambda element, value: ~(value < element), out_type)
+
+
+not_differentiable(_lower_bound, _upper_bound, because="the place of a value in a sorted row is an integer", unregistered=True)
+
+
+@public
+def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, name=None):
+    """Where `values` would be put into `sorted_sequence`, whose last axis ascends, so that it stays sorted.
+
+    "left": before equal elements, "right": behind them. All extents but the last must agree; the result has the shape
+    of `values` and type `out_type`, int32 (also for None) or int64.
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'.")
+    rows = tensor(sorted_sequence)
+    wanted = tensor(values)
+    for x, what in ((rows, "sorted_sequence"), (wanted, "values")):
+        if not x.ndim:
+            raise invalid(f"slice index -1 of dimension 0 out of bounds: {what} is a scalar; give it a last axis.")
+    function = _lower_bound if side == "left" else _upper_bound
+    out_type = _index_type(dtypes.int32 if out_type is None else out_type, "out_type", INDEX)
+    flat = [reshape(x, (prod(x.shape[:-1]), x.shape[-1])) for x in (rows, wanted)]
+    return reshape(function(*flat, out_type=out_type), tuple(wanted.shape))
+
+
+def _permutation_fault(x):
+    """What is wrong with a permutation, or None."""
+    outside = x[(x < 0) | (x >= x.size)]
+    if outside.size:
+        return f"{outside[0]} is not between 0 and {x.size}: each of the indices 0 to {x.size - 1} must stand there once."
+    values, counts = np.unique(x, return_counts=True)
+    if values.size != x.size:
+        return f"{values[counts > 1][0]} is duplicated in the input: each of the indices 0 to {x.size - 1} must stand there once."
+    return None
+
+
+def _permutation_rule(x):
+    require(x, INDEX)
+    if x.ndim != 1:
+        raise invalid(f"invert_permutation expects a 1D vector, received shape {plain(x.shape)}.")
+    return x
+
+
+@op("InvertPermutation", infer=_permutation_rule, status=_permutation_fault, checked="x", prefers="int32")
+def invert_permutation(x):
+    """The permutation that undoes `x`, a vector (int32 or int64) of the indices 0 to n-1; else InvalidArgumentError."""
+    return jnp.zeros_like(x).at[x].set(lax.iota(x.dtype, x.size), unique_indices=True, mode="promise_in_bounds")
+
+
+not_differentiable(invert_permutation, because="a permutation holds integers")

@@ -1,0 +1,501 @@
+"""Checks of values, shapes and dtypes: `tf.debugging`.
+
+Shapes and dtypes are known at once. What depends on values is computed at once in eager code, and raises there.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from ml_dtypes import finfo
+
+from gradtape._src.core import dtypes, engine, errors
+from gradtape._src.core.aval import provisional
+from gradtape._src.core.convert import is_tensor, static, tensor
+from gradtape._src.core.define import gradient, not_differentiable, op
+from gradtape._src.core.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.op import data
+from gradtape._src.core.scopes import control_dependencies
+from gradtape._src.core.tensor import Stored, Tensor, to_numpy
+from gradtape._src.ops.array import shape as array
+from gradtape._src.ops.debugging.printing import element_text, strings_of
+from gradtape._src.ops.grouping import no_op
+from gradtape._src.ops.math import compare
+from gradtape._src.ops.math.arithmetic import abs as absolute
+from gradtape._src.ops.math.reduction import reduce_any
+from gradtape._src.ops.shapes import FLOATING, only, same
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numerics
+
+
+def _not_finite(tensor, message):
+    """What stands in an array besides numbers, or None."""
+    nan, inf = np.isnan(tensor).any(), np.isinf(tensor).any()  # host-side: the check reads the values
+    found = "Inf and NaN" if nan and inf else "NaN" if nan else "Inf"
+    return f"{message} : Tensor had {found} values" if nan or inf else None
+
+
+@op("CheckNumerics", infer=only(FLOATING, same), status=_not_finite, checked="tensor", cheap=True)
+def check_numerics(tensor, *, message):
+    """`tensor`, unless an element is NaN or infinite: an InvalidArgumentError that begins with `message`.
+
+    The gradient is checked, too.
+    """
+    return tensor
+
+
+def _checked_on_host(dy, *, message):
+    found = _not_finite(dy, message)
+    if found is not None:
+        raise InvalidArgumentError(None, None, f"{found} [Op:CheckNumerics]")
+    return dy
+
+
+@op("CheckNumericsGradient", infer=same, host=_checked_on_host, effect=True)
+def _checked_gradient(dy, *, message):
+    """`dy`, checked where it is computed: a gradient's values are not known while it is recorded."""
+    return dy
+
+
+@gradient(check_numerics)
+@gradient(_checked_gradient)
+def _(op, dy):
+    prefix = "Not a number (NaN) or infinity (Inf) values detected in gradient. "
+    message = op.get_attr("message")
+    return _checked_gradient(dy, message=message if message.startswith(prefix) else f"{prefix}{message.encode()!r}")
+
+
+@public
+def assert_all_finite(x, message, name=None):
+    """As `check_numerics`, but that its gradient is not checked."""
+    x = tensor(x)
+    with control_dependencies([check_numerics(x, message)]):
+        return array.identity(x)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Conditions
+
+
+def _false(condition, *values, explain):
+    return None if condition.all() else explain(condition, *values)
+
+
+def _condition(*inputs, explain):
+    return inputs[0]
+
+
+_assert = op("Assert", infer=_condition, status=_false, checked="inputs", mixed=True, strings=_condition)(_condition)
+
+
+not_differentiable(_assert, because="it gives a bool")
+
+
+def _demand(condition, tensors, explain):
+    """Raise InvalidArgumentError with the text of `explain(condition, *tensors)` unless all of `condition` holds.
+
+    `explain` takes NumPy arrays. While a function is traced there are no values: its calls check. In a graph the result is
+    the Operation that checks, when it is run; what is false whatever is fed raises there and then.
+    """
+    if engine.local.trace.parent is not None:
+        known = engine.folded(condition.node) if engine.current_graph() is not None else None
+        if known is not None and not known.all():
+            raise InvalidArgumentError(None, None, explain(*[engine.folded(t.node) for t in (condition, *tensors)]))
+        asserted = _assert(condition, *tensors, explain=explain)
+        return None if engine.current_graph() is None else asserted.op
+    if not to_numpy(condition.node).all():
+        raise invalid(explain(*[to_numpy(t.node) for t in (condition, *tensors)]))
+    return None
+
+
+def _prefix(message):
+    return f"{message}.  " if message else ""
+
+
+def _row(array, summarize):
+    """The first `summarize` entries of an array (3 for None, all for -1), in one row."""
+    flat = array.ravel()
+    shown = flat[: _count(summarize, flat.size)]
+    texts = [repr(v) if isinstance(v, bytes) else element_text(v) for v in shown]
+    return ", ".join(texts + ["..."] * (len(shown) < flat.size))
+
+
+def _count(summarize, size):
+    summarize = 3 if summarize is None else summarize
+    return size if summarize < 0 else min(summarize, size)
+
+
+def _described(x):
+    return f"shape={x.shape} dtype={x.dtype.name}"
+
+
+@data
+@dataclass(frozen=True)
+class Summary:
+    """The text of a failed `Assert`: a row for each value; `rows` has those of strings, and None for tensors."""
+
+    rows: tuple
+    summarize: int | None
+
+    def __call__(self, holds, *arrays):
+        remaining = iter(arrays)
+        rows = [_row(next(remaining), self.summarize) if row is None else row for row in self.rows]
+        shown = f"tf.Tensor({holds}, shape={holds.shape}, dtype=bool)"
+        return f"Expected '{shown}' to be true. Summarized data: " + "\n".join(rows)
+
+
+@data
+@dataclass(frozen=True)
+class Comparison:
+    """The text of a failed comparison of two tensors: where they differ, and how each begins."""
+
+    message: str | None
+    headline: str
+    summarize: int | None
+
+    def __call__(self, holds, xs, ys):
+        lines = [self.message, self.headline] if self.message else [self.headline]
+        if xs.shape == ys.shape:
+            where = np.argwhere(~holds)
+            where = where[: _count(self.summarize, len(where))]
+            lines += [f"Indices of first {len(where)} different values:", str(where)]
+            for name, values in (("x", xs), ("y", ys)):
+                lines += [f"Corresponding {name} values:", str(values[tuple(where.T)])]
+        for name, values in (("x", xs), ("y", ys)):
+            count = _count(self.summarize, values.size)
+            lines += [f"First {count} elements of {name}:", str(values.ravel()[:count])]
+        return "\n".join(lines)
+
+
+@data
+@dataclass(frozen=True)
+class Elements:
+    """The text of a failed condition on tensors called `names`: shape, dtype and first elements of each."""
+
+    headline: str
+    names: str
+    summarize: int | None
+
+    def __call__(self, holds, *arrays):
+        rows = [f"{n} ({_described(a)}) = {_row(a, self.summarize)}" for n, a in zip(self.names, arrays, strict=True)]
+        return self.headline + "\n".join(rows)
+
+
+@data
+@dataclass(frozen=True)
+class Rank:
+    """The text of a failed condition on a rank."""
+
+    headline: str
+
+    def __call__(self, holds, known):
+        return f"{self.headline}rank {known}"
+
+
+@public
+def Assert(condition, data, summarize=None, name=None):
+    """InvalidArgumentError unless `condition`, a bool, holds; the message has the values of the list `data`.
+
+    `summarize` is how many entries of each are shown: 3 for None, all for -1.
+    """
+    condition = tensor(condition if is_tensor(condition) or np.ndim(condition) else bool(condition), dtypes.bool)
+
+    items = [np.array(item.encode(), object) if isinstance(item, str) else tensor(item) for item in data]
+    items = [item if (known := strings_of(item)) is None else known for item in items]
+    rows = tuple([None if isinstance(item, Tensor) else _row(item, summarize) for item in items])
+    return _demand(condition, [item for item in items if isinstance(item, Tensor)], Summary(rows, summarize))
+
+
+def _compare(function, symbol, x, y, message, summarize):
+    """InvalidArgumentError unless function(x, y) holds for all elements; the message shows where it does not."""
+    x, y = tensor(x), tensor(y, hint=getattr(x, "dtype", None))
+    condition = function(x, y)
+    headline = f"Condition x {symbol} y did not hold."
+    return _demand(condition, (x, y), Comparison(message, headline, summarize))
+
+
+def _compare_with_zero(function, symbol, x, message, summarize):
+    x = tensor(x)
+    headline = f"{_prefix(message)}Condition x {symbol} 0 did not hold element-wise"
+    return _demand(function(x, 0), (x,), Elements(f"{headline}:\n", "x", summarize))
+
+
+@public
+def assert_equal(x, y, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x = y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    return _compare(compare.equal, "==", x, y, message, summarize)
+
+
+@public
+def assert_none_equal(x, y, summarize=None, message=None, name=None):
+    """InvalidArgumentError unless x ≠ y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    return _compare(compare.not_equal, "!=", x, y, message, summarize)
+
+
+@public
+def assert_less(x, y, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x < y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    return _compare(compare.less, "<", x, y, message, summarize)
+
+
+@public
+def assert_less_equal(x, y, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x ≤ y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    return _compare(compare.less_equal, "<=", x, y, message, summarize)
+
+
+@public
+def assert_greater(x, y, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x > y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    return _compare(compare.greater, ">", x, y, message, summarize)
+
+
+@public
+def assert_greater_equal(x, y, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x ≥ y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    return _compare(compare.greater_equal, ">=", x, y, message, summarize)
+
+
+@public
+def assert_positive(x, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x > 0, element-wise."""
+    return _compare_with_zero(compare.greater, ">", x, message, summarize)
+
+
+@public
+def assert_negative(x, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x < 0, element-wise."""
+    return _compare_with_zero(compare.less, "<", x, message, summarize)
+
+
+@public
+def assert_non_negative(x, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x ≥ 0, element-wise."""
+    return _compare_with_zero(compare.greater_equal, ">=", x, message, summarize)
+
+
+@public
+def assert_non_positive(x, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless x ≤ 0, element-wise."""
+    return _compare_with_zero(compare.less_equal, "<=", x, message, summarize)
+
+
+@public
+def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
+    """InvalidArgumentError unless |x − y| ≤ atol + rtol·|y|, element-wise; both are 10 ε of the dtype by default."""
+    x = tensor(x)
+    y = tensor(y, x.dtype)
+    if not (x.dtype.is_floating or x.dtype.is_complex):
+        raise ValueError(f"data type {x.dtype.name} not inexact: assert_near compares floating numbers. Use assert_equal.")
+    tolerance = 10 * float(finfo(x.dtype.real_dtype.numpy).eps)
+    rtol, atol = [tolerance if given is None else given for given in (rtol, atol)]
+    near = compare.less_equal(absolute(x - y), atol + rtol * absolute(y))
+    headline = f"{_prefix(message)}x and y not equal to tolerance rtol = {rtol}, atol = {atol}"
+    return _demand(near, (x, y), Elements(f"{headline}\n", "xy", summarize))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Shapes
+
+
+MOST_AXES = 255  # that a tensor of TensorFlow's can have
+
+
+def _rank(rank):
+    assert_type(rank, dtypes.int32)
+    rank = tensor(rank)
+    if rank.ndim:
+        raise ValueError("Rank must be a scalar.")
+    return static(rank, "rank")
+
+
+def _rank_is_open(x):
+    graph = engine.current_graph()
+    return graph is not None and graph.open_rank(x.node)
+
+
+def _check_rank(x, allowed, wanted, message):
+    """ValueError unless `allowed` has the rank of `x`; in a graph an Operation, which checks a rank that is not known yet."""
+    x = tensor(x)
+    headline = f"{_prefix(message)}Tensor must have rank {wanted}.  Received "
+    if _rank_is_open(x):
+        rank = array.rank(x)
+        return _demand(reduce_any(compare.equal(rank, list(allowed))), (rank,), Rank(headline))
+    if x.ndim not in allowed:
+        raise ValueError(f"{headline}rank {x.ndim}, shape {x.shape}")
+    return no_op()
+
+
+@public
+def assert_rank(x, rank, message=None, name=None):
+    """ValueError unless `x` has `rank` axes."""
+    rank = _rank(rank)
+    return _check_rank(x, (rank,), rank, message)
+
+
+@public
+def assert_rank_at_least(x, rank, message=None, name=None):
+    """ValueError unless `x` has at least `rank` axes."""
+    rank = _rank(rank)
+    return _check_rank(x, range(rank, MOST_AXES), f"at least {rank}", message)
+
+
+@public
+def assert_rank_in(x, ranks, message=None, name=None):
+    """ValueError unless the number of axes of `x` is one of `ranks`."""
+    ranks = tuple([_rank(rank) for rank in ranks])
+    return _check_rank(x, ranks, f"in {ranks}", message)
+
+
+@public
+def assert_scalar(tensor, message=None, name=None):
+    """ValueError if `tensor` has axes."""
+    x = _as_tensor(tensor)
+    if x.ndim:
+        raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {x.shape}.")
+
+
+ANY = (None, ".")
+REST = (Ellipsis, "*")
+
+
+@public
+def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
+    """ValueError unless tensors have shapes of a common pattern: a list of `(tensor, pattern)`.
+
+    A pattern has an entry for each axis: an extent, a name (the same name: the same extent, in all patterns), or None
+    for any. `...` or "*" as its first entry stands for any number of axes. A scalar counts as one axis of extent 1.
+    """
+    matched(shapes, message)
+
+
+def matched(shapes, message):
+    """As `assert_shapes`; gives the Operations of a graph that check extents which are known when it runs."""
+    known, late = {}, []
+    for x, pattern in shapes.items() if isinstance(shapes, dict) else shapes:
+        if pattern is not None:
+            late += _match(tensor(x), pattern, known, message)
+    return late
+
+
+def _match(x, pattern, known, message):
+    """Check one tensor against its pattern; `known` has the extents of names, with where they come from."""
+    if not hasattr(pattern, "__iter__"):
+        raise ValueError(
+            f"{_prefix(message)}Tensor {_described(x)}.  Specified shape must be an iterable.  Received specified "
+            f"shape: {pattern}"
+        )
+    pattern = tuple(pattern)
+    for i, entry in enumerate(pattern):
+        if entry in REST and i:
+            raise ValueError(
+                f"{_prefix(message)}Tensor {_described(x)} specified shape index {i}.  Symbol `...` or `*` for a "
+                "variable number of unspecified dimensions is only allowed as the first entry"
+            )
+    if _rank_is_open(x):
+        return []
+    extents, late = x.node.aval.shape or (1,), []
+    if pattern and pattern[0] in REST:
+        pattern = pattern[1:]
+        if len(pattern) > 1:
+            assert_rank_at_least(x, len(pattern), message)
+        axes = range(-len(pattern), 0)
+    else:
+        pattern = pattern or (1,)
+        if len(pattern) > 1:
+            assert_rank(x, len(pattern), message)
+        else:
+            assert_rank_in(x, (0, 1), message)
+        axes = range(len(pattern))
+    for entry, axis in zip(pattern, axes, strict=True):
+        if entry in ANY:
+            continue
+        extent = array.shape(x)[axis] if provisional(extents[axis]) else extents[axis]
+        if str(entry).isdecimal():
+            wanted, source = int(entry), "Specified explicitly"
+        else:
+            wanted, source = known.setdefault(entry, (extent, f"Specified by tensor {_described(x)} dimension {axis}"))
+        if isinstance(extent, Tensor) or isinstance(wanted, Tensor):
+            late.append(assert_equal(extent, wanted, message))
+        elif extent != wanted:
+            raise ValueError(
+                f"{_prefix(message)}{source}.  Tensor {_described(x)} dimension {axis} must have size {wanted}.  "
+                f"Received size {extent}, shape {x.shape}"
+            )
+    return late
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Types
+
+
+@public
+def assert_type(tensor, tf_type, message=None, name=None):
+    """TypeError unless `tensor` is of dtype `tf_type`."""
+    wanted, x = dtypes.as_dtype(tf_type), _as_tensor(tensor)
+    if x.dtype != wanted:
+        raise TypeError(f"{_prefix(message)}tensor must be of type {wanted!r}; got {x.dtype!r}")
+
+
+@public
+def assert_integer(x, message=None, name=None):
+    """TypeError unless `x` is of an integer dtype."""
+    x = tensor(x)
+    if not x.dtype.is_integer:
+        raise TypeError(f'{_prefix(message)}Expected "x" to be integer type.  Found: tensor of dtype {x.dtype}')
+
+
+@public
+def assert_same_float_dtype(tensors=None, dtype=None):
+    """The floating dtype that all of `tensors` have, which must be `dtype` where it is given; else a ValueError.
+
+    Entries that are None are passed over. float32 if there is nothing to go by.
+    """
+    expected, first = None if dtype is None else dtypes.as_dtype(dtype), None
+    for item in tensors or ():
+        if item is None:
+            continue
+        x = tensor(item)
+        if expected is None:
+            expected, first = x.dtype, x
+        elif x.dtype != expected:
+            like = "" if first is None else f" as {first!s}"
+            raise ValueError(f"{x!s}, type={x.dtype}, must be of the same type ({expected}){like}.")
+    expected = expected or dtypes.float32
+    if not expected.is_floating:
+        raise ValueError(f"Expected floating point type, got {expected}.")
+    return expected
+
+
+@public
+def assert_proper_iterable(values):
+    """TypeError unless `values` is an iterable that is not a tensor, an array or a string."""
+    if isinstance(values, (Tensor, Stored, IndexedSlices, np.ndarray, str, bytes)):
+        raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')
+
+
+@public
+def is_numeric_tensor(tensor):
+    """Whether `tensor` is a Tensor of numbers: floating, complex or integer, not bool or string."""
+    return isinstance(tensor, Tensor) and (tensor.dtype.is_integer or tensor.node.aval.inexact)
+
+
+def enable_traceback_filtering():
+    """Cut the library's own frames out of tracebacks, as is done from the start (but for GRADTAPE_FULL_TRACEBACK=1)."""
+    errors.KEEP_FRAMES = False
+
+
+def disable_traceback_filtering():
+    """Leave the library's own frames in tracebacks."""
+    errors.KEEP_FRAMES = True
+
+
+def is_traceback_filtering_enabled():
+    """Whether the library's own frames are cut out of tracebacks."""
+    return not errors.KEEP_FRAMES
+
+
+_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`

@@ -1,0 +1,140 @@
+"""Images made brighter, of more contrast, of other colours; and standardized."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.define import op
+from gradtape._src.core.dtypes import spoken_name
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.shape import plain
+from gradtape._src.ops.floats import mean_over, wide
+from gradtape._src.ops.image.colour import as_floats, convert_image_dtype, hue_range_value, purity
+from gradtape._src.ops.image.geometry import at_least_3d, known, require
+from gradtape._src.ops.math.arithmetic import maximum
+from gradtape._src.ops.math.elementary import pow
+from gradtape._src.ops.math.reduction import reduce_mean, reduce_std
+from gradtape._src.ops.shapes import FLOATING, require as require_dtype
+
+FACTOR = aval((), np.dtype(np.float32))
+
+
+def _adjusted(type, name, coloured=True):
+    """The aval rule of an op on images and a scalar called `name`; `coloured`: they must have three channels."""
+
+    def infer(images, factor):
+        require_dtype(images, FLOATING)
+        if factor.dtype != FACTOR.dtype:
+            raise invalid(
+                f"cannot compute {type} as input #1(zero-based) was expected to be a float tensor but is a "
+                f"{spoken_name(factor.dtype)} tensor (use tf.cast)"
+            )
+        if images.ndim < 3:
+            raise invalid(f"input must be at least 3-D, got shape {plain(images.shape)}: [..., height, width, channels].")
+        if factor.ndim:
+            raise invalid(f"{name} must be scalar: {plain(factor.shape)}. Give one number for all images.")
+        if coloured and images.shape[-1] != 3:
+            raise invalid(f"input must have 3 channels but instead has {images.shape[-1]} channels.")
+        return images
+
+    return infer
+
+
+# These three have no gradient in TensorFlow either: LookupError.
+@op("AdjustContrastv2", infer=_adjusted("AdjustContrastv2", "contrast_factor", coloured=False), mixed=True)
+def _adjust_contrast(images, contrast_factor):
+    x = wide(images)
+    mean = mean_over(x, (-3, -2), keepdims=True)
+    return ((x - mean) * contrast_factor.astype(x.dtype) + mean).astype(images.dtype)
+
+
+@op("AdjustHue", infer=_adjusted("AdjustHue", "delta"), mixed=True)
+def _adjust_hue(images, delta):
+    x = wide(images)
+    hue, span, value = hue_range_value(x)
+    hue = jnp.mod(hue + delta.astype(x.dtype), 1)
+    return ((value - span)[..., None] + span[..., None] * purity(hue)).astype(images.dtype)
+
+
+@op("AdjustSaturation", infer=_adjusted("AdjustSaturation", "scale"), mixed=True)
+def _adjust_saturation(images, scale):
+    x = wide(images)
+    hue, span, value = hue_range_value(x)
+    saturation = jnp.where(value > 0, span / jnp.where(value > 0, value, jnp.ones_like(value)), jnp.zeros_like(value))
+    saturation = jnp.clip(saturation * scale.astype(x.dtype), 0, 1)[..., None]
+    return (((1 - saturation) + saturation * purity(hue)) * value[..., None]).astype(images.dtype)
+
+
+def _factor(value):
+    """A factor as a Tensor: numbers become float32."""
+    return value if is_tensor(value) else tensor(value, FACTOR.dtype)
+
+
+def hue_turned(image, delta):
+    """`adjust_hue` with a `delta` that is known to be within [-1, 1]."""
+    image = tensor(image)
+    return convert_image_dtype(_adjust_hue(as_floats(image), _factor(delta)), image.dtype)
+
+
+@public
+def adjust_brightness(image, delta):
+    """`image + delta`, a scalar to be given in the range of a float image, [0, 1]. Integers are saturated."""
+    image = tensor(image)
+    floats = as_floats(image)
+    change = cast(delta, floats.dtype) if is_tensor(delta) else delta
+    return convert_image_dtype(floats + change, image.dtype, saturate=True)
+
+
+@public
+def adjust_contrast(images, contrast_factor):
+    """`(x − mean) · contrast_factor + mean`, the mean of each channel of each image. Integers are saturated.
+
+    As in TensorFlow the op has no gradient.
+    """
+    images = tensor(images)
+    return convert_image_dtype(_adjust_contrast(as_floats(images), _factor(contrast_factor)), images.dtype, saturate=True)
+
+
+@public
+def adjust_gamma(image, gamma=1, gain=1):
+    """`gain · x ** gamma`, for x in [0, 1]. Integers are saturated. `gamma` must not be negative."""
+    image = tensor(image)
+    require(gamma >= 0, "Gamma should be a non-negative real number.", gamma)
+    return convert_image_dtype(gain * pow(as_floats(image), gamma), image.dtype, saturate=True)
+
+
+@public
+def adjust_hue(image, delta, name=None):
+    """The image with `delta`, a scalar in [-1, 1], added to the hue of each pixel; hues lie on a circle of length 1.
+
+    As in TensorFlow the op has no gradient.
+    """
+    turn = known(delta)
+    if turn is not None and not -1 <= turn <= 1:
+        raise ValueError(f"delta must be in the interval [-1, 1]. Received {turn}.")
+    return hue_turned(image, delta)
+
+
+@public
+def adjust_saturation(image, saturation_factor, name=None):
+    """The image with the saturation of each pixel multiplied by a scalar, and kept in [0, 1].
+
+    As in TensorFlow the op has no gradient.
+    """
+    image = tensor(image)
+    return convert_image_dtype(_adjust_saturation(as_floats(image), _factor(saturation_factor)), image.dtype)
+
+
+@public
+def per_image_standardization(image):
+    """`(x − mean) / deviation` over all pixels and channels of each image, float32.
+
+    The deviation is at least 1/√(number of values), so that an image of one colour becomes 0.
+    """
+    image = cast(at_least_3d(image), "float32")
+    height, width, channels = image.node.aval.shape[-3:]
+    axes = [-1, -2, -3]
+    deviation = maximum(reduce_std(image, axes, keepdims=True), (height * width * channels) ** -0.5)
+    return (image - reduce_mean(image, axes, keepdims=True)) / deviation

@@ -1,0 +1,170 @@
+"""Images changed at random: the stateful functions anew at each call, the stateless ones as their seed says."""
+
+import numpy as np
+
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import public
+from gradtape._src.ops.array.indexing import _slice
+from gradtape._src.ops.array.joining import unstack
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import reshape
+from gradtape._src.ops.image.adjust import adjust_brightness, adjust_contrast, adjust_saturation, hue_turned
+from gradtape._src.ops.image.geometry import at_least_3d, crop_size, mirrored, of_rank_3_or_4
+from gradtape._src.ops.math.compare import greater, less
+from gradtape._src.ops.random.draws import stateless_uniform, uniform
+
+LARGEST = np.iinfo(np.int32).max
+
+
+def _stateful(seed):
+    return lambda shape, low=0, high=1, dtype="float32": uniform(shape, low, high, dtype, seed)
+
+
+def _stateless(seed):
+    return lambda shape, low=0, high=1, dtype="float32": stateless_uniform(shape, seed, low, high, dtype)
+
+
+def _non_negative(max_delta):
+    if max_delta < 0:
+        raise ValueError(f"max_delta must be non-negative. Received {max_delta}.")
+
+
+def _range(lower, upper):
+    if upper <= lower:
+        raise ValueError(f"upper must be > lower. Received lower={lower}, upper={upper}.")
+    if lower < 0:
+        raise ValueError(f"lower must be non-negative. Received {lower}.")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What both forms do; `draw(shape, low, high)` gives the numbers
+
+
+def _flip(image, axis, draw):
+    """Each image by itself reversed along `axis`, or not. As in TensorFlow: of a batch for numbers above 1/2, else below."""
+    image = of_rank_3_or_4(at_least_3d(image))
+    if image.ndim == 3:
+        turned = less(draw([]), 0.5)
+    else:
+        count = image.shape[0]
+        turned = reshape(greater(draw([count]), 0.5), [count, 1, 1, 1])
+    return where(turned, mirrored(image, axis), image)
+
+
+def _brightness(image, max_delta, draw):
+    _non_negative(max_delta)
+    return adjust_brightness(image, draw([], -max_delta, max_delta))
+
+
+def _contrast(image, lower, upper, draw):
+    _range(lower, upper)
+    return adjust_contrast(image, draw([], lower, upper))
+
+
+def _hue(image, max_delta, draw):
+    if max_delta > 0.5:
+        raise ValueError(f"max_delta must be <= 0.5. Received {max_delta}.")
+    _non_negative(max_delta)
+    return hue_turned(image, draw([], -max_delta, max_delta))
+
+
+def _saturation(image, lower, upper, draw):
+    _range(lower, upper)
+    return adjust_saturation(image, draw([], lower, upper))
+
+
+def _crop(value, size, draw):
+    value = tensor(value)
+    size, shape = crop_size(value, size), value.node.aval.shape
+    places = np.array([have - want + 1 for have, want in zip(shape, size, strict=True)], np.int32)
+    begin = unstack(draw([len(size)], 0, LARGEST, dtype="int32") % places)
+    axes = tuple([axis for axis, (have, want) in enumerate(zip(shape, size, strict=True)) if 0 < want < have])
+    return _slice(value, *[begin[axis] for axis in axes], axes=axes, size=size)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Public functions
+
+
+@public
+def random_flip_left_right(image, seed=None):
+    """The image mirrored or not, each with probability 1/2; of a batch each image by itself."""
+    return _flip(image, 1, _stateful(seed))
+
+
+@public
+def random_flip_up_down(image, seed=None):
+    """The image upside down or not, each with probability 1/2; of a batch each image by itself."""
+    return _flip(image, 0, _stateful(seed))
+
+
+@public
+def stateless_random_flip_left_right(image, seed):
+    """As `random_flip_left_right`: the same result for the same `seed` of two integers."""
+    return _flip(image, 1, _stateless(seed))
+
+
+@public
+def stateless_random_flip_up_down(image, seed):
+    """As `random_flip_up_down`: the same result for the same `seed` of two integers."""
+    return _flip(image, 0, _stateless(seed))
+
+
+@public
+def random_brightness(image, max_delta, seed=None):
+    """`adjust_brightness` by a number uniform in [-max_delta, max_delta)."""
+    return _brightness(image, max_delta, _stateful(seed))
+
+
+@public
+def stateless_random_brightness(image, max_delta, seed):
+    """As `random_brightness`: the same result for the same `seed` of two integers."""
+    return _brightness(image, max_delta, _stateless(seed))
+
+
+@public
+def random_contrast(image, lower, upper, seed=None):
+    """`adjust_contrast` by a factor uniform in [lower, upper)."""
+    return _contrast(image, lower, upper, _stateful(seed))
+
+
+@public
+def stateless_random_contrast(image, lower, upper, seed):
+    """As `random_contrast`: the same result for the same `seed` of two integers."""
+    return _contrast(image, lower, upper, _stateless(seed))
+
+
+@public
+def random_hue(image, max_delta, seed=None):
+    """`adjust_hue` by a number uniform in [-max_delta, max_delta); `max_delta` is at most 0.5."""
+    return _hue(image, max_delta, _stateful(seed))
+
+
+@public
+def stateless_random_hue(image, max_delta, seed):
+    """As `random_hue`: the same result for the same `seed` of two integers."""
+    return _hue(image, max_delta, _stateless(seed))
+
+
+@public
+def random_saturation(image, lower, upper, seed=None):
+    """`adjust_saturation` by a factor uniform in [lower, upper)."""
+    return _saturation(image, lower, upper, _stateful(seed))
+
+
+@public
+def stateless_random_saturation(image, lower, upper, seed=None):
+    """As `random_saturation`: the same result for the same `seed` of two integers, which must be given."""
+    return _saturation(image, lower, upper, _stateless(seed))
+
+
+@public
+def random_crop(value, size, seed=None, name=None):
+    """A part of `value` of the extents `size`, one for each axis, from a place that is uniform over all there are."""
+    return _crop(value, size, _stateful(seed))
+
+
+@public
+def stateless_random_crop(value, size, seed, name=None):
+    """As `random_crop`: the same part for the same `seed` of two integers."""
+    return _crop(value, size, _stateless(seed))

@@ -1,0 +1,191 @@
+"""Colour spaces, and images as integers or as floats. The colours of a pixel lie on the last axis."""
+
+import jax.numpy as jnp
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient, not_differentiable, op
+from gradtape._src.core.errors import invalid, public, unmet
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.joining import stack, unstack
+from gradtape._src.ops.array.rearrange import tile
+from gradtape._src.ops.array.shape import expand_dims, identity, plain
+from gradtape._src.ops.floats import wide
+from gradtape._src.ops.linalg.matmul import tensordot
+from gradtape._src.ops.math.arithmetic import floordiv, reciprocal_no_nan
+from gradtape._src.ops.math.clip import saturate_cast
+from gradtape._src.ops.shapes import FLOATING, require
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Hue, saturation and value
+
+
+def _pixels(images):
+    require(images, FLOATING)
+    if not images.ndim:
+        raise invalid(f"input must be at least 1D: received shape {plain(images.shape)}.")
+    if images.shape[-1] != 3:
+        raise unmet(f"input must have 3 channels but input only has {images.shape[-1]} channels: {plain(images.shape)}.")
+    return images
+
+
+def hue_range_value(images):
+    """The hue in [0, 1), the range between the least and the greatest colour, and the greatest; without a last axis."""
+    red, green, blue = [images[..., channel] for channel in range(3)]
+    value = jnp.maximum(jnp.maximum(red, green), blue)
+    span = value - jnp.minimum(jnp.minimum(red, green), blue)
+    grey = span <= 0
+    scale = 1 / (6 * jnp.where(grey, jnp.ones_like(span), span))
+    green_or_blue = jnp.where(green == value, scale * (blue - red) + 2 / 6, scale * (red - green) + 4 / 6)
+    hue = jnp.where(grey, jnp.zeros_like(span), jnp.where(red == value, scale * (green - blue), green_or_blue))
+    return jnp.where(hue < 0, hue + 1, hue), span, value
+
+
+def purity(hue):
+    """How much of red, green and blue there is in a hue in [0, 1], between 0 and 1: [..., 3]."""
+    hue = hue * 6
+    parts = [jnp.abs(hue - 3) - 1, 2 - jnp.abs(hue - 2), 2 - jnp.abs(hue - 4)]
+    return jnp.clip(jnp.stack(parts, -1), 0, 1)
+
+
+@op("RGBToHSV", infer=_pixels, saves="images", prefers="float32")
+def rgb_to_hsv(images):
+    """Red, green and blue as hue, saturation and value, all in [0, 1]. A floating dtype; the last axis has extent 3."""
+    hue, span, value = hue_range_value(wide(images))
+    saturation = jnp.where(value > 0, span / jnp.where(value > 0, value, jnp.ones_like(value)), jnp.zeros_like(value))
+    return jnp.stack([hue, saturation, value], -1).astype(images.dtype)
+
+
+@gradient(rgb_to_hsv)
+def _(op, dy):
+    """With max and min the greatest and the least colour, of which M and m are 1 at the place (0 elsewhere):
+
+    value = max; saturation = 1 − min/max; 6·hue = (x₊ − x₋)/(max − min) + constant, x₊ and x₋ the colours that follow
+    the greatest in the circle. Nothing flows where a denominator is 0, nor to saturation from a colour that is not
+    positive.
+    """
+    (images,) = op.inputs
+    dtype, colours = images.dtype, unstack(images, axis=-1)
+    red, green, blue = colours
+    greatest = [(red >= green) & (red >= blue), (green > red) & (green >= blue), (blue > red) & (blue > green)]
+    least = [(red < blue) & (red < green), (green <= red) & (green < blue), (blue <= red) & (blue <= green)]
+    greatest, least = [[cast(place, dtype) for place in places] for places in (greatest, least)]
+    most = sum(part * colour for part, colour in zip(greatest, colours, strict=True))
+    fewest = sum(part * colour for part, colour in zip(least, colours, strict=True))
+    coloured = cast(most > 0, dtype)
+    over_span = coloured * reciprocal_no_nan(most - fewest)
+    slope = sum(part * (colours[i - 2] - colours[i - 1]) for i, part in enumerate(greatest)) * over_span
+    to_hue, to_saturation, to_value = unstack(dy, axis=-1)
+    parts = []
+    for i, colour in enumerate(colours):
+        in_hue = (greatest[i - 1] - greatest[i - 2] - slope * (greatest[i] - least[i])) * over_span / 6
+        in_saturation = (greatest[i] * fewest * reciprocal_no_nan(most) - least[i]) * reciprocal_no_nan(most)
+        parts.append(to_hue * in_hue + to_saturation * in_saturation * cast(colour > 0, dtype) + to_value * greatest[i])
+    return stack(parts, axis=-1)
+
+
+@op("HSVToRGB", infer=_pixels, prefers="float32")
+def hsv_to_rgb(images):
+    """Hue, saturation and value as red, green and blue, all in [0, 1]. As in TensorFlow no gradient flows."""
+    x = wide(images)
+    saturation, value = x[..., 1:2], x[..., 2:3]
+    return (((1 - saturation) + saturation * purity(x[..., 0])) * value).astype(images.dtype)
+
+
+not_differentiable(
+    hsv_to_rgb, because="TensorFlow gives hsv_to_rgb none: write it with tf.abs and tf.clip_by_value, which have gradients"
+)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Linear spaces
+
+RGB_TO_YIQ = ((0.299, 0.59590059, 0.2115), (0.587, -0.27455667, -0.52273617), (0.114, -0.32134392, 0.31119955))
+YIQ_TO_RGB = ((1, 1, 1), (0.95598634, -0.27201283, -1.10674021), (0.6208248, -0.64720424, 1.70423049))
+RGB_TO_YUV = ((0.299, -0.14714119, 0.61497538), (0.587, -0.28886916, -0.51496512), (0.114, 0.43601035, -0.10001026))
+YUV_TO_RGB = ((1, 1, 1), (0, -0.394642334, 2.03206185), (1.13988303, -0.58062185, 0))
+LUMINANCE = (0.2989, 0.587, 0.114)
+
+
+def _converted(images, kernel):
+    images = tensor(images)
+    return tensordot(images, tensor(kernel, images.dtype), [[images.ndim - 1], [0]])
+
+
+@public
+def rgb_to_yiq(images):
+    """Red, green and blue in [0, 1] as luma and the chroma of NTSC. A floating dtype; the last axis has extent 3."""
+    return _converted(images, RGB_TO_YIQ)
+
+
+@public
+def yiq_to_rgb(images):
+    """What undoes `rgb_to_yiq`."""
+    return _converted(images, YIQ_TO_RGB)
+
+
+@public
+def rgb_to_yuv(images):
+    """Red, green and blue in [0, 1] as luma and the chroma of PAL. A floating dtype; the last axis has extent 3."""
+    return _converted(images, RGB_TO_YUV)
+
+
+@public
+def yuv_to_rgb(images):
+    """What undoes `rgb_to_yuv`."""
+    return _converted(images, YUV_TO_RGB)
+
+
+@public
+def rgb_to_grayscale(images, name=None):
+    """The luminance of each pixel, in the dtype of `images`; the last axis has extent 1 after."""
+    images = tensor(images)
+    colours = as_floats(images)
+    grey = tensordot(colours, tensor(LUMINANCE, colours.dtype), [-1, -1])
+    return convert_image_dtype(expand_dims(grey, -1), images.dtype)
+
+
+@public
+def grayscale_to_rgb(images, name=None):
+    """Grey pixels as coloured ones: the last axis, of extent 1, repeated three times."""
+    images = tensor(images)
+    if images.ndim < 2:
+        raise ValueError(f"A grayscale image (shape {images.shape}) must be at least two-dimensional.")
+    if images.shape[-1] != 1:
+        raise ValueError(f"Last dimension of a grayscale image should be size 1. Received shape {images.shape}.")
+    return tile(images, [1] * (images.ndim - 1) + [3])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Integers and floats
+
+
+@public
+def convert_image_dtype(image, dtype, saturate=False, name=None):
+    """`image` in `dtype`, scaled: integers go from 0 to the greatest of their type, floats from 0 to 1.
+
+    `saturate` keeps what is out of range at the bounds; else it wraps. AttributeError for other than integers and floats.
+    """
+    image, dtype = tensor(image), dtypes.as_dtype(dtype)
+    for what, type in (("dtype", dtype), ("image dtype", image.dtype)):
+        if not (type.is_floating or type.is_integer):
+            raise AttributeError(f"{what} must be either floating point or integer. Received {type.name}.")
+    change = saturate_cast if saturate else cast
+    if dtype == image.dtype:
+        return identity(image)
+    if image.dtype.is_floating and dtype.is_floating:
+        return cast(image, dtype)
+    if dtype.is_floating:
+        return cast(image, dtype) * (1.0 / image.dtype.max)
+    if image.dtype.is_floating:
+        return change(image * (dtype.max + 0.5), dtype)
+    values, others = int(image.dtype.max) + 1, int(dtype.max) + 1
+    if values > others:
+        return change(floordiv(image, values // others), dtype)
+    return change(image, dtype) * (others // values)
+
+
+def as_floats(image):
+    """`image` in the floating dtype to compute in: its own, float32 for integers and bfloat16."""
+    kept = image.dtype in (dtypes.float16, dtypes.float32, dtypes.float64)
+    return image if kept else convert_image_dtype(image, dtypes.float32)

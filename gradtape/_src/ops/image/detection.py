@@ -1,0 +1,239 @@
+"""Boxes of detected objects: which of them to keep, and drawn into images.
+
+A box is y1, x1, y2, x2. Which boxes remain depends on values, so non-maximum suppression runs at once, on the host.
+"""
+
+import heapq
+import math
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core.convert import is_tensor, operands, static, tensor
+from gradtape._src.core.define import not_differentiable, op, ran
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import handle
+from gradtape._src.ops.array.shape import plain
+from gradtape._src.ops.shapes import require
+
+SINGLE = np.float32
+NUMBERS = "it gives the numbers of boxes, which are integers"
+COLOURS = (
+    (1, 1, 0, 1), (0, 0, 1, 1), (1, 0, 0, 1), (0, 1, 0, 1), (0.5, 0, 0.5, 1),
+    (0.5, 0.5, 0, 1), (0.5, 0, 0, 1), (0, 0, 0.5, 1), (0, 1, 1, 1), (1, 0, 1, 1),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Non-maximum suppression
+
+
+def _overlaps(boxes):
+    """A function of a box's number and of a list of others: the area they share with it, over the area of both."""
+    boxes = boxes.astype(SINGLE)
+    low, high = boxes.reshape(-1, 2, 2).min(1), boxes.reshape(-1, 2, 2).max(1)
+    areas = (high - low)[:, 0] * (high - low)[:, 1]
+
+    def overlap(box, others):
+        sides = (high[others].clip(None, high[box]) - low[others].clip(low[box], None)).clip(0, None)
+        shared = sides[:, 0] * sides[:, 1]
+        both = areas[box] + areas[others] - shared
+        real = (areas[box] > 0) & (areas[others] > 0)
+        return np.where(real, shared / np.where(real, both, SINGLE(1)), SINGLE(0))
+
+    return overlap
+
+
+def _suppressed(overlap, scores, max_output_size, overlap_threshold, score_threshold, sigma=0.0):
+    """The numbers of the boxes that remain, best first, and their scores.
+
+    A box that overlaps a better one by more than the threshold is left out; or, with a `sigma`, its score is multiplied
+    by exp(−overlap²/2σ²) for each better one (Bodla et al., "Soft-NMS", 2017).
+    """
+    scores = scores.astype(SINGLE)
+    heap = [(-float(score), box, 0) for box, score in enumerate(scores) if score > score_threshold]
+    heapq.heapify(heap)
+    kept, final = [], []
+    while heap and len(kept) < max_output_size:
+        score, box, met = heapq.heappop(heap)
+        reduced = SINGLE(-score)
+        overlaps = overlap(box, kept[met:])
+        if sigma:
+            for shared in overlaps[::-1]:
+                reduced = SINGLE(reduced * SINGLE(math.exp(-0.5 / sigma * float(shared) ** 2)))
+                if reduced <= score_threshold:
+                    break
+        elif (overlaps > overlap_threshold).any():
+            continue
+        if reduced == -score:
+            kept.append(box)
+            final.append(reduced)
+        elif reduced > score_threshold:
+            heapq.heappush(heap, (-float(reduced), box, len(kept)))
+    return np.array(kept, np.int32), np.array(final, SINGLE)
+
+
+@op("NonMaxSuppressionV3")
+def _suppression(boxes, scores, *, max_output_size, iou_threshold, score_threshold):
+    return _suppressed(_overlaps(boxes), scores, max_output_size, iou_threshold, score_threshold)[0]
+
+
+# TensorFlow has no gradient for the scores either: LookupError.
+@op("NonMaxSuppressionV5")
+def _soft_suppression(boxes, scores, *, max_output_size, iou_threshold, score_threshold, soft_nms_sigma):
+    kept, final = _suppressed(_overlaps(boxes), scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
+    return kept, final.astype(scores.dtype)
+
+
+@op("NonMaxSuppressionWithOverlaps")
+def _overlap_suppression(overlaps, scores, *, max_output_size, overlap_threshold, score_threshold):
+    return _suppressed(lambda box, others: overlaps[box, others], scores, max_output_size, overlap_threshold, score_threshold)[0]
+
+
+not_differentiable(_suppression, _overlap_suppression, because=NUMBERS, unregistered=True)
+
+
+def _inputs(function, first, name, scores):
+    """Boxes (or overlaps) and scores as Tensors of one dtype, half or float."""
+    values = [value if is_tensor(value) else tensor(value, SINGLE) for value in (first, scores)]
+    first, scores = [handle(node) for node in operands(function.op, values)]
+    require(first.node.aval, ("float16", "float32"))
+    for what, x, rank in ((name, first, 2), ("scores", scores, 1)):
+        if x.ndim != rank:
+            raise invalid(f"{what} must be {rank}-D: received shape {plain(x.shape)}. [Op:{function.op.type}]")
+    return first, scores
+
+
+def _limits(max_output_size, **thresholds):
+    """The attributes of a suppression, checked."""
+    size = tensor(max_output_size)
+    if size.ndim:
+        raise invalid(f"max_output_size must be 0-D, got shape {plain(size.shape)}: give one number.")
+    most = static(max_output_size, "max_output_size")
+    if most < 0:
+        raise invalid(f"output size must be non-negative: max_output_size is {most}.")
+    values = {name: float(value) for name, value in thresholds.items()}
+    if not 0 <= values.get("iou_threshold", 0) <= 1:
+        raise invalid(f"iou_threshold must be in [0, 1]: received {values['iou_threshold']}.")
+    if values.get("soft_nms_sigma", 0) < 0:
+        raise invalid(f"soft_nms_sigma_val must be >= 0: received {values['soft_nms_sigma']}.")
+    return most, *values.values()
+
+
+def _boxes(function, boxes, scores):
+    boxes, scores = _inputs(function, boxes, "boxes", scores)
+    if boxes.shape[1] != 4:
+        raise invalid(f"boxes must have 4 columns, y1, x1, y2, x2: received shape {plain(boxes.shape)}.")
+    if boxes.shape[0] != scores.shape[0]:
+        raise invalid(f"scores has incompatible shape: {plain(scores.shape)} for {boxes.shape[0]} boxes.")
+    return boxes, scores
+
+
+@public
+def non_max_suppression(boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=float("-inf"), name=None):
+    """The numbers of at most `max_output_size` boxes, int32, best first: those that overlap no better one too much.
+
+    `boxes` are [boxes, 4], any two opposite corners, `scores` [boxes], both of one dtype, float32 or float16. Left out are
+    boxes whose intersection over union with one that is kept is above `iou_threshold`, and those whose score is not
+    above `score_threshold`.
+    """
+    limits = _limits(max_output_size, iou_threshold=iou_threshold, score_threshold=score_threshold)
+    return ran(_suppression, *_boxes(_suppression, boxes, scores), attrs=limits)
+
+
+@public
+def non_max_suppression_with_scores(
+    boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=float("-inf"), soft_nms_sigma=0.0, name=None
+):
+    """`(numbers, scores)` of the boxes that remain, as `non_max_suppression`.
+
+    With a `soft_nms_sigma` above 0 none is left out for its overlap, but its score becomes smaller by it.
+    """
+    limits = _limits(max_output_size, iou_threshold=iou_threshold, score_threshold=score_threshold, soft_nms_sigma=soft_nms_sigma)
+    return ran(_soft_suppression, *_boxes(_soft_suppression, boxes, scores), attrs=limits)
+
+
+@public
+def non_max_suppression_overlaps(
+    overlaps, scores, max_output_size, overlap_threshold=0.5, score_threshold=float("-inf"), name=None
+):
+    """As `non_max_suppression`, of boxes of which is known how much they overlap: `overlaps` is [boxes, boxes]."""
+    limits = _limits(max_output_size, overlap_threshold=overlap_threshold, score_threshold=score_threshold)
+    overlaps, scores = _inputs(_overlap_suppression, overlaps, "overlaps", scores)
+    if overlaps.shape[0] != overlaps.shape[1]:
+        raise invalid(f"overlaps must be square: received shape {plain(overlaps.shape)}.")
+    if overlaps.shape[0] != scores.shape[0]:
+        raise invalid(f"scores has incompatible shape: {plain(scores.shape)} for {overlaps.shape[0]} boxes.")
+    return ran(_overlap_suppression, overlaps, scores, attrs=limits)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Drawn
+
+
+def _drawn_aval(images, boxes, colors=None):
+    require(images, ("float16", "float32"))
+    if images.ndim != 4:
+        raise invalid(f"The rank of the images should be 4: received shape {plain(images.shape)}.")
+    if boxes.ndim != 3:
+        raise invalid(f"The rank of the boxes tensor should be 3: received shape {plain(boxes.shape)}.")
+    if images.shape[0] != boxes.shape[0]:
+        raise invalid(f"The batch sizes should be the same: {images.shape[0]} images, boxes for {boxes.shape[0]}.")
+    depth = images.shape[3]
+    if depth not in (1, 3, 4):
+        raise invalid(f"Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA): received {depth}.")
+    if boxes.shape[2] != 4:
+        raise invalid(f"The size of the third dimension of the box must be 4. Received: {boxes.shape[2]}.")
+    if colors is not None and colors.ndim != 2:
+        raise invalid(f"colors must be a 2-D matrix: received shape {plain(colors.shape)}.")
+    if colors is not None and colors.shape[1] < depth:
+        raise invalid(f"colors must have equal or more channels than the image provided: {plain(colors.shape)} for {depth}.")
+    return images
+
+
+def _drawn(images, boxes, colours):
+    """Each pixel on the border of a box in the colour of the last such box."""
+    _, height, width, depth = images.shape
+    scale = jnp.asarray([height - 1, width - 1] * 2, SINGLE)
+    top, left, bottom, right = jnp.moveaxis((boxes * scale).astype(jnp.int32), 2, 0)[..., None, None]
+    row = lax.broadcasted_iota(jnp.int32, (height, width), 0)
+    column = lax.broadcasted_iota(jnp.int32, (height, width), 1)
+    within = (row >= top) & (row <= bottom) & (column >= left) & (column <= right)
+    border = within & ((row == top) | (row == bottom) | (column == left) | (column == right))
+    number = jnp.arange(boxes.shape[1], dtype=jnp.int32)[:, None, None]
+    last = jnp.max(jnp.where(border, number, jnp.full_like(number, -1)), 1, initial=-1)[..., None]
+    chosen = jnp.take(colours[:, :depth].astype(images.dtype), last[..., 0] % len(colours), 0)
+    return jnp.where(last >= 0, chosen, images)
+
+
+@op("DrawBoundingBoxes", infer=_drawn_aval, mixed=True)
+def _draw(images, boxes):
+    colours = np.array(COLOURS, SINGLE)
+    if images.shape[3] == 1:
+        colours[:, 0] = 1
+    return _drawn(images, boxes, jnp.asarray(colours, SINGLE))
+
+
+# As TensorFlow's it has no gradient: LookupError.
+@op("DrawBoundingBoxesV2", infer=_drawn_aval, mixed=True)
+def _draw_in_colours(images, boxes, colors):
+    return _drawn(images, boxes, colors)
+
+
+not_differentiable(_draw, because="it paints over the image: draw on a copy, and take gradients through the original")
+
+
+@public
+def draw_bounding_boxes(images, boxes, colors, name=None):
+    """`images` with the borders of boxes, one pixel wide; what is outside of the image is not drawn.
+
+    `images` are [batch, height, width, 1, 3 or 4], float32 or float16; `boxes`, float32, [batch, boxes, 4], y1, x1, y2, x2
+    in coordinates in which the image reaches from 0 to 1. `colors`, [n, channels], are taken in turn; None: yellow, blue,
+    red, lime… A later box is drawn over an earlier one.
+    """
+    images, boxes = tensor(images, hint=SINGLE), tensor(boxes, SINGLE)
+    if colors is None:
+        return _draw(images, boxes)
+    colors = tensor(colors, SINGLE)
+    return _draw_in_colours(images, boxes, colors) if colors.shape[0] or colors.ndim != 2 else _draw(images, boxes)

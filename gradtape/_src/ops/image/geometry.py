@@ -1,0 +1,221 @@
+"""Images turned, cropped and padded. An image is [height, width, channels], or [batch, height, width, channels]."""
+
+from gradtape._src.core import engine
+from gradtape._src.core.convert import is_tensor, node_of, static, static_list, tensor
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import to_numpy
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.indexing import _slice, slice_
+from gradtape._src.ops.array.rearrange import pad, reverse
+from gradtape._src.ops.array.shape import expand_dims, plain, squeeze, transpose as transposed
+from gradtape._src.ops.debugging.checks import Assert
+
+
+def shape_of(image):
+    """The shape of an image as TensorFlow's messages write it."""
+    return f"'image' (shape {image.shape})"
+
+
+def at_least_3d(image):
+    """`image` as a Tensor; ValueError unless it has three axes or more, none of the last three empty."""
+    image = tensor(image)
+    if image.ndim < 3:
+        raise ValueError(f"{shape_of(image)} must be at least three-dimensional: [..., height, width, channels].")
+    if 0 in image.node.aval.shape[-3:]:
+        raise ValueError(f"inner 3 dims of 'image.shape' must be > 0: {image.shape}")
+    return image
+
+
+def of_rank_3_or_4(image):
+    """`image`; ValueError unless it is one image or a batch of them."""
+    if image.ndim not in (3, 4):
+        raise ValueError(f"{shape_of(image)} must have either 3 or 4 dimensions: [height, width, channels], or with a batch.")
+    return image
+
+
+def batched(image):
+    """`image`, a Tensor, as a batch of images none of which is empty; ValueError if it cannot be."""
+    of_rank_3_or_4(image)
+    return at_least_3d(expand_dims(image, 0) if image.ndim == 3 else image)
+
+
+def unbatched(result, image):
+    """What was computed of `batched(image)`, with as many axes as `image` has."""
+    return result if image.ndim == 4 else squeeze(result, [0])
+
+
+def known(value):
+    """A number, or a Tensor's value as one; None for a Tensor whose value would take a long program, or a function's call."""
+    if not is_tensor(value):
+        return value
+    node = tensor(value).node
+    engine.peek(node)
+    return None if node.value is None else to_numpy(node).item()
+
+
+def require(condition, message, *values):
+    """Raise unless `condition` holds: a ValueError, or InvalidArgumentError where it is a Tensor."""
+    if is_tensor(condition):
+        engine.peek(condition.node)
+        Assert(condition, [message, *values])
+    elif not condition:
+        raise ValueError(f"{message} Received {', '.join(map(str, values))}.")
+
+
+def positive_target(target_height, target_width):
+    """The two arguments as ints above 0."""
+    target = static(target_height, "target_height"), static(target_width, "target_width")
+    require(target[1] > 0, "target_width must be > 0.", target[1])
+    require(target[0] > 0, "target_height must be > 0.", target[0])
+    return target
+
+
+def _offsets(offset_height, offset_width):
+    """The two arguments as ints or Tensors of int32, not negative."""
+    offsets = [
+        cast(tensor(value), "int32") if is_tensor(value) else static(value, name)
+        for name, value in (("offset_height", offset_height), ("offset_width", offset_width))
+    ]
+    require(offsets[1] >= 0, "offset_width must be >= 0.", offsets[1])
+    require(offsets[0] >= 0, "offset_height must be >= 0.", offsets[0])
+    return offsets
+
+
+def _window(batch, begin, size):
+    """The part of a batch of images that begins at `begin` (ints or Tensors), of `size`, both (rows, columns)."""
+    count, *extents, channels = batch.node.aval.shape
+    axes = tuple([axis for axis in (1, 2) if size[axis - 1] != extents[axis - 1]])
+    starts = [cast(tensor(begin[axis - 1]), "int32") for axis in axes]
+    return _slice(batch, *starts, axes=axes, size=(count, *size, channels)) if axes else batch
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Turned
+
+
+def mirrored(image, axis):
+    """`image`, checked already, reversed along `axis` of a single image: 0 its rows, 1 its columns."""
+    return reverse(image, [axis + image.ndim - 3])
+
+
+def exchanged(image):
+    """`image`, checked already, with rows and columns exchanged."""
+    return transposed(image, [1, 0, 2] if image.ndim == 3 else [0, 2, 1, 3])
+
+
+@public
+def flip_left_right(image):
+    """The mirror image: columns in reverse order."""
+    return mirrored(of_rank_3_or_4(at_least_3d(image)), 1)
+
+
+@public
+def flip_up_down(image):
+    """The image upside down: rows in reverse order."""
+    return mirrored(of_rank_3_or_4(at_least_3d(image)), 0)
+
+
+@public
+def rot90(image, k=1, name=None):
+    """The image turned by `k` quarter turns, counter-clockwise."""
+    image, k = at_least_3d(image), tensor(k, "int32")
+    if k.ndim:
+        raise ValueError(f"Shape {k.shape} must have rank 0: k is a number of quarter turns.")
+    turns = static(k, "k") % 4
+    of_rank_3_or_4(image)
+    if turns == 1:
+        return exchanged(mirrored(image, 1))
+    if turns == 2:
+        return mirrored(mirrored(image, 0), 1)
+    return mirrored(exchanged(image), 1) if turns == 3 else image
+
+
+@public
+def transpose(image, name=None):
+    """The image with rows and columns exchanged."""
+    return exchanged(of_rank_3_or_4(at_least_3d(image)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Cropped and padded
+
+
+@public
+def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
+    """The part of `image` whose upper left corner is at the offsets, of the target's height and width.
+
+    ValueError if it is not within the image, InvalidArgumentError if an offset is a tensor.
+    """
+    image = tensor(image)
+    batch = batched(image)
+    _, height, width, _ = batch.node.aval.shape
+    top, left = _offsets(offset_height, offset_width)
+    rows, columns = positive_target(target_height, target_width)
+    require(left + columns <= width, "width must be >= target + offset.", width, columns, left)
+    require(top + rows <= height, "height must be >= target + offset.", height, rows, top)
+    return unbatched(_window(batch, (top, left), (rows, columns)), image)
+
+
+@public
+def pad_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
+    """An image of the target's height and width, zeros but for `image`, whose upper left corner is at the offsets.
+
+    ValueError if `image` does not fit, InvalidArgumentError if an offset is a tensor.
+    """
+    image = tensor(image)
+    batch = batched(image)
+    _, height, width, _ = batch.node.aval.shape
+    top, left = _offsets(offset_height, offset_width)
+    rows, columns = static(target_height, "target_height"), static(target_width, "target_width")
+    require(left + width <= columns, "width must be <= target - offset.", width, columns, left)
+    require(top + height <= rows, "height must be <= target - offset.", height, rows, top)
+    if is_tensor(top) or is_tensor(left):  # a window of an image that is padded as much as can be
+        down, across = rows - height, columns - width
+        margins = pad(batch, [[0, 0], [down, down], [across, across], [0, 0]])
+        return unbatched(_window(margins, (down - top, across - left), (rows, columns)), image)
+    margins = [[0, 0], [top, rows - top - height], [left, columns - left - width], [0, 0]]
+    return unbatched(pad(batch, margins), image)
+
+
+@public
+def resize_with_crop_or_pad(image, target_height, target_width):
+    """`image` cropped in the middle, or padded with zeros on both sides, along each axis to the target's extent."""
+    image = tensor(image)
+    batch = batched(image)
+    target = positive_target(target_height, target_width)
+    extents = batch.node.aval.shape[1:3]
+    cropped = [max((extent - goal) // 2, 0) for goal, extent in zip(target, extents, strict=True)]
+    kept = [min(goal, extent) for goal, extent in zip(target, extents, strict=True)]
+    padded = [max((goal - extent) // 2, 0) for goal, extent in zip(target, extents, strict=True)]
+    return unbatched(pad_to_bounding_box(crop_to_bounding_box(batch, *cropped, *kept), *padded, *target), image)
+
+
+@public
+def central_crop(image, central_fraction):
+    """The middle of `image`: `central_fraction`, in (0, 1], of its height and of its width."""
+    image = tensor(image)
+    fraction = to_numpy(node_of(central_fraction)).item() if is_tensor(central_fraction) else central_fraction
+    require(0.0 < fraction <= 1.0, "central_fraction must be within (0, 1].", fraction)
+    if fraction == 1.0:
+        return image
+    at_least_3d(image)
+    if image.ndim > 4:
+        raise ValueError(f"`image` should either be a Tensor with rank = 3 or rank = 4. Had rank = {image.ndim}.")
+    first = image.ndim - 3
+    begin, size = [0] * image.ndim, list(image.node.aval.shape)
+    for axis in (first, first + 1):
+        begin[axis] = int((size[axis] - size[axis] * fraction) / 2)
+        size[axis] -= 2 * begin[axis]
+    return slice_(image, begin, size)
+
+
+def crop_size(value, size):
+    """`size` as a tuple of extents, none above that of `value`; InvalidArgumentError otherwise."""
+    size, shape = static_list(size, "size"), value.node.aval.shape
+    if len(size) != len(shape):
+        raise invalid(
+            f"Incompatible shapes: [{len(shape)}] vs. [{len(size)}]: size must have an entry for each axis of {plain(shape)}."
+        )
+    if any(not 0 <= want <= have for want, have in zip(size, shape, strict=True)):
+        raise invalid(f"Need value.shape >= size, got {plain(shape)} and {plain(size)}.")
+    return size

@@ -1,0 +1,417 @@
+"""Factorisations of matrices: QR, singular values, eigenvalues, LU.
+
+Matrices stand in the last two axes; the axes in front of them are batches. Where singular values or eigenvalues are equal the
+vectors that belong to them are not unique, and have no derivative: what would be divided by their difference counts as 0.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import eye
+from gradtape._src.ops.array.gather import gather
+from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.shape import broadcast_to, ones, plain, reshape, zeros
+from gradtape._src.ops.array.sort import invert_permutation
+from gradtape._src.ops.floats import wide
+from gradtape._src.ops.linalg.diagonals import adjoint, band_part, diag, diag_part, set_diag
+from gradtape._src.ops.linalg.matmul import matmul
+from gradtape._src.ops.linalg.systems import (
+    check_matrix,
+    hermitian,
+    is_singular,
+    solve,
+    square as square_matrix,
+    triangular_solve,
+)
+from gradtape._src.ops.math.arithmetic import reciprocal, square
+from gradtape._src.ops.math.complex import conj, real
+from gradtape._src.ops.math.segment import take_rows
+from gradtape._src.ops.shapes import broadcast_shapes, require
+
+
+def _real_type(dtype):
+    """The NumPy dtype of the absolute values of a dtype's numbers."""
+    return dtypes.as_dtype(dtype).real_dtype.numpy
+
+
+def _differences(x):
+    """`1 / (xⱼ − xᵢ)` as a matrix for the last axis of `x`; 0 where they are equal."""
+    apart = reshape(x, (*x.shape[:-1], 1, x.shape[-1])) - reshape(x, (*x.shape, 1))
+    return set_diag(safe_reciprocal(apart), zeros(x.shape, x.dtype))
+
+
+def safe_reciprocal(x):
+    """`1 / x`, but 0 where `x` is 0."""
+    return x * reciprocal(x * x + 1e-20)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# QR
+
+
+class Qr(NamedTuple):
+    """What `qr` gives."""
+
+    q: Tensor
+    r: Tensor
+
+
+def _qr_rule(input, full_matrices):
+    check_matrix(input)
+    *batch, m, n = input.shape
+    k = m if full_matrices else min(m, n)
+    return aval((*batch, m, k), input.dtype), aval((*batch, k, n), input.dtype)
+
+
+@op("Qr", infer=_qr_rule, saves="input y0 y1")
+def _qr(input, *, full_matrices):
+    q, r = jnp.linalg.qr(wide(input), mode="complete" if full_matrices else "reduced")
+    return q.astype(input.dtype), r.astype(input.dtype)
+
+
+@gradient(_qr)
+def _(op, dq, dr):
+    (a,), (q, r) = op.inputs, op.outputs
+    m, n = a.shape[-2:]
+    if q.shape[-1] > n + 1:
+        raise NotImplementedError(
+            f"QrGrad not implemented when nrows > ncols + 1 and full_matrices is true: more than one column of q is not "
+            f"unique. Received r.shape={r.shape} with nrows={m} and ncols={n}. Call qr with full_matrices=False."
+        )
+    if q.shape[-1] > n:  # the last column is orthogonal to the others: δQ₂ = −Q₁ δQ₁ᴴ Q₂
+        q, last, dq, dlast = q[..., :n], q[..., n:], dq[..., :n], dq[..., n:]
+        return _qr_gradient(q, r[..., :n, :], dq - matmul(last, matmul(dlast, q, adjoint_a=True)), dr[..., :n, :])
+    if m >= n:
+        return _qr_gradient(q, r, dq, dr)
+    # wide: A = [X | Y], R = [U | V] with X = Q U and Y = Q V
+    rest, dv = a[..., m:], dr[..., m:]
+    dx = _qr_gradient(q, r[..., :m], dq + matmul(rest, dv, adjoint_b=True), dr[..., :m])
+    return concat([dx, matmul(q, dv)], -1)
+
+
+def _qr_gradient(q, r, dq, dr):
+    """dA = (dQ + Q S) R⁻ᴴ, with S the Hermitian matrix that has the upper triangle of N = dR Rᴴ − Qᴴ dQ."""
+    lower = adjoint(matmul(dr, r, adjoint_b=True) - matmul(q, dq, adjoint_a=True))
+    inner = dq + matmul(q, hermitian(lower))
+    return adjoint(triangular_solve(r, adjoint(inner), lower=False))
+
+
+@public
+def qr(input, full_matrices=False, name=None):
+    """`(q, r)`, a named tuple, with `q r = input`: the columns of q are orthonormal, r is upper triangular.
+
+    For [..., m, n] q has min(m, n) columns, or m if `full_matrices`. No gradient (NotImplementedError) for the full
+    matrices if m > n + 1, as more than one column of q is then not unique.
+    """
+    return Qr(*_qr(tensor(input), full_matrices=bool(full_matrices)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Singular values
+
+
+def _svd_rule(input, compute_uv, full_matrices):
+    check_matrix(input)
+    *batch, m, n = input.shape
+    k = min(m, n)
+    s = aval((*batch, k), _real_type(input.dtype))
+    if not compute_uv:
+        return s
+    return (
+        s,
+        aval((*batch, m, m if full_matrices else k), input.dtype),
+        aval((*batch, n, n if full_matrices else k), input.dtype),
+    )
+
+
+@op("Svd", infer=_svd_rule, saves="input y0 y1 y2")
+def _svd(input, *, compute_uv, full_matrices):
+    kind = _real_type(input.dtype)
+    if not compute_uv:
+        return jnp.linalg.svd(wide(input), compute_uv=False).astype(kind)
+    u, s, vh = jnp.linalg.svd(wide(input), full_matrices=full_matrices)
+    return s.astype(kind), u.astype(input.dtype), jnp.conj(jnp.swapaxes(vh, -1, -2)).astype(input.dtype)
+
+
+@gradient(_svd)
+def _(op, ds, du=None, dv=None):
+    (a,) = op.inputs
+    if du is None:
+        _, u, v = _svd(a, compute_uv=True, full_matrices=False)
+        return matmul(u, _times_diagonal(cast(ds, a.dtype), v))
+    s, u, v = op.outputs
+    m, n = a.shape[-2:]
+    if op.get_attr("full_matrices") and abs(m - n) > 1:
+        raise NotImplementedError(
+            f"svd gradient is not implemented for abs(m - n) > 1 when full_matrices is True. Received: m={m} and n={n} from "
+            f"an input of shape {a.shape}. Call svd with full_matrices=False."
+        )
+    return _svd_gradient(cast(s, a.dtype), u, v, cast(ds, a.dtype), du, dv)
+
+
+def _times_diagonal(s, v):
+    """`diag(s) vᴴ`."""
+    return reshape(s, (*s.shape, 1)) * adjoint(v)
+
+
+def _svd_gradient(s, u, v, ds, du, dv):
+    # dA = U (diag(ds) + (J + Jᴴ) S + S (K + Kᴴ)) Vᴴ, with J = F ∘ Uᴴ dU, K = F ∘ Vᴴ dV and Fᵢⱼ = 1 / (sⱼ² − sᵢ²), and for
+    # each of U and V what leads out of its columns. Townsend, "Differentiating the singular value decomposition" (2016).
+    k = s.shape[-1]
+    u1, u2, v1, v2 = u[..., :k], u[..., k:], v[..., :k], v[..., k:]
+    du1, du2, dv1, dv2 = du[..., :k], du[..., k:], dv[..., :k], dv[..., k:]
+    inverse, f = safe_reciprocal(s), _differences(square(s))
+    row, column = reshape(s, (*s.shape[:-1], 1, k)), reshape(s, (*s.shape, 1))
+    u_du, v_dv = matmul(u1, du1, adjoint_a=True), matmul(v1, dv1, adjoint_a=True)
+    j, l = f * u_du, f * v_dv
+    middle = diag(ds) + (j + adjoint(j)) * row + column * (l + adjoint(l))
+    if s.dtype.is_complex:  # the phases of U and V turn together
+        turned = diag_part(v_dv)
+        middle = middle + diag(inverse * (conj(turned) - turned) / 2.0)
+    da = matmul(matmul(u1, middle), v1, adjoint_b=True)
+    if u.shape[-2] > k:
+        out = _outwards(u1, u2, du1, du2, u_du)
+        da = da + matmul(out, _times_diagonal(inverse, v1))
+    if v.shape[-2] > k:
+        out = _outwards(v1, v2, dv1, dv2, v_dv)
+        da = da + adjoint(matmul(out, _times_diagonal(inverse, u1)))
+    return da
+
+
+def _outwards(x1, x2, dx1, dx2, x_dx):
+    """What the cotangents of orthonormal columns `x1`, and of those that complete them, say about leaving their span."""
+    out = dx1 - matmul(x1, x_dx)
+    return out - matmul(x2, matmul(dx2, x1, adjoint_a=True)) if x2.shape[-1] else out
+
+
+@public
+def svd(tensor, full_matrices=False, compute_uv=True, name=None):
+    """`(s, u, v)` with `u diag(s) vᴴ = tensor`: singular values, largest first, and orthonormal columns; or only `s`.
+
+    For [..., m, n] `s` has min(m, n) real values and u and v as many columns, or m and n if `full_matrices`. The gradient of
+    what depends on u and v is that of a function which does not change with their signs (or phases).
+    """
+    x = _as_tensor(tensor)
+    if compute_uv:
+        return _svd(x, compute_uv=True, full_matrices=bool(full_matrices))
+    return _svd(x, compute_uv=False, full_matrices=False)
+
+
+_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Eigenvalues of Hermitian matrices
+
+
+def _eigh_rule(input, compute_v):
+    square_matrix(input)
+    e = aval(input.shape[:-1], input.dtype)
+    return (e, input) if compute_v else e
+
+
+@op("SelfAdjointEigV2", infer=_eigh_rule, saves="input y0 y1")
+def _eigh(input, *, compute_v):
+    if 0 in input.shape:
+        e = jnp.zeros(input.shape[:-1], dtype=input.dtype)
+        return (e, input) if compute_v else e
+    matrix = _lower(wide(input))
+    valid = jnp.isfinite(matrix).all((-2, -1))[..., None]  # of NaN LAPACK may make numbers
+    if not compute_v:
+        return jnp.where(valid, jnp.linalg.eigvalsh(matrix), jnp.nan).astype(input.dtype)
+    v, e = lax.linalg.eigh(matrix, symmetrize_input=False)
+    return jnp.where(valid, e, jnp.nan).astype(input.dtype), v.astype(input.dtype)
+
+
+def _lower(x):
+    """The Hermitian matrix that has the lower triangle of `x`."""
+    lower = jnp.tril(x, -1)
+    on = jnp.real(jnp.diagonal(x, axis1=-2, axis2=-1)).astype(x.dtype)
+    return lower + jnp.conj(jnp.swapaxes(lower, -1, -2)) + on[..., None] * jnp.eye(x.shape[-1], dtype=x.dtype)
+
+
+@gradient(_eigh)
+def _(op, de, dv=None):  # dA = V (diag(de) + F ∘ Vᴴ dV) Vᴴ with Fᵢⱼ = 1 / (eⱼ − eᵢ), for the lower triangle, which is read
+    if dv is None:
+        _, v = _eigh(op.inputs[0], compute_v=True)
+        middle = diag(de)
+    else:
+        e, v = op.outputs
+        middle = diag(de) + _differences(e) * matmul(v, dv, adjoint_a=True)
+    da = matmul(matmul(v, middle), v, adjoint_b=True)
+    da = band_part(da + adjoint(da), -1, 0)
+    return set_diag(da, diag_part(da) / 2.0)
+
+
+@public
+def eigh(tensor, name=None):
+    """`(e, v)` of Hermitian matrices: eigenvalues, smallest first, in the dtype of `tensor`, and eigenvectors as columns.
+
+    Only the lower triangle is read, and gets the gradient. NaN for a matrix with an element that is not finite.
+    """
+    return _eigh(_as_tensor(tensor), compute_v=True)
+
+
+@public
+def eigvalsh(tensor, name=None):
+    """The eigenvalues of Hermitian matrices, smallest first, in the dtype of `tensor`. Only the lower triangle is read."""
+    return _eigh(_as_tensor(tensor), compute_v=False)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Eigenvalues of any square matrices
+
+
+def _complex_type(dtype):
+    return np.dtype(np.complex128 if dtype in (np.float64, np.complex128) else np.complex64)
+
+
+def _eig_rule(input, compute_v):
+    square_matrix(input)
+    require(input, ("float64", "float32", "complex64", "complex128"))
+    kind = _complex_type(input.dtype)
+    e = aval(input.shape[:-1], kind)
+    return (e, aval(input.shape, kind)) if compute_v else e
+
+
+@op("Eig", infer=_eig_rule, saves="input y0 y1")
+def _eig(input, *, compute_v):
+    if compute_v:
+        return tuple(lax.linalg.eig(input, compute_left_eigenvectors=False))
+    return lax.linalg.eig(input, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
+
+
+@gradient(_eig)
+def _(op, de, dv=None):
+    # dA = V⁻ᴴ (diag(de) + F̄ ∘ (Vᴴ dV − Vᴴ V Re diag(Vᴴ dV))) Vᴴ with Fᵢⱼ = 1 / (eⱼ − eᵢ), as the columns of V have norm 1.
+    # Boeddeker et al., "On the computation of complex-valued gradients" (2017), equation 4.77.
+    (a,) = op.inputs
+    if dv is None:
+        _, v = _eig(a, compute_v=True)
+        middle = diag(de)
+    else:
+        e, v = op.outputs
+        v_dv = matmul(v, dv, adjoint_a=True)
+        along = diag(cast(real(diag_part(v_dv)), v.dtype))
+        middle = diag(de) + conj(_differences(e)) * (v_dv - matmul(matmul(v, v, adjoint_a=True), along))
+    da = solve(adjoint(v), matmul(middle, v, adjoint_b=True))
+    return cast(da, a.dtype)
+
+
+@public
+def eig(tensor, name=None):
+    """`(e, v)` of square matrices: eigenvalues and eigenvectors, as columns of norm 1, complex. Not in a fixed order."""
+    return _eig(_as_tensor(tensor), compute_v=True)
+
+
+@public
+def eigvals(tensor, name=None):
+    """The eigenvalues of square matrices, complex. Not in a fixed order."""
+    return _eig(_as_tensor(tensor), compute_v=False)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# LU
+
+
+class Lu(NamedTuple):
+    """What `lu` gives."""
+
+    lu: Tensor
+    p: Tensor
+
+
+def _lu_rule(input, output_idx_type):
+    square_matrix(input)
+    return input, aval(input.shape[:-1], output_idx_type)
+
+
+def _lu_fault(input, output_idx_type):
+    return "Input is not invertible. Its rows are linearly dependent." if is_singular(input) else None
+
+
+# TensorFlow has no gradient for it either: LookupError.
+@op("Lu", infer=_lu_rule, status=_lu_fault, checked="input")
+def _lu(input, *, output_idx_type):
+    factors, _, permutation = lax.linalg.lu(wide(input))
+    return factors.astype(input.dtype), permutation.astype(output_idx_type)
+
+
+@public
+def lu(input, output_idx_type=dtypes.int32, name=None):
+    """`(lu, p)`, a named tuple: L (below the diagonal, which is 1) and U of `L U`, the rows `p` of square matrices.
+
+    A matrix that has no inverse is an InvalidArgumentError. Through the factors no gradient passes (LookupError).
+    """
+    return Lu(*_lu(tensor(input), output_idx_type=dtypes.as_dtype(output_idx_type).numpy))
+
+
+def _lower_unit(lower_upper):
+    return set_diag(band_part(lower_upper, -1, 0), ones(lower_upper.shape[:-1], lower_upper.dtype))
+
+
+def _rows(x, perm):
+    if perm.ndim == 1 and x.ndim == 2:
+        return take_rows(x, perm)
+    return gather(x, perm, batch_dims=perm.ndim - 1, axis=-2)
+
+
+def _inverse_permutation(perm):
+    if perm.ndim == 1:
+        return invert_permutation(perm)
+    flat = reshape(perm, (-1, perm.shape[-1]))
+    rows = [invert_permutation(flat[i]) for i in range(flat.shape[0])]
+    return reshape(concat([reshape(row, (1, -1)) for row in rows], 0), perm.shape)
+
+
+def _check_factors(lower_upper, perm, rhs=None):
+    """ValueError unless LU factors, permutation and right-hand side belong together."""
+    if lower_upper.ndim < 2:
+        raise ValueError(f"`lower_upper` must have at least 2 dimensions, received shape {lower_upper.shape}.")
+    if lower_upper.shape[-1] != lower_upper.shape[-2]:
+        raise ValueError(f"`lower_upper` must be square, received shape {lower_upper.shape}.")
+    if perm.ndim + 1 != lower_upper.ndim:
+        raise ValueError(f"`rank(lower_upper)` must equal `rank(perm) + 1`: {lower_upper.ndim} and {perm.ndim}.")
+    if perm.shape[-1] != lower_upper.shape[-1]:
+        raise ValueError(f"`lower_upper.shape[-1]` must equal `perm.shape[-1]`: {lower_upper.shape[-1]} and {perm.shape[-1]}.")
+    if rhs is not None and (rhs.ndim < 2 or rhs.shape[-2] != lower_upper.shape[-1]):
+        raise ValueError(
+            f"`lower_upper.shape[-1]` must equal `rhs.shape[-2]`: {plain(lower_upper.shape)} and {plain(rhs.shape)}."
+        )
+
+
+@public
+def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
+    """The matrices whose `lu` is `(lower_upper, perm)`."""
+    factors, perm = tensor(lower_upper, hint=dtypes.float32), tensor(perm, hint=dtypes.int32)
+    _check_factors(factors, perm)
+    return _rows(matmul(_lower_unit(factors), band_part(factors, 0, -1)), _inverse_permutation(perm))
+
+
+@public
+def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
+    """X of `A X = rhs`, where `(lower_upper, perm)` is the `lu` of A, [..., m, m], and rhs is [..., m, k]."""
+    factors, perm = tensor(lower_upper, hint=dtypes.float32), tensor(perm, hint=dtypes.int32)
+    rhs = tensor(rhs, hint=factors.dtype)
+    _check_factors(factors, perm, rhs)
+    outer = broadcast_shapes(tuple(rhs.shape)[:-2], tuple(perm.shape)[:-1])
+    rhs, perm = broadcast_to(rhs, (*outer, *rhs.shape[-2:])), broadcast_to(perm, (*outer, perm.shape[-1]))
+    return triangular_solve(factors, triangular_solve(_lower_unit(factors), _rows(rhs, perm)), lower=False)
+
+
+@public
+def lu_matrix_inverse(lower_upper, perm, validate_args=False, name=None):
+    """The inverses of the matrices whose `lu` is `(lower_upper, perm)`."""
+    factors = tensor(lower_upper, hint=dtypes.float32)
+    shape = factors.shape
+    return lu_solve(factors, perm, eye(shape[-1], batch_shape=shape[:-2], dtype=factors.dtype))

@@ -1,0 +1,180 @@
+"""Functions of square matrices (exponential, logarithm, square root), and ranks."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import public
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import eye
+from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.shape import reshape, zeros
+from gradtape._src.ops.floats import wide
+from gradtape._src.ops.linalg.decompositions import svd
+from gradtape._src.ops.linalg.diagonals import adjoint
+from gradtape._src.ops.linalg.einsum import einsum
+from gradtape._src.ops.linalg.systems import check_float_matrix, solve, square
+from gradtape._src.ops.math.compare import greater
+from gradtape._src.ops.math.reduction import reduce_max, reduce_sum
+from gradtape._src.ops.shapes import COMPLEX, require
+
+
+def _each(function, x):
+    """A function of one matrix, over the batch in front."""
+    flat = x.reshape(-1, *x.shape[-2:])
+    return jax.vmap(function)(flat).reshape(x.shape)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The exponential
+
+
+# Higham, "Functions of Matrices" (2008), table 10.2: coefficients of the Padé approximants, and up to which norm they hold.
+_PADE = {
+    "float32": ((17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1), 3.925724783138660),
+    "float64": (
+        (
+            64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
+            670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
+        ),
+        5.371920351148152,
+    ),
+}  # fmt: skip
+
+
+def _powers(x, coefficients):
+    """`Σ coefficients[i]·xⁱ`, for matrices."""
+    one = jnp.eye(x.shape[-1], dtype=x.dtype)
+    total = float(coefficients[-1]) * one
+    for coefficient in reversed(coefficients[:-1]):
+        total = total @ x + float(coefficient) * one
+    return total
+
+
+@public
+@op("MatrixExponential", infer=square, saves="input")
+def expm(input):
+    """The exponential of square matrices: they are scaled down, approximated by a fraction of Padé and squared again."""
+    if not input.size:
+        return input
+    a = wide(input)
+    coefficients, bound = _PADE[jnp.finfo(a.dtype).dtype.name]
+    norm = jnp.max(jnp.sum(jnp.abs(a), axis=-2), axis=-1)
+    halvings = jnp.ceil(jnp.log2(norm / bound))
+    halvings = jnp.where((halvings > 0) & jnp.isfinite(halvings), halvings, jnp.zeros_like(halvings))
+    scaled = a * (2.0**-halvings).astype(a.dtype)[..., None, None]
+    squared = scaled @ scaled
+    odd, even = scaled @ _powers(squared, coefficients[1::2]), _powers(squared, coefficients[0::2])
+    result = jnp.linalg.solve(even - odd, even + odd)
+
+    times = halvings.astype(jnp.int32)
+
+    def square_again(step, x):
+        return jnp.where((step < times)[..., None, None], x @ x, x)
+
+    return lax.fori_loop(0, jnp.max(times), square_again, result).astype(input.dtype)
+
+
+@gradient(expm)
+def _(op, dy):
+    # exp [[Aᴴ, dy], [0, Aᴴ]] has the derivative of exp at Aᴴ in the direction dy, which is dA, as its upper right block.
+    # Higham, "Functions of Matrices" (2008), equation 10.43.
+    a = adjoint(op.inputs[0])
+    n = a.shape[-1]
+    above = concat([a, dy], -1)
+    below = concat([zeros(a.shape, a.dtype), a], -1)
+    return expm(concat([above, below], -2))[..., :n, n:]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The square root and the logarithm
+
+
+@public
+@op("MatrixSquareRoot", infer=square, saves="y")
+def sqrtm(input):
+    """The principal square root of square matrices; NaN where it is not real, for real ones."""
+    if not input.size:
+        return input
+    root = _each(jax.scipy.linalg.sqrtm, wide(input))
+    if jnp.issubdtype(input.dtype, jnp.complexfloating):
+        return root.astype(input.dtype)
+    size = jnp.max(jnp.abs(root), axis=(-2, -1), keepdims=True)
+    is_real = jnp.abs(jnp.imag(root)) <= 1e3 * jnp.finfo(root.dtype).eps * size
+    is_real = jnp.all(is_real, axis=(-2, -1), keepdims=True)
+    return jnp.where(is_real, jnp.real(root), jnp.nan).astype(input.dtype)
+
+
+@gradient(sqrtm)
+def _(op, dy):  # Rᴴ dA + dA Rᴴ = dy, as a linear system for the elements of dA, row by row
+    root = adjoint(op.outputs[0])
+    shape, n = root.shape, root.shape[-1]
+    identity = eye(n, dtype=root.dtype)
+    system = einsum("...ij,kl->...ikjl", root, identity) + einsum("ij,...lk->...ikjl", identity, root)
+    system = reshape(system, (*shape[:-2], n * n, n * n))
+    return reshape(solve(system, reshape(dy, (*shape[:-2], n * n, 1))), shape)
+
+
+def _log_rule(input):
+    square(input)
+    require(input, COMPLEX)
+    return input
+
+
+def _log_of_one(x):
+    """The logarithm of a complex matrix: square roots until it is near 1, then a Gauss-Legendre rule, scaled back.
+
+    Higham, "Functions of Matrices" (2008), section 11.4.
+    """
+    triangular, basis = jax.scipy.linalg.schur(x, output="complex")
+    one = jnp.eye(x.shape[-1], dtype=x.dtype)
+
+    def far(state):
+        count, root = state
+        return (jnp.linalg.norm(root - one, 1) > 0.25) & (count < 60)
+
+    def halved(state):
+        count, root = state
+        return count + 1, jax.scipy.linalg.sqrtm(root)
+
+    count, root = lax.while_loop(far, halved, (jnp.array(0, jnp.int32), triangular))
+    rest = root - one
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    total = jnp.zeros_like(rest)
+    for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
+        total = total + float(weight) * jnp.linalg.solve(one + float(node) * rest, rest)
+    scale = (2.0 ** count.astype(jnp.finfo(x.dtype).dtype)).astype(x.dtype)
+    return scale * (basis @ total @ jnp.conj(basis.T))
+
+
+# TensorFlow has no gradient for it either: LookupError.
+@op("MatrixLogarithm", infer=_log_rule)
+def logm(input):
+    """The principal logarithm of square complex matrices that have an inverse. It has no gradient (LookupError)."""
+    return _each(_log_of_one, input) if input.size else input
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Ranks
+
+
+@public
+def matrix_rank(a, tol=None, validate_args=False, name=None):
+    """How many singular values of matrices [..., m, n] exceed `tol`: an int32 for each.
+
+    `tol` broadcasts with the singular values, [..., min(m, n)]. By default it is max(m, n) times the dtype's resolution times
+    the largest singular value.
+    """
+    a = tensor(a)
+    check_float_matrix(a)
+    s = svd(a, compute_uv=False)
+    if tol is None:
+        resolution = float(np.finfo(s.dtype.as_numpy_dtype).eps)
+        tol = reduce_max(s, -1, keepdims=True) * (resolution * max(a.shape[-2:]))
+    else:
+        tol = tensor(tol, hint=s.dtype)
+    return reduce_sum(cast(greater(s, tol), dtypes.int32), -1)

@@ -1,0 +1,465 @@
+"""Dense linear systems: Cholesky factors, triangular and square solves, inverses, determinants, least squares.
+
+Matrices stand in the last two axes; the axes in front of them are batches. Floating dtypes (not bfloat16) and complex ones.
+A gradient is the cotangent of TensorFlow's: dL = Re⟨dA, δA⟩.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.ops.array.shape import _reshape, plain
+from gradtape._src.ops.floats import wide
+from gradtape._src.ops.linalg.diagonals import adjoint, band_part, diag_part, matrix_transpose, set_diag
+from gradtape._src.ops.linalg.matmul import matmul
+from gradtape._src.ops.math.complex import complex, conj, imag, real
+from gradtape._src.ops.math.elementary import log
+from gradtape._src.ops.math.reduction import reduce_sum
+from gradtape._src.ops.shapes import COMPLEX, broadcast_shapes, require
+
+INEXACT = ("float64", "float32", "float16", *COMPLEX)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What shapes are asked for, and what makes a matrix singular
+
+
+def check_matrix(x, index=0):
+    """InvalidArgumentError unless the Aval `x` holds matrices of a dtype that linear algebra takes."""
+    require(x, INEXACT)
+    if x.ndim < 2:
+        raise invalid(f"Input tensor {index} must have rank >= 2, got {x.ndim}: matrices stand in the last two axes.")
+
+
+def square(input, **attributes):
+    """The aval rule of a function from square matrices to matrices of the same shape."""
+    check_matrix(input)
+    if input.shape[-1] != input.shape[-2]:
+        raise invalid(f"Input matrix must be square. Received shape {plain(input.shape)}.")
+    return input
+
+
+def is_singular(matrix):
+    """Whether one of the matrices (a NumPy array) has a zero pivot, or a NaN one: what LAPACK cannot invert."""
+    if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or matrix.dtype.kind not in "fc" or not matrix.size:
+        return False
+    matrix = matrix.astype(np.float32) if matrix.dtype.itemsize == 2 else matrix
+    with np.errstate(all="ignore"):
+        sign, log = np.linalg.slogdet(matrix)  # of a NaN pivot the sign may be 1, the logarithm is NaN
+    return not bool(((abs(sign) > 0) & (log == log)).all())
+
+
+def _not_invertible(input, adjoint):
+    if is_singular(input):
+        return "Input is not invertible. Its rows are linearly dependent; for what is nearest to an inverse see linalg.pinv."
+    return None
+
+
+def _system_not_invertible(matrix, adjoint):
+    if is_singular(matrix):
+        return "Input matrix is not invertible. Its rows are linearly dependent; linalg.lstsq(fast=False) solves such systems."
+    return None
+
+
+def hermitian(x):
+    """`(x + xᴴ) / 2` with the lower triangle of `x` halved on the diagonal: what a Hermitian matrix gets from a triangle."""
+    lower = set_diag(band_part(x, -1, 0), diag_part(x) / 2.0)
+    return lower + adjoint(lower)
+
+
+def _turned(x):
+    return jnp.conj(jnp.swapaxes(x, -1, -2))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Triangular matrices and Cholesky factors
+
+
+def _triangular_rule(matrix, rhs, lower, adjoint):
+    check_matrix(matrix)
+    check_matrix(rhs, 1)
+    m, n = matrix.shape[-2:]
+    if m != n:
+        raise invalid(f"In[0] matrices in the last dimensions must be square ({n} =/= {m})")
+    if rhs.shape[-2] != n:
+        raise invalid(
+            f"In[0] mismatch In[1] shape: {n} vs. {rhs.shape[-2]}: {plain(matrix.shape)} {plain(rhs.shape)}: rhs must have as "
+            "many rows as the matrix."
+        )
+    try:
+        batch = broadcast_shapes(matrix.shape[:-2], rhs.shape[:-2])
+    except InvalidArgumentError:
+        raise invalid(
+            f"In[0] and In[1] must have compatible batch dimensions: {plain(matrix.shape)} vs. {plain(rhs.shape)}"
+        ) from None
+    return aval((*batch, *rhs.shape[-2:]), rhs.dtype)
+
+
+@op("MatrixTriangularSolve", infer=_triangular_rule, broadcasting=True, saves="matrix y")
+def _triangular_solve(matrix, rhs, *, lower=True, adjoint=False):
+    batch = jnp.broadcast_shapes(matrix.shape[:-2], rhs.shape[:-2])
+    a, b = [jnp.broadcast_to(wide(x), (*batch, *x.shape[-2:])) for x in (matrix, rhs)]
+    if 0 in b.shape:
+        return b.astype(rhs.dtype)
+    x = lax.linalg.triangular_solve(a, b, left_side=True, lower=lower, transpose_a=adjoint, conjugate_a=adjoint)
+    return x.astype(rhs.dtype)
+
+
+@gradient(_triangular_solve)
+def _(op, dy):  # B: A⁻ᴴ dy; A: −dB Xᴴ in its triangle
+    (a, _), (x,), (lower, flipped) = op.inputs, op.outputs, op.entry.node.attrs
+    db = _triangular_solve(a, dy, lower, not flipped)
+    if not op.needed[0]:
+        return None, db
+    da = -matmul(x, db, adjoint_b=True) if flipped else -matmul(db, x, adjoint_b=True)
+    return (band_part(da, -1, 0) if lower else band_part(da, 0, -1)), db
+
+
+@public
+def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None):
+    """X of `A X = rhs` for triangular matrices A, [..., m, m], and right-hand sides [..., m, k]; batches broadcast.
+
+    Only the lower triangle of `matrix` is read (the upper one unless `lower`); with `adjoint` Aᴴ stands in A's place. A zero
+    on the diagonal gives inf or NaN.
+    """
+    return _triangular_solve(matrix, rhs, bool(lower), bool(adjoint))
+
+
+@public
+@op("Cholesky", infer=square, saves="y")
+def cholesky(input):
+    """The lower triangular L with `L Lᴴ = input`, for Hermitian positive definite matrices; NaN for others.
+
+    Only the lower triangle is read; the gradient is symmetrised.
+    """
+    if 0 in input.shape:
+        return input
+    return lax.linalg.cholesky(wide(input), symmetrize_input=False).astype(input.dtype)
+
+
+@gradient(cholesky)
+def _(op, dy):  # dA = ½ L⁻ᴴ (P + Pᴴ) L⁻¹, where P is the lower triangle of Lᴴ dL, halved on the diagonal
+    (factor,) = op.outputs
+    middle = hermitian(matmul(factor, dy, adjoint_a=True))
+    half = triangular_solve(factor, middle, adjoint=True)
+    return triangular_solve(factor, adjoint(half), adjoint=True) / 2.0
+
+
+@public
+def cholesky_solve(chol, rhs, name=None):
+    """X of `A X = rhs`, where `chol` is the Cholesky factor of A, [..., m, m], and `rhs` is [..., m, k]."""
+    return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Inverses and square systems
+
+
+@op("MatrixInverse", infer=square, saves="y", status=_not_invertible, checked="input")
+def _inverse(input, *, adjoint=False):
+    if 0 in input.shape:
+        return input
+    y = jnp.linalg.inv(wide(input)).astype(input.dtype)
+    return _turned(y) if adjoint else y
+
+
+@gradient(_inverse)
+def _(op, dy):  # dA = −A⁻ᴴ dy A⁻ᴴ
+    (y,) = op.outputs
+    if op.get_attr("adjoint"):
+        return -matmul(y, matmul(dy, y, adjoint_a=True))
+    return -matmul(matmul(y, dy, adjoint_a=True), y, adjoint_b=True)
+
+
+@public
+def inv(input, adjoint=False, name=None):
+    """The inverse of square matrices, or its conjugate transpose. Where there is none: InvalidArgumentError."""
+    return _inverse(tensor(input), bool(adjoint))
+
+
+def _solve_rule(matrix, rhs, adjoint):
+    check_matrix(matrix)
+    if matrix.shape[-1] != matrix.shape[-2]:
+        raise invalid(f"First input (lhs) must be a square matrix. Received shape {plain(matrix.shape)}.")
+    if matrix.ndim != rhs.ndim:
+        raise invalid(
+            f"All input tensors must have the same rank. Received shapes {plain(matrix.shape)} and {plain(rhs.shape)}: a vector "
+            "as rhs needs an axis of extent 1 at its end (expand_dims)."
+        )
+    if matrix.shape[:-2] != rhs.shape[:-2]:
+        raise invalid(
+            f"All input tensors must have the same outer dimensions. Received shapes {plain(matrix.shape)} and "
+            f"{plain(rhs.shape)}: batches do not broadcast here."
+        )
+    if matrix.shape[-1] != rhs.shape[-2]:
+        raise invalid(
+            f"Input matrix and rhs are incompatible. Received shapes {plain(matrix.shape)} and {plain(rhs.shape)}: rhs must "
+            "have as many rows as the matrix."
+        )
+    return rhs
+
+
+@op("MatrixSolve", infer=_solve_rule, saves="matrix y", status=_system_not_invertible, checked="matrix")
+def _solve(matrix, rhs, *, adjoint=False):
+    if 0 in rhs.shape:
+        return rhs
+    a = _turned(matrix) if adjoint else matrix
+    return jnp.linalg.solve(wide(a), wide(rhs)).astype(rhs.dtype)
+
+
+@gradient(_solve)
+def _(op, dy):  # B: A⁻ᴴ dy; A: −dB Xᴴ
+    (a, _), (x,), flipped = op.inputs, op.outputs, op.get_attr("adjoint")
+    db = _solve(a, dy, not flipped)
+    if not op.needed[0]:
+        return None, db
+    return (-matmul(x, db, adjoint_b=True) if flipped else -matmul(db, x, adjoint_b=True)), db
+
+
+@public
+def solve(matrix, rhs, adjoint=False, name=None):
+    """X of `A X = rhs` for square matrices A, [..., m, m], and right-hand sides [..., m, k] with the same batch.
+
+    With `adjoint` Aᴴ stands in A's place. A matrix that has no inverse is an InvalidArgumentError.
+    """
+    return _solve(matrix, rhs, bool(adjoint))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Determinants
+
+
+def _det_rule(input):
+    square(input)
+    return aval(input.shape[:-2], input.dtype)
+
+
+@public
+@op("MatrixDeterminant", infer=_det_rule, saves="input")
+def det(input):
+    """The determinants of square matrices: [...]. The gradient is exact for singular ones too."""
+    if not input.shape[-1]:
+        return jnp.ones(input.shape[:-2], dtype=input.dtype)
+    return jnp.linalg.det(wide(input)).astype(input.dtype)
+
+
+@gradient(det)
+def _(op, dy):
+    return conj(cofactors(op.inputs[0])) * per_matrix(dy)
+
+
+def per_matrix(x):
+    """A tensor with a value for each matrix of a batch, with two axes of extent 1 at its end."""
+    return _reshape(x, shape=(*x.node.aval.shape, 1, 1))
+
+
+@op("MatrixCofactors", infer=square, saves="input y")
+def cofactors(input):
+    """The matrix of cofactors, the derivative of the determinant: det(A)·A⁻ᵀ where A has an inverse, but always finite."""
+    if not input.size:
+        return input
+    a = wide(input)
+
+    def from_inverse(a):
+        return jnp.linalg.det(a)[..., None, None] * jnp.swapaxes(jnp.linalg.inv(a), -1, -2)
+
+    def from_singular_values(a):
+        u, s, vh = jnp.linalg.svd(a)
+        n = s.shape[-1]
+        repeated = jnp.broadcast_to(s[..., None, :], (*s.shape, n))
+        others = jnp.prod(jnp.where(jnp.eye(n, dtype=bool), jnp.ones_like(repeated), repeated), -1).astype(a.dtype)
+        turn = (jnp.linalg.det(u) * jnp.linalg.det(vh))[..., None, None]
+        return turn * jnp.conj((u * others[..., None, :]) @ vh)
+
+    invertible = jnp.all(jnp.abs(jnp.linalg.det(a)) > 0)
+    return lax.cond(invertible, from_inverse, from_singular_values, a).astype(input.dtype)
+
+
+@gradient(cofactors)
+def _(op, dy):  # K = det·A⁻ᵀ: dA = (⟨K, dy⟩ K̄ − K̄ dyᵀ K̄) / det, with conjugates
+    (a,), (k,) = op.inputs, op.outputs
+    k = conj(k)
+    weight = per_matrix(reduce_sum(dy * k, [-2, -1]))
+    return (weight * k - matmul(matmul(k, matrix_transpose(dy)), k)) / conj(per_matrix(det(a)))
+
+
+class LogMatrixDeterminant(NamedTuple):
+    """What `slogdet` gives."""
+
+    sign: Tensor
+    log_abs_determinant: Tensor
+
+
+def _slogdet_rule(input):
+    result = _det_rule(input)
+    return result, result
+
+
+@op("LogMatrixDeterminant", infer=_slogdet_rule, saves="input y0")
+def _slogdet(input):
+    if not input.shape[-1]:
+        ones = jnp.ones(input.shape[:-2], dtype=input.dtype)
+        return ones, jnp.zeros_like(ones)
+    sign, logarithm = jnp.linalg.slogdet(wide(input))
+    return sign.astype(input.dtype), logarithm.astype(input.dtype)
+
+
+@gradient(_slogdet)
+def _(op, dsign, dlog):  # with t = tr(A⁻¹ δA): δlog|det| = Re t, δsign = i·sign·Im t
+    (a,), (sign, _) = op.inputs, op.outputs
+    if a.dtype.is_complex:
+        dlog = complex(real(dlog), -imag(conj(dsign) * sign))
+    return per_matrix(dlog) * _inverse(a, True)
+
+
+@public
+def slogdet(input, name=None):
+    """`(sign, log|det|)` of square matrices, a named tuple, without overflow. 0 and -inf for singular ones.
+
+    For complex matrices the sign has modulus 1, and both are complex.
+    """
+    return LogMatrixDeterminant(*_slogdet(tensor(input)))
+
+
+@public
+def logdet(matrix, name=None):
+    """The logarithm of the determinant of Hermitian positive definite matrices, real; NaN for others."""
+    return 2.0 * reduce_sum(log(real(diag_part(cholesky(matrix)))), -1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Pseudoinverses
+
+
+def _pinv_rule(a, rcond):
+    check_matrix(a)
+    return aval((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
+
+
+@op("PseudoInverse", infer=_pinv_rule, saves="a y", mixed=True)
+def _pinv(a, rcond):
+    shape = (*a.shape[:-2], a.shape[-1], a.shape[-2])
+    if not a.size:
+        return jnp.zeros(shape, dtype=a.dtype)
+    u, s, vh = jnp.linalg.svd(wide(a), full_matrices=False)
+    kept = s > rcond[..., None].astype(s.dtype) * s[..., :1]
+    inverse = jnp.where(kept, 1 / jnp.where(kept, s, jnp.ones_like(s)), jnp.zeros_like(s)).astype(u.dtype)
+    v, uh = _turned(vh), _turned(u)
+    return ((v * inverse[..., None, :]) @ uh).astype(a.dtype)
+
+
+@gradient(_pinv)
+def _(op, dy):
+    return _pinv_gradient(op.inputs[0], op.outputs[0], dy), None
+
+
+def _pinv_gradient(a, y, dy):
+    # dA = −Yᴴ dy Yᴴ + (1 − A Y) dyᴴ Y Yᴴ + Yᴴ Y dyᴴ (1 − Y A), where the rank stays as it is.
+    # Golub and Pereyra, "The differentiation of pseudo-inverses" (1973).
+    first = matmul(matmul(y, dy, adjoint_a=True), y, adjoint_b=True)
+    left = matmul(matmul(dy, y, adjoint_a=True), y, adjoint_b=True)
+    right = matmul(y, matmul(y, dy, adjoint_b=True), adjoint_a=True)
+    return left - matmul(a, matmul(y, left)) + right - matmul(matmul(right, y), a) - first
+
+
+def check_float_matrix(a):
+    """TypeError or ValueError, as TensorFlow's compositions have it, unless `a` holds matrices of floats."""
+    if not (a.dtype.is_floating or a.dtype.is_complex):
+        raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {a.dtype.name}). Use tf.cast.")
+    if a.ndim < 2:
+        raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {a.ndim}): matrices stand in the last two axes.")
+
+
+def _cutoff(shape, dtype):
+    """Which part of the largest singular value counts as 0 for matrices of `shape` with parts of `dtype`."""
+    return 10.0 * max(shape[-2:]) * float(np.finfo(dtype).eps)
+
+
+@public
+def pinv(a, rcond=None, validate_args=False, name=None):
+    """The pseudoinverse of Moore and Penrose of matrices [..., m, n]: [..., n, m].
+
+    Singular values up to `rcond` times the largest count as 0; `rcond` (a scalar or [...]) is by default 10·max(m, n) times
+    the dtype's resolution. The gradient holds where the rank does not change.
+    """
+    a = tensor(a)
+    check_float_matrix(a)
+    kind = a.dtype.real_dtype
+    if rcond is None:
+        rcond = _cutoff(a.shape, kind.numpy)
+    return _pinv(a, rcond if is_tensor(rcond) else tensor(rcond, kind))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Least squares
+
+
+def _least_squares_rule(matrix, rhs, l2_regularizer, fast):
+    check_matrix(matrix)
+    check_matrix(rhs, 1)
+    if matrix.shape[:-2] != rhs.shape[:-2]:
+        raise invalid(f"Batch dimensions of matrix and rhs must be equal: {plain(matrix.shape)} and {plain(rhs.shape)}.")
+    if matrix.shape[-2] != rhs.shape[-2]:
+        raise invalid(
+            f"Input matrix and rhs are incompatible: {plain(matrix.shape)} and {plain(rhs.shape)} must have as many rows."
+        )
+    return aval((*matrix.shape[:-2], matrix.shape[-1], rhs.shape[-1]), rhs.dtype)
+
+
+@op("MatrixSolveLs", infer=_least_squares_rule, saves="matrix rhs y")
+def _least_squares(matrix, rhs, *, l2_regularizer, fast):
+    a, b = wide(matrix), wide(rhs)
+    if 0 in a.shape or 0 in b.shape:
+        return jnp.zeros((*a.shape[:-2], a.shape[-1], b.shape[-1]), dtype=rhs.dtype)
+    if not fast:
+        cutoff = _cutoff(a.shape, jnp.finfo(a.dtype).dtype)
+        return (_pinv.op.kernel(a, jnp.array(cutoff, jnp.finfo(a.dtype).dtype)) @ b).astype(rhs.dtype)
+    tall = a.shape[-2] >= a.shape[-1]
+    gram = _turned(a) @ a if tall else a @ _turned(a)
+    factor = lax.linalg.cholesky(gram + l2_regularizer * jnp.eye(gram.shape[-1], dtype=a.dtype), symmetrize_input=False)
+
+    def solved(b):
+        half = lax.linalg.triangular_solve(factor, b, left_side=True, lower=True)
+        return lax.linalg.triangular_solve(factor, half, left_side=True, lower=True, transpose_a=True, conjugate_a=True)
+
+    return (solved(_turned(a) @ b) if tall else _turned(a) @ solved(b)).astype(rhs.dtype)
+
+
+@gradient(_least_squares)
+def _(op, dy):
+    (a, b), (x,), (l2_regularizer, fast) = op.inputs, op.outputs, op.entry.node.attrs
+    if not fast:  # X = A⁺ B
+        inverse = pinv(a)
+        return _pinv_gradient(a, inverse, matmul(dy, b, adjoint_b=True)), matmul(inverse, dy, adjoint_a=True)
+    tall = a.shape[-2] >= a.shape[-1]
+    factor = cholesky(_regularized(matmul(a, a, adjoint_a=tall, adjoint_b=not tall), l2_regularizer))
+    if tall:  # X = C⁻¹ Aᴴ B with C = Aᴴ A + λ
+        z = cholesky_solve(factor, dy)
+        db = matmul(a, z)
+        return matmul(b - matmul(a, x), z, adjoint_b=True) - matmul(db, x, adjoint_b=True), db
+    # X = Aᴴ D with D = C⁻¹ B and C = A Aᴴ + λ
+    d, db = cholesky_solve(factor, b), cholesky_solve(factor, matmul(a, dy))
+    rest = dy - matmul(a, db, adjoint_a=True)
+    return matmul(d, rest, adjoint_b=True) - matmul(db, x, adjoint_b=True), db
+
+
+def _regularized(gram, l2_regularizer):
+    return set_diag(gram, diag_part(gram) + l2_regularizer) if l2_regularizer else gram
+
+
+@public
+def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
+    """The X, [..., n, k], that minimises `‖A X − rhs‖² + l2_regularizer·‖X‖²` for A [..., m, n] and rhs [..., m, k].
+
+    If m < n and nothing is regularised: the smallest X with `A X = rhs`. `fast` solves the normal equations by Cholesky's
+    method, which needs full rank (else NaN) and loses accuracy where A is badly conditioned. Otherwise X is `pinv(A) rhs`,
+    without regularisation.
+    """
+    return _least_squares(matrix, rhs, l2_regularizer=float(l2_regularizer), fast=bool(fast))

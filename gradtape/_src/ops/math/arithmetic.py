@@ -1,0 +1,535 @@
+"""Sums, products, quotients, remainders, roots: element-wise arithmetic, each op with its gradient beside it."""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from gradtape._src.core import convert, dtypes, engine
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.define import gradient, not_differentiable, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.tensor import emit
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.shape import filled, identity, under_broadcast
+from gradtape._src.ops.math.compare import greater_equal, less_equal, logical_not
+from gradtape._src.ops.math.complex import complex as to_complex, conj, real
+from gradtape._src.ops.shapes import COMPLEX, FLOATING, INTEGER, NUMERIC, REAL, SIGNED, broadcast, only, same
+
+INEXACT = FLOATING + COMPLEX
+
+
+def zeros_of(x):
+    """Zeros of the shape and dtype of a Tensor."""
+    return filled(x.node.aval.shape, 0, x.dtype)
+
+
+def masked(dy, mask):
+    """`dy` where the bool tensor `mask` holds, else 0, whatever `dy` is there."""
+    return multiply_no_nan(dy, cast(mask, dy.dtype))
+
+
+def times(dy, x):
+    """`dy · conj(x)` for `x` of dy's shape or a scalar; if it is a scalar, a broadcast `dy` stays one."""
+    x = conj(x)
+    return dy * x if x.node.aval.shape else under_broadcast(lambda dy: dy * x, dy)
+
+
+def over(dy, x):
+    """`dy / conj(x)`, as `times`."""
+    x = conj(x)
+    return dy / x if x.node.aval.shape else under_broadcast(lambda dy: dy / x, dy)
+
+
+def negated(dy):
+    """`-dy`; a broadcast stays one."""
+    return under_broadcast(negative, dy)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sums
+
+
+@op("AddV2", infer=only((*NUMERIC, "string"), broadcast), broadcasting=True, strings=lambda x, y: x + y)
+def sum_of_two(x, y):
+    return x + y
+
+
+@gradient(sum_of_two)
+def _(op, dy):
+    return dy, dy
+
+
+@public
+def add(x, y, name=None):
+    """`x + y`, element-wise, with broadcasting. Any numeric dtype.
+
+    `y` takes the dtype of `x` if it is no tensor; what cannot is an InvalidArgumentError, which is a TypeError, too.
+    """
+    return emit(sum_of_two.op, convert.operands(sum_of_two.op, (x, y), one_by_one=True))
+
+
+@op("Sub", infer=only(NUMERIC, broadcast), broadcasting=True)
+def subtract(x, y):
+    """`x - y`, element-wise, with broadcasting. Any numeric dtype."""
+    return x - y
+
+
+@gradient(subtract)
+def _(op, dy):
+    return dy, negated(dy) if op.needed[1] else None
+
+
+@op("Neg", infer=only(FLOATING + SIGNED + COMPLEX, same))
+def negative(x):
+    """`-x`, element-wise. Float, complex or signed integer."""
+    return -x
+
+
+@gradient(negative)
+def _(op, dy):
+    return negated(dy)
+
+
+def _equal_avals(*avals):
+    first = avals[0]
+    for index, other in enumerate(avals):
+        if other.shape != first.shape:
+            raise invalid(
+                "Inputs to operation AddN of type AddN must have the same size and shape.  Input 0: "
+                f"{list(first.shape)} != input {index}: {list(other.shape)}. Use tf.add to broadcast."
+            )
+    return first
+
+
+@op("AddN", infer=only(NUMERIC, _equal_avals))
+def _add_n(*inputs):
+    return sum(inputs[1:], inputs[0])
+
+
+@gradient(_add_n)
+def _(op, dy):
+    return [dy] * len(op.inputs)
+
+
+@public
+def add_n(inputs, name=None):
+    """The sum of a list of tensors of one shape and dtype. IndexedSlices count as dense tensors."""
+    inputs = list(inputs)
+    if not inputs:
+        raise ValueError("Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.")
+    if len(inputs) > 1:
+        return _add_n(*[tensor(x) for x in inputs])
+    return tensor(inputs[0]) if name is None or engine.current_graph() is None else identity(inputs[0])
+
+
+@public
+def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
+    """The sum of a list of tensors of one shape and dtype, which must be `shape` and `tensor_dtype` where given."""
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
+    inputs = [tensor(x) for x in inputs]
+    first = inputs[0]
+    for x in inputs:
+        if not x.shape.is_compatible_with(first.shape if shape is None else shape):
+            raise ValueError(f"Shapes {first.shape if shape is None else shape} and {x.shape} are not compatible")
+        if x.dtype != first.dtype:
+            raise ValueError(f"inputs must have one dtype, received {first.dtype.name} and {x.dtype.name}. Use tf.cast.")
+    if tensor_dtype is not None and first.dtype != tensor_dtype:
+        raise TypeError(f"tensor_dtype is {dtypes.as_dtype(tensor_dtype).name}, but the inputs are {first.dtype.name}.")
+    return add_n(inputs) if len(inputs) > 1 else identity(first)
+
+
+@op("SquaredDifference", infer=only(FLOATING + ("int32", "int64") + COMPLEX, broadcast), broadcasting=True, saves="x y")
+def squared_difference(x, y):
+    """`(x - y)·conj(x - y)`, element-wise, with broadcasting. Float, complex, int32 or int64."""
+    difference = x - y
+    return difference * jnp.conj(difference)
+
+
+@gradient(squared_difference)
+def _(op, dy):
+    x, y = op.inputs
+    dx = (2.0 * dy if not dy.dtype.is_complex else dy + conj(dy)) * (x - y)
+    return dx, -dx
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Products and quotients
+
+
+@op("Mul", infer=only(NUMERIC, broadcast), broadcasting=True, saves="x y")
+def multiply(x, y):
+    """`x · y`, element-wise, with broadcasting. Any numeric dtype."""
+    return x * y
+
+
+@gradient(multiply)
+def _(op, dy):
+    x, y = op.inputs
+    needs_x, needs_y = op.needed
+    return times(dy, y) if needs_x else None, times(dy, x) if needs_y else None
+
+
+@public
+def scalar_mul(scalar, x, name=None):
+    """`scalar · x` for a number or a scalar tensor (else a ValueError); of IndexedSlices, the rows scaled."""
+    sliced = isinstance(x, IndexedSlices)
+    values = x.values if sliced else tensor(x)
+    scalar = tensor(scalar, values.dtype)
+    if scalar.ndim:
+        raise ValueError(f"The input scalar must be a 0-D value. Received shape {scalar.shape}.")
+    result = multiply(scalar, values)
+    return IndexedSlices(result, x.indices, x.dense_shape) if sliced else result
+
+
+@op("MulNoNan", infer=only(INEXACT, broadcast), broadcasting=True, saves="x y")
+def multiply_no_nan(x, y):
+    """`x · y`, element-wise, with broadcasting; 0 where `y` is 0, even if `x` is infinite or NaN. Float or complex."""
+    return jnp.where(y == 0, jnp.zeros((), x.dtype), x * y)
+
+
+@gradient(multiply_no_nan)
+def _(op, dy):
+    x, y = op.inputs
+    return multiply_no_nan(dy, conj(y)), multiply_no_nan(conj(x), dy)
+
+
+@op("RealDiv", infer=only(INEXACT, broadcast), broadcasting=True, saves="x y")
+def realdiv(x, y):
+    """`x / y`, element-wise, with broadcasting. Float or complex."""
+    return x / y
+
+
+@gradient(realdiv)
+def _(op, dy):  # d(x/y) = dx/y − x/y²·dy
+    x, y = op.inputs
+    needs_x, needs_y = op.needed
+    return over(dy, y) if needs_x else None, dy * conj(negative(x) / y / y) if needs_y else None
+
+
+# Quotients of integers are floating; float32 is enough for the small ones.
+QUOTIENT = dict.fromkeys(INTEGER, "float64") | dict.fromkeys(("int8", "uint8", "int16", "uint16"), "float32")
+
+
+def _quotient_operands(x, y, what):
+    """`x` and `y` as Tensors of one floating or complex dtype; TypeError if they have not one numeric dtype."""
+    x = tensor(x)
+    y = tensor(y, hint=x.dtype)
+    if x.dtype != y.dtype:
+        raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}. Bring both to one with tf.cast.")
+    if x.dtype.name not in NUMERIC:
+        raise TypeError(f"Invalid dtype {x.dtype!r} in {what}. Expected one of {', '.join(NUMERIC)}. Use tf.cast.")
+    quotient = QUOTIENT.get(x.dtype.name)
+    return (x, y) if quotient is None else (cast(x, quotient), cast(y, quotient))
+
+
+def _beside(tensor_or_value, x):
+    """`x`; what is no tensor takes the dtype of one beside it."""
+    return tensor(x, tensor_or_value.dtype) if is_tensor(tensor_or_value) and not is_tensor(x) else x
+
+
+@public
+def truediv(x, y, name=None):
+    """`x / y`, element-wise, with broadcasting. Integers give float64, those of 8 and 16 bits float32.
+
+    `y` takes the dtype of `x` if it is no tensor and can; two dtypes are a TypeError.
+    """
+    return realdiv(*_quotient_operands(x, y, "__truediv__"))
+
+
+@public
+def divide(x, y, name=None):
+    """`x / y`, element-wise, with broadcasting, as Python has it. Integers give floats."""
+    return truediv(_beside(y, x), y)
+
+
+@op("DivNoNan", infer=only(INEXACT, broadcast), broadcasting=True, saves="x y")
+def _div_no_nan(x, y):
+    zero = y == 0
+    quotient = x / jnp.where(zero, jnp.ones((), y.dtype), y)
+    return jnp.where(zero, jnp.zeros((), y.dtype), quotient)
+
+
+@gradient(_div_no_nan)
+def _(op, dy):
+    x, y = conj(op.inputs[0]), conj(op.inputs[1])
+    needs_x, needs_y = op.needed
+    return (
+        _div_no_nan(dy, y) if needs_x else None,
+        dy * _div_no_nan(_div_no_nan(-x, y), y) if needs_y else None,
+    )
+
+
+@public
+def divide_no_nan(x, y, name=None):
+    """`x / y`, element-wise, with broadcasting, and 0 where `y` is 0. Integers give floats."""
+    return _div_no_nan(*_quotient_operands(_beside(y, x), y, "divide_no_nan"))
+
+
+@op("Reciprocal", infer=only(INEXACT, same), saves="y")
+def reciprocal(x):
+    """`1 / x`, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0."""
+    return 1 / x
+
+
+@gradient(reciprocal)
+def _(op, dy):
+    return _reciprocal_grad(op.outputs[0], dy)
+
+
+@op("ReciprocalGrad", infer=only(INEXACT, same), saves="y dy")
+def _reciprocal_grad(y, dy):
+    """−dy · conj(y)², and 0 where dy is 0."""
+    slope = jnp.conj(y)
+    return jnp.where(dy == 0, jnp.zeros((), y.dtype), -slope * dy * slope)
+
+
+@gradient(_reciprocal_grad)
+def _(op, upstream):
+    y, dy = op.inputs
+    return conj(upstream) * -2.0 * dy * conj(y), _reciprocal_grad(conj(y), upstream)
+
+
+@public
+def reciprocal_no_nan(x, name=None):
+    """`1 / x`, element-wise, and 0 where `x` is 0. Float or complex."""
+    x = tensor(x)
+    return _div_no_nan(tensor(1, x.dtype), x)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Floors and remainders
+
+STEPS = "it is piecewise constant: its derivative is 0 wherever it exists"
+
+
+def _zero_divisor(y):
+    """What is wrong with an integer divisor."""
+    if not y.all():
+        return "Integer division by zero: the divisor holds a 0. Replace it with tf.where, or divide floats"
+    return None
+
+
+def _integers(x, y):
+    return x.dtype.kind in "iu"
+
+
+_nonzero: dict[str, Any] = {"status": _zero_divisor, "checked": "y", "when": _integers}
+
+
+@op("FloorDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)
+def floordiv(x, y):
+    """`⌊x / y⌋`, element-wise, with broadcasting. Real dtypes; an integer divisor of 0 is an InvalidArgumentError."""
+    return jnp.floor(x / y) if jnp.issubdtype(x.dtype, jnp.floating) else jnp.floor_divide(x, y)
+
+
+not_differentiable(floordiv, because=STEPS)
+
+
+@op("FloorMod", infer=only(REAL, broadcast), broadcasting=True, saves="x y", **_nonzero)
+def floormod(x, y):
+    """`x - ⌊x / y⌋·y`, with the sign of `y`, element-wise, with broadcasting; see `floordiv`."""
+    return jnp.remainder(x, y)
+
+
+@gradient(floormod)
+def _(op, dy):
+    x, y = op.inputs
+    return dy, dy * negative(floordiv(x, y)) if op.needed[1] else None
+
+
+mod = floormod
+
+
+@op("TruncateDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)
+def truncatediv(x, y):
+    """`x / y` rounded towards 0, element-wise, with broadcasting; see `floordiv`."""
+    return jnp.trunc(x / y) if jnp.issubdtype(x.dtype, jnp.floating) else lax.div(*jnp.broadcast_arrays(x, y))
+
+
+not_differentiable(truncatediv, because=STEPS)
+
+
+# TensorFlow has no gradient for it either: LookupError.
+@op("TruncateMod", infer=only(("int32", "int64", *FLOATING), broadcast), broadcasting=True, **_nonzero)
+def truncatemod(x, y):
+    """The remainder of `truncatediv`, with the sign of `x`, element-wise, with broadcasting."""
+    return lax.rem(*jnp.broadcast_arrays(x, y))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Squares and roots
+
+
+@op("Square", infer=only(NUMERIC, same), saves="x")
+def square(x):
+    """`x²`, element-wise. Any numeric dtype."""
+    return x * x
+
+
+@gradient(square)
+def _(op, dy):
+    return dy * conj(2.0 * op.inputs[0])
+
+
+@op("Sqrt", infer=only(INEXACT, same), saves="y")
+def sqrt(x):
+    """√x, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0."""
+    return jnp.sqrt(x)
+
+
+@gradient(sqrt)
+def _(op, dy):
+    return _sqrt_grad(op.outputs[0], dy)
+
+
+@op("SqrtGrad", infer=only(INEXACT, same), saves="y z")
+def _sqrt_grad(y, dy):
+    """dy / (2 · conj(y)), and 0 where dy is 0."""
+    return jnp.where(dy == 0, jnp.zeros((), y.dtype), 0.5 * dy / jnp.conj(y))
+
+
+@gradient(_sqrt_grad)
+def _(op, upstream):
+    y, _ = op.inputs
+    (z,) = op.outputs
+    quotient = upstream / y
+    return -conj(quotient) * z, 0.5 * quotient
+
+
+@op("Rsqrt", infer=only(INEXACT, same), saves="y")
+def rsqrt(x):
+    """1/√x, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0."""
+    return lax.rsqrt(x)
+
+
+@gradient(rsqrt)
+def _(op, dy):
+    return _rsqrt_grad(op.outputs[0], dy)
+
+
+@op("RsqrtGrad", infer=only(INEXACT, same), saves="y dy")
+def _rsqrt_grad(y, dy):
+    """−dy · conj(y)³ / 2, and 0 where dy is 0."""
+    slope = jnp.conj(y)
+    return jnp.where(dy == 0, jnp.zeros((), y.dtype), -0.5 * (dy * slope) * (slope * slope))
+
+
+@gradient(_rsqrt_grad)
+def _(op, upstream):
+    y, dy = op.inputs
+    slope = conj(y)
+    return -1.5 * conj(upstream) * dy * square(slope), _rsqrt_grad(slope, upstream)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Size and sign
+
+
+@op("Abs", infer=only(FLOATING + SIGNED, same), saves="x")
+def _abs(x):
+    return jnp.abs(x)
+
+
+@gradient(_abs)
+def _(op, dy):
+    return dy * sign(op.inputs[0])
+
+
+@op("ComplexAbs", infer=lambda x: aval(x.shape, x.type.real_dtype.numpy), saves="x")
+def _complex_abs(x):
+    return jnp.abs(x)
+
+
+@gradient(_complex_abs)
+def _(op, dy):
+    return to_complex(dy, zeros_of(dy)) * sign(op.inputs[0])
+
+
+@public
+def abs(x, name=None):
+    """The absolute value of `x`, element-wise. Float, signed integer, or complex, whose absolute value is real."""
+    x = tensor(x)
+    return _complex_abs(x) if x.dtype.is_complex else _abs(x)
+
+
+@op("Sign", infer=only(FLOATING + SIGNED + COMPLEX, same), saves="x")
+def sign(x):
+    """-1, 0 or 1 as `x` is negative, 0 or positive, element-wise; NaN for NaN; `x / |x|` for complex `x`.
+
+    The gradient is 0 for real dtypes.
+    """
+    return jnp.sign(x)
+
+
+@gradient(sign)
+def _(op, dy):
+    (x,) = op.inputs
+    if not x.dtype.is_complex:
+        return zeros_of(x)
+    direction, size = sign(x), _complex_abs(x)
+    along = real(conj(direction) * dy)  # a step in the direction of x changes its size only
+    return _div_no_nan(dy - to_complex(along, zeros_of(along)) * direction, to_complex(size, zeros_of(size)))
+
+
+@op("Maximum", infer=only(REAL, broadcast), broadcasting=True, saves="x y")
+def maximum(x, y):
+    """The larger of `x` and `y`, element-wise, with broadcasting; NaN if one is NaN. Real dtypes.
+
+    Where both are equal the gradient goes to `x`.
+    """
+    return jnp.maximum(x, y)
+
+
+@gradient(maximum)
+def _(op, dy):
+    return _routed(op, dy, greater_equal)
+
+
+@op("Minimum", infer=only(REAL, broadcast), broadcasting=True, saves="x y")
+def minimum(x, y):
+    """The smaller of `x` and `y`, element-wise, with broadcasting; NaN if one is NaN. Real dtypes.
+
+    Where both are equal the gradient goes to `x`.
+    """
+    return jnp.minimum(x, y)
+
+
+@gradient(minimum)
+def _(op, dy):
+    return _routed(op, dy, less_equal)
+
+
+def _routed(op, dy, comparison):
+    """`dy` for the input that was taken, which is the first where the comparison holds."""
+    first = comparison(*op.inputs)
+    needs_x, needs_y = op.needed
+    return masked(dy, first) if needs_x else None, masked(dy, logical_not(first)) if needs_y else None
+
+
+@op("NextAfter", infer=only(("float64", "float32"), broadcast), broadcasting=True, prefers="float32")
+def nextafter(x1, x2):
+    """The number next to `x1` in the direction of `x2`, element-wise, with broadcasting. float32 or float64."""
+    return jnp.nextafter(x1, x2)
+
+
+@gradient(nextafter)
+def _(op, dy):
+    return dy, zeros_of(op.inputs[1])
+
+
+@public
+def polyval(coeffs, x, name=None):
+    """The polynomial of `x` with the coefficients `coeffs`, a list of numbers and tensors, the highest first."""
+    if not isinstance(coeffs, list):
+        raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
+    x = tensor(x)
+    if not coeffs:
+        return zeros_of(x)
+    result = tensor(coeffs[0])
+    for coefficient in coeffs[1:]:
+        result = tensor(coefficient) + result * x
+    return result

@@ -1,0 +1,310 @@
+"""Bessel functions of orders 0 and 1.
+
+All but I are computed in float64 whatever the dtype, to about 1e-14:
+
+- J and Y, |x| ≤ 25: the integral Jₙ(x) = 1/π ∫₀^π cos(nθ − x sin θ) dθ by the trapezoidal rule, which is exact up to
+  some J of order 2N − n for N intervals, and Neumann's series
+  Y₀(x) = 2/π (log(x/2) + γ) J₀(x) − 4/π Σₖ (−1)ᵏ J₂ₖ(x) / k, whose terms are such integrals at the same points.
+- J and Y, |x| > 25: Hankel's asymptotic series.
+- K, x < 2: the power series.
+- K, x ≥ 2: eˣ Kₙ(x) = ∫₀^∞ exp(−u²) cosh(nt) · 2/√(2x + u²) du with u = √(2x) sinh(t/2), by the trapezoidal rule.
+
+The formulas: NIST Digital Library of Mathematical Functions, sections 10.8, 10.9, 10.17, 10.31 and 10.32.
+"""
+
+import math
+
+import jax.numpy as jnp
+from jax import lax
+
+from gradtape._src.core.define import gradient, op
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.math.arithmetic import reciprocal, sign
+from gradtape._src.ops.math.compare import equal
+from gradtape._src.ops.shapes import FLOATING, only, same
+
+_FLOAT = only(FLOATING, same)
+_EULER = 0.5772156649015329
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Kernels
+
+_INTERVALS = 64
+_HALF = _INTERVALS // 2
+_ANGLES = [math.pi * i / _INTERVALS for i in range(_HALF + 1)]  # the integrands are even about π/2
+_SINES = [math.sin(angle) for angle in _ANGLES]
+_WEIGHTS = [(1 if i in (0, _HALF) else 2) / _INTERVALS for i in range(_HALF + 1)]
+_NEUMANN = [
+    weight * sum([(-1) ** k * math.cos(2 * k * angle) / k for k in range(1, _HALF)])
+    for weight, angle in zip(_WEIGHTS, _ANGLES, strict=True)
+]
+_HANKEL_FROM = 25.0
+
+
+def _hankel_coefficients(order, count=20):
+    """(−1)^⌊k/2⌋ aₖ(n) with aₖ(n) = Π (4n² − (2i − 1)²) / (k! 8ᵏ), for even and for odd k."""
+    coefficients = [1.0]
+    for k in range(1, count):
+        coefficients.append(coefficients[-1] * (4 * order * order - (2 * k - 1) ** 2) / (8 * k))
+    signed = [(-1) ** (k // 2) * coefficient for k, coefficient in enumerate(coefficients)]
+    return signed[::2], signed[1::2]
+
+
+_HANKEL = [_hankel_coefficients(order) for order in (0, 1)]
+_STEP = 0.3
+_NODES = [_STEP * i for i in range(24)]
+_GAUSSIAN = [2 * _STEP * math.exp(-u * u) * (0.5 if u == 0 else 1.0) for u in _NODES]
+# K₀(x) = −(log(x/2) + γ) I₀(x) + Σ cₖ (x²/4)ᵏ with cₖ = Hₖ / (k!)², and K₁ is minus its derivative.
+_SERIES_K0 = [sum([1 / i for i in range(1, k + 1)]) / math.factorial(k) ** 2 for k in range(16)]
+_SERIES_K1 = [k * coefficient for k, coefficient in enumerate(_SERIES_K0)]
+
+
+def _in_float64(kernel, x):
+    return kernel(x.astype(jnp.float64)).astype(x.dtype)
+
+
+def _constants(numbers):
+    return jnp.array(numbers, jnp.float64)
+
+
+def _polynomial(coefficients, x):
+    """Σ cₖ xᵏ."""
+    return jnp.polyval(_constants(coefficients[::-1]), x)
+
+
+def _near(x, order):
+    """Jₙ and Yₙ for 0 < x ≤ 25."""
+    sines, weights, neumann = _constants(_SINES), _constants(_WEIGHTS), _constants(_NEUMANN)
+    angles = x[..., None] * sines
+    cosines = jnp.cos(angles)
+    log_x = (2.0 / math.pi) * (jnp.log(x / 2) + _EULER)
+    j0 = jnp.sum(weights * cosines, axis=-1)
+    if not order:
+        return j0, log_x * j0 - (4.0 / math.pi) * jnp.sum(neumann * cosines, axis=-1)
+    slopes = sines * jnp.sin(angles)
+    j1 = jnp.sum(weights * slopes, axis=-1)
+    return j1, log_x * j1 - (4.0 / math.pi) * jnp.sum(neumann * slopes, axis=-1) - (2.0 / math.pi) * j0 / x
+
+
+def _far(x, order):
+    """Jₙ and Yₙ for x > 25."""
+    inverse = 1 / (x * x)
+    even, odd = [_polynomial(coefficients, inverse) for coefficients in _HANKEL[order]]
+    odd = odd / x
+    cosine, sine = jnp.cos(x), jnp.sin(x)
+    cosine, sine = (sine - cosine, -(sine + cosine)) if order else (cosine + sine, sine - cosine)
+    size = lax.rsqrt(math.pi * x)
+    return size * (even * cosine - odd * sine), size * (even * sine + odd * cosine)
+
+
+def _oscillating(x, order):
+    """Jₙ and Yₙ for x ≥ 0."""
+    near, edge = x <= _HANKEL_FROM, jnp.array(_HANKEL_FROM, x.dtype)
+    pairs = zip(_near(jnp.where(near, x, edge), order), _far(jnp.where(near, edge, x), order), strict=True)
+    return [jnp.where(near, below, above) for below, above in pairs]
+
+
+def _i(x):
+    """I₀ and I₁."""
+    grown = jnp.exp(jnp.abs(x))
+    return lax.bessel_i0e(x) * grown, lax.bessel_i1e(x) * grown
+
+
+def _small_k(x, order):
+    """Kₙ for 0 < x < 2."""
+    square = x * x / 4
+    i0, i1 = _i(x)
+    log_x = jnp.log(x / 2) + _EULER
+    if order:
+        return i0 / x + log_x * i1 - _polynomial(_SERIES_K1, square) * 2 / x
+    return _polynomial(_SERIES_K0, square) - log_x * i0
+
+
+def _large_k(x, order):
+    """eˣ Kₙ for x ≥ 2."""
+    x, squares = x[..., None], _constants([u * u for u in _NODES])
+    terms = _constants(_GAUSSIAN) * lax.rsqrt(2 * x + squares)
+    return jnp.sum(terms * (1 + squares / x) if order else terms, axis=-1)
+
+
+def _decaying(order, scaled):
+    """The kernel of Kₙ, or of eˣ Kₙ: ∞ for x ≤ 0."""
+
+    def kernel(x):
+        small, two = x < 2, jnp.array(2, x.dtype)
+        below, above = jnp.where(small, x, two / 2), jnp.where(small, two, x)
+        result = jnp.where(
+            small,
+            _small_k(below, order) * (jnp.exp(below) if scaled else 1.0),
+            _large_k(above, order) * (1.0 if scaled else jnp.exp(-above)),
+        )
+        return jnp.where(x <= 0, jnp.inf, result)
+
+    return kernel
+
+
+def _slope(x, y, rest):
+    """`rest - y / x`, and 1/2 where `x` is 0."""
+    zero = equal(x, 0)
+    return where(zero, 0.5, rest - y / where(zero, 1.0, x))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# First kind
+
+
+@op("BesselJ0", infer=_FLOAT, saves="x")
+def bessel_j0(x):
+    """Bessel function of the first kind J₀(x), element-wise. Float."""
+    return _in_float64(lambda x: _oscillating(jnp.abs(x), 0)[0], x)
+
+
+@gradient(bessel_j0)
+def _(op, dy):
+    return -dy * bessel_j1(op.inputs[0])
+
+
+@op("BesselJ1", infer=_FLOAT, saves="x y")
+def bessel_j1(x):
+    """Bessel function of the first kind J₁(x), element-wise. Float."""
+    return _in_float64(lambda x: jnp.sign(x) * _oscillating(jnp.abs(x), 1)[0], x)
+
+
+@gradient(bessel_j1)
+def _(op, dy):
+    (x,), (y,) = op.inputs, op.outputs
+    return dy * _slope(x, y, bessel_j0(x))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Second kind
+
+
+def _second_kind(order, x):
+    positive = x > 0
+    result = _oscillating(jnp.where(positive, x, jnp.ones((), x.dtype)), order)[1]
+    return jnp.where(positive, result, jnp.where(jnp.isnan(x), x, -jnp.inf))
+
+
+@op("BesselY0", infer=_FLOAT, saves="x")
+def bessel_y0(x):
+    """Bessel function of the second kind Y₀(x), element-wise: -∞ for x ≤ 0. Float."""
+    return _in_float64(lambda x: _second_kind(0, x), x)
+
+
+@gradient(bessel_y0)
+def _(op, dy):
+    return -dy * bessel_y1(op.inputs[0])
+
+
+@op("BesselY1", infer=_FLOAT, saves="x y")
+def bessel_y1(x):
+    """Bessel function of the second kind Y₁(x), element-wise: -∞ for x ≤ 0. Float."""
+    return _in_float64(lambda x: _second_kind(1, x), x)
+
+
+@gradient(bessel_y1)
+def _(op, dy):
+    (x,), (y,) = op.inputs, op.outputs
+    return dy * (bessel_y0(x) - y / x)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Modified, first kind
+
+
+@op("BesselI0", infer=_FLOAT, saves="x")
+def bessel_i0(x):
+    """Modified Bessel function of the first kind I₀(x), element-wise. Float."""
+    return _i(x)[0]
+
+
+@gradient(bessel_i0)
+def _(op, dy):
+    return dy * bessel_i1(op.inputs[0])
+
+
+@op("BesselI0e", infer=_FLOAT, saves="x y")
+def bessel_i0e(x):
+    """exp(−|x|) I₀(x), element-wise. Float."""
+    return lax.bessel_i0e(x)
+
+
+@gradient(bessel_i0e)
+def _(op, dy):
+    (x,), (y,) = op.inputs, op.outputs
+    return dy * (bessel_i1e(x) - sign(x) * y)
+
+
+@op("BesselI1", infer=_FLOAT, saves="x y")
+def bessel_i1(x):
+    """Modified Bessel function of the first kind I₁(x), element-wise. Float."""
+    return _i(x)[1]
+
+
+@gradient(bessel_i1)
+def _(op, dy):
+    (x,), (y,) = op.inputs, op.outputs
+    return dy * _slope(x, y, bessel_i0(x))
+
+
+@op("BesselI1e", infer=_FLOAT, saves="x y")
+def bessel_i1e(x):
+    """exp(−|x|) I₁(x), element-wise. Float."""
+    return lax.bessel_i1e(x)
+
+
+@gradient(bessel_i1e)
+def _(op, dy):
+    (x,), (y,) = op.inputs, op.outputs
+    return dy * _slope(x, y, bessel_i0e(x) - y * sign(x))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Modified, second kind
+
+
+@op("BesselK0", infer=_FLOAT, saves="x")
+def bessel_k0(x):
+    """Modified Bessel function of the second kind K₀(x), element-wise: ∞ for x ≤ 0. Float."""
+    return _in_float64(_decaying(0, scaled=False), x)
+
+
+@gradient(bessel_k0)
+def _(op, dy):
+    return -dy * bessel_k1(op.inputs[0])
+
+
+@op("BesselK0e", infer=_FLOAT, saves="x y")
+def bessel_k0e(x):
+    """eˣ K₀(x), element-wise: ∞ for x ≤ 0. Float."""
+    return _in_float64(_decaying(0, scaled=True), x)
+
+
+@gradient(bessel_k0e)
+def _(op, dy):
+    return dy * (op.outputs[0] - bessel_k1e(op.inputs[0]))
+
+
+@op("BesselK1", infer=_FLOAT, saves="x y")
+def bessel_k1(x):
+    """Modified Bessel function of the second kind K₁(x), element-wise: ∞ for x ≤ 0. Float."""
+    return _in_float64(_decaying(1, scaled=False), x)
+
+
+@gradient(bessel_k1)
+def _(op, dy):
+    (x,), (y,) = op.inputs, op.outputs
+    return dy * (-bessel_k0(x) - y / x)
+
+
+@op("BesselK1e", infer=_FLOAT, saves="x y")
+def bessel_k1e(x):
+    """eˣ K₁(x), element-wise: ∞ for x ≤ 0. Float."""
+    return _in_float64(_decaying(1, scaled=True), x)
+
+
+@gradient(bessel_k1e)
+def _(op, dy):
+    (x,), (y,) = op.inputs, op.outputs
+    return dy * (y * (1.0 - reciprocal(x)) - bessel_k0e(x))

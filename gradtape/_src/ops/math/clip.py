@@ -1,0 +1,114 @@
+"""Values and norms kept within bounds."""
+
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.math.arithmetic import add_n, maximum, minimum, sqrt
+from gradtape._src.ops.math.compare import greater
+from gradtape._src.ops.math.complex import complex, imag, real
+from gradtape._src.ops.math.reduction import reduce_sum
+from gradtape._src.ops.nn.losses import l2_loss
+
+
+def _values(t):
+    return tensor(t.values if isinstance(t, IndexedSlices) else t)
+
+
+def _like(t, values):
+    """`values` as what `t` is: a tensor, or slices."""
+    return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
+
+
+@public
+def clip_by_value(t, clip_value_min, clip_value_max, name=None):
+    """`t` with every element below `clip_value_min` or above `clip_value_max` replaced by that bound.
+
+    The bounds broadcast to the shape of `t`; a ValueError if they would make it larger. IndexedSlices stay slices. At a
+    bound the gradient goes to `t`, beyond it to the bound.
+    """
+    values = _values(t)
+    clipped = maximum(minimum(values, clip_value_max), clip_value_min)
+    if not clipped.shape.is_compatible_with(values.shape):
+        raise ValueError(
+            f"Shapes {values.shape} and {clipped.shape} are incompatible: the bounds must broadcast to the shape of t."
+        )
+    return _like(t, clipped)
+
+
+@public
+def clip_by_norm(t, clip_norm, axes=None, name=None):
+    """`t · clip_norm / norm` where the L2 norm over `axes` (all) is above `clip_norm`, else `t`. Float.
+
+    `clip_norm` is a scalar, and counts as 0 if negative. IndexedSlices stay slices.
+    """
+    values = _values(t)
+    clip_norm = max(clip_norm, 0) if isinstance(clip_norm, (int, float)) else cast(maximum(clip_norm, 0), values.dtype)
+    squares = reduce_sum(values * values, axes, keepdims=True)
+    positive = greater(squares, 0)
+    norm = where(positive, sqrt(where(positive, squares, 1)), squares)  # away from 0, where √ has an infinite gradient
+    scaled = values * clip_norm
+    if scaled.shape != values.shape:
+        raise ValueError(f"Shapes {values.shape} and {scaled.shape} are incompatible: clip_norm must be a scalar.")
+    return _like(t, scaled / maximum(norm, clip_norm))
+
+
+def _listed(t_list):
+    if not isinstance(t_list, (list, tuple)):
+        raise TypeError(f"`t_list` should be a sequence of tensors. Received {type(t_list)}.")
+    return [None if t is None else _values(t) for t in t_list]
+
+
+@public
+def global_norm(t_list, name=None):
+    """The L2 norm of all elements of a list of tensors and IndexedSlices, a scalar; `None` counts as nothing."""
+    halves = [l2_loss(values) for values in _listed(t_list) if values is not None]
+    return sqrt(2.0 * add_n(halves)) if halves else tensor(0.0)
+
+
+@public
+def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
+    """A list of tensors scaled together, so that their global norm is at most `clip_norm`; and the norm they had.
+
+    `use_norm` is that norm, if it is known. If it is infinite or NaN every element becomes NaN. `None`s stay;
+    IndexedSlices stay slices.
+    """
+    values = _listed(t_list)
+    norm = global_norm(t_list) if use_norm is None else tensor(use_norm)
+    scale = clip_norm * minimum(1.0 / norm, tensor(1.0, norm.dtype) / clip_norm) + (norm - norm)
+    clipped = [None if v is None else _like(t, v * cast(scale, v.dtype)) for t, v in zip(t_list, values, strict=True)]
+    return clipped, norm
+
+
+@public
+def saturate_cast(value, dtype, name=None):
+    """`cast`, but values that `dtype` cannot hold become the nearest that it can. Complex: each part by itself.
+
+    TypeError for bool and string, which have no limits.
+    """
+
+    def saturated(x, to):
+        least, most = _common_limits(x.dtype, to)
+        return cast(maximum(minimum(x, most), least), to)
+
+    value, dtype = tensor(value), dtypes.as_dtype(dtype)
+    if not (value.dtype.is_numeric and dtype.is_numeric):
+        raise TypeError(f"saturate_cast from {value.dtype.name} to {dtype.name}: only numbers have limits. Use tf.cast.")
+    if value.dtype.is_complex and dtype.is_complex:
+        return complex(saturated(real(value), dtype.real_dtype), saturated(imag(value), dtype.real_dtype))
+    return cast(saturated(real(value), dtype.real_dtype), dtype)
+
+
+def _common_limits(source, target):
+    """The least and the greatest number of `source` that `target` can hold, as NumPy scalars of `source`."""
+    limits = []
+    for mine, other, pick in ((source.min, target.min, max), (source.max, target.max, min)):
+        number = source.as_numpy_dtype((float if source.is_floating else int)(pick(mine, other, key=float)))
+        if pick(int(number), int(other)) != int(number) and int(number) != int(mine):  # rounded to outside of `target`
+            number = np.nextafter(number, source.as_numpy_dtype(0))  # host-side: a limit, made once
+        limits.append(number)
+    return limits

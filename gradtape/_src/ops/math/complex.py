@@ -1,0 +1,140 @@
+"""Complex numbers and their parts."""
+
+import math
+
+import jax.numpy as jnp
+from jax import lax
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import public
+from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.shape import filled
+from gradtape._src.ops.shapes import broadcast, same
+
+COMPLEX_OF = {"float32": dtypes.complex64.numpy, "float64": dtypes.complex128.numpy}
+
+
+def _part(x):
+    """A part of complex `x` is real."""
+    return aval(x.shape, x.type.real_dtype.numpy)
+
+
+def _pair(x, y):
+    return aval(broadcast(x, y).shape, COMPLEX_OF[x.type.name])
+
+
+@op("Complex", infer=_pair, broadcasting=True)
+def _complex(real, imag):
+    return lax.complex(*jnp.broadcast_arrays(real, imag))
+
+
+@gradient(_complex)
+def _(op, dy):
+    return real(dy), imag(dy)
+
+
+@public
+def complex(real, imag, name=None):
+    """The complex numbers of real parts `real` and imaginary parts `imag`, with broadcasting.
+
+    Both float32 (gives complex64) or both float64 (gives complex128); a TypeError for other dtypes.
+    """
+    real, imag = tensor(real), tensor(imag)
+    if real.dtype != imag.dtype or real.dtype.name not in COMPLEX_OF:
+        raise TypeError(
+            f"The `real` and `imag` components have incorrect types: {real.dtype.name} {imag.dtype.name}. They must be "
+            "consistent, and one of [tf.float32, tf.float64]. Use tf.cast."
+        )
+    return _complex(real, imag)
+
+
+def _zeros(x):
+    return filled(x.node.aval.shape, 0, x.dtype)
+
+
+@op("Real", infer=_part)
+def _real(input):
+    return jnp.real(input)
+
+
+@gradient(_real)
+def _(op, dy):
+    return _complex(dy, _zeros(dy))
+
+
+@public
+def real(input, name=None):
+    """The real part of `input`, element-wise; real tensors as they are. TypeError for bool and string."""
+    x = tensor(input)
+    if x.dtype.is_complex:
+        return _real(x)
+    if not x.dtype.is_numeric:
+        raise TypeError(f"input must be a numeric tensor, but got tensor with dtype {x.dtype!r}. Use tf.cast.")
+    return x
+
+
+@op("Imag", infer=_part)
+def _imag(input):
+    return jnp.imag(input)
+
+
+@gradient(_imag)
+def _(op, dy):
+    return _complex(_zeros(dy), dy)
+
+
+@public
+def imag(input, name=None):
+    """The imaginary part of `input`, element-wise; zeros for real tensors."""
+    x = tensor(input)
+    return _imag(x) if x.dtype.is_complex else _zeros(x)
+
+
+@op("Conj", infer=same)
+def _conj(input):
+    return jnp.conj(input)
+
+
+@gradient(_conj)
+def _(op, dy):
+    return _conj(dy)
+
+
+def conj(x, name=None):
+    """The complex conjugate of `x`; real tensors are given back as they are. TypeError for bool and string."""
+    if type(x) is EagerTensor and x.node.aval.dtype.kind in "fiu":
+        return x
+    return _conjugate(x)
+
+
+@public
+def _conjugate(x):
+    x = tensor(x)
+    if x.dtype.is_complex:
+        return _conj(x)
+    if not x.dtype.is_numeric:
+        raise TypeError(f"Expected numeric or variant tensor, got dtype {x.dtype!r}. Use tf.cast.")
+    return x
+
+
+@op("Angle", infer=_part, saves="input")
+def _angle(input):
+    return jnp.angle(input)
+
+
+@gradient(_angle)
+def _(op, dy):  # with x = r·exp(iφ): dx = dy · i/conj(x)
+    return _complex(_zeros(dy), dy) / conj(op.inputs[0])
+
+
+@public
+def angle(input, name=None):
+    """The argument of complex `input` in (-π, π], element-wise; 0 or π for real tensors."""
+    x = tensor(input)
+    if x.dtype.is_complex:
+        return _angle(x)
+    return cast(x < 0, x.dtype) * math.pi

@@ -1,0 +1,214 @@
+"""Counts: of integers, of values in bins, of pairs of classes."""
+
+from math import prod
+
+import jax.numpy as jnp
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.define import not_differentiable, op
+from gradtape._src.core.errors import invalid, invalid_dtype, public
+from gradtape._src.core.tensor import to_numpy
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.shape import ones, plain, reshape, squeeze
+from gradtape._src.ops.math.arithmetic import truediv
+from gradtape._src.ops.math.clip import clip_by_value
+from gradtape._src.ops.math.rounding import floor
+from gradtape._src.ops.math.segment import unsorted_segment_sum
+from gradtape._src.ops.shapes import INDEX, require
+
+WEIGHTS = ("int32", "int64", "float32", "float64")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Integers
+
+
+def _bincount_rule(input, weights, size, binary_output):
+    require(weights, WEIGHTS)
+    require(input, ("int32", "int64"), "Tidx")
+    if size < 0:
+        raise invalid(f"size ({size}) must be non-negative: minlength and maxlength are counts.")
+    if input.ndim > 2:
+        raise invalid(f"Shape must be at most rank 2 but is rank {input.ndim}: bincount counts vectors, or the rows of a matrix.")
+    if weights.shape not in (input.shape, (0,)):
+        raise invalid(
+            "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights equal to 1. "
+            f"Received {plain(weights.shape)} for arr of shape {plain(input.shape)}."
+        )
+    return aval((*input.shape[:-1], size), weights.dtype)
+
+
+def _bincount_fault(input, size, binary_output):
+    return "Input arr must be non-negative!" if input.size and input.min() < 0 else None
+
+
+# TensorFlow has no gradient for it either: LookupError.
+@op("DenseBincount", infer=_bincount_rule, mixed=True, status=_bincount_fault, checked="input")
+def _dense_bincount(input, weights, *, size, binary_output):
+    rows = input.reshape(prod(input.shape[:-1]), input.shape[-1])
+    if weights.size != input.size:
+        weights = jnp.ones(input.shape, dtype=weights.dtype)
+    weights = weights.reshape(rows.shape)
+    counts = jnp.zeros((rows.shape[0], size), dtype=weights.dtype)
+    places = counts.at[jnp.arange(rows.shape[0], dtype=rows.dtype)[:, None], rows]
+    counts = (places.set if binary_output else places.add)(weights, mode="drop")
+    return counts.reshape(*input.shape[:-1], size)
+
+
+@public
+def bincount(
+    arr,
+    weights=None,
+    minlength=None,
+    maxlength=None,
+    dtype=dtypes.int32,
+    name=None,
+    axis=None,
+    binary_output=False,
+):
+    """How often each of the integers 0, 1, … stands in `arr`, or the sum of its `weights`.
+
+    The result ends with the largest number, but has at least `minlength` entries and at most `maxlength`. With `axis=-1`
+    each row of a matrix is counted by itself, else all of `arr`. `binary_output` says only whether a number is there, as
+    1 or 0. Counts are of type `dtype`, sums of that of the weights, through which no gradient passes. Negative numbers
+    are an InvalidArgumentError.
+    """
+    if weights is not None and binary_output:
+        raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
+    if axis not in (None, 0, -1):
+        raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
+    values = tensor(arr)
+    if not values.dtype.is_integer:
+        values = cast(values, dtypes.int32)
+    weights = tensor(np.zeros(0, dtypes.as_dtype(dtype).numpy)) if weights is None else tensor(weights)
+    if axis != -1 or not values.ndim:
+        flat = (values.node.aval.size,)
+        if weights.shape == values.shape:
+            weights = reshape(weights, flat)
+        values = reshape(values, flat)
+    numbers = to_numpy(values.node)
+    size = int(numbers.max()) + 1 if numbers.size else 0
+    size = max(size, 0 if minlength is None else static(minlength, "minlength"))
+    if maxlength is not None:
+        size = min(size, static(maxlength, "maxlength"))
+    return _dense_bincount(values, weights, size=size, binary_output=bool(binary_output))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Histograms
+
+
+def _histogram_rule(values, value_range, nbins, dtype):
+    require(values, WEIGHTS)
+    if dtype.name not in INDEX:
+        raise invalid_dtype(f"Value for attr 'dtype' of {dtype.name} is not in the list of allowed values: int32, int64.")
+    if value_range.shape != (2,):
+        raise invalid(f"value_range should be a vector of 2 elements. Received shape {plain(value_range.shape)}.")
+    if nbins <= 0:
+        raise invalid(f"nbins should be a positive number, but got '{nbins}'")
+    return aval((nbins,), dtype)
+
+
+def _histogram_fault(values, value_range, nbins, dtype):
+    if not value_range[0] < value_range[1]:
+        return (
+            "value_range should satisfy value_range[0] < value_range[1], but got "
+            f"'[{value_range[0]}, {value_range[1]}]': give the lower bound first."
+        )
+    if values.dtype.kind == "f" and np.isnan(values).any():  # host-side: a check
+        return "Histogram values must not contain NaN: replace or drop them."
+    return None
+
+
+@op("HistogramFixedWidth", infer=_histogram_rule, status=_histogram_fault, checked="values value_range")
+def _histogram(values, value_range, *, nbins, dtype):
+    lowest, highest = value_range[0], value_range[1]
+    width = (highest - lowest).astype(jnp.float64) / nbins
+    offset = jnp.maximum(values.reshape(-1), lowest).astype(jnp.float64) - lowest.astype(jnp.float64)
+    place = jnp.minimum(offset / width, nbins - 1).astype(jnp.int32)
+    return jnp.zeros(nbins, dtype=dtype).at[place].add(jnp.ones(place.shape, dtype=dtype), mode="promise_in_bounds")
+
+
+not_differentiable(_histogram, because="a count is piecewise constant", unregistered=True)
+
+
+@public
+def histogram_fixed_width(values, value_range, nbins=100, dtype=dtypes.int32, name=None):
+    """How many of `values` lie in each of `nbins` equal parts of `value_range`, [lower, upper].
+
+    Values outside of the range count for the nearest part. int32, int64, float32 or float64; NaN is an
+    InvalidArgumentError. The result is a vector of type `dtype`, int32 or int64.
+    """
+    counts = dtypes.as_dtype(dtype).numpy
+    return _histogram(values, value_range, nbins=static(nbins, "nbins"), dtype=counts)
+
+
+@public
+def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=dtypes.int32, name=None):
+    """In which of `nbins` equal parts of `value_range`, [lower, upper], each of `values` lies; outside: the nearest.
+
+    Floating, both of one dtype. The result has the shape of `values` and is int32, whatever `dtype` says, as TensorFlow's.
+    """
+    values = tensor(values)
+    count = static(nbins, "nbins")
+    if count <= 0:
+        raise invalid(f"nbins should be a positive number, but got '{count}'")
+    bounds = tensor(value_range)
+    offset = truediv(values - bounds[0], bounds[1] - bounds[0])
+    return cast(clip_by_value(floor(cast(count, values.dtype) * offset), 0.0, float(count - 1)), dtypes.int32)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Pairs of classes
+
+
+def _check_classes(values, what, count):
+    if values.size and values.min() < 0:
+        raise invalid(f"`{what}` contains negative values. The least is {values.min()}; classes are counted from 0.")
+    if values.size and values.max() >= count:
+        raise invalid(
+            f"`{what}` out of bound: the largest is {values.max()}, num_classes is {count}. Classes are counted from 0."
+        )
+
+
+def _without_last_one(labels, predictions):
+    """Both with one rank: the one that has a last axis of extent 1 more loses it."""
+    difference = predictions.ndim - labels.ndim
+    if difference == 1 and predictions.shape[-1] == 1:
+        return labels, squeeze(predictions, -1)
+    if difference == -1 and labels.shape[-1] == 1:
+        return squeeze(labels, -1), predictions
+    return labels, predictions
+
+
+@public
+def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=dtypes.int32, name=None):
+    """A matrix that says how often (or with what sum of `weights`) each label, its row, got each prediction, its column.
+
+    `labels` and `predictions` are vectors of classes 0 to `num_classes` - 1 (by default those that occur); a class out of
+    range is an InvalidArgumentError. The result is of type `dtype`.
+    """
+    labels, predictions = _without_last_one(tensor(labels), tensor(predictions))
+    if labels.shape != predictions.shape:
+        raise invalid(
+            f"Shapes of all inputs must match: values[0].shape = {plain(labels.shape)} != values[1].shape = "
+            f"{plain(predictions.shape)}: give one prediction for each label."
+        )
+    labels, predictions = cast(labels, dtypes.int64), cast(predictions, dtypes.int64)
+    known = [to_numpy(x.node) for x in (labels, predictions)]
+    count = (
+        max([int(v.max()) + 1 for v in known if v.size], default=0) if num_classes is None else static(num_classes, "num_classes")
+    )
+    for values, what in zip(known, ("labels", "predictions"), strict=True):
+        _check_classes(values, what, count)
+    if weights is None:
+        weights = ones(labels.node.aval.shape, dtype)
+    else:
+        weights = tensor(weights)
+        if weights.shape != labels.shape:
+            raise ValueError(f"Shapes {labels.shape} and {weights.shape} are incompatible: give one weight for each label.")
+        weights = cast(weights, dtype)
+    return reshape(unsorted_segment_sum(weights, labels * count + predictions, count * count), (count, count))

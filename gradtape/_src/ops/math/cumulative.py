@@ -1,0 +1,190 @@
+"""Running sums, products and log-sum-exps along an axis, and the linear recurrence that their gradients are made of.
+
+`axis` is an int (or a tensor of one); `exclusive` leaves each element out of its own result; `reverse` runs from the end.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import convert
+from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import emit
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import zeros
+from gradtape._src.ops.floats import wide
+from gradtape._src.ops.math.complex import conj
+from gradtape._src.ops.math.elementary import exp
+from gradtape._src.ops.shapes import FLOATING, NUMERIC, only, same
+
+
+def _scan(function, x, axis, exclusive, reverse):
+    """Emit a scan along what a user gave as `axis`."""
+    node = convert.node_of(x)
+    for flag, what in ((exclusive, "exclusive"), (reverse, "reverse")):
+        if type(flag) is not bool:
+            raise TypeError(f"Expected bool for argument '{what}' not {flag}.")
+    if isinstance(axis, (list, tuple)):
+        raise invalid(f"ScanOp: axis must be a scalar, not a list: received {axis}.")
+    axis, rank = static(axis, "axis"), node.aval.ndim
+    if not -rank <= axis < rank:
+        raise invalid(f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis} [Op:{function.op.type}]")
+    return emit(function.op, (node,), (axis % rank, bool(exclusive), bool(reverse)))
+
+
+def _moved(x, axis, reverse, fill):
+    """`x` moved one place along `axis` (towards its start if `reverse`), with `fill` in the free place."""
+    edges = [(0, 0, 0)] * x.ndim
+    if x.shape[axis]:
+        edges[axis] = (-1, 1, 0) if reverse else (1, -1, 0)
+    return lax.pad(x, jnp.array(fill, x.dtype), edges)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What the gradients are made of
+
+
+@op("Shift", infer=same, cheap=True)
+def shift(x, *, axis, reverse):
+    """`yₜ = xₜ₋₁` along `axis` (`xₜ₊₁` if `reverse`), and 0 at the end that is left free."""
+    return _moved(x, axis, reverse, 0)
+
+
+@gradient(shift)
+def _(op, dy):
+    return shift(dy, axis=op.get_attr("axis"), reverse=not op.get_attr("reverse"))
+
+
+def _recurrence_rule(a, b, axis, reverse):
+    if a.shape != b.shape:
+        raise invalid(f"a linear recurrence needs factors and terms of one shape, received {list(a.shape)} and {list(b.shape)}.")
+    return b
+
+
+@op("LinearRecurrence", infer=_recurrence_rule, saves="a y")
+def linear_recurrence(a, b, *, axis, reverse):
+    """`hₜ = aₜ·hₜ₋₁ + bₜ` along `axis`, from 0; from the end (`hₜ₊₁`) if `reverse`. `a` and `b` have one shape and dtype."""
+
+    def after(first, second):
+        return first[0] * second[0], first[1] * second[0] + second[1]
+
+    return lax.associative_scan(after, (a, b), reverse=reverse, axis=axis)[1]
+
+
+@gradient(linear_recurrence)
+def _(op, dy):  # db is the recurrence run backwards, da = db · conj(h) of the step before
+    (a, _), (h,) = op.inputs, op.outputs
+    axis, reverse = op.get_attr("axis"), op.get_attr("reverse")
+    needs_a, needs_b = op.needed
+    following = shift(conj(a), axis=axis, reverse=not reverse)
+    db = linear_recurrence(following, dy, axis=axis, reverse=not reverse)
+    return db * conj(shift(h, axis=axis, reverse=reverse)) if needs_a else None, db if needs_b else None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sums
+
+
+@op("Cumsum", infer=only(NUMERIC, same))
+def _cumsum(x, *, axis, exclusive, reverse):
+    x = lax.optimization_barrier(x)  # the gradient of a sum is constant, and XLA would take long to fold its scan
+    y = lax.cumsum(wide(x), axis, reverse).astype(x.dtype)
+    return _moved(y, axis, reverse, 0) if exclusive else y
+
+
+@gradient(_cumsum)
+def _(op, dy):
+    axis, exclusive, reverse = op.get_attr("axis"), op.get_attr("exclusive"), op.get_attr("reverse")
+    return _cumsum(dy, axis=axis, exclusive=exclusive, reverse=not reverse)
+
+
+@public
+def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
+    """The running sum of `x` along `axis`. Any numeric dtype; shape and dtype of `x`.
+
+    `[a, a+b, a+b+c]`; with `exclusive` `[0, a, a+b]`; with `reverse` from the end. An axis out of range is an
+    InvalidArgumentError.
+    """
+    return _scan(_cumsum, x, axis, exclusive, reverse)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Products
+
+
+@op("Cumprod", infer=only(NUMERIC, same), saves="x")
+def _cumprod(x, *, axis, exclusive, reverse):
+    y = lax.cumprod(wide(x), axis, reverse).astype(x.dtype)
+    return _moved(y, axis, reverse, 1) if exclusive else y
+
+
+@gradient(_cumprod)
+def _(op, dy):
+    # dxᵢ = Σ_{k≥i} dy_k · Π_{j≤k, j≠i} x_j = (Π_{j<i} x_j) · sᵢ with sᵢ = dyᵢ + xᵢ₊₁·sᵢ₊₁: no division, so that
+    # zeros are exact. Exclusive: yₖ lacks x_k, so that dyᵢ₊₁ stands in dyᵢ's place.
+    (x,) = op.inputs
+    axis, exclusive, reverse = op.get_attr("axis"), op.get_attr("exclusive"), op.get_attr("reverse")
+    x = conj(x)
+    if exclusive:
+        dy = shift(dy, axis=axis, reverse=not reverse)
+    following = shift(x, axis=axis, reverse=not reverse)
+    s = linear_recurrence(following, dy, axis=axis, reverse=not reverse)
+    return _cumprod(x, axis=axis, exclusive=True, reverse=reverse) * s
+
+
+@public
+def cumprod(x, axis=0, exclusive=False, reverse=False, name=None):
+    """The running product of `x` along `axis`. Any numeric dtype; shape and dtype of `x`.
+
+    `[a, a·b, a·b·c]`; with `exclusive` `[1, a, a·b]`; with `reverse` from the end. The gradients are exact where
+    elements are 0. An axis out of range is an InvalidArgumentError.
+    """
+    return _scan(_cumprod, x, axis, exclusive, reverse)
+
+
+def product_of_others(x, axis):
+    """At each element of the Tensor `x` the product of all others along `axis` (an int ≥ 0)."""
+    before = _cumprod(x, axis=axis, exclusive=True, reverse=False)
+    return before * _cumprod(x, axis=axis, exclusive=True, reverse=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Logarithms of sums of exponentials
+
+
+@op("CumulativeLogsumexp", infer=only(FLOATING, same), saves="x y")
+def _cumulative_logsumexp(x, *, axis, exclusive, reverse):
+    y = lax.cumlogsumexp(wide(x), axis, reverse).astype(x.dtype)
+    return _moved(y, axis, reverse, -jnp.inf) if exclusive else y
+
+
+@gradient(_cumulative_logsumexp)
+def _(op, dy):
+    # dxᵢ = Σ_{k≥i} dy_k · exp(xᵢ − y_k) = exp(xᵢ − yᵢ) · rᵢ with rᵢ = dyᵢ + exp(yᵢ − yᵢ₊₁)·rᵢ₊₁: y does not fall, so
+    # that no exponential exceeds 1.
+    (x,), (y,) = op.inputs, op.outputs
+    axis, exclusive, reverse = op.get_attr("axis"), op.get_attr("exclusive"), op.get_attr("reverse")
+    if exclusive:
+        y = _cumulative_logsumexp(x, axis=axis, exclusive=False, reverse=reverse)
+        dy = shift(dy, axis=axis, reverse=not reverse)
+    step = y - shift(y, axis=axis, reverse=not reverse)
+    falling = exp(where(_has_next(x.node.aval.shape, axis, reverse), step, zeros((), x.dtype)))
+    return exp(x - y) * linear_recurrence(falling, dy, axis=axis, reverse=not reverse)
+
+
+def _has_next(shape, axis, reverse):
+    """A bool tensor, True but at the end of `axis` (its start if `reverse`); its other extents are 1."""
+    extent = shape[axis]
+    present = np.arange(extent) != (0 if reverse else extent - 1)
+    return tensor(present.reshape([extent if a == axis else 1 for a in range(len(shape))]))
+
+
+@public
+def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
+    """The running `log(Σ exp(x))` along `axis`, without overflow. Floating dtypes; shape and dtype of `x`.
+
+    With `exclusive` the first is -inf; with `reverse` from the end. An axis out of range is an InvalidArgumentError.
+    """
+    return _scan(_cumulative_logsumexp, x, axis, exclusive, reverse)

@@ -1,0 +1,304 @@
+"""Exponentials, logarithms, powers, and the trigonometric and hyperbolic functions with their inverses."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import engine
+from gradtape._src.core.convert import is_tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import EagerTensor, emit
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.shape import under_broadcast
+from gradtape._src.ops.math.arithmetic import masked, reciprocal, rsqrt, square
+from gradtape._src.ops.math.compare import greater, logical_not, not_equal
+from gradtape._src.ops.math.complex import conj
+from gradtape._src.ops.shapes import COMPLEX, FLOATING, SIGNED, broadcast, only, same
+
+_INEXACT = only(FLOATING + COMPLEX, same)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Exponentials and logarithms
+
+
+@op("Exp", infer=_INEXACT, saves="y")
+def exp(x):
+    """`eˣ`, element-wise. Float or complex."""
+    return jnp.exp(x)
+
+
+@gradient(exp)
+def _(op, dy):
+    return dy * conj(op.outputs[0])
+
+
+@op("Expm1", infer=_INEXACT, saves="x")
+def expm1(x):
+    """`eˣ - 1`, element-wise, exact for small `x`. Float or complex."""
+    return jnp.expm1(x)
+
+
+@gradient(expm1)
+def _(op, dy):
+    return dy * conj(exp(op.inputs[0]))
+
+
+@op("Log", infer=_INEXACT, saves="x")
+def log(x):
+    """The natural logarithm of `x`, element-wise: NaN below 0. Float or complex."""
+    return jnp.log(x)
+
+
+@gradient(log)
+def _(op, dy):
+    return dy * conj(reciprocal(op.inputs[0]))
+
+
+@op("Log1p", infer=_INEXACT, saves="x")
+def log1p(x):
+    """`log(1 + x)`, element-wise, exact for small `x`. Float or complex."""
+    return jnp.log1p(x)
+
+
+@gradient(log1p)
+def _(op, dy):
+    return dy * conj(reciprocal(1.0 + op.inputs[0]))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Powers
+
+NEGATIVE_POWER = "Integers to negative integer powers are not allowed. Bring the base to a floating type with tf.cast"
+
+
+def _powered(x, y, exponent):
+    if exponent is not None and exponent < 0 and x.dtype.kind == "i":
+        raise invalid(NEGATIVE_POWER)
+    return broadcast(x, y)
+
+
+def _negative_power(y, exponent):
+    return NEGATIVE_POWER if (y < 0).any() else None
+
+
+def _may_be_negative(x, y, exponent):
+    return exponent is None and x.dtype.kind == "i"
+
+
+@op(
+    "Pow", infer=only(FLOATING + SIGNED + COMPLEX, _powered), broadcasting=True, saves="x y z", status=_negative_power,
+    checked="y", when=_may_be_negative,
+)  # fmt: skip
+def _pow(x, y, *, exponent=None):
+    """`exponent` is the value of `y` where that is one of the few with a formula of its own."""
+    if exponent is None:
+        return _integer_power(x, y) if x.dtype.kind == "i" else jnp.power(x, y)
+    if exponent == int(exponent):
+        return lax.integer_pow(x, int(exponent)) if exponent else jnp.ones_like(x)
+    return lax.pow(x, jnp.full(x.shape, exponent, x.dtype))
+
+
+def _integer_power(x, y):
+    """By squares, as far as the largest exponent goes; `jnp.power` looks at six bits of it."""
+
+    def step(carried):
+        result, square, left = carried
+        return jnp.where(left % 2 == 1, result * square, result), square * square, left // 2
+
+    x, y = jnp.broadcast_arrays(x, y)
+    return lax.while_loop(lambda carried: (carried[2] > 0).any(), step, (jnp.ones_like(x), x, y))[0]
+
+
+@gradient(_pow)
+def _(op, dy):
+    x, y = op.inputs
+    needs_x, needs_y = op.needed
+    exponent = op.get_attr("exponent")
+    dx = dx_dy = None
+    if needs_x and exponent is None:
+        dx = dy * conj(y * pow(x, y - 1.0))
+    elif needs_x:
+        dx = _power_rule(x, exponent, dy)
+    if needs_y:
+        positive = not_equal(x, 0) if x.dtype.is_complex else greater(x, 0)
+        base = masked(x, positive) + cast(logical_not(positive), x.dtype)
+        dx_dy = dy * conj(op.outputs[0] * log(base))
+    return dx, dx_dy
+
+
+def _power_rule(x, exponent, dy):
+    """dy · conj(e·xᵉ⁻¹), where x⁰ keeps the derivative 0 at 0. It stays a power of x, so that a higher order is 0, not None."""
+    return under_broadcast(lambda dy: dy * exponent, dy) * conj(pow(x, exponent - 1 if exponent else 0))
+
+
+@public
+def pow(x, y, name=None):
+    """`xʸ`, element-wise, with broadcasting. Float, complex or signed integer.
+
+    A negative power of integers is an InvalidArgumentError.
+    """
+    exponent = None
+    if isinstance(y, (int, float, np.integer, np.floating)) and is_tensor(x):
+        exponent = _STRUCTURAL.get(float(y))
+        if exponent is not None and type(x) is EagerTensor and x.node.aval.inexact:
+            return emit(_pow.op, (x.node, engine.number(exponent, x.node.aval.dtype)), (exponent,))
+    return _pow(x, y, exponent=exponent)
+
+
+# The exponents that are structure: few, as one that counts steps must not make a program for each step.
+_STRUCTURAL = {halves / 2: halves / 2 for halves in range(-32, 33)}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Trigonometric functions
+
+
+@op("Sin", infer=_INEXACT, saves="x")
+def sin(x):
+    """Sine of `x` (radians), element-wise. Float or complex."""
+    return jnp.sin(x)
+
+
+@gradient(sin)
+def _(op, dy):
+    return dy * conj(cos(op.inputs[0]))
+
+
+@op("Cos", infer=_INEXACT, saves="x")
+def cos(x):
+    """Cosine of `x` (radians), element-wise. Float or complex."""
+    return jnp.cos(x)
+
+
+@gradient(cos)
+def _(op, dy):
+    return -dy * conj(sin(op.inputs[0]))
+
+
+@op("Tan", infer=_INEXACT, saves="x")
+def tan(x):
+    """Tangent of `x` (radians), element-wise. Float or complex."""
+    return jnp.tan(x)
+
+
+@gradient(tan)
+def _(op, dy):
+    return dy * conj(square(reciprocal(cos(op.inputs[0]))))
+
+
+@op("Asin", infer=_INEXACT, saves="x")
+def asin(x):
+    """Inverse sine, in [-π/2, π/2], element-wise: NaN outside of [-1, 1]. Float or complex."""
+    return jnp.arcsin(x)
+
+
+@gradient(asin)
+def _(op, dy):
+    return dy * conj(rsqrt(1.0 - square(op.inputs[0])))
+
+
+@op("Acos", infer=_INEXACT, saves="x")
+def acos(x):
+    """Inverse cosine, in [0, π], element-wise: NaN outside of [-1, 1]. Float or complex."""
+    return jnp.arccos(x)
+
+
+@gradient(acos)
+def _(op, dy):
+    return -dy * conj(rsqrt(1.0 - square(op.inputs[0])))
+
+
+@op("Atan", infer=_INEXACT, saves="x")
+def atan(x):
+    """Inverse tangent, in [-π/2, π/2], element-wise. Float or complex."""
+    return jnp.arctan(x)
+
+
+@gradient(atan)
+def _(op, dy):
+    return dy * conj(reciprocal(1.0 + square(op.inputs[0])))
+
+
+@op("Atan2", infer=only(FLOATING, broadcast), broadcasting=True, saves="y x")
+def atan2(y, x):
+    """The angle in [-π, π] of the point (x, y), element-wise, with broadcasting. Float."""
+    return jnp.arctan2(y, x)
+
+
+@gradient(atan2)
+def _(op, dy):
+    y, x = op.inputs
+    scaled = dy / (square(x) + square(y))
+    return x * scaled, -y * scaled
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Hyperbolic functions
+
+
+@op("Sinh", infer=_INEXACT, saves="x")
+def sinh(x):
+    """Hyperbolic sine, element-wise. Float or complex."""
+    return jnp.sinh(x)
+
+
+@gradient(sinh)
+def _(op, dy):
+    return dy * conj(cosh(op.inputs[0]))
+
+
+@op("Cosh", infer=_INEXACT, saves="x")
+def cosh(x):
+    """Hyperbolic cosine, element-wise. Float or complex."""
+    return jnp.cosh(x)
+
+
+@gradient(cosh)
+def _(op, dy):
+    return dy * conj(sinh(op.inputs[0]))
+
+
+@op("Tanh", infer=_INEXACT, saves="y")
+def tanh(x):
+    """Hyperbolic tangent, element-wise. Float or complex."""
+    return jnp.tanh(x)
+
+
+@gradient(tanh)
+def _(op, dy):
+    (y,) = op.outputs
+    return dy * conj(1.0 - y * y)
+
+
+@op("Asinh", infer=_INEXACT, saves="x")
+def asinh(x):
+    """Inverse hyperbolic sine, element-wise. Float or complex."""
+    return jnp.arcsinh(x)
+
+
+@gradient(asinh)
+def _(op, dy):
+    return dy * conj(rsqrt(square(op.inputs[0]) + 1.0))
+
+
+@op("Acosh", infer=_INEXACT, saves="y")
+def acosh(x):
+    """Inverse hyperbolic cosine, element-wise: NaN below 1. Float or complex."""
+    return jnp.arccosh(x)
+
+
+@gradient(acosh)
+def _(op, dy):
+    return dy / conj(sinh(op.outputs[0]))
+
+
+@op("Atanh", infer=_INEXACT, saves="x")
+def atanh(x):
+    """Inverse hyperbolic tangent, element-wise: NaN outside of [-1, 1]. Float or complex."""
+    return jnp.arctanh(x)
+
+
+@gradient(atanh)
+def _(op, dy):
+    return dy * conj(reciprocal(1.0 - square(op.inputs[0])))

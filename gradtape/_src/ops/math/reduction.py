@@ -1,0 +1,339 @@
+"""Reductions over axes: sums, means, products, extrema, logic, norms, moments.
+
+A reduction's `axis` is None (all axes), an int or several; a tensor's value is taken. Negative axes count from the last.
+`keepdims` keeps the reduced axes with extent 1. An axis out of range or named twice is an InvalidArgumentError.
+"""
+
+import functools
+from math import prod
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import convert, dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient, not_differentiable, op
+from gradtape._src.core.errors import invalid, public, tracing
+from gradtape._src.core.tensor import emit
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import _broadcast_to, _reshape, _transpose, inverse, ones, stop_gradient, zeros
+from gradtape._src.ops.floats import mean_over, wide
+from gradtape._src.ops.math.arithmetic import sqrt, square
+from gradtape._src.ops.math.compare import equal, is_finite, not_equal
+from gradtape._src.ops.math.complex import conj, real
+from gradtape._src.ops.math.cumulative import product_of_others
+from gradtape._src.ops.math.elementary import exp
+from gradtape._src.ops.shapes import BOOL, FLOATING, NUMERIC, REAL, axes_of, only
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Shapes and axes
+
+
+def reduced(shape, axis, keepdims):
+    """The shape that is left of `shape` after a reduction over `axis` (a tuple of axes ≥ 0)."""
+    if keepdims:
+        return kept(shape, axis)
+    return tuple([n for a, n in enumerate(shape) if a not in axis])
+
+
+def kept(shape, axis):
+    """`shape` with extent 1 at every one of `axis`."""
+    return tuple([1 if a in axis else n for a, n in enumerate(shape)])
+
+
+def _like_input(input, axis, keepdims):
+    return aval(reduced(input.shape, axis, keepdims), input.dtype)
+
+
+@functools.lru_cache(maxsize=1024)
+def _axes(axis, rank):
+    return axes_of(axis, rank)
+
+
+def reduction_axes(axis, rank):
+    """What a user gave as `axis`, as a sorted tuple of axes ≥ 0."""
+    if axis is None or type(axis) is int:
+        return _axes(axis, rank)
+    if isinstance(axis, float):
+        raise convert.not_an_integer(axis, "axis")
+    if isinstance(axis, (list, tuple)) and any(isinstance(a, (list, tuple)) for a in axis):
+        if tracing():
+            raise invalid(f"Shape must be at most rank 1 but is rank 2: the axes of a reduction are one list, received {axis}.")
+        axis = np.array(axis)  # called eagerly, all of them count
+    return _axes(convert.static_list(axis, "axis"), rank)
+
+
+def _reduce(function, input_tensor, axis, keepdims):
+    node = convert.node_of(input_tensor)
+    return emit(function.op, (node,), (reduction_axes(axis, node.aval.ndim), bool(keepdims)))
+
+
+def restored(x, shape, axis):
+    """The result `x` of a reduction of `shape` over `axis`, with the reduced axes put back in, extent 1."""
+    shape = kept(shape, axis)
+    return x if x.node.aval.shape == shape else _reshape(x, shape=shape)
+
+
+def spread(dy, shape, axis):
+    """The cotangent of a sum over `axis` of a tensor of `shape`: `dy` along each of these axes, as a structural broadcast."""
+    if 0 < dy.node.aval.ndim < len(shape):
+        dy = restored(dy, shape, axis)
+    return dy if dy.node.aval.shape == shape else _broadcast_to(dy, shape=shape)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sums and means
+
+
+@op("Sum", infer=only(NUMERIC, _like_input))
+def _sum(input, *, axis, keepdims):
+    widened = wide(input)
+    return jnp.sum(widened, axis=axis, keepdims=keepdims, dtype=widened.dtype).astype(input.dtype)
+
+
+@gradient(_sum)
+def _(op, dy):
+    return spread(dy, op.inputs[0].node.aval.shape, op.get_attr("axis"))
+
+
+@public
+def reduce_sum(input_tensor, axis=None, keepdims=False, name=None):
+    """The sum of the elements over `axis`. Any numeric dtype, which the result has; 16-bit floats are summed in float32."""
+    return _reduce(_sum, input_tensor, axis, keepdims)
+
+
+@op("Mean", infer=only(NUMERIC, _like_input))
+def _mean(input, *, axis, keepdims):
+    if input.dtype.kind in "iu":  # rounded towards 0
+        count = prod([input.shape[a] for a in axis])
+        longest = jnp.uint64 if input.dtype.kind == "u" else jnp.int64
+        total = jnp.sum(input, axis=axis, keepdims=keepdims, dtype=longest)
+        return lax.div(total, lax.full_like(total, max(count, 1))).astype(input.dtype)
+    return mean_over(wide(input), axis, keepdims).astype(input.dtype)
+
+
+@gradient(_mean)
+def _(op, dy):
+    shape, axis = op.inputs[0].node.aval.shape, op.get_attr("axis")
+    return spread(dy / max(prod([shape[a] for a in axis]), 1), shape, axis)
+
+
+@public
+def reduce_mean(input_tensor, axis=None, keepdims=False, name=None):
+    """The mean of the elements over `axis`. Any numeric dtype; that of integers is rounded towards 0. Of nothing: NaN."""
+    return _reduce(_mean, input_tensor, axis, keepdims)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Products
+
+
+@op("Prod", infer=only(NUMERIC, _like_input), saves="input")
+def _prod(input, *, axis, keepdims):
+    widened = wide(input)
+    return jnp.prod(widened, axis=axis, keepdims=keepdims, dtype=widened.dtype).astype(input.dtype)
+
+
+@gradient(_prod)
+def _(op, dy):  # dxᵢ = dy · Π_{j≠i} xⱼ, without dividing: exact where elements are 0
+    (x,) = op.inputs
+    shape, axis = x.node.aval.shape, op.get_attr("axis")
+    return restored(dy, shape, axis) * conj(_others(x, shape, axis))
+
+
+def _others(x, shape, axis):
+    """At each element the product of all others along `axis`."""
+    if not axis:
+        return ones(shape, x.dtype)
+    if len(axis) == 1:
+        return product_of_others(x, axis[0])
+    if len(axis) == len(shape):
+        return _reshape(product_of_others(_reshape(x, shape=(prod(shape),)), 0), shape=shape)
+    order = (*[a for a in range(len(shape)) if a not in axis], *axis)
+    moved = _transpose(x, perm=order)
+    there = moved.node.aval.shape
+    rows = _reshape(moved, shape=(*there[: -len(axis)], prod(there[-len(axis) :])))
+    others = _reshape(product_of_others(rows, rows.ndim - 1), shape=there)
+    return _transpose(others, perm=inverse(order))
+
+
+@public
+def reduce_prod(input_tensor, axis=None, keepdims=False, name=None):
+    """The product of the elements over `axis`. Any numeric dtype. The gradients are exact where elements are 0."""
+    return _reduce(_prod, input_tensor, axis, keepdims)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Extrema
+
+
+def _extremum_gradient(op, dy):
+    """Each element that is equal to the extremum gets the same share of `dy`, the others get it times 0; a NaN makes all NaN."""
+    (x,), (y,) = op.inputs, op.outputs
+    shape, axis = x.node.aval.shape, op.get_attr("axis")
+    chosen = cast(equal(x, restored(y, shape, axis)), x.dtype)
+    return chosen * (restored(dy, shape, axis) / _sum(chosen, axis=axis, keepdims=True))
+
+
+@op("Max", infer=only(REAL, _like_input), saves="input y")
+def _max(input, *, axis, keepdims):
+    return lax.reduce_max(input, axis).reshape(reduced(input.shape, axis, keepdims))
+
+
+@op("Min", infer=only(REAL, _like_input), saves="input y")
+def _min(input, *, axis, keepdims):
+    return lax.reduce_min(input, axis).reshape(reduced(input.shape, axis, keepdims))
+
+
+gradient(_max)(_extremum_gradient)
+gradient(_min)(_extremum_gradient)
+
+
+@public
+def reduce_max(input_tensor, axis=None, keepdims=False, name=None):
+    """The largest element over `axis`; NaN if one is NaN; of nothing: -inf, or the least integer.
+
+    Real dtypes. The gradient is split evenly between elements that are equal to the maximum.
+    """
+    return _reduce(_max, input_tensor, axis, keepdims)
+
+
+@public
+def reduce_min(input_tensor, axis=None, keepdims=False, name=None):
+    """The smallest element over `axis`; NaN if one is NaN; of nothing: inf, or the largest integer.
+
+    Real dtypes. The gradient is split evenly between elements that are equal to the minimum.
+    """
+    return _reduce(_min, input_tensor, axis, keepdims)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Logic and counts
+
+
+@op("Any", infer=only(("bool",), _like_input))
+def _any(input, *, axis, keepdims):
+    return jnp.any(input, axis=axis, keepdims=keepdims)
+
+
+@op("All", infer=only(("bool",), _like_input))
+def _all(input, *, axis, keepdims):
+    return jnp.all(input, axis=axis, keepdims=keepdims)
+
+
+not_differentiable(_any, _all, because="it takes and gives bools")
+
+
+def _reduce_bool(function, input_tensor, axis, keepdims):
+    node = convert.node_of(input_tensor, BOOL)
+    if node.aval.dtype != BOOL:
+        raise convert.mismatch(function.op, 0, BOOL, node.aval.dtype)
+    return emit(function.op, (node,), (reduction_axes(axis, node.aval.ndim), bool(keepdims)))
+
+
+@public
+def reduce_any(input_tensor, axis=None, keepdims=False, name=None):
+    """Whether any element over `axis` is True. bool."""
+    return _reduce_bool(_any, input_tensor, axis, keepdims)
+
+
+@public
+def reduce_all(input_tensor, axis=None, keepdims=False, name=None):
+    """Whether all elements over `axis` are True. bool."""
+    return _reduce_bool(_all, input_tensor, axis, keepdims)
+
+
+@public
+def count_nonzero(input, axis=None, keepdims=None, dtype=dtypes.int64, name=None):
+    """How many elements over `axis` are not 0 (or are True), in `dtype`. NaN counts."""
+    x = tensor(input)
+    nonzero = x if x.dtype.is_bool else not_equal(x, zeros((), x.dtype))
+    return cast(reduce_sum(cast(nonzero, dtypes.int64), axis, keepdims), dtype)
+
+
+@public
+def zero_fraction(value, name=None):
+    """The fraction of elements that are 0, a float32 scalar. NaN for an empty tensor."""
+    x = tensor(value)
+    zeros = x.node.aval.size - count_nonzero(x)
+    return cast(zeros, dtypes.float32) / float(x.node.aval.size)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Logarithms of sums, norms, moments
+
+
+@op("LogSumExp", infer=only(FLOATING, _like_input), saves="input")
+def _log_sum_exp(input, *, axis, keepdims):
+    widened = wide(input)
+    top = lax.expand_dims(lax.reduce_max(widened, axis), axis)
+    top = jnp.where(jnp.isfinite(top), top, jnp.zeros_like(top))
+    total = jnp.sum(jnp.exp(widened - top), axis=axis, keepdims=True, dtype=widened.dtype)
+    y = jnp.log(total) + top
+    return y.reshape(reduced(input.shape, axis, keepdims)).astype(input.dtype)
+
+
+@gradient(_log_sum_exp)
+def _(op, dy):  # dx = dy · exp(x) / Σ exp(x), both exponentials less the maximum, which cancels
+    (x,) = op.inputs
+    shape, axis = x.node.aval.shape, op.get_attr("axis")
+    top = stop_gradient(_max(x, axis=axis, keepdims=True))
+    e = exp(x - where(is_finite(top), top, zeros((), x.dtype)))
+    return e * (restored(dy, shape, axis) / _sum(e, axis=axis, keepdims=True))
+
+
+@public
+def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
+    """`log(Σ exp(x))` over `axis`, without overflow. Floating dtypes. Of nothing, or of -inf only: -inf."""
+    return _reduce(_log_sum_exp, input_tensor, axis, keepdims)
+
+
+@op("EuclideanNorm", infer=only(NUMERIC, _like_input), saves="input y")
+def _euclidean_norm(input, *, axis, keepdims):
+    widened = input.astype(jnp.float64) if input.dtype.kind in "iu" else wide(input)
+    total = jnp.sum(widened * jnp.conj(widened), axis=axis, keepdims=keepdims, dtype=widened.dtype)
+    return jnp.sqrt(total).astype(input.dtype)
+
+
+@gradient(_euclidean_norm)
+def _(op, dy):  # dx = Re(dy) · x / ‖x‖, as the norm is real even where its dtype is not
+    (x,), (y,) = op.inputs, op.outputs
+    if x.dtype.is_complex:
+        dy = (dy + conj(dy)) / 2.0
+    shape, axis = x.node.aval.shape, op.get_attr("axis")
+    return x * restored(dy / y, shape, axis)
+
+
+@public
+def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
+    """`√Σ|x|²` over `axis`, in the dtype of the input: complex for complex input, rounded down for integers.
+
+    The gradient is NaN where the norm is 0.
+    """
+    return _reduce(_euclidean_norm, input_tensor, axis, keepdims)
+
+
+@public
+def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
+    """The mean of `|x - mean(x)|²` over `axis`: the variance of the elements, divided by their number (not one less).
+
+    Floating dtypes; for complex ones the result is real. Integers are a TypeError.
+    """
+    x = tensor(input_tensor)
+    difference = x - reduce_mean(x, axis, keepdims=True)
+    if x.dtype.is_integer:
+        raise TypeError(f"Input must be either real or complex. Received integer type {x.dtype}. Use tf.cast.")
+    if x.dtype.is_complex:
+        squares = real(difference * conj(difference))
+    else:
+        squares = square(difference)
+    return reduce_mean(squares, axis, keepdims)
+
+
+@public
+def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
+    """The square root of `reduce_variance`. Floating dtypes; for complex ones the result is real."""
+    return sqrt(reduce_variance(input_tensor, axis, keepdims))

@@ -1,0 +1,42 @@
+"""Floats rounded to whole numbers. None of these has a gradient."""
+
+import jax.numpy as jnp
+
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import not_differentiable, op
+from gradtape._src.core.errors import public
+from gradtape._src.ops.math.arithmetic import STEPS
+from gradtape._src.ops.shapes import FLOATING, only, same
+
+
+@op("Floor", infer=only(FLOATING, same))
+def floor(x):
+    """The largest whole number not above `x`, element-wise. Float."""
+    return jnp.floor(x)
+
+
+@op("Ceil", infer=only(FLOATING, same))
+def ceil(x):
+    """The smallest whole number not below `x`, element-wise. Float."""
+    return jnp.ceil(x)
+
+
+@op("Round", infer=only(FLOATING, same))
+def _round(x):
+    return jnp.round(x)
+
+
+@public
+def round(x, name=None):
+    """The nearest whole number, element-wise, the even one of two: 0.5 and 2.5 give 0 and 2. Integers stay."""
+    x = tensor(x)
+    return x if x.dtype.is_integer else _round(x)
+
+
+@op("Rint", infer=only(FLOATING, same))
+def rint(x):
+    """The nearest whole number, element-wise, the even one of two. Float."""
+    return jnp.rint(x)
+
+
+not_differentiable(floor, ceil, _round, rint, because=STEPS)

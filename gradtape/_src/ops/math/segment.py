@@ -1,0 +1,422 @@
+"""Segments: sums, means, products and extrema of the rows of a tensor that share an id.
+
+`segment_*` take sorted ids, one for each row; the result has as many rows as the last id says. `unsorted_segment_*` take
+ids in any order, of any shape that data's shape begins with, and the number of rows; rows with negative ids are left out.
+"""
+
+from math import prod
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import invalid, invalid_dtype, public
+from gradtape._src.core.tensor import to_numpy
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import _broadcast_to, _reshape, ones, plain, zeros
+from gradtape._src.ops.array.sort import argsort, invert_permutation
+from gradtape._src.ops.floats import wide
+from gradtape._src.ops.math.arithmetic import divide, maximum, sqrt
+from gradtape._src.ops.math.compare import equal, logical_not, logical_or, not_equal
+from gradtape._src.ops.math.complex import conj
+from gradtape._src.ops.math.cumulative import shift
+from gradtape._src.ops.shapes import FLOATING, INDEX, NUMERIC, REAL, require
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rows by id, the transpose of a segment sum
+
+
+@op("TakeRows", infer=lambda x, ids: aval((*ids.shape, *x.shape[1:]), x.dtype), saves="ids", mixed=True)
+def take_rows(x, ids):
+    """The rows of `x` that `ids` (integers of any shape) name; zeros for an id that is none of x's rows."""
+    return x.at[ids].get(mode="fill", fill_value=0, wrap_negative_indices=False)
+
+
+@gradient(take_rows)
+def _(op, dy):
+    x, ids = op.inputs
+    return _unsorted_sum(dy, ids, num_segments=x.node.aval.shape[0]), None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Kernels
+
+
+def _combined(data, ids, count, how, start, ordered=False):
+    """`count` rows that begin as `start`, each combined (`add`, `multiply`, `max`, `min`) with the rows of data of its id."""
+    rows = jnp.full((count, *data.shape[ids.ndim :]), start, dtype=data.dtype)
+    combine = getattr(rows.at[ids.reshape(-1)], how)
+    flat = data.reshape(ids.size, *rows.shape[1:])
+    return combine(flat, mode="drop", indices_are_sorted=ordered, wrap_negative_indices=False)
+
+
+def _lowest(dtype):
+    """The least finite value of a dtype."""
+    return jnp.finfo(dtype).min if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min
+
+
+def _highest(dtype):
+    """The largest finite value of a dtype."""
+    return jnp.finfo(dtype).max if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).max
+
+
+def _sum(data, ids, count, ordered=False):
+    return _combined(wide(data), ids, count, "add", 0, ordered).astype(data.dtype)
+
+
+def _counts(ids, count, dtype, trailing):
+    """How many rows each segment has, at least 1, as a Tensor that divides rows with `trailing` more axes."""
+    rows = maximum(_unsorted_sum(ones(ids.shape, dtypes.int32), ids, num_segments=count), 1)
+    return _reshape(cast(rows, dtype), shape=(count, *(1,) * trailing))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sorted ids
+
+
+def _sorted_rule(allowed):
+    def infer(data, segment_ids, num_segments):
+        require(data, allowed)
+        return aval((num_segments, *data.shape[1:]), data.dtype)
+
+    return infer
+
+
+@op("SegmentSum", infer=_sorted_rule(NUMERIC), saves="segment_ids", mixed=True)
+def _segment_sum(data, segment_ids, *, num_segments):
+    return _sum(data, segment_ids, num_segments, ordered=True)
+
+
+@op("SegmentMean", infer=_sorted_rule(NUMERIC), saves="segment_ids", mixed=True)
+def _segment_mean(data, segment_ids, *, num_segments):
+    total = _combined(wide(data), segment_ids, num_segments, "add", 0, ordered=True)
+    count = _combined(jnp.ones_like(segment_ids), segment_ids, num_segments, "add", 0, ordered=True)
+    count = jnp.maximum(count, 1).reshape(-1, *(1,) * (data.ndim - 1)).astype(total.dtype)
+    if jnp.issubdtype(total.dtype, jnp.integer):  # rounded towards 0
+        return (jnp.sign(total) * (jnp.abs(total) // count)).astype(data.dtype)
+    return (total / count).astype(data.dtype)
+
+
+@op("SegmentProd", infer=_sorted_rule(NUMERIC), saves="data segment_ids", mixed=True)
+def _segment_prod(data, segment_ids, *, num_segments):
+    return _combined(wide(data), segment_ids, num_segments, "multiply", 1, ordered=True).astype(data.dtype)
+
+
+def _extremum_or_zero(data, ids, count, how, start):
+    start = start if data.dtype.kind in "iu" else jnp.sign(start) * jnp.inf  # where there are rows, infinities count
+    found = _combined(data, ids, count, how, start, ordered=True)
+    present = _combined(jnp.ones_like(ids), ids, count, "add", 0, ordered=True) > 0
+    return jnp.where(present.reshape(-1, *(1,) * (data.ndim - 1)), found, jnp.zeros_like(found))
+
+
+@op("SegmentMax", infer=_sorted_rule(REAL), saves="data segment_ids y", mixed=True)
+def _segment_max(data, segment_ids, *, num_segments):
+    return _extremum_or_zero(data, segment_ids, num_segments, "max", _lowest(data.dtype))
+
+
+@op("SegmentMin", infer=_sorted_rule(REAL), saves="data segment_ids y", mixed=True)
+def _segment_min(data, segment_ids, *, num_segments):
+    return _extremum_or_zero(data, segment_ids, num_segments, "min", _highest(data.dtype))
+
+
+def _by_sorted_ids(function, data, segment_ids):
+    """Emit a segment op whose number of rows follows from the ids' values, which are checked."""
+    data, ids = tensor(data), tensor(segment_ids)
+    name = function.op.type
+    require(ids.node.aval, INDEX, "Tindices")
+    if not data.ndim:
+        raise invalid(f"input must be at least rank 1, received a scalar as data [Op:{name}]")
+    if ids.ndim != 1:
+        raise invalid(f"segment_ids should be a vector. Received shape {plain(ids.shape)} [Op:{name}]")
+    if not ids.shape.is_compatible_with(data.shape[:1]):
+        raise invalid(
+            f"segment_ids should be the same size as dimension 0 of input. Received {ids.shape[0]} ids for data of shape "
+            f"{plain(data.shape)} [Op:{name}]"
+        )
+    values = to_numpy(ids.node)
+    if not values.size:
+        return function(data, ids, num_segments=0)
+    steps = np.diff(values)
+    if (steps < 0).any():
+        raise invalid(
+            f"segment ids are not increasing: {values[:-1][steps < 0][0]} is followed by {values[1:][steps < 0][0]}. Sort the "
+            f"rows by id, or use unsorted_{function.__name__.lstrip('_')}. [Op:{name}]"
+        )
+    if values[0] < 0:
+        raise invalid(
+            f"Segment id {values[0]} out of range [0, {values[-1] + 1}), possibly because 'segment_ids' input is not sorted. "
+            f"Ids begin at 0. [Op:{name}]"
+        )
+    return function(data, ids, num_segments=int(values[-1]) + 1)
+
+
+@public
+def segment_sum(data, segment_ids, name=None):
+    """The sum of the rows of `data` for each id: row i of the result is the sum of those with id i, 0 if there are none.
+
+    `segment_ids` is a sorted vector (int32 or int64) with an id ≥ 0 for each row; else InvalidArgumentError. Any numeric
+    dtype; the result has `segment_ids[-1] + 1` rows.
+    """
+    return _by_sorted_ids(_segment_sum, data, segment_ids)
+
+
+@public
+def segment_mean(data, segment_ids, name=None):
+    """The mean of the rows of `data` for each id, 0 if there are none; of integers rounded towards 0. See `segment_sum`."""
+    return _by_sorted_ids(_segment_mean, data, segment_ids)
+
+
+@public
+def segment_prod(data, segment_ids, name=None):
+    """The product of the rows of `data` for each id, 1 if there are none. Gradients are exact at 0. See `segment_sum`."""
+    return _by_sorted_ids(_segment_prod, data, segment_ids)
+
+
+@public
+def segment_max(data, segment_ids, name=None):
+    """The maximum of the rows of `data` for each id, 0 if there are none; ties share the gradient. See `segment_sum`."""
+    return _by_sorted_ids(_segment_max, data, segment_ids)
+
+
+@public
+def segment_min(data, segment_ids, name=None):
+    """The minimum of the rows of `data` for each id, 0 if there are none; ties share the gradient. See `segment_sum`."""
+    return _by_sorted_ids(_segment_min, data, segment_ids)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Ids in any order
+
+
+def _unsorted_rule(allowed, index):
+    def infer(data, segment_ids, num_segments):
+        require(data, allowed)
+        require(segment_ids, index, "Tindices")
+        if data.shape[: segment_ids.ndim] != segment_ids.shape:
+            raise invalid(
+                f"data.shape = {plain(data.shape)} does not start with segment_ids.shape = {plain(segment_ids.shape)}: give an "
+                "id for each row."
+            )
+        return aval((num_segments, *data.shape[segment_ids.ndim :]), data.dtype)
+
+    return infer
+
+
+def _id_fault(segment_ids, num_segments):
+    """The first id that is too large, as a message, or None."""
+    outside = np.argwhere(segment_ids >= num_segments)
+    if not len(outside):
+        return None
+    place = tuple(outside[0])
+    return (
+        f"segment_ids{plain(place) if place else ''} = {segment_ids[place]} is out of range [0, {num_segments}): an id below 0 "
+        "leaves a row out, one above is a mistake."
+    )
+
+
+def _unsorted(type, allowed, saves="segment_ids", index=INDEX):
+    return op(type, infer=_unsorted_rule(allowed, index), saves=saves, mixed=True, status=_id_fault, checked="segment_ids")
+
+
+@_unsorted("UnsortedSegmentSum", NUMERIC, index=("int16", *INDEX))
+def _unsorted_sum(data, segment_ids, *, num_segments):
+    return _sum(data, segment_ids, num_segments)
+
+
+@_unsorted("UnsortedSegmentProd", NUMERIC, saves="data segment_ids")
+def _unsorted_prod(data, segment_ids, *, num_segments):
+    return _combined(wide(data), segment_ids, num_segments, "multiply", 1).astype(data.dtype)
+
+
+@_unsorted("UnsortedSegmentMax", REAL, saves="data segment_ids y")
+def _unsorted_max(data, segment_ids, *, num_segments):
+    return _combined(data, segment_ids, num_segments, "max", _lowest(data.dtype))
+
+
+@_unsorted("UnsortedSegmentMin", REAL, saves="data segment_ids y")
+def _unsorted_min(data, segment_ids, *, num_segments):
+    return _combined(data, segment_ids, num_segments, "min", _highest(data.dtype))
+
+
+def _by_ids(function, data, segment_ids, num_segments):
+    if isinstance(num_segments, float):
+        raise invalid_dtype(
+            "Value for attr 'Tnumsegments' of float is not in the list of allowed values: int32, int64. num_segments is "
+            f"{num_segments}; give an integer."
+        )
+    num_segments = static(num_segments, "num_segments")
+    if num_segments < 0:
+        raise invalid(f"Input num_segments == {num_segments} must not be negative. [Op:{function.op.type}]")
+    return function(tensor(data), tensor(segment_ids), num_segments=num_segments)
+
+
+@public
+def unsorted_segment_sum(data, segment_ids, num_segments, name=None):
+    """The sum of the rows of `data` for each of the ids 0 to `num_segments` - 1; 0 where there are none.
+
+    `segment_ids` (int32 or int64) has a shape that data's shape begins with; rows with a negative id are left out, an id
+    of `num_segments` or more is an InvalidArgumentError. Any numeric dtype.
+    """
+    return _by_ids(_unsorted_sum, data, segment_ids, num_segments)
+
+
+@public
+def unsorted_segment_prod(data, segment_ids, num_segments, name=None):
+    """The product of the rows for each id, 1 where there are none. Gradients are exact at 0. See `unsorted_segment_sum`."""
+    return _by_ids(_unsorted_prod, data, segment_ids, num_segments)
+
+
+@public
+def unsorted_segment_max(data, segment_ids, num_segments, name=None):
+    """The maximum of the rows for each id, the dtype's least value where there are none. Ties share the gradient.
+
+    See `unsorted_segment_sum`. Real dtypes.
+    """
+    return _by_ids(_unsorted_max, data, segment_ids, num_segments)
+
+
+@public
+def unsorted_segment_min(data, segment_ids, num_segments, name=None):
+    """The minimum of the rows for each id, the dtype's largest value where there are none. Ties share the gradient.
+
+    See `unsorted_segment_sum`. Real dtypes.
+    """
+    return _by_ids(_unsorted_min, data, segment_ids, num_segments)
+
+
+@public
+def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
+    """The mean of the rows for each id, 0 where there are none; of integers in float64. See `unsorted_segment_sum`."""
+    total, count = _sum_and_counts(data, segment_ids, num_segments)
+    return divide(total, count)
+
+
+@public
+def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
+    """The sum of the rows for each id, over the root of their number; 0 where there are none. See `unsorted_segment_sum`.
+
+    Floating dtypes.
+    """
+    data = tensor(data)
+    require(data.node.aval, (*FLOATING, "complex64", "complex128"))
+    total, count = _sum_and_counts(data, segment_ids, num_segments)
+    return divide(total, sqrt(count))
+
+
+def _sum_and_counts(data, segment_ids, num_segments):
+    data, ids = tensor(data), tensor(segment_ids)
+    total = unsorted_segment_sum(data, ids, num_segments)
+    return total, _counts(ids, total.shape[0], data.dtype, total.ndim - 1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Gradients
+
+
+def _sum_gradient(op, dy):
+    return take_rows(dy, op.inputs[1]), None
+
+
+def _mean_gradient(op, dy):
+    ids = op.inputs[1]
+    return take_rows(dy / _counts(ids, dy.shape[0], dy.dtype, dy.ndim - 1), ids), None
+
+
+def _extremum_gradient(op, dy):
+    """Each element that is equal to its segment's extremum gets the same share of `dy`."""
+    (data, ids), (y,) = op.inputs, op.outputs
+    count = op.get_attr("num_segments")
+    chosen = equal(data, take_rows(y, ids))
+    share = dy / maximum(_unsorted_sum(cast(chosen, data.dtype), ids, num_segments=count), 1)
+    return where(chosen, take_rows(share, ids), zeros((), data.dtype)), None
+
+
+def _segment_prod_gradient(op, dy):
+    data, ids = op.inputs
+    return take_rows(dy, ids) * conj(_others(data, ids)), None
+
+
+def _unsorted_prod_gradient(op, dy):
+    data, ids = op.inputs
+    shape = data.node.aval.shape
+    flat_ids = _reshape(ids, shape=(prod(ids.shape),))
+    order = argsort(flat_ids)
+    rows = take_rows(_reshape(data, shape=(prod(ids.shape), *shape[ids.ndim :])), order)
+    others = take_rows(_others(rows, take_rows(flat_ids, order)), invert_permutation(order))
+    return take_rows(dy, ids) * conj(_reshape(others, shape=shape)), None
+
+
+def _others(data, ids):
+    """At each row of `data` the product of the other rows of its segment; `ids` is sorted. Nothing is divided."""
+    shape, dtype = data.node.aval.shape, data.dtype
+    first = np.arange(shape[0]) == 0
+    begins = logical_or(not_equal(ids, shift(ids, axis=0, reverse=False)), tensor(first))
+    ends = logical_or(not_equal(ids, shift(ids, axis=0, reverse=True)), tensor(first[::-1].copy()))
+    before, after = [
+        _segment_recurrence(
+            shift(data, axis=0, reverse=backwards),
+            cast(_over_rows(edges, shape), dtype),
+            edges,
+            reverse=backwards,
+        )
+        for backwards, edges in ((False, begins), (True, ends))
+    ]
+    return before * after
+
+
+def _over_rows(flags, shape):
+    """A flag for each row, at each element of that row."""
+    return _broadcast_to(_reshape(flags, shape=(shape[0], *(1,) * (len(shape) - 1))), shape=shape)
+
+
+def _recurrence_rule(a, b, restarts, reverse):
+    if a.shape != b.shape or restarts.shape != b.shape[:1]:
+        raise invalid(
+            "a recurrence over segments needs factors and terms of one shape and a flag for each row, received "
+            f"{list(a.shape)}, {list(b.shape)} and {list(restarts.shape)}."
+        )
+    return b
+
+
+@op("SegmentRecurrence", infer=_recurrence_rule, saves="a restarts y", mixed=True)
+def _segment_recurrence(a, b, restarts, *, reverse):
+    """`hₜ = aₜ·hₜ₋₁ + bₜ` along the first axis, and `hₜ = bₜ` in rows where `restarts`; from the end if `reverse`.
+
+    A factor of 0 would restart it, too, but NaN and infinities of the row before would come through.
+    """
+    flags = lax.broadcast_in_dim(restarts, b.shape, (0,))
+
+    def after(first, second):
+        (a1, b1, f1), (a2, b2, f2) = first, second
+        return a1 * a2, jnp.where(f2, b2, b1 * a2 + b2), f1 | f2
+
+    return lax.associative_scan(after, (a, b, flags), reverse=reverse, axis=0)[1]
+
+
+@gradient(_segment_recurrence)
+def _(op, dy):  # as that of LinearRecurrence: the last row of each segment is where the way back restarts
+    (a, _, restarts), (h,) = op.inputs, op.outputs
+    reverse = op.get_attr("reverse")
+    needs_a, needs_b, _ = op.needed
+    last = tensor(np.arange(dy.shape[0]) == (0 if reverse else dy.shape[0] - 1))
+    following = logical_or(shift(restarts, axis=0, reverse=not reverse), last)
+    db = _segment_recurrence(shift(conj(a), axis=0, reverse=not reverse), dy, following, reverse=not reverse)
+    if not needs_a:
+        return None, db if needs_b else None, None
+    inside = logical_not(_over_rows(restarts, dy.node.aval.shape))
+    da = where(inside, db * conj(shift(h, axis=0, reverse=reverse)), zeros((), dy.dtype))
+    return da, db if needs_b else None, None
+
+
+gradient(_segment_sum)(_sum_gradient)
+gradient(_unsorted_sum)(_sum_gradient)
+gradient(_segment_mean)(_mean_gradient)
+gradient(_segment_prod)(_segment_prod_gradient)
+gradient(_unsorted_prod)(_unsorted_prod_gradient)
+for function in (_segment_max, _segment_min, _unsorted_max, _unsorted_min):
+    gradient(function)(_extremum_gradient)

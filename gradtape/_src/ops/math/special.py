@@ -1,0 +1,369 @@
+"""Special functions: error functions, gamma and beta functions, products that are 0 at 0, sigmoids, integrals."""
+
+import math
+
+import jax.numpy as jnp
+from jax import lax
+from jax.scipy import special as kernels
+
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.floats import wide
+from gradtape._src.ops.math.arithmetic import square
+from gradtape._src.ops.math.compare import equal, not_equal
+from gradtape._src.ops.math.complex import conj
+from gradtape._src.ops.math.elementary import cos, exp, log, sin
+from gradtape._src.ops.math.reduction import reduce_sum
+from gradtape._src.ops.shapes import COMPLEX, FLOATING, broadcast, only, same
+
+_FLOAT = only(FLOATING, same)
+_FLOATS = only(FLOATING, broadcast)
+_WIDE_FLOATS = only(("float32", "float64"), broadcast)
+
+
+def _nonzero(x):
+    """1 where `x` is not 0, else 0, in its dtype."""
+    return cast(not_equal(x, 0), x.dtype)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The error function, and the normal distribution
+
+
+@op("Erf", infer=_FLOAT, saves="x")
+def erf(x):
+    """The error function 2/√π · ∫₀ˣ exp(−t²) dt, element-wise. Float."""
+    return lax.erf(x)
+
+
+@gradient(erf)
+def _(op, dy):
+    return dy * (2.0 / math.sqrt(math.pi) * exp(-square(op.inputs[0])))
+
+
+@op("Erfc", infer=_FLOAT, saves="x")
+def erfc(x):
+    """`1 - erf(x)`, element-wise, exact for large `x`. Float."""
+    return lax.erfc(x)
+
+
+@gradient(erfc)
+def _(op, dy):
+    return dy * (-2.0 / math.sqrt(math.pi) * exp(-square(op.inputs[0])))
+
+
+@op("Erfinv", infer=_FLOAT, saves="y")
+def erfinv(x):
+    """The inverse of `erf`, element-wise: ±∞ at ±1, NaN beyond. Float."""
+    return lax.erf_inv(x)
+
+
+@gradient(erfinv)
+def _(op, dy):
+    return dy * (math.sqrt(math.pi) / 2.0 * exp(square(op.outputs[0])))
+
+
+@op("Ndtri", infer=_FLOAT, saves="y")
+def ndtri(x):
+    """The quantile of the standard normal distribution at probability `x`, element-wise: NaN outside [0, 1]. Float."""
+    return kernels.ndtri(wide(x)).astype(x.dtype)
+
+
+@gradient(ndtri)
+def _(op, dy):
+    return dy * (math.sqrt(2.0 * math.pi) * exp(square(op.outputs[0]) / 2.0))
+
+
+@public
+def erfcinv(x, name=None):
+    """The inverse of `erfc`, element-wise: ∞ at 0, -∞ at 2, NaN outside of [0, 2]. Float."""
+    return -ndtri(0.5 * tensor(x)) * math.sqrt(0.5)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Gamma and its relations
+
+
+@op("Lgamma", infer=_FLOAT, saves="x")
+def lgamma(x):
+    """log |Γ(x)|, element-wise: ∞ at the poles. Float."""
+    return lax.lgamma(x)
+
+
+@gradient(lgamma)
+def _(op, dy):
+    return dy * digamma(op.inputs[0])
+
+
+@op("Digamma", infer=_FLOAT, saves="x")
+def digamma(x):
+    """ψ(x), the derivative of `lgamma`, element-wise: NaN at the poles. Float."""
+    return lax.digamma(x)
+
+
+@gradient(digamma)
+def _(op, dy):
+    (x,) = op.inputs
+    return dy * polygamma(tensor(1, x.dtype), x)
+
+
+@op("Polygamma", infer=_WIDE_FLOATS, broadcasting=True, saves="a x")
+def polygamma(a, x):
+    """The `a`-th derivative of ψ at `x`, element-wise, with broadcasting: NaN where `a` is not whole.
+
+    float32 or float64. There is a gradient to `x` only.
+    """
+    whole = (a == jnp.floor(a)) & (a >= 0)
+    order, x = jnp.broadcast_arrays(jnp.where(whole, a, jnp.zeros((), a.dtype)), x)
+    vanishes = (order > 0) & (x == jnp.inf)
+    found = jnp.where(vanishes, jnp.zeros((), x.dtype), lax.polygamma(order, x))
+    return jnp.where(whole, found, jnp.array(jnp.nan, x.dtype))
+
+
+@gradient(polygamma)
+def _(op, dy):
+    a, x = op.inputs
+    return None, dy * polygamma(a + 1.0, x)
+
+
+@op("Zeta", infer=_WIDE_FLOATS, broadcasting=True, saves="x q")
+def zeta(x, q):
+    """Hurwitz's ζ(x, q) = Σₙ (q + n)⁻ˣ, element-wise, with broadcasting: NaN for x < 1. float32 or float64.
+
+    There is a gradient to `q` only.
+    """
+    return lax.zeta(*jnp.broadcast_arrays(x, q))
+
+
+@gradient(zeta)
+def _(op, dy):
+    x, q = op.inputs
+    return None, dy * (-x * zeta(x + 1.0, q))
+
+
+@op("Igamma", infer=_FLOATS, broadcasting=True, saves="a x")
+def igamma(a, x):
+    """The lower regularized incomplete gamma function γ(a, x) / Γ(a), element-wise, with broadcasting. Float."""
+    a, x = jnp.broadcast_arrays(a, x)
+    zero, undefined = jnp.zeros((), x.dtype), jnp.array(jnp.nan, x.dtype)
+    found = jnp.where(a == 0, undefined, lax.igamma(a, x))
+    return jnp.where((x == 0) | ((a == jnp.inf) & (x > 0)), zero, found)
+
+
+@gradient(igamma)
+def _(op, dy):
+    a, x = op.inputs
+    needs_a, needs_x = op.needed
+    return dy * _igamma_grad_a(a, x) if needs_a else None, dy * _gamma_density(a, x) if needs_x else None
+
+
+@op("Igammac", infer=_FLOATS, broadcasting=True, saves="a x")
+def igammac(a, x):
+    """The upper regularized incomplete gamma function Γ(a, x) / Γ(a), element-wise, with broadcasting. Float."""
+    a, x = jnp.broadcast_arrays(a, x)
+    found = jnp.where(a == 0, jnp.array(jnp.nan, x.dtype), lax.igammac(a, x))
+    return jnp.where((a == jnp.inf) & (x >= 0) & (x < jnp.inf), jnp.ones((), x.dtype), found)
+
+
+@gradient(igammac)
+def _(op, dy):
+    a, x = op.inputs
+    needs_a, needs_x = op.needed
+    return -dy * _igamma_grad_a(a, x) if needs_a else None, -dy * _gamma_density(a, x) if needs_x else None
+
+
+# TensorFlow has no gradient for it either: LookupError.
+@op("IgammaGradA", infer=_FLOATS, broadcasting=True)
+def _igamma_grad_a(a, x):
+    """The derivative of `igamma` to `a`."""
+    a, x = jnp.broadcast_arrays(a, x)
+    vanishes = (x == 0) | ((x == jnp.inf) & (a > 0)) | ((a == jnp.inf) & (x > 0))
+    found = jnp.where(a > 0, lax.igamma_grad_a(a, x), jnp.array(jnp.nan, x.dtype))
+    return jnp.where(vanishes, jnp.zeros((), x.dtype), found)
+
+
+def _gamma_density(a, x):
+    """The derivative of `igamma` to `x`: xᵃ⁻¹ e⁻ˣ / Γ(a)."""
+    return exp(-x + (a - 1.0) * log(x) - lgamma(a))
+
+
+def _betainc_aval(a, b, x):
+    for other in (b, x):
+        if other.shape and a.shape and other.shape != a.shape:
+            raise invalid(
+                f"Shapes of a, b and x are inconsistent: {list(a.shape)}, {list(b.shape)}, {list(x.shape)}. Give one "
+                "shape, or scalars."
+            )
+    return broadcast(a, b, x)
+
+
+@op("Betainc", infer=only(("float32", "float64"), _betainc_aval), broadcasting=True, saves="a b x")
+def betainc(a, b, x):
+    """The regularized incomplete beta function Iₓ(a, b), element-wise: NaN unless a, b > 0 and x is in [0, 1].
+
+    float32 or float64, of one shape, or scalars. There is a gradient to `x` only.
+    """
+    a, b, x = jnp.broadcast_arrays(a, b, x)
+    inside = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
+    return jnp.where(inside, lax.betainc(a, b, x), jnp.array(jnp.nan, x.dtype))
+
+
+@gradient(betainc)
+def _(op, dy):  # dx = dy · xᵃ⁻¹ (1 − x)ᵇ⁻¹ / B(a, b)
+    a, b, x = op.inputs
+    log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
+    return None, None, dy * exp(xlog1py(b - 1.0, -x) + xlogy(a - 1.0, x) - log_beta)
+
+
+@public
+def lbeta(x, name=None):
+    """log |B(x)| of the vectors along the last axis: Σ lgamma(xᵢ) - lgamma(Σ xᵢ). Float; -∞ for empty vectors."""
+    x = tensor(x)
+    return reduce_sum(lgamma(x), axis=[-1]) - lgamma(reduce_sum(x, axis=[-1]))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Products that are 0 where the first factor is
+
+
+def _zero_where_zero(x, result):
+    return jnp.where(x == 0, jnp.zeros((), result.dtype), result)
+
+
+@op("Xlogy", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y")
+def xlogy(x, y):
+    """`x · log(y)`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex."""
+    return _zero_where_zero(x, x * jnp.log(y))
+
+
+@gradient(xlogy)
+def _(op, dy):
+    x, y = op.inputs
+    return dy * conj(xlogy(_nonzero(x), y)), dy * conj(xdivy(x, y))
+
+
+@op("Xlog1py", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y")
+def xlog1py(x, y):
+    """`x · log(1 + y)`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex."""
+    return _zero_where_zero(x, x * jnp.log1p(y))
+
+
+@gradient(xlog1py)
+def _(op, dy):
+    x, y = op.inputs
+    return dy * conj(xlog1py(_nonzero(x), y)), dy * conj(xdivy(x, y + 1.0))
+
+
+@op("Xdivy", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y")
+def xdivy(x, y):
+    """`x / y`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex."""
+    return _zero_where_zero(x, x / y)
+
+
+@gradient(xdivy)
+def _(op, dy):
+    x, y = op.inputs
+    return dy * conj(xdivy(_nonzero(x), y)), dy * conj(xdivy(-x, square(y)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sigmoids
+
+
+@op("Sigmoid", infer=only(FLOATING + COMPLEX, same), saves="y")
+def sigmoid(x):
+    """1 / (1 + e⁻ˣ), element-wise. Float or complex."""
+    return lax.logistic(x)
+
+
+@gradient(sigmoid)
+def _(op, dy):
+    (y,) = op.outputs
+    return dy * conj(y * (1.0 - y))
+
+
+@op("Softplus", infer=_FLOAT, saves="features")
+def softplus(features):
+    """log(1 + eˣ), element-wise: exact for large `features` of either sign. Float."""
+    return jnp.maximum(features, 0) + jnp.log1p(jnp.exp(-jnp.abs(features)))
+
+
+@gradient(softplus)
+def _(op, dy):
+    return dy * sigmoid(op.inputs[0])
+
+
+@public
+def log_sigmoid(x, name=None):
+    """log(1 / (1 + e⁻ˣ)), element-wise: exact for large `x` of either sign. Float."""
+    return -softplus(-tensor(x))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Integrals
+
+
+def _in_float64(kernel, x):
+    """`kernel(x)` computed in float64, in the dtype of `x`."""
+    return kernel(x.astype(jnp.float64)).astype(x.dtype)
+
+
+@op("Dawsn", infer=_FLOAT, saves="x y")
+def dawsn(x):
+    """Dawson's integral exp(−x²) · ∫₀ˣ exp(t²) dt, element-wise. Float."""
+    return _in_float64(kernels.dawsn, x)
+
+
+@gradient(dawsn)
+def _(op, dy):
+    return dy * (1.0 - 2.0 * op.inputs[0] * op.outputs[0])
+
+
+@op("Expint", infer=_FLOAT, saves="x")
+def expint(x):
+    """The exponential integral Ei(x) for x > 0, element-wise: NaN below 0. Float."""
+    return _in_float64(lambda x: jnp.where(x > 0, kernels.expi(x), jnp.where(x == 0, -jnp.inf, jnp.nan)), x)
+
+
+@gradient(expint)
+def _(op, dy):
+    (x,) = op.inputs
+    return dy * exp(x) / x
+
+
+@op("FresnelCos", infer=_FLOAT, saves="x")
+def fresnel_cos(x):
+    """Fresnel's integral ∫₀ˣ cos(πt²/2) dt, element-wise. Float."""
+    return _in_float64(lambda x: kernels.fresnel(x)[1], x)
+
+
+@gradient(fresnel_cos)
+def _(op, dy):
+    return dy * cos(math.pi / 2.0 * square(op.inputs[0]))
+
+
+@op("FresnelSin", infer=_FLOAT, saves="x")
+def fresnel_sin(x):
+    """Fresnel's integral ∫₀ˣ sin(πt²/2) dt, element-wise. Float."""
+    return _in_float64(lambda x: kernels.fresnel(x)[0], x)
+
+
+@gradient(fresnel_sin)
+def _(op, dy):
+    return dy * sin(math.pi / 2.0 * square(op.inputs[0]))
+
+
+@op("Spence", infer=_FLOAT, saves="x")
+def spence(x):
+    """Spence's integral −∫₁ˣ log(t) / (t − 1) dt, element-wise: NaN below 0. Float."""
+    return _in_float64(kernels.spence, x)
+
+
+@gradient(spence)
+def _(op, dy):
+    (x,) = op.inputs
+    one = equal(x, 1)
+    return dy * where(one, -1.0, log(x) / where(one, 1.0, 1.0 - x))

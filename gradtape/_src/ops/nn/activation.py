@@ -1,0 +1,320 @@
+"""Activation functions, and the bias that is added before them.
+
+Where TensorFlow has an op for the gradient of an activation (`ReluGrad`), so has gradtape: one node, not three.
+"""
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import shape_of
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import _broadcast_to, _reshape, broadcast_source, plain, zeros
+from gradtape._src.ops.floats import is_zeros, wide
+from gradtape._src.ops.gradients import summed_over
+from gradtape._src.ops.math.arithmetic import abs as abs_, square
+from gradtape._src.ops.math.compare import less
+from gradtape._src.ops.math.complex import conj
+from gradtape._src.ops.math.elementary import exp, tanh
+from gradtape._src.ops.math.special import erfc, sigmoid
+from gradtape._src.ops.shapes import COMPLEX, FLOATING, NUMERIC, REAL, broadcast, only, require, same
+
+_REAL, _FLOAT = only(REAL, same), only(FLOATING, same)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rectifiers: linear pieces, so the gradient is masked, and the gradient's own gradient is masked alike
+
+
+@op("Relu", infer=_REAL, saves="y")
+def relu(features):
+    """max(x, 0), element-wise: a rectified linear unit. NaN stays NaN; the gradient at 0 is 0. Any real dtype."""
+    return jnp.maximum(features, 0)
+
+
+@op("ReluGrad", infer=_REAL, saves="features")
+def _relu_grad(gradients, features):
+    return jnp.where(features > 0, gradients, gradients * 0)  # a product, as in TensorFlow: inf and NaN give NaN
+
+
+@op("Relu6", infer=_REAL, saves="y")
+def relu6(features):
+    """min(max(x, 0), 6), element-wise. The gradient at 0 and at 6 is 0. Any real dtype."""
+    return jnp.minimum(jnp.maximum(features, 0), 6)
+
+
+@op("Relu6Grad", infer=_REAL, saves="features")
+def _relu6_grad(gradients, features):
+    return jnp.where((features > 0) & (features < 6), gradients, gradients * 0)
+
+
+def _masked(function, mask):
+    """The gradients of an activation and of `mask`, the op for its gradient, which needs no more than the result."""
+
+    @gradient(function)
+    def _(op, dy):
+        (y,) = op.outputs
+        return dy if is_zeros(dy) else mask(dy, y)
+
+    @gradient(mask)
+    def _(op, dz):
+        _, features = op.inputs
+        needs_gradients, needs_features = op.needed
+        return (
+            mask(dz, features) if needs_gradients else None,
+            zeros(shape_of(features), features.dtype) if needs_features else None,
+        )
+
+
+_masked(relu, _relu_grad)
+_masked(relu6, _relu6_grad)
+
+
+@op("LeakyRelu", infer=_FLOAT, saves="features")
+def _leaky_relu(features, *, alpha):
+    return jnp.where(features > 0, features, alpha * features)
+
+
+@op("LeakyReluGrad", infer=_FLOAT, saves="features")
+def _leaky_relu_grad(gradients, features, *, alpha):
+    return jnp.where(features > 0, gradients, alpha * gradients)
+
+
+@gradient(_leaky_relu)
+def _(op, dy):
+    return _leaky_relu_grad(dy, op.inputs[0], alpha=op.get_attr("alpha"))
+
+
+@gradient(_leaky_relu_grad)
+def _(op, dz):
+    _, features = op.inputs
+    needs_gradients, needs_features = op.needed
+    return (
+        _leaky_relu_grad(dz, features, alpha=op.get_attr("alpha")) if needs_gradients else None,
+        zeros(shape_of(features), features.dtype) if needs_features else None,
+    )
+
+
+@public
+def leaky_relu(features, alpha=0.2, name=None):
+    """x where x > 0, else `alpha`·x, element-wise. The gradient at 0 is `alpha`. Integers are taken as float32."""
+    if is_tensor(alpha) or not isinstance(alpha, (int, float, np.number, np.ndarray)):
+        raise TypeError(f"Expected float for argument 'alpha' not {alpha!r}. For a tensor write tf.where(x > 0, x, alpha * x).")
+    features = tensor(features)
+    if features.dtype.is_integer:
+        features = cast(features, "float32")
+    return _leaky_relu(features, alpha=float(alpha))
+
+
+@public
+def crelu(features, axis=-1, name=None):
+    """relu(x) and relu(−x), one behind the other along `axis`: twice as many features, nothing of x lost."""
+    features = tensor(features)
+    return relu(concat([features, -features], axis))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Exponential units
+
+ALPHA = 1.6732632423543772848170429916717  # of selu; Klambauer et al., Self-Normalizing Neural Networks, 2017
+SCALE = 1.0507009873554804934193349852946
+
+
+@op("Elu", infer=_FLOAT, saves="y")
+def elu(features):
+    """x where x ≥ 0, else eˣ − 1, element-wise. Float."""
+    return jnp.where(features < 0, jnp.expm1(features), features)
+
+
+@op("EluGrad", infer=_FLOAT, saves="gradients outputs")
+def _elu_grad(gradients, outputs):
+    return jnp.where(outputs < 0, (outputs + 1) * gradients, gradients)
+
+
+@op("Selu", infer=_FLOAT, saves="y")
+def selu(features):
+    """1.0507·x where x ≥ 0, else 1.7581·(eˣ − 1), element-wise: the scaled unit of self-normalizing networks. Float."""
+    return jnp.where(features < 0, SCALE * ALPHA * jnp.expm1(features), SCALE * features)
+
+
+@op("SeluGrad", infer=_FLOAT, saves="gradients outputs")
+def _selu_grad(gradients, outputs):
+    return jnp.where(outputs < 0, (outputs + SCALE * ALPHA) * gradients, SCALE * gradients)
+
+
+def _exponential(function, slope):
+    """The gradients of an exponential unit and of `slope`, the op for its gradient: both read the unit's result."""
+
+    @gradient(function)
+    def _(op, dy):
+        (y,) = op.outputs
+        return slope(dy, y)
+
+    @gradient(slope)
+    def _(op, dz):
+        gradients, outputs = op.inputs
+        needs_gradients, needs_outputs = op.needed
+        return (
+            slope(dz, outputs) if needs_gradients else None,
+            where(less(outputs, 0), dz * gradients, 0) if needs_outputs else None,
+        )
+
+
+_exponential(elu, _elu_grad)
+_exponential(selu, _selu_grad)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Smooth units
+
+
+@op("Softsign", infer=_FLOAT, saves="features")
+def softsign(features):
+    """x / (1 + |x|), element-wise. Float."""
+    return features / (1 + jnp.abs(features))
+
+
+@gradient(softsign)
+def _(op, dy):
+    return dy / square(1 + abs_(op.inputs[0]))
+
+
+@op("Gelu", infer=_FLOAT, saves="features")
+def _gelu(features, *, approximate):
+    x = wide(features)
+    if approximate:
+        y = 0.5 * x * (1 + jnp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+    else:
+        y = 0.5 * x * lax.erfc(-math.sqrt(0.5) * x)
+    return y.astype(features.dtype)
+
+
+@gradient(_gelu)
+def _(op, dy):
+    (x,) = op.inputs
+    if op.get_attr("approximate"):  # y = x·(1 + t)/2, t = tanh(u)
+        root = math.sqrt(2 / math.pi)
+        t = tanh(root * x + (root * 0.044715) * x * square(x))
+        return dy * (0.5 * (1 + t)) + dy * (0.5 * x * (1 - square(t)) * (root + (3 * root * 0.044715) * square(x)))
+    below = 0.5 * erfc(-math.sqrt(0.5) * x)  # y = x·Φ(x), Φ′ the normal density
+    return dy * below + dy * (x * (1 / math.sqrt(2 * math.pi)) * exp(-0.5 * square(x)))
+
+
+@public
+def gelu(features, approximate=False, name=None):
+    """x·Φ(x), element-wise, Φ the normal distribution function; with `approximate`, by way of tanh. Float."""
+    features = tensor(features)
+    if not features.dtype.is_floating:
+        raise ValueError(
+            f"`features.dtype` must be a floating point tensor. Received: features.dtype={features.dtype}. Use tf.cast."
+        )
+    return _gelu(features, approximate=bool(approximate))
+
+
+@op("Silu", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="features beta")
+def _silu(features, beta):
+    x = wide(features)
+    return (x * lax.logistic(wide(beta) * x)).astype(features.dtype)
+
+
+@gradient(_silu)
+def _(op, dy):  # with s = sigmoid(βx): dx = dy·s·(1 + βx·(1 − s)), dβ = dy·x²·s·(1 − s)
+    x, beta = op.inputs
+    needs_x, needs_beta = op.needed
+    s = sigmoid(beta * x)
+    return (
+        dy * conj(s * (1 + beta * x * (1 - s))) if needs_x else None,
+        dy * conj(square(x) * s * (1 - s)) if needs_beta else None,
+    )
+
+
+@public
+def silu(features, beta=1.0):
+    """x·sigmoid(`beta`·x), element-wise; also called swish. Float or complex.
+
+    `beta` is taken in the dtype of `features`; it broadcasts, and has a gradient.
+    """
+    features = tensor(features)
+    require(features.node.aval, FLOATING + COMPLEX)
+    if is_tensor(beta):
+        return _silu(features, cast(beta, features.dtype))
+    return _silu(features, beta)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bias
+
+
+def _channel(rank, data_format):
+    return 1 if data_format == "NCHW" and rank > 2 else rank - 1
+
+
+def _bias_aval(value, bias, data_format):
+    require(value, NUMERIC)
+    if value.ndim < 2:
+        raise invalid(f"Input tensor must be at least 2D: {plain(value.shape)}: axes of batch and channels.")
+    if bias.ndim != 1:
+        raise invalid(f"Biases must be 1D: {plain(bias.shape)}: one number for each channel.")
+    channel = _channel(value.ndim, data_format)
+    if bias.shape[0] != value.shape[channel]:
+        where = "last dimension" if channel == value.ndim - 1 else f"dimension {channel}"
+        raise invalid(
+            f"Must provide as many biases as the {where} of the input tensor: {plain(bias.shape)} vs. {plain(value.shape)}"
+        )
+    return value
+
+
+def _along(bias, rank, channel):
+    return tuple([bias if axis == channel else 1 for axis in range(rank)])
+
+
+@op("BiasAdd", infer=_bias_aval)
+def _bias_add(value, bias, *, data_format):
+    return value + bias.reshape(_along(bias.shape[0], value.ndim, _channel(value.ndim, data_format)))
+
+
+def _bias_gradient_aval(out_backprop, data_format):
+    return aval((out_backprop.shape[_channel(out_backprop.ndim, data_format)],), out_backprop.dtype)
+
+
+@op("BiasAddGrad", infer=_bias_gradient_aval)
+def _bias_add_grad(out_backprop, *, data_format):
+    channel = _channel(out_backprop.ndim, data_format)
+    return jnp.sum(out_backprop, [axis for axis in range(out_backprop.ndim) if axis != channel], out_backprop.dtype)
+
+
+@gradient(_bias_add)
+def _(op, dy):
+    needs_value, needs_bias = op.needed
+    return dy if needs_value else None, _to_bias(dy, op.get_attr("data_format")) if needs_bias else None
+
+
+def _to_bias(dy, data_format):
+    if broadcast_source(dy) is None:
+        return _bias_add_grad(dy, data_format=data_format)
+    channel = _channel(dy.ndim, data_format)
+    return summed_over(dy, tuple([axis for axis in range(dy.ndim) if axis != channel]))
+
+
+@gradient(_bias_add_grad)
+def _(op, dz):
+    (dy,) = op.inputs
+    shape = shape_of(dy)
+    channel = _channel(len(shape), op.get_attr("data_format"))
+    return _broadcast_to(_reshape(dz, shape=_along(shape[channel], len(shape), channel)), shape=shape)
+
+
+@public
+def bias_add(value, bias, data_format=None, name=None):
+    """`value` [batch, …, channels] plus `bias` [channels]. With a `data_format` "NC…" the channels are axis 1."""
+    data_format = data_format or "NHWC"
+    first = data_format.startswith("NC")
+    if not first and not (data_format.startswith("N") and data_format.endswith("C")):
+        raise ValueError(f"`data_format` must be of the form `N...C` or `NC...`. Received: data_format={data_format}")
+    return _bias_add(value, bias, data_format="NCHW" if first else "NHWC")

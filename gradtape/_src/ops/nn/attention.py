@@ -1,0 +1,61 @@
+"""Attention: means of values, weighted by how well their keys fit a query."""
+
+import math
+
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.rearrange import repeat
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import host_constant
+from gradtape._src.ops.linalg.einsum import einsum
+from gradtape._src.ops.math.compare import logical_and
+from gradtape._src.ops.nn.softmax import softmax
+
+LEAST = {"float32": -0.7 * 3.4028235e38, "float64": -0.7 * 1.7976931348623157e308}  # room for what is added to it
+
+
+@public
+def scaled_dot_product_attention(query, key, value, bias=None, mask=None, scale=None, is_causal=False, name=None):
+    """softmax(`query` · `key`ᵀ · `scale` + `bias`) · `value`, for each head: [batch, targets, heads, width].
+
+    `query` is [batch, targets, heads, size], `key` [batch, sources, heads, size], `value` [batch, sources, heads, width];
+    keys and values may have fewer heads, of which each serves as many queries' heads. `scale` is 1/√size by default. `bias`
+    and `mask` (bool: which sources count) broadcast to [batch, heads, targets, sources]; with `is_causal` sources behind
+    the target do not count. A target without sources takes the mean of all. Softmax of 16-bit floats is in float32.
+    Vaswani et al., "Attention is all you need", 2017.
+    """
+    query, key, value = tensor(query), tensor(key), tensor(value)
+    _check(query, key, value)
+    _, targets, heads, size = query.shape
+    sources, served = key.shape[1:3]
+    if served != heads:
+        key, value = [repeat(x, heads // served, axis=2) for x in (key, value)]
+    dtype = query.dtype
+    wide = dtypes.float32 if dtype.size == 2 else dtype
+    logits = cast(einsum("btnh,bsnh->bnts", query, key), wide) * (1.0 / math.sqrt(size) if scale is None else scale)
+    if bias is not None:
+        logits = logits + (cast(bias, wide) if is_tensor(bias) else bias)
+    if is_causal:
+        causal = host_constant(np.tri(targets, sources, dtype=bool))
+        mask = causal if mask is None else logical_and(tensor(mask), causal)
+    if mask is not None:
+        mask = tensor(mask)
+        if mask.dtype != dtypes.bool:
+            raise invalid(f"mask must be bool, received {mask.dtype.name}: what is to be added to the logits is bias=.")
+        logits = where(mask, logits, LEAST[wide.name])
+    return einsum("bnts,bsnh->btnh", cast(softmax(logits), dtype), value)
+
+
+def _check(query, key, value):
+    """InvalidArgumentError unless the shapes go together."""
+    shapes = f"query {query.shape}, key {key.shape}, value {value.shape}"
+    if {query.ndim, key.ndim, value.ndim} != {4}:
+        raise invalid(f"Attention takes tensors [batch, length, heads, size], received {shapes}. Use tf.expand_dims for a head.")
+    if query.shape[0] != key.shape[0] or query.shape[3] != key.shape[3] or key.shape[:3] != value.shape[:3]:
+        raise invalid(f"query and key must agree in batch and size, key and value in batch, length and heads. Received {shapes}.")
+    if not key.shape[2] or query.shape[2] % key.shape[2]:
+        raise invalid(f"The heads of query must be a multiple of those of key. Received {shapes}.")

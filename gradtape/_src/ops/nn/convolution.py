@@ -1,0 +1,488 @@
+"""Convolutions of one to three spatial axes: strided, dilated, grouped, transposed.
+
+A convolution is linear in the image and in the filter, so it comes as three ops: itself, and its transpose with respect
+to either. Each is the gradient of the other two, which closes all orders.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import is_tensor, static_list, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import UnimplementedError, invalid, public
+from gradtape._src.core.tensor import Stored, Tensor, shape_of
+from gradtape._src.ops.array.shape import _reshape, expand_dims, plain, squeeze
+from gradtape._src.ops.nn.spread import constant_over, filter_of_constant, input_of_constant
+from gradtape._src.ops.nn.window import (
+    CHANNELS_FIRST,
+    CHANNELS_LAST,
+    cells,
+    check_paddings,
+    flat_format,
+    not_both,
+    one_of,
+    over_batches,
+    padded,
+    paddings,
+    sequence,
+    spatial_axes,
+    sweeps,
+    swept,
+    views,
+    widened,
+)
+from gradtape._src.ops.shapes import FLOATING, require
+
+# Up to so many channels and cells of the window, the filter's gradient is one product with the patches of the image.
+FEW_CHANNELS, FEW_CELLS = 4, 64
+GEOMETRY = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Kernels. `ways` are the Sweeps of the window over the spatial axes; filters are [*window, channels / groups, outputs].
+
+
+def _groups(channels, filter_shape):
+    return channels // filter_shape[-2]
+
+
+def _filter_format(data_format, kind):
+    """How the filter's axes stand, in JAX's letters: the spatial ones as in the image, then `kind`."""
+    return data_format.replace("N", "").replace("C", "") + kind
+
+
+def _convolve(x, kernel, ways, data_format):
+    _, channel = spatial_axes(data_format)
+    return lax.conv_general_dilated(
+        x,
+        kernel,
+        [way.stride for way in ways],
+        [way.padding for way in ways],
+        rhs_dilation=[way.dilation for way in ways],
+        dimension_numbers=(data_format, _filter_format(data_format, "IO"), data_format),
+        feature_group_count=_groups(x.shape[channel], kernel.shape),
+    )
+
+
+def _to_input(kernel, dy, shape, ways, data_format):
+    """dy, with cells put in between where there is a stride, convolved with the filter turned round."""
+    _, channel = spatial_axes(data_format)
+    groups, kind = _groups(shape[channel], kernel.shape), "OI"
+    if groups > 1:  # in and out change places within each group
+        *extents, inputs, outputs = kernel.shape
+        kernel = jnp.swapaxes(kernel.reshape(*extents, inputs, groups, -1), -3, -1)
+        kernel, kind = kernel.reshape(*extents, outputs // groups, groups * inputs), "IO"
+    return lax.conv_general_dilated(
+        dy,
+        lax.rev(kernel, range(len(ways))),
+        [1] * len(ways),
+        [(way.reach - 1 - way.low, way.size - way.span + way.low) for way in ways],
+        lhs_dilation=[way.stride for way in ways],
+        rhs_dilation=[way.dilation for way in ways],
+        dimension_numbers=(data_format, _filter_format(data_format, kind), data_format),
+        feature_group_count=groups,
+    )
+
+
+def _to_filter(x, dy, shape, ways, data_format):
+    spatial, channel = spatial_axes(data_format)
+    if shape[-2] != x.shape[channel]:
+        return _group_products(x, dy, shape, ways, channel)
+    if x.shape[channel] <= FEW_CHANNELS and cells(ways) <= FEW_CELLS and jax.default_backend() == "cpu":
+        return _patches_product(x, dy, shape, ways, spatial, channel)
+    # A convolution of the image with dy, in which batches and channels have changed places.
+    return lax.conv_general_dilated(
+        x,
+        dy,
+        [way.dilation for way in ways],
+        [way.padding for way in ways],
+        rhs_dilation=[way.stride for way in ways],
+        dimension_numbers=(
+            data_format.translate(str.maketrans("NC", "CN")),
+            data_format.translate(str.maketrans("NC", "IO")),
+            _filter_format(data_format, "NC"),
+        ),
+    )
+
+
+def _patches_product(x, dy, shape, ways, spatial, channel):
+    """[window · channels, places] × [places, outputs]."""
+    x = jnp.transpose(x, (channel, 0, *spatial))
+    patches = jnp.stack(list(views(*padded(x, [way._replace(axis=axis) for axis, way in enumerate(ways, 2)]))))
+    places = jnp.transpose(dy, (0, *spatial, channel)).reshape(-1, shape[-1])
+    return (patches.reshape(cells(ways) * shape[-2], -1) @ places).reshape(shape)
+
+
+def _group_products(x, dy, shape, ways, channel):
+    """For each cell of the window and each group, [channels, places] × [places, outputs]."""
+    groups = _groups(x.shape[channel], shape)
+
+    def grouped(image):
+        return image.reshape(*image.shape[:channel], groups, -1, *image.shape[channel + 1 :])
+
+    dy = grouped(dy)
+    others = [axis for axis in range(dy.ndim) if axis not in (channel, channel + 1)]
+    numbers = (others, others), ([channel], [channel])
+    products = [lax.dot_general(grouped(view), dy, numbers) for view in views(*padded(x, ways))]
+    return jnp.swapaxes(jnp.stack(products), 1, 2).reshape(shape)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Shapes
+
+
+def check_geometry(rank, strides, padding, explicit_paddings, data_format, dilations):
+    """InvalidArgumentError or UnimplementedError unless a window can move in this way."""
+    one_of(data_format, (CHANNELS_LAST[rank], CHANNELS_FIRST[rank]), "data_format")
+    check_paddings(padding, explicit_paddings, data_format)
+    spatial, channel = spatial_axes(data_format)
+    for values, what, each in (
+        (strides, "strides", "Row and column strides"),
+        (dilations, "dilations", "Dilated rates"),
+    ):
+        if values[0] != 1 or values[channel] != 1:
+            message = (
+                f"Current implementation does not yet support {what} in the batch and depth dimensions: received "
+                f"{list(values)} for {data_format}. Give 1 for these two."
+            )
+            raise invalid(message) if what == "dilations" else UnimplementedError(None, None, message)
+        if any(values[axis] < 1 for axis in spatial):
+            raise invalid(f"{each} should be larger than 0: received {what}={list(values)}.")
+
+
+def image_and_filter(rank, image, filter_shape, **geometry):
+    """InvalidArgumentError unless shapes of images and filters are such as a window over `rank` axes can have."""
+    check_geometry(rank, **geometry)
+    if len(filter_shape) != rank + 2:
+        raise invalid(
+            f"convolution filter must be {rank + 2}-dimensional: {plain(filter_shape)}. Its axes are those of the "
+            "window, then channels (divided by groups), then outputs."
+        )
+    if len(image) != rank + 2:
+        raise invalid(
+            f"convolution input must be {rank + 2}-dimensional: {plain(image)}. Its axes are those of "
+            f"{geometry['data_format']}; expand_dims puts a missing one in."
+        )
+    if 0 in (*filter_shape[:-2], filter_shape[-1]):
+        raise invalid(
+            f"filter must not have zero elements (i.e. all dimensions must be non-zero): its shape is {plain(filter_shape)}."
+        )
+    if filter_shape[-2] == 0:
+        raise invalid(f"filter depth must be strictly positive, got 0: its shape is {plain(filter_shape)}.")
+
+
+def _dense_aval(rank, input, filter, **geometry):
+    """The Aval of a convolution; InvalidArgumentError where the two do not fit."""
+    require(input, (*FLOATING, "int32") if rank == 2 else FLOATING)
+    image_and_filter(rank, input.shape, filter.shape, **geometry)
+    _, channel = spatial_axes(geometry["data_format"])
+    depth, (inputs, outputs) = input.shape[channel], filter.shape[-2:]
+    if depth % inputs:
+        raise invalid(
+            f"input depth must be evenly divisible by filter depth: {depth} vs {inputs}. The filter "
+            f"{plain(filter.shape)} has its channels on the second last axis; the input {plain(input.shape)} has them on "
+            f"axis {channel} ({geometry['data_format']})."
+        )
+    if depth == 0 or outputs % (depth // inputs):
+        raise invalid(
+            f"output depth must be evenly divisible by number of groups: {outputs} vs {depth // inputs}. An input of "
+            f"{depth} channels and a filter of {inputs} make {depth // inputs} groups."
+        )
+    ways = sweeps(input.shape, filter.shape[:-2], **geometry)
+    return aval(swept(input.shape, ways, channel, outputs), input.dtype)
+
+
+def transposed_aval(what, forward, input, filter, out_backprop, **geometry):
+    """Check that an image, a filter and a cotangent fit each other: `forward` of the first two is like the third."""
+    expected = forward(input=input, filter=filter, **geometry)
+    if out_backprop.ndim != input.ndim:
+        raise invalid(f"{what}: out_backprop must be {input.ndim}-dimensional: {plain(out_backprop.shape)}.")
+    spatial, channel = spatial_axes(geometry["data_format"])
+    if out_backprop.shape[0] != input.shape[0]:
+        raise invalid(
+            f"{what}: input and out_backprop must have the same batch size. Input batch: {input.shape[0]}, outbackprop "
+            f"batch: {out_backprop.shape[0]}, batch_dim: 0"
+        )
+    if out_backprop.shape[channel] != expected.shape[channel]:
+        raise invalid(
+            f"{what}: filter and out_backprop must have the same out_depth: {expected.shape[channel]} vs "
+            f"{out_backprop.shape[channel]}. The filter is {plain(filter.shape)}."
+        )
+    for place, axis in enumerate(spatial):
+        if out_backprop.shape[axis] != expected.shape[axis]:
+            raise invalid(
+                f"{what}: Size of out_backprop doesn't match computed: actual = {out_backprop.shape[axis]}, computed = "
+                f"{expected.shape[axis]} spatial_dim: {axis} input: {input.shape[axis]} filter: {filter.shape[place]} "
+                f"output: {out_backprop.shape[axis]} stride: {geometry['strides'][axis]} "
+                f"dilation: {geometry['dilations'][axis]}"
+            )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The ops
+
+
+class Family(NamedTuple):
+    """A kind of convolution and its transposes: three functions of Tensors."""
+
+    forward: object
+    to_input: object
+    to_filter: object
+
+
+def family(types, forward_aval, kernels, in_groups=lambda shape: shape):
+    """Define the three ops of a kind of convolution, each with its gradient, under the type names `types`.
+
+    `forward_aval` is the rule for the convolution's result; `kernels` are functions of arrays, shapes and Sweeps;
+    `in_groups` takes the shape of a filter to [*window, channels / groups, outputs].
+    """
+
+    def to_input_aval(filter, out_backprop, *, input_sizes, **geometry):
+        transposed_aval(types[1], forward_aval, aval(input_sizes, filter.dtype), filter, out_backprop, **geometry)
+        return aval(input_sizes, filter.dtype)
+
+    def to_filter_aval(input, out_backprop, *, filter_sizes, **geometry):
+        transposed_aval(types[2], forward_aval, input, aval(filter_sizes, input.dtype), out_backprop, **geometry)
+        return aval(filter_sizes, input.dtype)
+
+    @op(types[0], infer=forward_aval, saves="input filter")
+    def forward(input, filter, *, strides, padding, explicit_paddings, data_format, dilations):
+        ways = sweeps(input.shape, filter.shape[:-2], strides, padding, explicit_paddings, data_format, dilations)
+        return kernels[0](input, filter, ways, data_format)
+
+    @op(types[1], infer=to_input_aval, saves="filter out_backprop")
+    def to_input(filter, out_backprop, *, input_sizes, strides, padding, explicit_paddings, data_format, dilations):
+        ways = sweeps(input_sizes, filter.shape[:-2], strides, padding, explicit_paddings, data_format, dilations)
+        return kernels[1](filter, out_backprop, input_sizes, ways, data_format)
+
+    @op(types[2], infer=to_filter_aval, saves="input out_backprop")
+    def to_filter(input, out_backprop, *, filter_sizes, strides, padding, explicit_paddings, data_format, dilations):
+        ways = sweeps(input.shape, filter_sizes[:-2], strides, padding, explicit_paddings, data_format, dilations)
+        return kernels[2](input, out_backprop, filter_sizes, ways, data_format)
+
+    def attributes_of(op):
+        return {name: op.get_attr(name) for name in GEOMETRY}
+
+    @gradient(forward)
+    def _(op, dy):
+        image, kernel = op.inputs
+        shape, filter_shape, attributes = shape_of(image), shape_of(kernel), attributes_of(op)
+        needs_image, needs_kernel = op.needed
+        dx = dk = None
+        constant = constant_over(dy, spatial_axes(attributes["data_format"])[0])
+        if constant is None:
+            if needs_image:
+                dx = to_input(kernel, dy, input_sizes=shape, **attributes)
+            if needs_kernel:
+                dk = to_filter(image, dy, filter_sizes=filter_shape, **attributes)
+        else:
+            dense = in_groups(filter_shape)
+            if needs_image:
+                dx = input_of_constant(_reshape(kernel, shape=dense), constant, shape, attributes)
+            if needs_kernel:
+                dk = _reshape(filter_of_constant(image, constant, dense, attributes), shape=filter_shape)
+        return dx, dk
+
+    @gradient(to_input)
+    def _(op, dx):
+        kernel, cotangent = op.inputs
+        attributes = attributes_of(op)
+        needs_kernel, needs_cotangent = op.needed
+        return (
+            to_filter(dx, cotangent, filter_sizes=shape_of(kernel), **attributes) if needs_kernel else None,
+            forward(dx, kernel, **attributes) if needs_cotangent else None,
+        )
+
+    @gradient(to_filter)
+    def _(op, dk):
+        image, cotangent = op.inputs
+        attributes = attributes_of(op)
+        needs_image, needs_cotangent = op.needed
+        return (
+            to_input(dk, cotangent, input_sizes=shape_of(image), **attributes) if needs_image else None,
+            forward(image, dk, **attributes) if needs_cotangent else None,
+        )
+
+    return Family(forward, to_input, to_filter)
+
+
+_types = {
+    2: ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
+    3: ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
+}
+_kernels = _convolve, _to_input, _to_filter
+DENSE = {rank: family(types, partial(_dense_aval, rank), _kernels) for rank, types in _types.items()}
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The public functions
+
+
+def geometry(rank, strides, padding, data_format, dilations):
+    """The attributes of a convolution from its arguments as users give them."""
+    data_format = CHANNELS_LAST[rank] if data_format is None else data_format
+    padding, numbers = paddings(padding, rank + 2)
+    return {
+        "strides": sequence(strides, rank, data_format, "strides"),
+        "padding": padding,
+        "explicit_paddings": numbers,
+        "data_format": data_format,
+        "dilations": sequence(dilations, rank, data_format, "dilations"),
+    }
+
+
+def _flat_geometry(stride, padding, data_format, dilations):
+    """The attributes of a convolution over one axis, done over two: before it stands one of extent 1; and where."""
+    data_format, axis, wide_format = flat_format(data_format)
+    padding, numbers = paddings(padding, 3)
+    return {
+        "strides": widened(sequence(stride, 1, data_format, "stride"), axis),
+        "padding": padding,
+        "explicit_paddings": (*numbers[: 2 * axis], 0, 0, *numbers[2 * axis :]) if numbers else (),
+        "data_format": wide_format,
+        "dilations": widened(sequence(dilations, 1, data_format, "dilations"), axis),
+    }, axis
+
+
+@public
+def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, name=None):
+    """Convolution over one axis: `input` [..., width, channels] with `filters` [extent, channels / groups, outputs].
+
+    `padding` is "SAME" (the result is as wide as the input, over the stride), "VALID" (none), or a list of pairs. The
+    dtype is floating.
+    """
+    attributes, axis = _flat_geometry(stride, padding, data_format, dilations)
+    image, kernel = expand_dims(tensor(input), axis - 4), expand_dims(tensor(filters), 0)
+    return squeeze(over_batches(image, 4, lambda x: DENSE[2].forward(x, kernel, **attributes)), axis - 4)
+
+
+def _like(input, filters):
+    """The images as a Tensor; an array takes the dtype of filters that are one."""
+    return tensor(input, filters.dtype if is_tensor(filters) and not is_tensor(input) else None)
+
+
+@public
+def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None, name=None):
+    """Convolution over two axes: `input` [..., height, width, channels], `filters` [height, width, channels, outputs].
+
+    y[n, h, w, o] = Σ x[n, h·s + i·d − p, w·s + j·d − p, c] · k[i, j, c, o] for strides s, dilations d, padding p. With
+    `data_format="NCHW"` the channels stand before the spatial axes. `strides` and `dilations` are one int, one for each
+    spatial axis, or four. `padding` is "SAME", "VALID", or four pairs. If the filter has fewer channels than the input,
+    both are split into groups. The result has the input's dtype, which is floating or int32.
+    """
+    attributes = geometry(2, strides, padding, data_format, dilations)
+    return over_batches(_like(input, filters), 4, lambda x: DENSE[2].forward(x, filters, **attributes))
+
+
+@public
+def conv3d(input, filters, strides, padding, data_format="NDHWC", dilations=None, name=None):
+    """Convolution over three axes: `input` [..., depth, height, width, channels]; see `conv2d`."""
+    attributes = geometry(3, strides, padding, data_format, dilations)
+    return over_batches(_like(input, filters), 5, lambda x: DENSE[3].forward(x, filters, **attributes))
+
+
+@public
+def convolution(input, filters, strides=None, padding="VALID", data_format=None, dilations=None, name=None):
+    """`conv1d`, `conv2d` or `conv3d`, by the rank of `filters`. Strides and dilations cannot both be above 1."""
+    filters = tensor(filters)
+    rank = filters.ndim - 2
+    if rank not in (1, 2, 3):
+        raise ValueError(
+            f"`num_spatial_dims` must be 1, 2, or 3. Received: num_spatial_dims={rank}: filters of shape {filters.shape} "
+            "have two axes beside the spatial ones."
+        )
+    not_both(sequence(strides, rank, "", "strides"), sequence(dilations, rank, "", "dilations"))
+    return (conv1d, conv2d, conv3d)[rank - 1](tensor(input), filters, strides, padding, data_format, dilations)
+
+
+@public
+def atrous_conv2d(value, filters, rate, padding, name=None):
+    """`conv2d` with a filter whose cells are `rate` apart: `convolution` with dilations."""
+    return convolution(value, filters, padding=padding, dilations=rate)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Transposed
+
+
+def _output_shape(output_shape, image, filters, rank, data_format):
+    """The extents that were asked for; given for the spatial axes only, the others follow."""
+    extents = static_list(output_shape, "output_shape")
+    if len(extents) == rank:
+        batch, channels = shape_of(image)[0], shape_of(filters)[-2]
+        extents = (batch, channels, *extents) if data_format.startswith("NC") else (batch, *extents, channels)
+    if len(extents) != rank + 2:
+        raise invalid(
+            f"input_sizes must be {rank + 2}-dimensional, got: {len(extents)}: output_shape={list(extents)} for {data_format}."
+        )
+    if min(extents) < 0:
+        raise invalid(f"output_shape must not be negative: received {list(extents)}.")
+    return extents
+
+
+def _transposed(rank, input, filters, output_shape, strides, padding, data_format, dilations):
+    attributes = geometry(rank, strides, padding, data_format, dilations)
+    input, filters = _like(input, filters), tensor(filters)
+    sizes = _output_shape(output_shape, input, filters, rank, attributes["data_format"])
+    return DENSE[rank].to_input(filters, input, input_sizes=sizes, **attributes)
+
+
+@public
+def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None):
+    """The transpose of `conv1d` with respect to its input; see `conv2d_transpose`.
+
+    `input` [batch, width, outputs], `filters` [extent, channels, outputs].
+    """
+    attributes, axis = _flat_geometry(strides, padding, data_format, dilations)
+    input, filters = tensor(input), tensor(filters)
+    sizes = widened(_output_shape(output_shape, input, filters, 1, flat_format(data_format)[0]), axis)
+    image, kernel = expand_dims(input, axis), expand_dims(filters, 0)
+    return squeeze(DENSE[2].to_input(kernel, image, input_sizes=sizes, **attributes), axis)
+
+
+@public
+def conv2d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NHWC", dilations=None, name=None):
+    """The transpose of `conv2d` with respect to its input, also called deconvolution.
+
+    `input` [batch, height, width, outputs], `filters` [height, width, channels, outputs], `output_shape` the four
+    extents of the result, or its height and width: `conv2d` of something of that shape has the shape of `input`.
+    """
+    return _transposed(2, input, filters, output_shape, strides, padding, data_format, dilations)
+
+
+@public
+def conv3d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NDHWC", dilations=None, name=None):
+    """The transpose of `conv3d` with respect to its input; see `conv2d_transpose`."""
+    return _transposed(3, input, filters, output_shape, strides, padding, data_format, dilations)
+
+
+@public
+def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_format=None, dilations=None, name=None):
+    """`conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`, by the length of `output_shape`."""
+    if not isinstance(output_shape, (Tensor, Stored)) and not hasattr(output_shape, "__len__"):
+        raise ValueError(f"`output_shape` must be a tensor or sized collection. Received: output_shape={output_shape}")
+    extents = static_list(output_shape, "output_shape")
+    if not 3 <= len(extents) <= 5:
+        raise ValueError(
+            f"`output_shape` must be of length 3, 4 or 5. Received: output_shape={list(extents)} of length {len(extents)}."
+        )
+    transposed = (conv1d_transpose, conv2d_transpose, conv3d_transpose)[len(extents) - 3]
+    return transposed(input, filters, extents, strides, padding, data_format, dilations)
+
+
+@public
+def atrous_conv2d_transpose(value, filters, output_shape, rate, padding, name=None):
+    """The transpose of `atrous_conv2d` with respect to its input; see `conv2d_transpose`."""
+    value, filters = tensor(value), tensor(filters)
+    if value.ndim == filters.ndim == 4 and value.shape[3] != filters.shape[3]:
+        raise ValueError(
+            "`value` channel count must be compatible with `filters` input channel count. Received: "
+            f"value.shape={value.shape} with channel count {value.shape[3]} and filters.shape={filters.shape} with "
+            f"input channel count {filters.shape[3]}."
+        )
+    if rate < 1:
+        raise ValueError(f"`rate` cannot be less than one. Received: rate={rate}")
+    return _transposed(2, value, filters, output_shape, 1, padding, "NHWC", rate)

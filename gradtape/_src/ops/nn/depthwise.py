@@ -1,0 +1,128 @@
+"""Depthwise convolutions: each channel has filters of its own, so a result is a sum of few products, no matrix's."""
+
+import jax.numpy as jnp
+from jax import lax
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import static_list, tensor
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.ops.array.shape import plain
+from gradtape._src.ops.floats import wide
+from gradtape._src.ops.nn.convolution import conv2d, family, geometry, image_and_filter
+from gradtape._src.ops.nn.window import cells, padded, spatial_axes, sweeps, swept, views
+from gradtape._src.ops.shapes import FLOATING, require
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Kernels. Filters are [*window, channels, multiplier]; output c·multiplier + m comes of channel c.
+
+
+def _weighted(images, weights, channel):
+    """Σ image · weight, for as many images as there are rows of `weights`, whose columns are the channels."""
+    others = [axis for axis in range(images[0].ndim) if axis != channel]
+    return sum([image * jnp.expand_dims(weight, others) for image, weight in zip(images, weights, strict=True)])
+
+
+def _convolve(x, kernel, ways, data_format):
+    _, channel = spatial_axes(data_format)
+    images = views(*padded(jnp.repeat(wide(x), kernel.shape[-1], channel), ways))
+    outputs = kernel.shape[-2] * kernel.shape[-1]
+    return _weighted(list(images), wide(kernel).reshape(-1, outputs), channel).astype(x.dtype)
+
+
+def _to_input(kernel, dy, shape, ways, data_format):
+    """dy, with cells put in between where there is a stride, convolved with the filter turned round."""
+    _, channel = spatial_axes(data_format)
+    gaps = [(0, 0, 0)] * dy.ndim
+    for way in ways:
+        gaps[way.axis] = 0, 0, way.stride - 1
+    spread = lax.pad(wide(dy), jnp.zeros((), wide(dy).dtype), gaps)
+    back = [way._replace(size=way.span, stride=1, low=way.reach - 1 - way.low, out=way.size) for way in ways]
+    outputs = dy.shape[channel]
+    dx = _weighted(list(views(*padded(spread, back))), lax.rev(wide(kernel).reshape(-1, outputs), [0]), channel)
+    dx = dx.reshape(*shape[: channel + 1], -1, *shape[channel + 1 :])
+    return jnp.sum(dx, channel + 1).astype(dy.dtype)
+
+
+def _to_filter(x, dy, shape, ways, data_format):
+    _, channel = spatial_axes(data_format)
+    x, inside = padded(jnp.repeat(wide(x), shape[-1], channel), ways)
+    first, *others = [axis for axis in range(x.ndim - 1) if axis != channel - 1]
+    inside = [way._replace(axis=way.axis - 1) for way in inside]
+
+    def step(total, pair):  # one image at a time, so that the products stay small
+        image, dy = pair
+        sums = jnp.stack([jnp.sum(view * dy, first, keepdims=True) for view in views(image, inside)])
+        return total + jnp.sum(sums, [first + 1, *[axis + 1 for axis in others]]), None
+
+    nothing = jnp.zeros((cells(ways), shape[-2] * shape[-1]), x.dtype)
+    return lax.scan(step, nothing, (x, wide(dy)))[0].reshape(shape).astype(dy.dtype)
+
+
+def _depthwise_aval(input, filter, **attributes):
+    require(input, FLOATING)
+    image_and_filter(2, input.shape, filter.shape, **attributes)
+    _, channel = spatial_axes(attributes["data_format"])
+    if input.shape[channel] != filter.shape[-2]:
+        raise invalid(
+            f"input and filter must have the same depth: {input.shape[channel]} vs {filter.shape[-2]}. The filter "
+            f"{plain(filter.shape)} has its channels on the second last axis; the input {plain(input.shape)} has them on "
+            f"axis {channel} ({attributes['data_format']})."
+        )
+    ways = sweeps(input.shape, filter.shape[:-2], **attributes)
+    return aval(swept(input.shape, ways, channel, filter.shape[-2] * filter.shape[-1]), input.dtype)
+
+
+DEPTHWISE = family(
+    ("DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter"),
+    _depthwise_aval,
+    (_convolve, _to_input, _to_filter),
+    in_groups=lambda shape: (*shape[:-2], 1, shape[-2] * shape[-1]),
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The public functions
+
+
+@public
+def depthwise_conv2d(input, filter, strides, padding, data_format=None, dilations=None, name=None):
+    """Convolution of each channel by itself; see `conv2d` for what is not said here.
+
+    `input` is [batch, height, width, channels], `filter` [height, width, channels, multiplier]; the result has channels ·
+    multiplier channels.
+    """
+    return DEPTHWISE.forward(input, filter, **geometry(2, strides, padding, data_format, dilations))
+
+
+@public
+def depthwise_conv2d_backprop_input(
+    input_sizes, filter, out_backprop, strides, padding, data_format="NHWC", dilations=(1, 1, 1, 1), name=None
+):
+    """The gradient of `depthwise_conv2d` with respect to its input, of shape `input_sizes`."""
+    attributes = geometry(2, strides, padding, data_format, dilations)
+    return DEPTHWISE.to_input(filter, out_backprop, input_sizes=static_list(input_sizes, "input_sizes"), **attributes)
+
+
+@public
+def depthwise_conv2d_backprop_filter(
+    input, filter_sizes, out_backprop, strides, padding, data_format="NHWC", dilations=(1, 1, 1, 1), name=None
+):
+    """The gradient of `depthwise_conv2d` with respect to its filter, of shape `filter_sizes`."""
+    attributes = geometry(2, strides, padding, data_format, dilations)
+    return DEPTHWISE.to_filter(input, out_backprop, filter_sizes=static_list(filter_sizes, "filter_sizes"), **attributes)
+
+
+@public
+def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, data_format=None, dilations=None, name=None):
+    """`depthwise_conv2d`, then a 1×1 convolution that mixes the channels.
+
+    `pointwise_filter` is [1, 1, channels · multiplier, outputs].
+    """
+    pointwise_filter = tensor(pointwise_filter)
+    shape = pointwise_filter.shape
+    if shape.rank != 4:
+        raise ValueError(f"Shape {shape} must have rank 4: pointwise_filter is [1, 1, channels · multiplier, outputs].")
+    for extent in shape[:2]:
+        if extent != 1:
+            raise ValueError(f"Dimensions {extent} and 1 are not compatible: pointwise_filter of shape {shape} must be 1×1.")
+    depthwise = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
+    return conv2d(depthwise, pointwise_filter, 1, "VALID", data_format)

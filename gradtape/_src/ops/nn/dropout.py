@@ -1,0 +1,94 @@
+"""Dropout: some elements become 0, the others grow, so that the mean stays."""
+
+import numbers
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.errors import public
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.math.compare import greater_equal
+from gradtape._src.ops.random import seeds
+from gradtape._src.ops.random.draws import Own, stateless_state, static_shape, uniform_numbers
+
+
+def _dropped(x, rate, noise_shape, uniform, unused=lambda: None):
+    """`x` with the elements set to 0 where `uniform(shape, dtype)` is below `rate`, the others divided by 1 − rate.
+
+    If nothing is dropped, `unused` is called instead of `uniform`.
+    """
+    is_number = isinstance(rate, numbers.Real)
+    if is_number and not 0 <= rate < 1:
+        raise ValueError(f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}")
+    x = tensor(x)
+    if not x.dtype.is_floating:
+        raise ValueError(
+            f"`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype={x.dtype}. Cast it."
+        )
+    if is_number and rate == 0:
+        unused()
+        return x
+    # A 16-bit number could not say whether it is below 0.001
+    noise_dtype = dtypes.float32 if x.dtype.size < 4 else x.dtype
+    if is_number:
+        scaled, threshold = x * (1 / (1 - float(rate))), float(rate)
+    else:
+        rate = _scalar(rate, x)
+        scaled, threshold = x / (1 - rate), cast(rate, noise_dtype)
+    noise = uniform(_noise_shape(x, noise_shape), noise_dtype)
+    return where(greater_equal(noise, threshold), scaled, 0.0)
+
+
+def _scalar(rate, x):
+    """A rate that is a tensor, if it fits `x`."""
+    if not is_tensor(rate):
+        raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
+    rate = tensor(rate)
+    if rate.ndim:
+        raise ValueError(f"Shape {rate.shape} must have rank 0: `rate` is one number for all elements.")
+    if rate.dtype != x.dtype:
+        raise ValueError(
+            f"`x.dtype` must be compatible with `rate.dtype`. Received: x.dtype={x.dtype} and rate.dtype={rate.dtype}: "
+            "use tf.cast."
+        )
+    return rate
+
+
+def _noise_shape(x, noise_shape):
+    if noise_shape is None:
+        return tuple(x.shape)
+    if not is_tensor(noise_shape):
+        dims = TensorShape(noise_shape).as_list()
+        if len(dims) == x.ndim:
+            return tuple([n if extent is None else extent for n, extent in zip(x.shape, dims, strict=True)])
+    return static_shape(noise_shape)
+
+
+@public
+def dropout(x, rate, noise_shape=None, seed=None, name=None):
+    """`x` with elements set to 0, each with probability `rate`, and the others divided by 1 − rate.
+
+    `noise_shape` broadcasts with `x` (None in it: the extent of `x`): where its extent is 1, elements stay or go
+    together. `rate` is a number in [0, 1) or a scalar tensor of the floating dtype of `x`. See `tf.random.set_seed`
+    for `seed`.
+    """
+
+    def uniform(shape, dtype):
+        return uniform_numbers(Own(seed), shape=shape, dtype=dtype.numpy)
+
+    # If nothing is dropped, ops without a seed go on as if it had been drawn
+    return _dropped(x, rate, noise_shape, uniform, unused=lambda: seeds.draw("Dropout", seed, 0))
+
+
+@public
+def stateless_dropout(x, rate, seed, rng_alg=None, noise_shape=None, name=None):
+    """As `dropout`: the same elements for the same `seed` of two integers."""
+    state = stateless_state(seed, rng_alg)
+    return _dropped(x, rate, noise_shape, lambda shape, dtype: uniform_numbers(state, shape=shape, dtype=dtype.numpy))
+
+
+@public
+def general_dropout(x, rate, uniform_sampler, noise_shape=None, name=None):
+    """As `dropout`, with uniform numbers in [0, 1) from `uniform_sampler(shape=…, dtype=…)`."""
+    return _dropped(x, rate, noise_shape, lambda shape, dtype: uniform_sampler(shape=shape, dtype=dtype))

@@ -1,0 +1,62 @@
+"""Rows of tables by number."""
+
+import numpy as np
+
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import to_numpy
+from gradtape._src.ops.array.gather import gather
+from gradtape._src.ops.array.select import dynamic_stitch
+from gradtape._src.ops.array.shape import host_constant, reshape
+from gradtape._src.ops.math.clip import clip_by_norm
+
+
+class Parts:
+    """A table in parts: row k is row k // n of part k % n ("mod"), or the parts are one behind the other ("div")."""
+
+    def __init__(self, tables, strategy="div"):
+        if strategy not in ("div", "mod"):
+            raise ValueError(f"Unrecognized partition strategy: {strategy}. Must be one of either `mod` or `div`.")
+        self.tables, self.strategy = tables, strategy
+
+    def places(self, ids):
+        """The part of each of `ids` (NumPy's), and its row there. Of "div" the first parts hold the rows that are left over."""
+        count = len(self.tables)
+        if self.strategy == "mod":
+            return ids % count, ids // count
+        each, extra = divmod(sum(int(table.shape[0]) for table in self.tables), count)
+        part = np.maximum(ids // (each + 1), (ids - extra) // max(each, 1))  # host-side: ids
+        return part, np.where(part < extra, ids % (each + 1), (ids - extra) % max(each, 1))
+
+    def rows(self, ids):
+        """The rows `ids`: each is looked up in the part that has it, whose gradient has the rows of its own."""
+        part, row = self.places(to_numpy(ids.node).reshape(-1))
+        wrong = (part < 0) | (part >= len(self.tables))
+        if wrong.any():
+            at = int(wrong.argmax())
+            raise invalid(f"partitions[{at}] = {part[at]} is not in [0, {len(self.tables)}): no part has such a row.")
+        chosen = [np.flatnonzero(part == i) for i in range(len(self.tables))]
+        found = [gather(table, host_constant(row[own])) for table, own in zip(self.tables, chosen, strict=True)]
+        stitched = dynamic_stitch([host_constant(own.astype(np.int32)) for own in chosen], found)
+        return reshape(stitched, [*ids.shape, *found[0].shape[1:]])
+
+
+@public
+def embedding_lookup(params, ids, max_norm=None, name=None):
+    """The rows `ids` of the table `params` [rows, …]: shape `ids.shape + params.shape[1:]`.
+
+    `params` may be a list of tables, which are one behind the other: the first have one row more, if they cannot all have
+    the same number. Rows longer than `max_norm` are scaled down to it. The gradient to a table is `IndexedSlices`: of the
+    rows that were looked up in it. An id without a row is an InvalidArgumentError.
+    """
+    if params is None:
+        raise ValueError("params must be specified")
+    if isinstance(params, (list, tuple)) and not is_tensor(params):
+        if not params:
+            raise ValueError("Length of params is currently 0. Need at least one param.")
+        params = Parts(params)
+    if isinstance(params, Parts) and len(params.tables) == 1:
+        (params,) = params.tables
+    ids = tensor(ids)
+    rows = params.rows(ids) if isinstance(params, Parts) else gather(params, ids)
+    return rows if max_norm is None else clip_by_norm(rows, max_norm, list(range(ids.ndim, rows.ndim)))

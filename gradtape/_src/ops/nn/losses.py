@@ -1,0 +1,321 @@
+"""Losses: cross-entropies, and what is done with losses."""
+
+from math import pi
+
+import jax
+import jax.numpy as jnp
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.tensor import stated_shape
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import one_hot
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, squeeze, stop_gradient
+from gradtape._src.ops.floats import is_zeros, wide
+from gradtape._src.ops.math.arithmetic import abs as abs_
+from gradtape._src.ops.math.compare import logical_and
+from gradtape._src.ops.math.elementary import exp, log, log1p
+from gradtape._src.ops.math.reduction import reduce_sum
+from gradtape._src.ops.math.special import sigmoid
+from gradtape._src.ops.nn.activation import relu
+from gradtape._src.ops.nn.softmax import _log_softmax, _softmax, class_axis, exponentials
+from gradtape._src.ops.shapes import FLOATING, broadcast_shapes, only, require
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Softmax cross-entropies. Their second result, the gradient of the loss to the logits, is there because it is in
+# TensorFlow. The rules compute it anew: XLA finds the exponentials of the forward pass, so nothing else need be kept.
+
+
+def _beside_labels(logits, labels):
+    """InvalidArgumentError unless both have one shape; a run of a graph may be the first to know."""
+    if not logits.tensor_shape.is_compatible_with(labels.tensor_shape):
+        raise invalid(
+            f"logits and labels must be broadcastable: logits_size={list(logits.shape)} labels_size={list(labels.shape)}. "
+            "Feed as many labels as logits."
+        )
+    return logits
+
+
+def _cross_entropy_avals(features, labels, axis):
+    require(_beside_labels(features, labels), FLOATING)
+    shape = features.shape
+    return aval(shape[:axis] + shape[axis + 1 :], features.dtype), features
+
+
+@op("SoftmaxCrossEntropyWithLogits", infer=_cross_entropy_avals, saves="features labels")
+def _softmax_cross_entropy(features, labels, *, axis):
+    p = wide(labels)
+    z, e, s = exponentials(wide(features), axis)
+    loss = jnp.sum(p * (jnp.log(s) - z), axis=axis)
+    return loss.astype(features.dtype), (e / s - p).astype(features.dtype)
+
+
+@gradient(_softmax_cross_entropy)
+def _(op, dloss, dbackprop):
+    """With q = softmax(z): dz = c·(q − p), dp = −c·log q. TensorFlow's, for labels p that sum to 1; dz of others is not exact."""
+    features, labels = op.inputs
+    needs_features, needs_labels = op.needed
+    axis = op.get_attr("axis")
+    c = expand_dims(dloss, axis)
+    dfeatures = dlabels = None
+    q = _softmax(features, axis)
+    if needs_features:
+        dfeatures = c * (q - labels)
+    if needs_labels:
+        dlabels = -c * _log_softmax(features, axis)
+    if not is_zeros(dbackprop):
+        if needs_features:
+            dfeatures += (dbackprop - reduce_sum(dbackprop * q, axis, keepdims=True)) * q
+        if needs_labels:
+            dlabels -= dbackprop
+    return dfeatures, dlabels
+
+
+def _label_avals(features, labels, classes):
+    require(features, FLOATING)
+    require(labels, ("int32", "int64"), "Tlabels")
+    return aval(labels.shape, features.dtype), features
+
+
+def _labels_in_range(labels, classes):
+    if not labels.size:
+        return None
+    low, high = labels.min(), labels.max()
+    if low >= 0 and high < classes:
+        return None
+    values = " ".join(map(str, labels.ravel()[:32]))
+    return (
+        f"Received a label value of {low if low < 0 else high} which is outside the valid range of [0, {classes}).  "
+        f"Label values: {values}. Labels count the classes from 0: give the logits a class more, or mask these."
+    )
+
+
+@op(
+    "SparseSoftmaxCrossEntropyWithLogits",
+    infer=_label_avals,
+    mixed=True,
+    saves="features labels",
+    status=_labels_in_range,
+    checked="labels",
+)
+def _sparse_softmax_cross_entropy(features, labels, *, classes):
+    z, e, s = exponentials(wide(features), -1)
+    # Gathered, not summed over a one-hot mask: half of the whole loss's time
+    chosen = jnp.take_along_axis(z, labels[..., None], axis=-1, mode="promise_in_bounds")
+    loss = jnp.log(s) - chosen
+    backprop = e / s - jax.nn.one_hot(labels, classes, dtype=z.dtype)
+    return loss[..., 0].astype(features.dtype), backprop.astype(features.dtype)
+
+
+@gradient(_sparse_softmax_cross_entropy)
+def _(op, dloss, dbackprop):  # dz = c·(softmax(z) − onehot)
+    features, labels = op.inputs
+    q = _softmax(features, features.ndim - 1)
+    dfeatures = expand_dims(dloss, -1) * (q - one_hot(labels, op.get_attr("classes"), dtype=features.dtype))
+    if not is_zeros(dbackprop):
+        dfeatures += (dbackprop - reduce_sum(dbackprop * q, -1, keepdims=True)) * q
+    return dfeatures, None
+
+
+@public
+def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
+    """Σ −labels·log softmax(logits) along `axis`, the axis of the classes, which the result does not have.
+
+    `labels` are probabilities that sum to 1 along `axis`, in the shape of `logits` (or one that broadcasts with it),
+    cast to the dtype of `logits`, which is floating. Gradients flow to both. Logits are unscaled: not the result of
+    softmax.
+    """
+    labels, logits = _both(labels, logits, "softmax_cross_entropy_with_logits")
+    if logits.ndim == 0:
+        raise invalid("`logits` cannot be a scalar: they need an axis of classes.")
+    axis = class_axis(axis, logits.ndim)
+    precise = _precise(logits)
+    wide, labels = _broadcast(precise, cast(labels, precise.dtype))
+    loss, _ = _softmax_cross_entropy(wide, labels, axis - logits.ndim + wide.ndim)
+    if logits.shape.is_fully_defined() and wide.shape != logits.shape:
+        loss = reshape(loss, [extent for a, extent in enumerate(logits.shape) if a != axis])  # an error if labels have more rows
+    return cast(loss, logits.dtype)
+
+
+@public
+def softmax_cross_entropy_with_logits_v1(labels=None, logits=None, dim=-1, name=None, axis=None):
+    """As `softmax_cross_entropy_with_logits`, but no gradient flows to the labels."""
+    labels, logits = _both(labels, logits, "softmax_cross_entropy_with_logits")
+    return softmax_cross_entropy_with_logits(stop_gradient(labels), logits, dim if axis is None else axis)
+
+
+@public
+def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None):
+    """−log softmax(logits)[label]: the cross-entropy for labels that are class numbers.
+
+    `logits` [..., classes] is floating and unscaled; `labels` [...] is int32 or int64, each in [0, classes), else an
+    InvalidArgumentError. The result has the shape of `labels` and the dtype of `logits`.
+    """
+    labels, logits = _both(labels, logits, "sparse_softmax_cross_entropy_with_logits")
+    if logits.ndim == 0:
+        raise ValueError(f"`logits` cannot be a scalar. Received logits={logits}`")
+    if labels.ndim != logits.ndim - 1:
+        raise ValueError(
+            "`labels.shape.rank` must equal `logits.shape.rank - 1`. "
+            f"Received: labels.shape={labels.shape} of rank {labels.ndim} and logits.shape={logits.shape} of rank "
+            f"{logits.ndim}. Labels are class numbers, without an axis of classes: take tf.argmax of one-hot labels, "
+            "or tf.squeeze an axis of extent 1."
+        )
+    if not stated_shape(labels.node).is_compatible_with(stated_shape(logits.node)[:-1]):
+        raise ValueError(
+            "`labels.shape` must equal `logits.shape` except for the last dimension. "
+            f"Received: labels.shape={labels.shape} and logits.shape={logits.shape}"
+        )
+    loss, _ = _sparse_softmax_cross_entropy(_precise(logits), labels, int(logits.shape[-1]))
+    return cast(loss, logits.dtype)
+
+
+def _broadcast(logits, labels):
+    if logits.shape.is_compatible_with(labels.shape):
+        return logits, labels
+    try:
+        shape = broadcast_shapes(tuple(logits.shape), tuple(labels.shape))
+    except InvalidArgumentError:
+        raise invalid(
+            f"logits and labels must be broadcastable: logits_size={list(logits.shape)} "
+            f"labels_size={list(labels.shape)}. For labels that are class numbers use "
+            "tf.nn.sparse_softmax_cross_entropy_with_logits."
+        ) from None
+    return broadcast_to(logits, shape), broadcast_to(labels, shape)
+
+
+def _precise(logits):
+    return cast(logits, dtypes.float32) if logits.dtype == dtypes.float16 else logits
+
+
+def _both(labels, logits, what):
+    """Labels and logits as tensors; ValueError if one is missing."""
+    if labels is None or logits is None:
+        raise ValueError(f"Both `labels` and `logits` must be provided for {what}. Received: {labels=} and {logits=}")
+    logits = tensor(logits)
+    return tensor(labels), logits
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sigmoid cross-entropies and other losses
+
+
+@op(
+    "SigmoidCrossEntropyWithLogits",
+    infer=only(FLOATING, lambda labels, logits: _beside_labels(logits, labels)),
+    saves="labels logits",
+)
+def _sigmoid_cross_entropy(labels, logits):
+    p, z = wide(labels), wide(logits)
+    loss = jnp.maximum(z, 0) - z * p + jnp.log1p(jnp.exp(-jnp.abs(z)))
+    return loss.astype(logits.dtype)
+
+
+@gradient(_sigmoid_cross_entropy)
+def _(op, dy):  # dz = dy·(sigmoid(z) − p), dp = −dy·z
+    labels, logits = op.inputs
+    needs_labels, needs_logits = op.needed
+    return -dy * logits if needs_labels else None, dy * (sigmoid(logits) - labels) if needs_logits else None
+
+
+def _alike(labels, logits, what):
+    """Labels and logits as tensors of one shape, or a ValueError."""
+    labels, logits = _both(labels, logits, what)
+    if not labels.shape.is_compatible_with(logits.shape):
+        raise ValueError(f"`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape}).")
+    return labels, logits
+
+
+@public
+def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name=None):
+    """−p·log sigmoid(z) − (1 − p)·log(1 − sigmoid(z)), element-wise, for labels p in [0, 1] and unscaled logits z.
+
+    Both have the same shape and floating dtype, as has the result; computed so that nothing overflows.
+    """
+    return _sigmoid_cross_entropy(*_alike(labels, logits, "sigmoid_cross_entropy_with_logits"))
+
+
+@public
+def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None):
+    """−w·p·log sigmoid(z) − (1 − p)·log(1 − sigmoid(z)), element-wise; `pos_weight` w broadcasts.
+
+    w > 1 costs a false negative more, w < 1 a false positive.
+    """
+    labels, logits = _alike(labels, logits, "weighted_cross_entropy_with_logits")
+    weight = 1 + (pos_weight - 1) * labels
+    # softplus(−z) in the terms of TensorFlow, which have no slope at 0
+    return (1 - labels) * logits + weight * (log1p(exp(-abs_(logits))) + relu(-logits))
+
+
+@public
+def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
+    """exp(c) − c·z, element-wise, for targets z and log-rates c = `log_input`: −log of Poisson's probability, but for
+    log z!, which `compute_full_loss` adds by Stirling's formula where z > 1.
+    """
+    log_input, targets = tensor(log_input), tensor(targets)
+    if not targets.shape.is_compatible_with(log_input.shape):
+        raise ValueError(f"`log_input` and `targets` must have the same shape, received ({log_input.shape} vs {targets.shape}).")
+    loss = exp(log_input) - log_input * targets
+    if compute_full_loss:
+        small = logical_and(targets >= 0, targets <= 1)
+        safe = where(small, 1.0, targets)  # so that log's gradient at 0, which is not used, makes no NaN
+        loss += where(small, 0.0, safe * log(safe) - safe + 0.5 * log(2 * pi * safe))
+    return loss
+
+
+@op("L2Loss", infer=only(FLOATING, lambda t: aval((), t.dtype)), saves="t")
+def l2_loss(t):
+    """Σ t² / 2, a scalar. Floating."""
+    x = wide(t)
+    return (jnp.sum(x * x) / 2).astype(t.dtype)
+
+
+@gradient(l2_loss)
+def _(op, dy):
+    (t,) = op.inputs
+    return t * dy
+
+
+def require_replica(what):
+    """RuntimeError where a strategy's scope is open and no replica runs: `distribute/context` puts in how that is known."""
+
+
+@public
+def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
+    """Σ loss / `global_batch_size`, the number of examples over all replicas (as many as there are losses by default).
+
+    `sample_weight` multiplies the losses first, along their first axes. A scalar.
+    """
+    loss = tensor(per_example_loss)
+    if loss.ndim == 0:
+        raise ValueError(
+            "Invalid value passed for `per_example_loss`. Expected a tensor with at least rank 1. "
+            f"Received per_example_loss={per_example_loss} with rank 0"
+        )
+    if sample_weight is not None:
+        weight = cast(sample_weight, loss.dtype)
+        if weight.ndim == loss.ndim + 1 and weight.shape[-1] == 1:
+            weight = squeeze(weight, -1)
+        while weight.ndim < loss.ndim:
+            weight = expand_dims(weight, -1)
+        loss = loss * weight
+    if global_batch_size is None:
+        require_replica("compute_average_loss")
+        global_batch_size = int(loss.shape[0])
+    else:
+        global_batch_size = static(global_batch_size, "global_batch_size")
+        if global_batch_size < 0:
+            raise ValueError(f"global_batch_size must be non-negative, received {global_batch_size}.")
+    total = reduce_sum(loss)
+    return total / global_batch_size if global_batch_size else total * 0
+
+
+@public
+def scale_regularization_loss(regularization_loss):
+    """Σ of the losses: with one replica there is nothing to scale."""
+    require_replica("scale_regularization_loss")
+    return reduce_sum(regularization_loss)

@@ -1,0 +1,412 @@
+"""Moments of a tensor, and normalisation by them."""
+
+import functools
+import operator
+from math import prod
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.shape import _broadcast_to, _reshape, host_constant
+from gradtape._src.ops.floats import is_zeros, mean_over, wide
+from gradtape._src.ops.math.arithmetic import divide_no_nan, maximum, rsqrt, square, squared_difference
+from gradtape._src.ops.math.complex import complex, imag, real
+from gradtape._src.ops.math.reduction import kept, reduce_mean, reduce_sum, reduced, reduction_axes, restored, spread
+from gradtape._src.ops.shapes import COMPLEX, FLOATING, broadcast_shapes, only, require, same
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Moments
+
+
+def _moments_avals(x, axis, keepdims):
+    require(x, FLOATING + COMPLEX)
+    shape = aval(reduced(x.shape, axis, keepdims), x.dtype)
+    return shape, shape
+
+
+@op("Moments", infer=_moments_avals, saves="x y0")
+def _moments(x, *, axis, keepdims):
+    given, x = x.dtype, wide(x)
+    mean = mean_over(x, axis, keepdims=True)
+    difference = x - mean
+    variance = mean_over(difference * jnp.conj(difference), axis, keepdims)
+    return mean.reshape(variance.shape).astype(given), variance.astype(given)
+
+
+@gradient(_moments)
+def _(op, dmean, dvariance):  # dx = (dm + 2·(x − m)·dv) / n: what v sends to m is 0
+    (x,), (mean, _) = op.inputs, op.outputs
+    shape, axis = x.node.aval.shape, op.get_attr("axis")
+    count = prod([shape[a] for a in axis])
+    parts = [spread(dmean / count, shape, axis)]
+    if not is_zeros(dvariance):
+        if x.dtype.is_complex:  # the variance is real: what comes to its imaginary part goes nowhere
+            dvariance = cast(real(dvariance), x.dtype)
+        parts.append((x - restored(mean, shape, axis)) * restored(dvariance * (2 / count), shape, axis))
+    return _total(*parts)
+
+
+def _total(*parts):
+    """The sum of cotangents, without those that are None or known to be zeros; None if nothing is left."""
+    flowing = [part for part in parts if part is not None and not is_zeros(part)]
+    return functools.reduce(operator.add, flowing) if flowing else None
+
+
+def _scaled(dy, factor):
+    """`dy` · factor, None if it is known to be zeros."""
+    return None if is_zeros(dy) or factor == 0 else dy * factor
+
+
+@public
+def moments(x, axes, shift=None, keepdims=False, name=None):
+    """`(mean, variance)` of `x` over `axes`: Σ x / n and Σ |x − mean|² / n, in the dtype of `x` (floating or complex).
+
+    Those of int32 and int64 are whole numbers, rounded to 0. `shift` has no effect. float16 is computed in float32.
+    """
+    x = tensor(x)
+    if x.dtype.is_integer:
+        mean = reduce_mean(x, axes, keepdims=True)
+        variance = reduce_mean(squared_difference(x, mean), axes, keepdims)
+        return _reshape(mean, variance.shape), variance
+    return _moments(x, reduction_axes(axes, x.ndim), bool(keepdims))
+
+
+@public
+def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
+    """`(count, Σ (x − shift), Σ (x − shift)², shift)` over `axes`, from which `normalize_moments` makes the moments.
+
+    `shift` near the mean makes the sums accurate; without one it is 0, and None in the result.
+    """
+    x = tensor(x)
+    axes = reduction_axes(axes, x.ndim)
+    count = tensor(float(prod([x.shape[a] for a in axes])), x.dtype)
+    if shift is not None:
+        shift = tensor(shift, x.dtype)
+        x = x - shift
+    return count, reduce_sum(x, axes, keepdims), reduce_sum(square(x), axes, keepdims), shift
+
+
+@public
+def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
+    """`(mean, variance)` from what `sufficient_statistics` gives."""
+    mean_ss, variance_ss = tensor(mean_ss), tensor(variance_ss)
+    shifted_mean = mean_ss / counts
+    mean = shifted_mean if shift is None else shifted_mean + shift
+    return mean, variance_ss / counts - square(shifted_mean)
+
+
+@public
+def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None):
+    """`(mean, variance)` of `x` over `axes`, where each element counts `frequency_weights` times (broadcast with `x`).
+
+    0 where the weights sum to 0. float16 is computed in float32.
+    """
+    x = tensor(x)
+    given = x.dtype
+    if given == dtypes.float16:
+        x = cast(x, dtypes.float32)
+    weights = cast(frequency_weights, x.dtype)
+    axes = reduction_axes(axes, x.ndim)
+    shape = broadcast_shapes(tuple(weights.shape), tuple(x.shape))
+    total = reduce_sum(_broadcast_to(weights, shape), axes, keepdims=True)
+    mean = divide_no_nan(reduce_sum(weights * x, axes, keepdims=True), total)
+    squares = squared_difference(x, mean)
+    variance = divide_no_nan(reduce_sum(weights * squares, axes, keepdims=True), total)
+    if not keepdims:
+        left = reduced(shape, axes, False)
+        mean, variance = _reshape(mean, left), _reshape(variance, left)
+    return cast(mean, given), cast(variance, given)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Normalising by given moments
+
+
+@public
+def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
+    """(x − mean) · scale / √(variance + variance_epsilon) + offset; `scale` and `offset` may be None.
+
+    The moments, scale and offset broadcast with `x`; what is computed of them alone is small, and cast to the dtype of
+    `x` afterwards. For the moments of the batch itself see `tf.nn.moments`.
+    """
+    factor = rsqrt(variance + variance_epsilon)
+    if scale is not None:
+        factor = factor * scale
+    x = tensor(x)
+    shift = -mean * factor if offset is None else offset - mean * factor
+    return x * cast(factor, x.dtype) + cast(shift, x.dtype)
+
+
+@public
+def batch_norm_with_global_normalization(
+    input, mean, variance, beta, gamma, variance_epsilon, scale_after_normalization, name=None
+):
+    """`batch_normalization`, where `gamma` is used only if `scale_after_normalization`."""
+    gamma = gamma if scale_after_normalization else None
+    return batch_normalization(input, mean, variance, beta, gamma, variance_epsilon)
+
+
+@public
+def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
+    """x / √max(Σ |x|², epsilon), the sum over `axis` (all axes for None). Floating or complex."""
+    if dim is not None:
+        if axis is not None:
+            raise ValueError("Cannot specify both 'dim' and 'axis'. Give 'axis'; 'dim' is its older name.")
+        axis = dim
+    x = tensor(x)
+    if x.dtype.is_complex:
+        squares = reduce_sum(square(real(x)) + square(imag(x)), axis, keepdims=True)
+        factor = rsqrt(maximum(squares, epsilon))
+        return complex(real(x) * factor, imag(x) * factor)
+    return x * rsqrt(maximum(reduce_sum(square(x), axis, keepdims=True), epsilon))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Fused batch normalisation
+
+FORMATS = ("NHWC", "NCHW", "NDHWC", "NCDHW")
+
+
+def _channel(shape, data_format):
+    return 1 if data_format.startswith("NC") else len(shape) - 1
+
+
+def _others(shape, data_format):
+    """The axes that are reduced: all but the channels'."""
+    return tuple([a for a in range(len(shape)) if a != _channel(shape, data_format)])
+
+
+def _along_channels(shape, data_format):
+    """The shape in which one number per channel broadcasts with `shape`."""
+    return kept(shape, _others(shape, data_format))
+
+
+def _batch_norm_avals(x, scale, offset, mean, variance, epsilon, exponential_avg_factor, data_format, is_training):
+    require(x, FLOATING)
+    if data_format not in FORMATS:
+        raise invalid(f"Value for attr 'data_format' of {data_format!r} is not in the list of allowed values: {FORMATS}.")
+    if x.ndim != len(data_format):
+        raise invalid(f"input must be {len(data_format)}-dimensional for data_format {data_format}: {list(x.shape)}")
+    channels = x.shape[_channel(x.shape, data_format)]
+    statistics = aval((channels,), scale.dtype)
+    wanted = dtypes.float64 if x.dtype == np.float64 else dtypes.float32
+    given = not is_training or exponential_avg_factor != 1
+    for name, part in (("scale", scale), ("offset", offset), ("mean", mean), ("variance", variance)):
+        if name in ("mean", "variance") and not given:
+            continue
+        if part.type is not wanted:
+            raise invalid(f"{name} must be {wanted.name} for x of {x.type.name}, got {part.type.name}. Use tf.cast.")
+        if part.shape != (channels,):
+            raise invalid(
+                f"{name} must have the same number of elements as the channels of x, got shape {list(part.shape)} and "
+                f"{channels} channels (data_format {data_format}, x of shape {list(x.shape)})."
+            )
+    return x, statistics, statistics, statistics, statistics
+
+
+@op("FusedBatchNormV3", infer=_batch_norm_avals, mixed=True, saves="x scale y3 y4")
+def batch_norm_op(x, scale, offset, mean, variance, *, epsilon, exponential_avg_factor, data_format, is_training):
+    """y, running mean and variance, and what the gradient reads: the mean and variance used (TensorFlow's reserves)."""
+    axes = _others(x.shape, data_format)
+    there = _along_channels(x.shape, data_format)
+    values = x.astype(scale.dtype)
+    if is_training:
+        # Two passes: the mean of squares less the square of the mean is wrong where the mean is large
+        m = mean_over(values, axes, keepdims=True)
+        v = mean_over(lax.square(values - m), axes)
+        m = m.reshape(v.shape)
+        count = prod([x.shape[a] for a in axes])
+        new_mean, new_variance = m, v * (count / max(count - 1, 1))
+        if exponential_avg_factor != 1:
+            new_mean = mean * (1 - exponential_avg_factor) + new_mean * exponential_avg_factor
+            new_variance = variance * (1 - exponential_avg_factor) + new_variance * exponential_avg_factor
+    else:
+        new_mean = m = mean
+        new_variance = v = variance
+    factor = scale * lax.rsqrt(v + epsilon)
+    y = (values - m.reshape(there)) * factor.reshape(there) + offset.reshape(there)
+    return y.astype(x.dtype), new_mean, new_variance, m, v
+
+
+@gradient(batch_norm_op)
+def _(op, dy, dnew_mean, dnew_variance, dm, dv):
+    """With s = 1/√(v + ε) and c = x − m: dβ = Σ dy, dγ = s·Σ dy·c, dx = γ·s·(dy − dβ/n − c·s·dγ/n); if m and v are
+    given numbers, dx = γ·s·dy, dm = −γ·s·dβ, dv = −γ·s²·dγ/2. To this comes what the other results send: dx =
+    dm/n + 2·c·dv/n. (TensorFlow drops this, and the gradients to given moments.)
+    """
+    x, scale = op.inputs[:2]
+    m, v = op.outputs[3:]
+    shape, axes = x.node.aval.shape, _others(x.node.aval.shape, op.get_attr("data_format"))
+    training, share = op.get_attr("is_training"), op.get_attr("exponential_avg_factor")
+    count = prod([shape[a] for a in axes])
+    centred = cast(x, scale.dtype) - restored(m, shape, axes)
+    dx = dscale = doffset = dmean = dvariance = None
+    if training:
+        dmean, dvariance = _scaled(dnew_mean, 1 - share), _scaled(dnew_variance, 1 - share)
+        dm = _total(dm, _scaled(dnew_mean, share))
+        dv = _total(dv, _scaled(dnew_variance, share * count / max(count - 1, 1)))
+    else:
+        dm, dv = _total(dm, dnew_mean), _total(dv, dnew_variance)
+    if not is_zeros(dy):
+        dy = cast(dy, scale.dtype)
+        s = rsqrt(v + op.get_attr("epsilon"))
+        doffset = reduce_sum(dy, axes)
+        dscale = s * reduce_sum(dy * centred, axes)
+        factor = scale * s
+        dx = dy
+        if training:
+            dx = dy - restored(doffset / count, shape, axes) - centred * restored(s * dscale / count, shape, axes)
+        else:
+            dm = _total(dm, -factor * doffset)
+            dv = _total(dv, -0.5 * factor * s * dscale)
+        dx = dx * restored(factor, shape, axes)
+    if training:
+        to_mean = None if dm is None else spread(dm / count, shape, axes)
+        to_variance = None if dv is None else centred * restored(dv * (2 / count), shape, axes)
+        dx = _total(dx, to_mean, to_variance)
+    else:
+        dmean, dvariance = dm, dv
+    return None if dx is None else cast(dx, x.dtype), dscale, doffset, dmean, dvariance
+
+
+@public
+def fused_batch_norm(
+    x, scale, offset, mean=None, variance=None, epsilon=0.001, data_format="NHWC", is_training=True, name=None,
+    exponential_avg_factor=1.0,
+):  # fmt: skip
+    """Batch normalisation of images (or volumes) `x` per channel: `(y, running_mean, running_variance)`.
+
+    y = (x − m) · scale / √(v + epsilon) + offset. In training m and v are the moments of the batch; the running
+    moments are (1 − f)·`mean` + f·(batch mean), f = `exponential_avg_factor`, the batch's variance with n − 1 in
+    place of n. Else m and v are `mean` and `variance`. `x` is float16, bfloat16 or float32 with the rest float32, or
+    all are float64.
+    """
+    if (not is_training or exponential_avg_factor != 1) and (mean is None or variance is None):
+        raise ValueError(
+            "Both `mean` and `variance` must be a 1D tensor when `is_training` is False or `exponential_avg_factor` "
+            f"!= 1.0. Received: `mean` {mean!r} and `variance` {variance!r}"
+        )
+    x, scale, offset = tensor(x), tensor(scale), tensor(offset)
+    nothing = host_constant(np.zeros(0, scale.dtype.numpy))  # TensorFlow's sign that a moment is not given
+    mean = nothing if mean is None else mean
+    variance = nothing if variance is None else variance
+    results = batch_norm_op(
+        x, scale, offset, mean, variance, float(epsilon), float(exponential_avg_factor), data_format, bool(is_training)
+    )
+    return results[:3]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Layer normalisation
+
+
+def _layer_norm_avals(x, scale, offset, begin, epsilon):
+    require(x, FLOATING)
+    shape = x.shape[begin:]
+    for name, part in (("scale", scale), ("offset", offset)):
+        if part.shape != shape or part.dtype is not x.dtype:
+            raise invalid(f"{name} must be {x.type.name}{list(shape)} for x of shape {list(x.shape)}, got {part!r}.")
+    statistics = aval(kept(x.shape, tuple(range(begin, x.ndim))), np.promote_types(x.dtype, np.float32))
+    return x, statistics, statistics
+
+
+@op("LayerNorm", infer=_layer_norm_avals, saves="x scale y1 y2")
+def layer_norm(x, scale, offset, *, begin, epsilon):
+    """`x` normalised over its axes from `begin` on: (x − m) · scale / √(v + epsilon) + offset, with its mean and
+    1/√(v + ε).
+
+    `scale` and `offset` have the shape of those axes. The moments are float32 for 16-bit types.
+    """
+    values = wide(x)
+    axes = tuple(range(begin, x.ndim))
+    m = mean_over(values, axes, keepdims=True)
+    centred = values - m
+    s = lax.rsqrt(mean_over(lax.square(centred), axes, keepdims=True) + epsilon)
+    y = centred * s * wide(scale) + wide(offset)
+    return y.astype(x.dtype), m, s
+
+
+@gradient(layer_norm)
+def _(op, dy, dm, ds):
+    """With n = (x − m)·s and t = dy·γ, means over the normalised axes: dx = s·(t − mean t − n·mean(t·n)), dγ = Σ dy·n,
+    dβ = Σ dy. The moments send dx = (dm − s²·n·ds) / count.
+    """
+    x, scale, _ = op.inputs
+    needs_x, needs_scale, needs_offset = op.needed
+    _, m, s = op.outputs
+    shape, begin = x.node.aval.shape, op.get_attr("begin")
+    axes, batch = tuple(range(begin, len(shape))), tuple(range(begin))
+    count = prod(shape[begin:])
+    n = (cast(x, s.dtype) - m) * s
+    dx = dscale = doffset = None
+    if not is_zeros(dy):
+        dy = cast(dy, s.dtype)
+        if needs_scale:
+            dscale = cast(reduce_sum(dy * n, batch), scale.dtype)
+        if needs_offset:
+            doffset = cast(reduce_sum(dy, batch), scale.dtype)
+        if needs_x:
+            t = dy * cast(scale, s.dtype)
+            dx = s * (t - reduce_mean(t, axes, keepdims=True) - n * reduce_mean(t * n, axes, keepdims=True))
+    if needs_x:
+        to_mean = None if is_zeros(dm) else spread(dm / count, shape, axes)
+        to_s = None if is_zeros(ds) else n * (ds * s * s / -count)
+        dx = _total(dx, to_mean, to_s)
+    return None if dx is None else cast(dx, x.dtype), dscale, doffset
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Local response normalisation
+
+
+def _images(input, **attributes):
+    require(input, FLOATING)
+    if input.ndim != 4:
+        raise invalid(f"in must be 4-dimensional: [batch, height, width, channels], received shape {list(input.shape)}.")
+    return input
+
+
+@op("ChannelWindowSum", infer=only(FLOATING, same))
+def _window_sum(x, *, radius):
+    """At each channel the sum over those at most `radius` away."""
+    window, sides = (*(1,) * (x.ndim - 1), 2 * radius + 1), (*((0, 0),) * (x.ndim - 1), (radius, radius))
+    total = lax.reduce_window(wide(x), jnp.zeros((), wide(x).dtype), lax.add, window, (1,) * x.ndim, sides)
+    return total.astype(x.dtype)
+
+
+@gradient(_window_sum)
+def _(op, dy):  # who is near is mutual
+    return _window_sum(dy, op.get_attr("radius"))
+
+
+@op("LRN", infer=_images, saves="input", prefers="float32")
+def _lrn(input, *, depth_radius, bias, alpha, beta):
+    x = wide(input)
+    window, sides = (1, 1, 1, 2 * depth_radius + 1), ((0, 0),) * 3 + ((depth_radius, depth_radius),)
+    squares = lax.reduce_window(lax.square(x), jnp.zeros((), x.dtype), lax.add, window, (1,) * 4, sides)
+    return (x * (bias + alpha * squares) ** -beta).astype(input.dtype)
+
+
+@gradient(_lrn)
+def _(op, dy):  # with N = bias + alpha·W(x²), W the window sum: dx = dy·N^−β − 2αβ·x·W(dy·x·N^(−β−1))
+    (x,) = op.inputs
+    radius, bias, alpha, beta = [op.get_attr(name) for name in ("depth_radius", "bias", "alpha", "beta")]
+    norm = bias + alpha * _window_sum(square(x), radius)
+    direct = dy * norm**-beta
+    return direct - 2 * alpha * beta * x * _window_sum(direct * x / norm, radius)
+
+
+@public
+def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None):
+    """input / (bias + alpha · Σ input²)^beta, the sum over the channels at most `depth_radius` away.
+
+    `input` is [batch, height, width, channels], floating.
+    """
+    return _lrn(input, int(depth_radius), float(bias), float(alpha), float(beta))

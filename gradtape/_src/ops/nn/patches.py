@@ -1,0 +1,117 @@
+"""Patches: what a window meets at each of its places, laid out along the channels."""
+
+import jax.numpy as jnp
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import static_list, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import OutOfRangeError, UnimplementedError, invalid, public
+from gradtape._src.ops.array.shape import plain
+from gradtape._src.ops.nn.window import CHANNELS_LAST, cells, one_of, sweeps, swept, unviewed, views
+from gradtape._src.ops.shapes import COMPLEX, REAL, require
+
+
+def _ways(shape, ksizes, strides, rates, padding):
+    return sweeps(shape, ksizes[1:-1], strides, padding, (), CHANNELS_LAST[len(shape) - 2], rates)
+
+
+def _patches(x, ways):
+    """[batch, *places, cells of the window · channels]."""
+    return jnp.concatenate(list(views(x, ways)), -1)
+
+
+def _unpatched(grads, shape, ways):
+    """The transpose of `_patches`: each part of a patch added to where it was taken from."""
+    parts = jnp.split(grads, cells(ways), -1)
+    return unviewed(lambda number, *parts: parts[number], parts, ways, shape)
+
+
+def _patched(x, rank, ksizes, strides, rates, padding):
+    """The aval of patches of `x`, which has `rank` axes."""
+    one_of(padding, ("SAME", "VALID"), "padding")
+    for name, values in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
+        if len(values) < rank:
+            raise invalid(f"Length for attr '{name}' of {len(values)} must be at least minimum {rank}: an entry for each axis.")
+        if values[0] != 1 or values[-1] != 1:
+            raise UnimplementedError(
+                None, None, f"Only support {name} across space. The first and last entry must be 1: {plain(values)}."
+            )
+        if min(values) < 1:
+            raise OutOfRangeError(None, None, f"{name} is out of range. All entries must be positive: {plain(values)}.")
+    if x.ndim != rank:
+        raise invalid(f"input must be {rank}-dimensional: {plain(x.shape)}. Its axes are batch, those of space, channels.")
+    ways = _ways(x.shape, ksizes, strides, rates, padding)
+    return aval(swept(x.shape, ways, rank - 1, cells(ways) * x.shape[-1]), x.dtype)
+
+
+def _image_aval(images, ksizes, strides, rates, padding):
+    require(images, (*REAL, *COMPLEX, "bool"))
+    return _patched(images, 4, ksizes, strides, rates, padding)
+
+
+def _volume_aval(input, ksizes, strides, padding):
+    require(input, REAL)
+    return _patched(input, 5, ksizes, strides, (1,) * 5, padding)
+
+
+def _linear(function, transpose, *attributes):
+    """The gradients of an op that makes patches, and of its transpose: each other."""
+
+    def geometry(op):
+        return {name: op.get_attr(name) for name in attributes}
+
+    @gradient(function)
+    def _(op, dy):
+        return transpose(dy, shape=op.inputs[0].node.aval.shape, **geometry(op))
+
+    @gradient(transpose)
+    def _(op, ddx):
+        return function(ddx, **geometry(op))
+
+
+@op("ExtractImagePatches", infer=_image_aval)
+def _image_patches(images, *, ksizes, strides, rates, padding):
+    return _patches(images, _ways(images.shape, ksizes, strides, rates, padding))
+
+
+@op("ExtractImagePatchesGrad", infer=lambda grads, shape, **geometry: aval(shape, grads.dtype))
+def _image_patches_gradient(grads, *, shape, ksizes, strides, rates, padding):
+    return _unpatched(grads, shape, _ways(shape, ksizes, strides, rates, padding))
+
+
+@op("ExtractVolumePatches", infer=_volume_aval)
+def _volume_patches(input, *, ksizes, strides, padding):
+    return _patches(input, _ways(input.shape, ksizes, strides, (1,) * 5, padding))
+
+
+@op("ExtractVolumePatchesGrad", infer=lambda grads, shape, **geometry: aval(shape, grads.dtype))
+def _volume_patches_gradient(grads, *, shape, ksizes, strides, padding):
+    return _unpatched(grads, shape, _ways(shape, ksizes, strides, (1,) * 5, padding))
+
+
+_linear(_image_patches, _image_patches_gradient, "ksizes", "strides", "rates", "padding")
+_linear(_volume_patches, _volume_patches_gradient, "ksizes", "strides", "padding")
+
+
+def _listed(value, name):
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"Expected list for '{name}' argument, not {value!r}: give an entry for each axis.")
+    return static_list(value, name)
+
+
+@public
+def extract_patches(images, sizes, strides, rates, padding, name=None):
+    """Patches of `images`, [batch, height, width, channels]: [batch, rows, columns, patch's height · width · channels].
+
+    `sizes` is [1, height, width, 1] of a patch; `strides`, likewise, how far they are apart; `rates` how far apart the
+    pixels of a patch are. `padding` is "VALID", or "SAME" for as many patches as there are strides, zeros outside.
+    """
+    sizes, strides, rates = [_listed(value, what) for value, what in ((sizes, "ksizes"), (strides, "strides"), (rates, "rates"))]
+    return _image_patches(tensor(images), ksizes=sizes, strides=strides, rates=rates, padding=padding)
+
+
+@public
+def extract_volume_patches(input, ksizes, strides, padding, name=None):
+    """As `image.extract_patches`, of volumes: [batch, planes, rows, columns, channels]."""
+    ksizes, strides = _listed(ksizes, "ksizes"), _listed(strides, "strides")
+    return _volume_patches(tensor(input), ksizes=ksizes, strides=strides, padding=padding)

@@ -1,0 +1,562 @@
+"""Maxima and means over a moving window, of one to three spatial axes.
+
+A maximum is taken over the window's strided views of the image. Which of them won, the first that equals the maximum,
+is a small whole number for each stop of the window; the gradient goes where it says, and so does everything else that
+follows the winners.
+"""
+
+import functools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import static_list, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import UnimplementedError, invalid, public
+from gradtape._src.core.tensor import shape_of
+from gradtape._src.ops.array.shape import _broadcast_to, broadcast_source, expand_dims, plain, reshape, squeeze, zeros
+from gradtape._src.ops.floats import divided, is_zeros, mean_over, wide
+from gradtape._src.ops.math.arithmetic import under_broadcast
+from gradtape._src.ops.nn.window import (
+    CHANNELS_FIRST,
+    CHANNELS_LAST,
+    cells,
+    check_paddings,
+    flat_format,
+    lowest,
+    not_both,
+    one_of,
+    paddings,
+    sequence,
+    spatial_axes,
+    sweeps,
+    swept,
+    unviewed,
+    views,
+    widened,
+    winners,
+)
+from gradtape._src.ops.shapes import FLOATING, require
+
+FEW_CELLS = 16  # a window of no more is taken apart into views of the image, one for each cell
+ORDERED = (*FLOATING, "int32", "int64", "uint8", "int16", "int8", "uint16")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Shapes
+
+
+def _ways(shape, ksize, strides, padding, explicit_paddings, data_format, dilations):
+    """The Sweeps of a pool's window, over the spatial axes of images of `shape`."""
+    extents = [ksize[axis] for axis in spatial_axes(data_format)[0]]
+    return sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dilations)
+
+
+def _pool_aval(rank, allowed, input, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
+    """The Aval of a pool of `rank` spatial axes; InvalidArgumentError or UnimplementedError where there is none."""
+    require(input, allowed)
+    one_of(data_format, (CHANNELS_LAST[rank], CHANNELS_FIRST[rank]), "data_format")
+    check_paddings(padding, explicit_paddings, data_format)
+    if input.ndim != rank + 2:
+        raise invalid(
+            f"tensor_in_shape must have {rank} spatial dimensions: received {plain(input.shape)} for {data_format}. "
+            "expand_dims puts a missing axis in."
+        )
+    spatial, channel = spatial_axes(data_format)
+    if min(ksize) < 1:
+        raise invalid(f"Sliding window ksize must be positive. The specified or inferred ksize is: {','.join(map(str, ksize))}")
+    if min(strides) < 1:
+        raise invalid(f"Stride must be > 0, but got {min(strides)}")
+    if ksize[0] != 1 or strides[0] != 1:
+        raise UnimplementedError(None, None, f"Pooling is not yet supported on the batch dimension: ksize={list(ksize)}.")
+    if ksize[channel] != 1 or strides[channel] != 1:
+        raise UnimplementedError(
+            None,
+            None,
+            f"Non-spatial pooling is not yet supported: ksize={list(ksize)}. Transpose the channels to a spatial axis.",
+        )
+    for axis in spatial if padding == "EXPLICIT" else ():
+        for amount in explicit_paddings[2 * axis : 2 * axis + 2]:
+            if amount >= ksize[axis]:
+                raise invalid(f"Padding {amount} needs to be smaller than the window size {ksize[axis]}, on axis {axis}.")
+    ways = _ways(input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations)
+    return aval(swept(input.shape, ways, channel, input.shape[channel]), input.dtype)
+
+
+def _geometry_of(op):
+    return {name: op.get_attr(name) for name in op.entry.node.op.attributes if name != "input_sizes"}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Maxima
+
+
+def _over_windows(arrays, starts, reduction, ways):
+    """`lax.reduce_window` of an array, or a tuple of them, along `ways`."""
+    rank = jax.tree.leaves(arrays)[0].ndim
+    window, strides, padding, dilation = [1] * rank, [1] * rank, [(0, 0)] * rank, [1] * rank
+    for way in ways:
+        window[way.axis], strides[way.axis], dilation[way.axis] = way.extent, way.stride, way.dilation
+        padding[way.axis] = way.padding
+    return lax.reduce_window(arrays, starts, reduction, window, strides, padding, window_dilation=dilation)
+
+
+def _stages(ways):
+    """A window of few cells, or else one for each axis: the maximum of maxima is the same.
+
+    The last axis comes first, so that of equal elements the first in row-major order wins in both cases.
+    """
+    return [ways] if cells(ways) <= FEW_CELLS else [[way] for way in reversed(ways)]
+
+
+def _maximum(x, ways):
+    for stage in _stages(ways):
+        x = _best(x, stage)
+    return x
+
+
+def _to_winners(x, y, dy, ways):
+    """Each element of `dy`, which is like the maxima `y`, put where its maximum is in `x`."""
+    stages = _stages(ways)
+    inputs = [x]
+    for stage in stages[:-1]:
+        inputs.append(_best(inputs[-1], stage))
+    for stage, before, after in reversed(list(zip(stages, inputs, [*inputs[1:], y], strict=True))):
+        dy = _put(before, after, dy, stage)
+    return dy
+
+
+def _to_all_equal(x, y, dy, ways):
+    """Each element of `dy`, which is like the maxima `y`, put on every element of its window that is the maximum."""
+    inputs = [x]
+    for way in reversed(ways[1:]):
+        inputs.append(_best(inputs[-1], [way]))
+    for way, before, after in zip(ways, reversed(inputs), [y, *reversed(inputs[1:])], strict=True):
+        dx = jnp.zeros_like(before)
+        for cell, view in enumerate(views(before, [way], lowest(x.dtype))):
+            padding = [(0, 0, 0)] * x.ndim
+            first = way.meets(cell, 0)
+            padding[way.axis] = first, way.size - first - way.span, way.stride - 1
+            equal = jnp.where(view == after, dy, jnp.zeros_like(dy))
+            dx = dx + lax.pad(equal, jnp.zeros((), dy.dtype), padding)
+        dy = dx
+    return dy
+
+
+def _of_winners(x, values, ways):
+    """What stands in `values`, which is like `x`, where the maxima are."""
+    for stage in _stages(ways):
+        y = _best(x, stage)
+        x, values = y, _pick(x, y, values, stage)
+    return values
+
+
+# The same for one stage. A window of few cells is taken apart into views. One of many, which is over one axis, is moved:
+# with each element goes its place.
+
+
+def _best(x, ways):
+    least = lowest(x.dtype)
+    if cells(ways) > FEW_CELLS:
+        return _over_windows(x, jnp.asarray(least, x.dtype), lax.max, ways)
+    return functools.reduce(jnp.maximum, views(x, ways, least))
+
+
+def _winners(x, y, ways):
+    return winners(views(x, ways, lowest(x.dtype)), y, ways)
+
+
+def _put(x, y, dy, ways):
+    if cells(ways) > FEW_CELLS:
+        (way,) = ways
+        index = [lax.broadcasted_iota(jnp.int32, y.shape, axis) for axis in range(y.ndim)]
+        index[way.axis] = _winning_places(x, way)
+        return jnp.zeros_like(x).at[tuple(index)].add(dy)
+
+    def part(number, winner, dy):
+        return jnp.where(winner == number, dy, jnp.zeros_like(dy))
+
+    return unviewed(part, (_winners(x, y, ways), dy), ways, x.shape)
+
+
+def _pick(x, y, values, ways):
+    if cells(ways) > FEW_CELLS:
+        (way,) = ways
+        return jnp.take_along_axis(values, _winning_places(x, way), way.axis)
+    winner, chosen = _winners(x, y, ways), jnp.zeros(y.shape, values.dtype)
+    for number, view in enumerate(views(values, ways)):
+        chosen = jnp.where(winner == number, view, chosen)
+    return chosen
+
+
+def _winning_places(x, way):
+    """For each stop of a window over one axis, the place of its first maximum, or NaN, on that axis."""
+
+    def better(first, second):
+        (x, i), (y, j) = first, second
+        earlier = j < i
+        second_wins = (y > x) | ((y == x) & earlier) | ((y != y) & ((x == x) | earlier))
+        return jnp.where(second_wins, y, x), jnp.where(second_wins, j, i)
+
+    places = lax.broadcasted_iota(jnp.int32, x.shape, way.axis)
+    nothing = jnp.asarray(lowest(x.dtype), x.dtype), jnp.int32(np.iinfo(np.int32).max)
+    return _over_windows((x, places), nothing, better, [way])[1]
+
+
+def _maxima(types, rank):
+    """Define a maximum pool of `rank` spatial axes, its gradient, and the gradient of that; returns the three.
+
+    Of equal elements the first takes the cotangent; with three spatial axes all do, as in TensorFlow.
+    """
+    infer = functools.partial(_pool_aval, rank, ORDERED if rank == 2 else FLOATING)
+
+    @op(types[0], infer=infer, saves="input y", prefers="float32" if rank == 2 else None)
+    def pool(input, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
+        return _maximum(input, _ways(input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations))
+
+    @op(types[1], infer=lambda orig_input, orig_output, grad, **geometry: orig_input, saves="orig_input orig_output")
+    def to_input(orig_input, orig_output, grad, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
+        ways = _ways(orig_input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations)
+        return (_to_winners if rank == 2 else _to_all_equal)(orig_input, orig_output, grad, ways)
+
+    @op(types[2], infer=lambda orig_input, orig_output, grad, **geometry: orig_output, saves="orig_input orig_output")
+    def to_output(orig_input, orig_output, grad, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
+        ways = _ways(orig_input.shape, ksize, strides, padding, explicit_paddings, data_format, dilations)
+        return _of_winners(orig_input, grad, ways)
+
+    @gradient(pool)
+    def _(op, dy):
+        (image,), (maxima,) = op.inputs, op.outputs
+        if is_zeros(dy):
+            return zeros(shape_of(image), image.dtype)
+        return to_input(image, maxima, dy, **_geometry_of(op))
+
+    for function, transpose in ((to_input, to_output), (to_output, to_input)):
+
+        @gradient(function)
+        def _(op, dy, transpose=transpose):
+            image, maxima, _ = op.inputs
+            needs_image, needs_maxima, needs_cotangent = op.needed
+            return (
+                zeros(shape_of(image), image.dtype) if needs_image else None,
+                zeros(shape_of(maxima), maxima.dtype) if needs_maxima else None,
+                transpose(image, maxima, dy, **_geometry_of(op)) if needs_cotangent else None,
+            )
+
+    return pool, to_input, to_output
+
+
+_max_types = {
+    2: ("MaxPool", "MaxPoolGrad", "MaxPoolGradGrad"),
+    3: ("MaxPool3D", "MaxPool3DGrad", "MaxPool3DGradGrad"),
+}
+MAXIMA = {rank: _maxima(types, rank) for rank, types in _max_types.items()}
+
+
+def _with_argmax_avals(input, *, ksize, strides, padding, Targmax, include_batch_in_index):
+    maxima = _pool_aval(2, ORDERED, input, **_channels_last(ksize, strides, padding))
+    one_of(dtypes.as_dtype(Targmax).name, ("int32", "int64"), "Targmax")
+    return maxima, aval(maxima.shape, Targmax)
+
+
+def _channels_last(ksize, strides, padding):
+    return {
+        "ksize": ksize,
+        "strides": strides,
+        "padding": padding,
+        "explicit_paddings": (),
+        "data_format": CHANNELS_LAST[2],
+        "dilations": (1, 1, 1, 1),
+    }
+
+
+@op("MaxPoolWithArgmax", infer=_with_argmax_avals, saves="input y0")
+def _max_pool_with_argmax(input, *, ksize, strides, padding, Targmax, include_batch_in_index):
+    ways = _ways(input.shape, **_channels_last(ksize, strides, padding))
+    counted = input.shape if include_batch_in_index else input.shape[1:]
+    places = lax.iota(Targmax, math.prod(counted)).reshape(counted)
+    return _maximum(input, ways), _of_winners(input, jnp.broadcast_to(places, input.shape), ways)
+
+
+@gradient(_max_pool_with_argmax)
+def _(op, dy, _):
+    (image,), maxima = op.inputs, op.outputs[0]
+    geometry = _channels_last(op.get_attr("ksize"), op.get_attr("strides"), op.get_attr("padding"))
+    return MAXIMA[2][1](image, maxima, dy, **geometry)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Means
+
+
+def _divided(x, ways):
+    """`x`, which has an element for each stop of the window, divided by how many of its cells are not in the padding."""
+    counts = np.ones((1,) * x.ndim, x.dtype)
+    for way in ways:
+        inside = [way.inside(i) for i in range(way.extent)]
+        along = [sum([first <= stop < end for first, end in inside]) for stop in range(way.out)]
+        counts = counts * np.array(along, x.dtype).reshape([way.out if axis == way.axis else 1 for axis in range(x.ndim)])
+    return divided(x, counts)
+
+
+def _tile(ways):
+    """Whether the windows lie side by side along all axes."""
+    return False not in [way.tiles for way in ways]
+
+
+def _average(x, ways):
+    wider = wide(x)
+    if _tile(ways):
+        shape, split = [], []
+        for axis, extent in enumerate(x.shape):
+            way = next((way for way in ways if way.axis == axis), None)
+            split += [len(shape) + 1] if way else []
+            shape += [way.out, way.extent] if way else [extent]
+        return mean_over(wider.reshape(shape), split).astype(x.dtype)
+    total = _over_windows(wider, jnp.zeros((), wider.dtype), lax.add, ways)
+    return _divided(total, ways).astype(x.dtype)
+
+
+def _to_all(dy, ways):
+    """Each element of `dy`, divided by the size of the window, put on all cells of its window."""
+    dx = _divided(wide(dy), ways)
+    for way in ways:
+        shape = (*dx.shape[: way.axis], way.size, *dx.shape[way.axis + 1 :])
+        if way.tiles:
+            dx = jnp.repeat(dx, way.extent, way.axis)
+        else:
+            dx = unviewed(lambda number, dx: dx, (dx,), [way], shape)
+    return dx.astype(dy.dtype)
+
+
+def _averages(types, rank):
+    """Define a mean pool of `rank` spatial axes and its gradient; returns the two functions."""
+    infer = functools.partial(_pool_aval, rank, FLOATING)
+
+    @op(types[0], infer=infer)
+    def pool(value, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
+        return _average(value, _ways(value.shape, ksize, strides, padding, explicit_paddings, data_format, dilations))
+
+    @op(types[1], infer=lambda grad, *, input_sizes, **geometry: aval(input_sizes, grad.dtype))
+    def to_input(grad, *, input_sizes, ksize, strides, padding, explicit_paddings, data_format, dilations):
+        return _to_all(grad, _ways(input_sizes, ksize, strides, padding, explicit_paddings, data_format, dilations))
+
+    @gradient(pool)
+    def _(op, dy):
+        (image,) = op.inputs
+        shape, geometry = shape_of(image), _geometry_of(op)
+        ways = _ways(shape, **geometry)
+        if _tile(ways):
+            once = sum([way.out for way in ways]) == len(ways)
+            source = dy if once else broadcast_source(dy, [way.axis for way in ways])
+            if source is not None:  # what is the same everywhere stays a broadcast
+                return _broadcast_to(under_broadcast(lambda dy: dy / cells(ways), source), shape=shape)
+        return to_input(dy, input_sizes=shape, **geometry)
+
+    @gradient(to_input)
+    def _(op, dx):
+        return pool(dx, **_geometry_of(op))
+
+    return pool, to_input
+
+
+_mean_types = {2: ("AvgPool", "AvgPoolGrad"), 3: ("AvgPool3D", "AvgPool3DGrad")}
+MEANS = {rank: _averages(types, rank) for rank, types in _mean_types.items()}
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The public functions
+
+
+def _geometry(rank, ksize, strides, padding, data_format, dilations=None):
+    """The attributes of a pool from its arguments as users give them."""
+    data_format = CHANNELS_LAST[rank] if data_format is None else data_format
+    padding, numbers = paddings(padding, rank + 2)
+    return {
+        "ksize": sequence(ksize, rank, data_format, "ksize"),
+        "strides": sequence(strides, rank, data_format, "strides"),
+        "padding": padding,
+        "explicit_paddings": numbers,
+        "data_format": data_format,
+        "dilations": sequence(dilations, rank, data_format, "dilations"),
+    }
+
+
+def _over_one_axis(pool, input, ksize, strides, padding, data_format, dilations=None):
+    """A pool over one axis, done over two of which the first has extent 1."""
+    data_format, axis, wide_format = flat_format(data_format)
+    padding, numbers = paddings(padding, 3)
+    pooled = pool(
+        expand_dims(tensor(input), axis),
+        ksize=widened(sequence(ksize, 1, data_format, "ksize"), axis),
+        strides=widened(sequence(strides, 1, data_format, "strides"), axis),
+        padding=padding,
+        explicit_paddings=(*numbers[: 2 * axis], 0, 0, *numbers[2 * axis :]) if numbers else (),
+        data_format=wide_format,
+        dilations=widened(sequence(dilations, 1, data_format, "dilations"), axis),
+    )
+    return squeeze(pooled, axis)
+
+
+def _named(padding):
+    """TypeError unless the padding is a name: a mean over padding of a given size is not defined."""
+    if not isinstance(padding, str):
+        raise TypeError(f"Expected string for argument 'padding' not {padding!r}: give 'SAME' or 'VALID', or use tf.pad first.")
+    return padding
+
+
+def _spatial_rank(input):
+    rank = tensor(input).ndim - 2
+    if not 1 <= rank <= 3:
+        raise ValueError(f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={tensor(input).shape} of rank {rank + 2}.")
+    return rank
+
+
+@public
+def max_pool(input, ksize, strides, padding, data_format=None, name=None):
+    """`max_pool1d`, `max_pool2d` or `max_pool3d`, by the rank of `input`."""
+    pools = max_pool1d, max_pool2d, max_pool3d
+    rank = _spatial_rank(input)
+    if rank == 3 and not isinstance(padding, str):
+        raise ValueError(f"Explicit padding is not supported with an input tensor of rank 5. Received: padding={padding}")
+    return pools[rank - 1](input, ksize, strides, padding, data_format)
+
+
+@public
+def max_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
+    """The maximum over a window moving over one axis: `input` [batch, width, channels]; see `max_pool2d`."""
+    return _over_one_axis(MAXIMA[2][0], input, ksize, strides, padding, data_format)
+
+
+@public
+def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
+    """The maximum over a window moving over two axes: `input` [batch, height, width, channels].
+
+    `ksize` and `strides` are one int, two, or four. `padding` is "SAME", "VALID", or four pairs; it never wins. A NaN
+    in the window makes the maximum NaN. The gradient goes to the first element, in row-major order, that is the
+    maximum. The dtype, floating or an integer one, stays. A window over nothing but channels must divide them.
+    """
+    geometry = _geometry(2, ksize, strides, padding, data_format)
+    if data_format in (None, CHANNELS_LAST[2]) and geometry["ksize"][-1] != 1:
+        return _over_channels(tensor(input), geometry["ksize"], geometry["strides"])
+    return MAXIMA[2][0](input, **geometry)
+
+
+def _over_channels(input, ksize, strides):
+    """The maximum over groups of channels: that of a window over the height of images of one pixel each."""
+    window, channels = ksize[-1], input.node.aval.shape[-1]
+    if ksize[:-1] != (1, 1, 1) or strides != ksize or channels % window:
+        raise UnimplementedError(
+            None,
+            None,
+            "MaxPooling supports exactly one of pooling across depth or pooling across width/height, and depthwise max pooling "
+            f"a window that is the stride and divides the depth: ksize={list(ksize)}, strides={list(strides)}, depth {channels}.",
+        )
+    groups = {"ksize": (1, window, 1, 1), "strides": (1, window, 1, 1)}
+    pooled = MAXIMA[2][0](reshape(input, [-1, channels, 1, 1]), **_channels_last(padding="VALID", **groups))
+    return reshape(pooled, [*input.shape[:-1], channels // window])
+
+
+@public
+def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
+    """The maximum over a window moving over three axes: `input` [batch, depth, height, width, channels].
+
+    See `max_pool2d`; `padding` is "SAME" or "VALID".
+    """
+    return MAXIMA[3][0](input, **_geometry(3, ksize, strides, _named(padding), data_format))
+
+
+@public
+def max_pool_with_argmax(
+    input,
+    ksize,
+    strides,
+    padding,
+    data_format="NHWC",
+    output_dtype=dtypes.int64,
+    include_batch_in_index=False,
+    name=None,
+):
+    """`(max_pool2d, places)`: the places of the maxima in each flattened image, or in all of them flattened.
+
+    `places` (int64 or int32) are (h · width + w) · channels + c, plus the place of the image's beginning with
+    `include_batch_in_index`.
+    """
+    if data_format != "NHWC":
+        raise ValueError(f"`data_format` values other than 'NHWC' are not supported. Received: data_format={data_format}")
+    return _max_pool_with_argmax(
+        input,
+        ksize=sequence(ksize, 2, data_format, "ksize"),
+        strides=sequence(strides, 2, data_format, "strides"),
+        padding=_named(padding),
+        Targmax=dtypes.as_dtype(output_dtype).numpy,
+        include_batch_in_index=bool(include_batch_in_index),
+    )
+
+
+@public
+def avg_pool(input, ksize, strides, padding, data_format=None, name=None):
+    """`avg_pool1d`, `avg_pool2d` or `avg_pool3d`, by the rank of `input`."""
+    return (avg_pool1d, avg_pool2d, avg_pool3d)[_spatial_rank(input) - 1](input, ksize, strides, padding, data_format)
+
+
+@public
+def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
+    """The mean over a window moving over one axis: `input` [batch, width, channels]; see `avg_pool2d`."""
+    return _over_one_axis(MEANS[2][0], input, ksize, strides, _named(padding), data_format)
+
+
+@public
+def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
+    """The mean over a window moving over two axes: `input` [batch, height, width, channels].
+
+    `ksize` and `strides` are one int, two, or four. `padding` is "SAME" or "VALID"; cells of the padding are not
+    counted. The dtype, which is floating, stays.
+    """
+    return MEANS[2][0](input, **_geometry(2, ksize, strides, _named(padding), data_format))
+
+
+@public
+def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
+    """The mean over a window moving over three axes: `input` [batch, depth, height, width, channels].
+
+    See `avg_pool2d`.
+    """
+    return MEANS[3][0](input, **_geometry(3, ksize, strides, _named(padding), data_format))
+
+
+@public
+def pool(input, window_shape, pooling_type, strides=None, padding="VALID", data_format=None, dilations=None, name=None):
+    """Maximum (`pooling_type="MAX"`) or mean ("AVG") over a window of `window_shape`, of one to three axes.
+
+    `strides` and `dilations`, an entry for each spatial axis, cannot both be above 1; with dilations the padding is
+    "VALID".
+    """
+    input, window = tensor(input), static_list(window_shape, "window_shape")
+    rank = len(window)
+    if not 1 <= rank <= 3:
+        raise ValueError(f"`len(window_shape)` must be 1, 2, or 3. Received: window_shape={window_shape} of length {rank}")
+    if input.ndim != rank + 2:
+        raise ValueError(f"Shape {input.shape} must have rank {rank + 2}: window_shape={list(window)} has {rank} axes.")
+    steps, rates = (static_list(value or (1,) * rank, "strides") for value in (strides, dilations))
+    not_both(steps, rates)
+    if padding == "SAME" and max(rates) > 1:
+        raise ValueError(
+            "pooling with 'SAME' padding is not implemented for `dilation_rate` > 1. Received: "
+            f"padding={padding} and dilation_rate={list(rates)}"
+        )
+    if any(step > extent for step, extent in zip(steps, window, strict=True)):
+        raise ValueError(
+            "`strides` > `window_shape` not supported due to inconsistency between CPU and GPU implementations. "
+            f"Received: strides={list(steps)} and window_shape={list(window)}"
+        )
+    if pooling_type not in ("MAX", "AVG"):
+        raise ValueError(f"{rank}-D {pooling_type} pooling is not supported: pooling_type is 'MAX' or 'AVG'.")
+    pools = MAXIMA if pooling_type == "MAX" else MEANS
+    if rank == 1:
+        return _over_one_axis(pools[2][0], input, window, steps, padding, data_format, rates)
+    return pools[rank][0](input, **_geometry(rank, window, steps, padding, data_format, rates))

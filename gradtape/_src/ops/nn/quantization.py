@@ -1,0 +1,197 @@
+"""Floats rounded to the steps of a quantization and back, as a network sees them that is trained for it.
+
+The steps are those of Jacob et al., "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only
+Inference" (2018): a range is nudged so that 0 is one of them. Gradients pass straight through inside of the range.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient, not_differentiable, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Tensor
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.math.reduction import reduce_sum
+
+FLOAT32, BOOL = np.dtype(np.float32), np.dtype(bool)
+
+
+class Gradients(NamedTuple):
+    """The gradients with respect to the inputs, and to the ends of their range."""
+
+    backprops_wrt_input: Tensor
+    backprop_wrt_min: Tensor
+    backprop_wrt_max: Tensor
+
+
+def _nudged(low, high, num_bits, narrow_range):
+    """The ends of the range, moved so that 0 is a step, and the distance of two steps."""
+    first, last = jnp.float32(1 if narrow_range else 0), jnp.float32(2**num_bits - 1)
+    scale = (high - low) / (last - first)
+    zero = first - low / scale
+    zero = jnp.where(zero < first, first, jnp.where(zero > last, last, jnp.floor(zero + jnp.float32(0.5))))
+    return (first - zero) * scale, (last - zero) * scale, scale
+
+
+def _fake_quantized(inputs, low, high, num_bits, narrow_range):
+    bottom, top, scale = _nudged(low, high, num_bits, narrow_range)
+    inverse, half = jnp.float32(1) / scale, jnp.float32(0.5)
+    zero = jnp.floor(-bottom * inverse + half)
+    shifted = jnp.maximum(jnp.minimum(inputs, top), bottom) - bottom
+    steps = jnp.floor(shifted * inverse - zero + half)
+    return jnp.where((low == 0) & (high == 0), jnp.float32(0), steps * scale)
+
+
+def _checked(inputs, num_bits):
+    if inputs.dtype != FLOAT32:
+        raise invalid(f"Fake quantization takes float32, received {inputs.dtype.name}: use tf.cast.")
+    if not 2 <= num_bits <= 16:
+        raise invalid(f"num_bits must be between 2 and 16, inclusive; received {num_bits}.")
+
+
+def _as_inputs(inputs, *, min, max, num_bits, narrow_range):
+    _checked(inputs, num_bits)
+    if not min < max:
+        raise invalid(f"min has to be smaller than max, was: {min:g} >= {max:g}")
+    return inputs
+
+
+def _within(inputs, min, max, *, num_bits, narrow_range):
+    """Of scalar ends."""
+    _checked(inputs, num_bits)
+    for name, end in (("min", min), ("max", max)):
+        if end.shape:
+            raise invalid(f"`{name}` must be rank 0 but is rank {len(end.shape)}")
+    return inputs
+
+
+def _within_channels(inputs, min, max, *, num_bits, narrow_range):
+    """Of ends for each channel, the last axis."""
+    _checked(inputs, num_bits)
+    if not inputs.shape:
+        raise invalid("inputs must have a last axis, of channels; received a scalar. Use fake_quant_with_min_max_vars.")
+    for name, end in (("min", min), ("max", max)):
+        if len(end.shape) != 1:
+            raise invalid(f"`{name}` must be rank 1 but is rank {len(end.shape)}")
+        if end.shape[0] != inputs.shape[-1]:
+            raise invalid(f"{name} has incorrect size, expected {inputs.shape[-1]} was {end.shape[0]}")
+    return inputs
+
+
+@op("FakeQuantWithMinMaxArgs", infer=_as_inputs, saves="inputs")
+def _args(inputs, *, min, max, num_bits, narrow_range):
+    return _fake_quantized(inputs, jnp.float32(min), jnp.float32(max), num_bits, narrow_range)
+
+
+@op("FakeQuantWithMinMaxVars", infer=_within, saves="inputs min max")
+def _vars(inputs, min, max, *, num_bits, narrow_range):
+    return _fake_quantized(inputs, min, max, num_bits, narrow_range)
+
+
+@op("FakeQuantWithMinMaxVarsPerChannel", infer=_within_channels, saves="inputs min max")
+def _per_channel(inputs, min, max, *, num_bits, narrow_range):
+    return _fake_quantized(inputs, min, max, num_bits, narrow_range)
+
+
+def _sides_avals(inputs, min, max, *, num_bits, narrow_range):
+    return (aval(inputs.shape, BOOL),) * 3
+
+
+@op("FakeQuantSides", infer=_sides_avals)
+def _sides(inputs, min, max, *, num_bits, narrow_range):
+    """Whether the inputs lie below, in and above the nudged range; without a range, in it."""
+    bottom, top, _ = _nudged(min, max, num_bits, narrow_range)
+    none = (min == 0) & (max == 0)
+    below, above = (inputs < bottom) & ~none, (inputs > top) & ~none
+    return below, none | ((inputs >= bottom) & (inputs <= top)), above
+
+
+not_differentiable(_sides, because="it gives bools", unregistered=True)
+
+
+def _straight_through(dy, inputs, low, high, num_bits, narrow_range, axis):
+    """`dy` for the inputs in the range; its sums over what lies below and above it for the ends. `axis`: what is summed over."""
+    below, inside, above = _sides(inputs, low, high, num_bits=num_bits, narrow_range=narrow_range)
+    ends = [reduce_sum(where(side, dy, 0.0), axis) for side in (below, above)]
+    return Gradients(where(inside, dy, 0.0), *ends)
+
+
+def _gradients(op, dy, ends, axis):
+    return _straight_through(dy, op.inputs[0], ends[0], ends[1], op.get_attr("num_bits"), op.get_attr("narrow_range"), axis)
+
+
+@gradient(_args)
+def _(op, dy):
+    ends = tensor(op.get_attr("min"), "float32"), tensor(op.get_attr("max"), "float32")
+    return _gradients(op, dy, ends, None).backprops_wrt_input
+
+
+@gradient(_vars)
+def _(op, dy):
+    return tuple(_gradients(op, dy, op.inputs[1:], None))
+
+
+@gradient(_per_channel)
+def _(op, dy):
+    return tuple(_gradients(op, dy, op.inputs[1:], list(range(dy.shape.rank - 1))))
+
+
+@public
+def fake_quant_with_min_max_args(inputs, min=-6, max=6, num_bits=8, narrow_range=False, name=None):
+    """`inputs` rounded to the 2^num_bits steps from `min` to `max`, Python numbers; what lies outside becomes the nearest end.
+
+    The range is nudged so that 0 is a step; `narrow_range` leaves out the lowest one. float32. InvalidArgumentError unless
+    `min < max` and `num_bits` is from 2 to 16. The gradient passes straight through inside of the nudged range, and is 0 outside.
+
+    >>> tf.quantization.fake_quant_with_min_max_args([-7.0, 0.3, 1.0], -1.0, 2.5, num_bits=3).numpy()
+    array([-1. ,  0.5,  1. ], dtype=float32)
+    """
+    return _args(_float32(inputs), min=float(min), max=float(max), num_bits=int(num_bits), narrow_range=bool(narrow_range))
+
+
+@public
+def fake_quant_with_min_max_args_gradient(gradients, inputs, min=-6, max=6, num_bits=8, narrow_range=False, name=None):
+    """The gradient of `fake_quant_with_min_max_args`: `gradients` where `inputs` lie in the nudged range, else 0."""
+    inputs, ends = _float32(inputs), (tensor(float(min), "float32"), tensor(float(max), "float32"))
+    _as_inputs(inputs.node.aval, min=float(min), max=float(max), num_bits=num_bits, narrow_range=narrow_range)
+    return _straight_through(_float32(gradients), inputs, *ends, int(num_bits), bool(narrow_range), None).backprops_wrt_input
+
+
+@public
+def fake_quant_with_min_max_vars(inputs, min, max, num_bits=8, narrow_range=False, name=None):
+    """As `fake_quant_with_min_max_args` with scalar tensors as ends, which have gradients: the sum over what lies beyond them.
+
+    Where both are 0, so is the result, and the gradient passes.
+    """
+    return _vars(*map(_float32, (inputs, min, max)), num_bits=int(num_bits), narrow_range=bool(narrow_range))
+
+
+@public
+def fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, num_bits=8, narrow_range=False, name=None):
+    """The gradients of `fake_quant_with_min_max_vars` with respect to `inputs`, `min` and `max`, a named tuple."""
+    dy, inputs, low, high = map(_float32, (gradients, inputs, min, max))
+    _within(inputs.node.aval, low.node.aval, high.node.aval, num_bits=num_bits, narrow_range=narrow_range)
+    return _straight_through(dy, inputs, low, high, int(num_bits), bool(narrow_range), None)
+
+
+@public
+def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits=8, narrow_range=False, name=None):
+    """As `fake_quant_with_min_max_vars` with a range for each channel, the last axis: `min` and `max` of shape [channels]."""
+    return _per_channel(*map(_float32, (inputs, min, max)), num_bits=int(num_bits), narrow_range=bool(narrow_range))
+
+
+@public
+def fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, max, num_bits=8, narrow_range=False, name=None):
+    """The gradients of `fake_quant_with_min_max_vars_per_channel`, a named tuple; those of the ends are of shape [channels]."""
+    dy, inputs, low, high = map(_float32, (gradients, inputs, min, max))
+    _within_channels(inputs.node.aval, low.node.aval, high.node.aval, num_bits=num_bits, narrow_range=narrow_range)
+    axes = list(range(inputs.shape.rank - 1))
+    return _straight_through(dy, inputs, low, high, int(num_bits), bool(narrow_range), axes)
+
+
+def _float32(value):
+    return tensor(value, None if isinstance(value, Tensor) else "float32")

@@ -1,0 +1,72 @@
+"""Softmax and its logarithm."""
+
+import jax.numpy as jnp
+
+from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.ops.floats import wide
+from gradtape._src.ops.math.elementary import exp
+from gradtape._src.ops.math.reduction import reduce_sum
+from gradtape._src.ops.shapes import FLOATING, only, same
+
+
+def exponentials(logits, axis):
+    """`(z, e, s)`: the logits less their maximum, e = exp(z), and s = Σe with the axis kept."""
+    z = logits - jnp.max(logits, axis=axis, keepdims=True, initial=-jnp.inf)
+    e = jnp.exp(z)
+    return z, e, jnp.sum(e, axis=axis, keepdims=True)
+
+
+def class_axis(axis, rank):
+    """The axis of the classes, ≥ 0: the last one for None. InvalidArgumentError if there is no such axis."""
+    if isinstance(axis, (list, tuple)):
+        raise TypeError(f"axis must be an integer, received {axis!r}: softmax goes along one axis.")
+    axis = -1 if axis is None else static(axis, "axis")
+    if not -rank <= axis < rank:
+        raise invalid(
+            f"`dim` must be in the range [{-rank}, {rank}) where {rank} is the number of dimensions in the input. "
+            f"Received: dim={axis}"
+        )
+    return axis % rank
+
+
+@op("Softmax", infer=only(FLOATING, same), saves="y")
+def _softmax(logits, *, axis):
+    _, e, s = exponentials(wide(logits), axis)
+    return (e / s).astype(logits.dtype)
+
+
+@gradient(_softmax)
+def _(op, dy):  # dx = (dy − Σ dy·y)·y
+    (y,) = op.outputs
+    return (dy - reduce_sum(dy * y, op.get_attr("axis"), keepdims=True)) * y
+
+
+@op("LogSoftmax", infer=only(FLOATING, same), saves="y")
+def _log_softmax(logits, *, axis):
+    z, _, s = exponentials(wide(logits), axis)
+    return (z - jnp.log(s)).astype(logits.dtype)
+
+
+@gradient(_log_softmax)
+def _(op, dy):  # dx = dy − exp(y)·Σ dy
+    (y,) = op.outputs
+    return dy - exp(y) * reduce_sum(dy, op.get_attr("axis"), keepdims=True)
+
+
+@public
+def softmax(logits, axis=None, name=None):
+    """exp(x) / Σ exp(x) along `axis` (the last one for None): positive numbers that sum to 1.
+
+    Shape and dtype of `logits`, which is floating and has at least one axis.
+    """
+    logits = tensor(logits)
+    return _softmax(logits, class_axis(axis, logits.ndim))
+
+
+@public
+def log_softmax(logits, axis=None, name=None):
+    """x − log Σ exp(x) along `axis` (the last one for None). Shape and dtype of `logits`, which is floating."""
+    logits = tensor(logits)
+    return _log_softmax(logits, class_axis(axis, logits.ndim))

@@ -1,0 +1,123 @@
+"""Convolution gradients where the incoming gradient is the same at every place.
+
+A mean or a sum over space sends a cotangent that is constant over space, [N, 1, 1, O] as it were. No image is made of
+it: with S[n, i, j, c], the sum of the input over all places that cell (i, j) of the window meets, the filter's gradient
+is Σ_n S[n, i, j, c] · dy[n, o], and the input's is the transpose of that sum.
+"""
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.tensor import emit, shape_of
+from gradtape._src.ops.array.shape import _broadcast_to, _reshape, broadcast_source
+from gradtape._src.ops.linalg.einsum import einsum
+from gradtape._src.ops.nn.window import spatial_axes, sweeps
+
+
+def constant_over(dy, axes):
+    """The [N, C] that the image `dy` is made of, if it was recorded as a broadcast along `axes`, the spatial ones."""
+    if dy.dtype.size < 4:  # sums over space do not fit 16 bits
+        return None
+    source = broadcast_source(dy, axes)
+    if source is None:
+        source = _source_before_reshape(dy, axes)
+    if source is None:
+        return None
+    kept = tuple([extent for axis, extent in enumerate(shape_of(source)) if axis not in axes])
+    wanted = tuple([extent for axis, extent in enumerate(shape_of(dy)) if axis not in axes])
+    source = _reshape(source, shape=kept)
+    return source if kept == wanted else _broadcast_to(source, shape=wanted)
+
+
+def _source_before_reshape(dy, axes):
+    """As `broadcast_source`, where a broadcast was reshaped by axes of extent 1 only, as by the gradient of squeeze."""
+    node = dy.node
+    if node.op is not _reshape.op or node.inputs is None:
+        return None
+    (before,) = node.inputs
+    if before.op is not _broadcast_to.op or before.inputs is None:
+        return None
+    (source,) = before.inputs
+    if [extent for extent in node.aval.shape if extent != 1] != [extent for extent in before.aval.shape if extent != 1]:
+        return None
+    have = (1,) * (before.aval.ndim - source.aval.ndim) + source.aval.shape
+    kept = iter([extent for extent, whole in zip(have, before.aval.shape, strict=True) if whole != 1])
+    shape = tuple([1 if whole == 1 else next(kept) for whole in node.aval.shape])
+    return None if any(shape[axis] != 1 for axis in axes) else emit(_reshape.op, (source,), (shape,))
+
+
+def _meetings(ways, dtype):
+    """For each axis, a matrix [cells of the window, cells of the axis]: 1 where the one ever meets the other."""
+    for way in ways:
+        meets = np.zeros((way.extent, way.size), dtype)
+        for i in range(way.extent):
+            meets[i, [way.meets(i, stop) for stop in range(*way.inside(i))]] = 1
+        yield meets
+
+
+def _letters(ways, data_format):
+    """The subscripts of image, matrices and window, for einsum."""
+    image = data_format.lower()
+    window = "ijk"[: len(ways)]
+    return image, [f"{cell}{image[way.axis]}" for cell, way in zip(window, ways, strict=True)], f"n{window}c"
+
+
+def _sum_aval(input, *, window, data_format, **geometry):
+    _, channel = spatial_axes(data_format)
+    return aval((input.shape[0], *window, input.shape[channel]), input.dtype)
+
+
+@op("WindowSum", infer=_sum_aval)
+def _window_sum(input, *, window, strides, padding, explicit_paddings, data_format, dilations):
+    ways = sweeps(input.shape, window, strides, padding, explicit_paddings, data_format, dilations)
+    image, matrices, cells = _letters(ways, data_format)
+    return jnp.einsum(f"{image},{','.join(matrices)}->{cells}", input, *_meetings(ways, input.dtype), precision="highest")
+
+
+@op("WindowSpread", infer=lambda sums, *, input_sizes, **geometry: aval(input_sizes, sums.dtype))
+def _window_spread(sums, *, input_sizes, strides, padding, explicit_paddings, data_format, dilations):
+    ways = sweeps(input_sizes, sums.shape[1:-1], strides, padding, explicit_paddings, data_format, dilations)
+    image, matrices, cells = _letters(ways, data_format)
+    return jnp.einsum(f"{cells},{','.join(matrices)}->{image}", sums, *_meetings(ways, sums.dtype), precision="highest")
+
+
+def _geometry_of(op):
+    return {name: op.get_attr(name) for name in ("strides", "padding", "explicit_paddings", "data_format", "dilations")}
+
+
+@gradient(_window_sum)
+def _(op, dy):
+    (image,) = op.inputs
+    return _window_spread(dy, input_sizes=shape_of(image), **_geometry_of(op))
+
+
+@gradient(_window_spread)
+def _(op, dy):
+    (sums,) = op.inputs
+    return _window_sum(dy, window=shape_of(sums)[1:-1], **_geometry_of(op))
+
+
+def filter_of_constant(image, dy, filter_shape, geometry):
+    """The gradient of a filter [*window, channels / groups, outputs], `dy` [N, outputs] being the same everywhere."""
+    *window, inputs, outputs = filter_shape
+    sums = _window_sum(image, window=tuple(window), **geometry)
+    batch, channels = shape_of(sums)[0], shape_of(sums)[-1]
+    groups = channels // inputs
+    sums = _reshape(sums, shape=(batch, math.prod(window), groups, inputs))
+    dy = _reshape(dy, shape=(batch, groups, outputs // groups))
+    return _reshape(einsum("npgc,ngo->pcgo", sums, dy), shape=filter_shape)
+
+
+def input_of_constant(kernel, dy, input_shape, geometry):
+    """The gradient of the image, of `input_shape`, for a `dy` [N, outputs] that is the same everywhere."""
+    *window, inputs, outputs = shape_of(kernel)
+    batch, channels = shape_of(dy)[0], input_shape[spatial_axes(geometry["data_format"])[1]]
+    groups = channels // inputs
+    kernel = _reshape(kernel, shape=(math.prod(window), inputs, groups, outputs // groups))
+    dy = _reshape(dy, shape=(batch, groups, outputs // groups))
+    sums = _reshape(einsum("pcgo,ngo->npgc", kernel, dy), shape=(batch, *window, channels))
+    return _window_spread(sums, input_sizes=input_shape, **geometry)

@@ -1,0 +1,317 @@
+"""How a window moves over the spatial axes of images: sizes, strides, padding. Convolutions and pools share it."""
+
+import itertools
+import math
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from gradtape._src.core.convert import static_list
+from gradtape._src.core.errors import invalid
+from gradtape._src.ops.array.shape import plain, reshape
+
+CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
+CHANNELS_FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+
+
+class Sweep(NamedTuple):
+    """A window's way along one axis: `out` stops, `stride` cells apart, over `size` cells and `low` of padding before.
+
+    The window has `extent` cells, `dilation` apart; they span `reach` cells of the axis.
+    """
+
+    axis: int
+    size: int
+    extent: int
+    stride: int
+    dilation: int
+    low: int
+    out: int
+
+    @property
+    def reach(self):
+        """The cells from the window's first to its last."""
+        return (self.extent - 1) * self.dilation + 1
+
+    @property
+    def span(self):
+        """The cells from the first stop's first cell to the last stop's first cell, both included."""
+        return max(0, (self.out - 1) * self.stride + 1)
+
+    @property
+    def padding(self):
+        """(cells before, cells after) with which the windows exactly cover the axis; after can be negative."""
+        return self.low, self.span + self.reach - 1 - self.low - self.size
+
+    def meets(self, cell, stop):
+        """The place on the axis of the window's `cell` at its `stop`; outside of it in the padding."""
+        return stop * self.stride + cell * self.dilation - self.low
+
+    def inside(self, cell):
+        """The first stop at which the window's `cell` is not in the padding, and the first after that where it is."""
+        first = min(max(0, -(self.meets(cell, 0) // self.stride)), self.out)
+        return first, min(max(first, (self.size - 1 - self.meets(cell, 0)) // self.stride + 1), self.out)
+
+    @property
+    def tiles(self):
+        """Whether the windows lie side by side and cover each cell once."""
+        side_by_side = self.out == 1 or (self.extent == self.stride and self.out > 0)
+        return side_by_side and self.dilation == 1 and not self.low and self.size == self.out * self.extent
+
+
+def spatial_axes(data_format):
+    """The axes of an image that a window moves over, and its axis of channels, for a format such as `NHWC`."""
+    channel = data_format.index("C")
+    return tuple([axis for axis in range(1, len(data_format)) if axis != channel]), channel
+
+
+def sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dilations):
+    """A Sweep for each spatial axis of images of `shape`; InvalidArgumentError where the window does not fit.
+
+    `extents` are those of the window along the spatial axes; the other arguments have an entry for every axis.
+    """
+    result = []
+    for axis, extent in zip(spatial_axes(data_format)[0], extents, strict=True):
+        size, stride, dilation = shape[axis], strides[axis], dilations[axis]
+        reach = (extent - 1) * dilation + 1
+        if padding == "SAME":
+            out = -(-size // stride)
+            low = max(0, (out - 1) * stride + reach - size) // 2
+        else:
+            low, high = explicit_paddings[2 * axis : 2 * axis + 2] if padding == "EXPLICIT" else (0, 0)
+            room = size + low + high - reach + stride
+            out = room // stride
+            if room <= -stride:
+                raise invalid(
+                    f"Computed output size would be negative: {-(-room // stride)} [input_size: {size + low + high}, "
+                    f"effective_filter_size: {reach}, stride: {stride}]. The window is larger than axis {axis} of "
+                    f"{plain(shape)}: use padding='SAME', or a smaller window."
+                )
+            out = max(0, out)
+        result.append(Sweep(axis, size, extent, stride, dilation, low, out))
+    return tuple(result)
+
+
+def swept(shape, ways, channel, channels):
+    """The shape of what a window leaves of `shape`: its stops along each axis, and `channels`."""
+    result = list(shape)
+    result[channel] = channels
+    for way in ways:
+        result[way.axis] = way.out
+    return tuple(result)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arrays
+
+
+def cells(ways):
+    """The number of cells of the window."""
+    return math.prod([way.extent for way in ways])
+
+
+def positions(ways):
+    """The cells of the window, in row-major order: for each, its place along every axis."""
+    return itertools.product(*[range(way.extent) for way in ways])
+
+
+def views(x, ways, fill=0):
+    """For each cell of the window, what it meets at all its stops: a strided view of `x`, `fill` where it is outside.
+
+    Each view is padded by itself, which costs no memory; products of views are faster on what was `padded` before.
+    """
+    for cell in positions(ways):
+        start, stop, stride, padding = [0] * x.ndim, list(x.shape), [1] * x.ndim, [(0, 0, 0)] * x.ndim
+        for way, i in zip(ways, cell, strict=True):
+            first, end = way.inside(i)
+            empty = first == end
+            start[way.axis] = 0 if empty else way.meets(i, first)
+            stop[way.axis] = 0 if empty else way.meets(i, end - 1) + 1
+            stride[way.axis] = way.stride
+            padding[way.axis] = first, way.out - end, 0
+        view = lax.slice(x, start, stop, stride)
+        yield view if all(p == (0, 0, 0) for p in padding) else lax.pad(view, jnp.asarray(fill, x.dtype), padding)
+
+
+def padded(x, ways):
+    """`x` with the zeros that the windows reach into, and without what they do not reach, and the Sweeps over that."""
+    padding = [(0, 0, 0)] * x.ndim
+    for way in ways:
+        padding[way.axis] = (*way.padding, 0)
+    inside = [way._replace(size=way.span + way.reach - 1, low=0) for way in ways]
+    return lax.pad(x, jnp.zeros((), x.dtype), padding), inside
+
+
+def outside_padding(cell, ways, shape):
+    """Whether the window's `cell` is not in the padding, at each stop: True, or an array of `shape`."""
+    outside = True
+    for way, i in zip(ways, cell, strict=True):
+        first, end = way.inside(i)
+        if (first, end) != (0, way.out):
+            stop = lax.broadcasted_iota(jnp.int32, shape, way.axis)
+            outside = outside & (stop >= first) & (stop < end)
+    return outside
+
+
+def winners(candidates, best, ways):
+    """For each stop of the window, the number of the first cell whose candidate equals `best`, or is NaN.
+
+    `candidates` are arrays like `best`, one for each cell. What is in the padding does not win, even where all is −∞.
+    """
+    winner = jnp.full(best.shape, -1, jnp.int8 if cells(ways) < 127 else jnp.int32)
+    numbered = list(enumerate(zip(candidates, positions(ways), strict=True)))
+    for number, (candidate, cell) in reversed(numbered):
+        won = ((candidate == best) | (candidate != candidate)) & outside_padding(cell, ways, best.shape)
+        winner = jnp.where(won, jnp.asarray(number, winner.dtype), winner)
+    return winner
+
+
+def lowest(dtype):
+    """The least value of a dtype: −∞, or the least integer."""
+    return -np.inf if jnp.issubdtype(dtype, jnp.inexact) else np.iinfo(dtype).min
+
+
+def unviewed(piece, arrays, ways, shape):
+    """The transpose of `views`: `piece(cell's number, *arrays)` added to what its view shows of an array of `shape`.
+
+    `arrays` have an element for each stop of the window; where they are 0, `piece` must be 0. The pieces that fall on
+    each residue of the stride are summed at the resolution of the stops; then these sums are interleaved.
+    """
+    extents, before, padding = list(shape), [0] * len(shape), [(0, 0, 0)] * len(shape)
+    for way in ways:
+        extents[way.axis] = -(-(way.size + way.low) // way.stride)
+        before[way.axis] = (way.reach - 1) // way.stride
+        padding[way.axis] = before[way.axis], max(0, extents[way.axis] - way.out), 0
+    if any(p != (0, 0, 0) for p in padding):
+        arrays = [lax.pad(array, jnp.zeros((), array.dtype), padding) for array in arrays]
+    sums = {}
+    for number, cell in enumerate(positions(ways)):
+        start, residues = [0] * len(shape), []
+        for way, i in zip(ways, cell, strict=True):
+            stops, residue = divmod(i * way.dilation, way.stride)
+            start[way.axis] = before[way.axis] - stops
+            residues.append(residue)
+        end = [first + extent for first, extent in zip(start, extents, strict=True)]
+        part = piece(number, *[lax.slice(array, start, end) for array in arrays])
+        key = tuple(residues)
+        sums[key] = sums[key] + part if key in sums else part
+    nothing = jnp.zeros_like(part)
+    parts = [sums.get(key, nothing) for key in itertools.product(*[range(way.stride) for way in ways])]
+    for way in reversed(ways):
+        parts = [_interleaved(parts[i : i + way.stride], way.axis) for i in range(0, len(parts), way.stride)]
+    lows = {way.axis: way.low for way in ways}
+    start = [lows.get(axis, 0) for axis in range(len(shape))]
+    return lax.slice(parts[0], start, [first + extent for first, extent in zip(start, shape, strict=True)])
+
+
+def _interleaved(parts, axis):
+    """The elements of all parts in turn along `axis`."""
+    if len(parts) == 1:
+        return parts[0]
+    shape = parts[0].shape
+    return jnp.stack(parts, axis + 1).reshape(*shape[:axis], shape[axis] * len(parts), *shape[axis + 1 :])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arguments, as users give them
+
+
+def sequence(value, count, data_format, name):
+    """An argument with 1 entry, one for each of `count` spatial axes, or one for every axis, as the latter."""
+    values = (1,) if value is None else static_list(value, name)
+    if len(values) == count + 2:
+        return values
+    if len(values) == 1:
+        values *= count
+    elif len(values) != count:
+        raise ValueError(
+            f"{name} should be of length 1, {count} or {count + 2}. Received: {name}={list(values)} of length {len(values)}"
+        )
+    return (1, 1, *values) if data_format.startswith("NC") else (1, *values, 1)
+
+
+def paddings(padding, length):
+    """The `padding` argument, a name or a list of pairs, as (name, numbers)."""
+    if isinstance(padding, str):
+        if padding == "EXPLICIT":
+            raise ValueError("'EXPLICIT' is not a valid value for `padding`. To use explicit padding, `padding` must be a list.")
+        return padding, ()
+    if not isinstance(padding, (list, tuple)):
+        raise TypeError(f"Expected string for argument 'padding' not {padding!r}: give 'SAME', 'VALID', or a list of pairs.")
+    numbers = []
+    for index, pair in enumerate(padding):
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            have = f"of size {len(pair)}" if isinstance(pair, (list, tuple)) else f"of type {type(pair)}"
+            raise ValueError(
+                "When `padding` is a list, each element of `padding` must be a list/tuple of size 2. Received: "
+                f"padding={padding} with element at index {index} {have}"
+            )
+        numbers.extend(static_list(pair, "padding"))
+    if len(padding) != length:
+        raise ValueError(
+            f"When padding is a list, it must be of size {length}. Received: padding={padding} of size {len(padding)}"
+        )
+    return "EXPLICIT", tuple(numbers)
+
+
+def one_of(value, allowed, attribute):
+    """InvalidArgumentError unless the attribute's value is among those allowed."""
+    if value not in allowed:
+        names = ", ".join([f'"{name}"' for name in allowed])
+        raise invalid(f"Value for attr '{attribute}' of \"{value}\" is not in the list of allowed values: {names}.")
+
+
+def check_paddings(padding, explicit_paddings, data_format):
+    """InvalidArgumentError unless the padding is one that a window over spatial axes can have."""
+    one_of(padding, ("SAME", "VALID", "EXPLICIT"), "padding")
+    if padding != "EXPLICIT":
+        return
+    if any(cells < 0 for cells in explicit_paddings):
+        raise invalid(f"All elements of explicit_paddings must be nonnegative: received {list(explicit_paddings)}.")
+    moved = spatial_axes(data_format)[0]
+    if any(explicit_paddings[2 * a] or explicit_paddings[2 * a + 1] for a in range(len(data_format)) if a not in moved):
+        raise invalid(
+            "Nonzero explicit padding in the batch or depth dimensions is not supported: received "
+            f"{list(explicit_paddings)} for {data_format}. Pad with tf.pad first."
+        )
+
+
+def over_batches(x, rank, function):
+    """`function` of images whose several axes of batches are made one, for it takes `rank` axes."""
+    shape = x.node.aval.shape
+    if len(shape) <= rank:
+        return function(x)
+    kept = len(shape) - rank + 1
+    result = function(reshape(x, (math.prod(shape[:kept]), *shape[kept:])))
+    return reshape(result, shape[:kept] + result.node.aval.shape[1:])
+
+
+def not_both(strides, dilations):
+    """ValueError if some are above 1 in both, or one is below 1."""
+    for what, values in (("strides", strides), ("dilation_rate", dilations)):
+        if min(values) < 1:
+            raise ValueError(f"all values of `{what}` must be positive. Received: {what}={list(values)}")
+    if max(strides) > 1 and max(dilations) > 1:
+        raise ValueError(
+            "`strides > 1` not supported in conjunction with `dilation_rate > 1`. Received: "
+            f"strides={list(strides)} and dilation_rate={list(dilations)}"
+        )
+
+
+def flat_format(data_format):
+    """For images with one spatial axis: (NWC or NCW, the place of an axis of extent 1 before it, the format with that).
+
+    ValueError for other formats.
+    """
+    if data_format in ("NCW", "NCHW"):
+        return "NCW", 2, "NCHW"
+    if data_format in (None, "NWC", "NHWC"):
+        return "NWC", 1, "NHWC"
+    raise ValueError(f"`data_format` must be 'NWC' or 'NCW'. Received: data_format={data_format}")
+
+
+def widened(values, axis, filling=1):
+    """`values` with an entry more, in the place `axis`."""
+    return (*values[:axis], filling, *values[axis:])

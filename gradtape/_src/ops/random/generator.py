@@ -1,0 +1,231 @@
+"""`tf.random.Generator`: random numbers whose state is a variable."""
+
+import math
+import os
+
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.errors import UnimplementedError, public
+from gradtape._src.core.module import Tracked
+from gradtape._src.core.variable import Variable
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import zeros_like
+from gradtape._src.ops.array.joining import concat, stack, unstack
+from gradtape._src.ops.array.shape import host_constant
+from gradtape._src.ops.random.distributions import binomials, draw_binomial
+from gradtape._src.ops.random.draws import (
+    INDEX,
+    Algorithm,
+    _normal,
+    _truncated_normal,
+    algorithm,
+    any_integers,
+    draw_normal,
+    draw_uniform,
+    static_shape,
+)
+from gradtape._src.ops.random.philox import RESERVED
+from gradtape._src.ops.random.seeds import advanced
+from gradtape._src.ops.shapes import FLOATING, broadcast_shapes
+
+WORDS = {Algorithm.PHILOX: 3, Algorithm.THREEFRY: 2}
+
+
+@public
+def create_rng_state(seed, alg):
+    """The state of a generator that begins with `seed` (an integer, or a few): a vector of int64."""
+    words = WORDS[algorithm(alg)]
+    if isinstance(seed, (int, np.integer)):
+        array = np.array([(int(seed) >> 64 * i) & (2**64 - 1) for i in range(words)], np.uint64).astype(np.int64)
+    else:
+        given = np.asarray(cast(tensor(seed), dtypes.int64)).ravel()
+        if given.size > words:
+            raise ValueError(f"A seed may have at most {words} integers for this algorithm, received {given.size}.")
+        array = np.concatenate([np.zeros(words - given.size, np.int64), given])
+    return host_constant(array)
+
+
+class Generator(Tracked):
+    """A source of random numbers with a state of its own, a variable: the same numbers from the same state.
+
+    Made by `Generator.from_seed(1)`, `from_non_deterministic_state()`, `from_state(state, alg)`, or as a copy of
+    another. A state that is a Variable is shared, any other is copied. What is drawn advances the state; draws from one
+    state are the same on every device and in every thread. Threads that draw at the same time should each have one of
+    their own: see `split`.
+    """
+
+    @public
+    def __init__(self, copy_from=None, state=None, alg=None):
+        if copy_from is not None:
+            if state is not None or alg is not None:
+                raise ValueError("Give either copy_from, or state and alg.")
+            state, alg = copy_from.state, copy_from.algorithm
+        elif state is None:
+            raise ValueError("A Generator needs a state. Call tf.random.Generator.from_seed(seed) to make one.")
+        found = algorithm(alg)
+        shared = isinstance(state, Variable) and copy_from is None
+        if not shared:
+            state = cast(tensor(state), dtypes.int64)
+        elif state.dtype != dtypes.int64:
+            raise TypeError(f"A Variable that holds the state of a Generator has dtype int64, received {state.dtype.name}.")
+        if state.shape != (WORDS[found],):
+            raise ValueError(
+                f"Shapes {state.shape} and [{WORDS[found]}] are incompatible: the state of {found.name.lower()} has "
+                f"{WORDS[found]} words."
+            )
+        self._alg = found.value
+        self._state = state if shared else Variable(state, dtype=dtypes.int64, name="StateVar", trainable=False)
+
+    def tracked_children(self):
+        """What a checkpoint saves: the state, under TensorFlow's name."""
+        return {"_state_var": self._state}
+
+    # -- making
+
+    @classmethod
+    @public
+    def from_state(cls, state, alg):
+        """A generator that goes on from `state`."""
+        return cls(state=state, alg=alg)
+
+    @classmethod
+    @public
+    def from_seed(cls, seed, alg=None):
+        """A generator that begins with `seed`, an integer or a few of them."""
+        return cls(state=create_rng_state(seed, algorithm(alg)), alg=alg)
+
+    @classmethod
+    @public
+    def from_non_deterministic_state(cls, alg=None):
+        """A generator whose state comes from the operating system: other numbers each time."""
+        words = WORDS[algorithm(alg)]
+        return cls(state=np.frombuffer(os.urandom(8 * words), np.int64).copy(), alg=alg)
+
+    @classmethod
+    @public
+    def from_key_counter(cls, key, counter, alg):
+        """A generator with this key and counter: an integer, and a vector of two (for threefry, of one)."""
+        counter = cast(tensor(counter), dtypes.int64)
+        words = WORDS[algorithm(alg)] - 1
+        if counter.shape != (words,):
+            raise ValueError(f"Shapes {counter.shape} and [{words}] are incompatible: the counter has {words} words.")
+        return cls(state=concat([counter, cast(tensor([key]), dtypes.int64)], 0), alg=alg)
+
+    # -- the state
+
+    @property
+    def state(self):
+        """The state, a Variable of int64."""
+        return self._state
+
+    @property
+    def algorithm(self):
+        """The number of the algorithm, see `tf.random.Algorithm`."""
+        return self._alg
+
+    @property
+    def key(self):
+        """The key, the last word of the state: what does not change."""
+        return self._state[-1]
+
+    @public
+    def reset(self, state):
+        """Go on from `state`."""
+        self._state.assign(cast(tensor(state), dtypes.int64))
+
+    @public
+    def reset_from_seed(self, seed):
+        """Begin again with `seed`."""
+        self.reset(create_rng_state(seed, self._alg))
+
+    @public
+    def reset_from_key_counter(self, key, counter):
+        """Go on from this key and counter."""
+        self.reset(Generator.from_key_counter(key, counter, self._alg).state)
+
+    @public
+    def skip(self, delta):
+        """Advance as if `delta` numbers had been drawn. Gives the state before, as a Tensor."""
+        if self._alg == Algorithm.THREEFRY.value:
+            raise UnimplementedError(None, None, "gradtape has no Threefry, as TensorFlow has none on CPUs: use philox.")
+        before = self._state.read_value()
+        self._state.assign(advanced(before, cast(tensor(delta), dtypes.int64), RESERVED))
+        return before
+
+    def _draw(self, shape):
+        """The state to draw numbers of `shape` from."""
+        return self.skip(math.prod(static_shape(shape)))
+
+    def __deepcopy__(self, memo):
+        memo[id(self)] = copy = Generator(copy_from=self)
+        return copy
+
+    # -- drawing
+
+    @public
+    def normal(self, shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
+        """Normally distributed numbers. `mean` and `stddev` broadcast with `shape`, and gradients flow to them."""
+        return draw_normal(_normal, self._draw(shape), shape, mean, stddev, dtype)
+
+    @public
+    def truncated_normal(self, shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
+        """Normally distributed numbers, drawn again where they are more than two `stddev` from `mean`."""
+        return draw_normal(_truncated_normal, self._draw(shape), shape, mean, stddev, dtype)
+
+    @public
+    def uniform(self, shape, minval=0, maxval=None, dtype=dtypes.float32, name=None):
+        """Numbers uniform in [minval, maxval), where None stands for 1; integers need both, or None for both."""
+        return draw_uniform(self._draw(shape), shape, minval, maxval, dtype, FLOATING + INDEX)
+
+    @public
+    def uniform_full_int(self, shape, dtype=dtypes.uint64, name=None):
+        """Integers that take all values of `dtype` (int32, int64, uint32, uint64) alike."""
+        return any_integers(self._draw(shape), shape=static_shape(shape), dtype=dtypes.as_dtype(dtype).numpy)
+
+    @public
+    def binomial(self, shape, counts, probs, dtype=dtypes.int32, name=None):
+        """How many of `counts` trials succeed, each with probability `probs`. `shape` is the shape of the result."""
+        probs = tensor(probs, hint=dtypes.float32)
+        counts = tensor(counts, hint=probs.dtype)
+        batch = math.prod(broadcast_shapes(tuple(counts.shape), tuple(probs.shape)))
+        samples = math.prod(static_shape(shape)) // max(batch, 1)
+        state = self.skip(batch * 200 * (samples + 3) // 4)  # what TensorFlow sets aside
+        return draw_binomial(binomials.stateful, state, shape, counts, probs, dtype)
+
+    @public
+    def make_seeds(self, count=1):
+        """`count` seeds for stateless functions, int64 of shape [2, count]: one in each column."""
+        keys = self._keys(count)
+        return stack([keys, zeros_like(keys)])
+
+    @public
+    def split(self, count=1):
+        """A list of `count` generators whose numbers are independent of each other's and of this one's."""
+        counter = tensor([0, 0], dtypes.int64)
+        return [Generator(state=concat([counter, key[None]], 0), alg=self._alg) for key in unstack(self._keys(count))]
+
+    def _keys(self, count):
+        return self.uniform_full_int([static(count, "count")], dtypes.int64)
+
+
+_global = None
+
+
+@public
+def get_global_generator():
+    """The generator that code without one of its own shares; made from a non-deterministic state when first asked
+    for.
+    """
+    global _global
+    if _global is None:
+        _global = Generator.from_non_deterministic_state()
+    return _global
+
+
+@public
+def set_global_generator(generator):
+    """Make `generator` the one that `get_global_generator` gives."""
+    global _global
+    _global = generator

@@ -1,0 +1,113 @@
+"""Initial values, as TensorFlow's root namespace has them: `tf.random_normal_initializer` and others."""
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import constant
+from gradtape._src.core.errors import public
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.ops.array.shape import ones, zeros
+from gradtape._src.ops.random.draws import normal, stateless_normal, stateless_uniform, uniform
+
+
+class Initializer:
+    """Called with a shape and a dtype, gives a tensor; `from_config(get_config())` makes the same again."""
+
+    def __call__(self, shape, dtype=None, **kwargs):
+        raise NotImplementedError("An initializer says in __call__(self, shape, dtype=None, **kwargs) what it gives.")
+
+    def get_config(self):
+        """The arguments that it was made with, a dict."""
+        return {}
+
+    @classmethod
+    def from_config(cls, config):
+        """An initializer made with the arguments in `config`."""
+        return cls(**{name: value for name, value in config.items() if name != "dtype"})
+
+
+def _extents(shape, kwargs):
+    """The shape to make, that of a part where one is asked for."""
+    return TensorShape(kwargs.get("partition_shape", shape)).as_list()
+
+
+def _numeric(dtype):
+    dtype = dtypes.as_dtype(dtype)
+    if dtype == dtypes.string:
+        raise ValueError(f"Argument `dtype` expected to be numeric or boolean. Received {dtype}.")
+    return dtype
+
+
+def _drawn(stateful, stateless, seed, shape, *range_, dtype):
+    """Random numbers; with a seed the same ones in each call."""
+    return stateful(shape, *range_, dtype) if seed is None else stateless(shape, [seed, 0], *range_, dtype)
+
+
+class zeros_initializer(Initializer):
+    """Gives zeros, of any dtype but string."""
+
+    @public
+    def __call__(self, shape, dtype=dtypes.float32, **kwargs):
+        return zeros(_extents(shape, kwargs), _numeric(dtype))
+
+
+class ones_initializer(Initializer):
+    """Gives ones, of any dtype but string."""
+
+    @public
+    def __call__(self, shape, dtype=dtypes.float32, **kwargs):
+        return ones(_extents(shape, kwargs), _numeric(dtype))
+
+
+class constant_initializer(Initializer):
+    """Gives `value`: a number that fills the shape, or values that fit it."""
+
+    @public
+    def __init__(self, value=0, support_partition=False):
+        self.value, self.support_partition = value, support_partition
+
+    @public
+    def __call__(self, shape, dtype=None, **kwargs):
+        return constant(self.value, None if dtype is None else dtypes.as_dtype(dtype), _extents(shape, kwargs))
+
+    def get_config(self):
+        """The value."""
+        return {"value": self.value}
+
+
+class random_normal_initializer(Initializer):
+    """Gives normally distributed numbers: others in each call, or with a `seed` the same ones."""
+
+    @public
+    def __init__(self, mean=0.0, stddev=0.05, seed=None):
+        self.mean, self.stddev, self.seed = mean, stddev, seed
+
+    @public
+    def __call__(self, shape, dtype=dtypes.float32, **kwargs):
+        dtype = dtypes.as_dtype(dtype)
+        if not dtype.is_floating:
+            raise ValueError(f"Argument `dtype` is expected to be floating point. Received: {dtype}.")
+        shape = _extents(shape, kwargs)
+        return _drawn(normal, stateless_normal, self.seed, shape, self.mean, self.stddev, dtype=dtype)
+
+    def get_config(self):
+        """Mean, standard deviation, seed."""
+        return {"mean": self.mean, "stddev": self.stddev, "seed": self.seed}
+
+
+class random_uniform_initializer(Initializer):
+    """Gives numbers uniform in [minval, maxval), also integers: others in each call, or with a `seed` the same ones."""
+
+    @public
+    def __init__(self, minval=-0.05, maxval=0.05, seed=None):
+        self.minval, self.maxval, self.seed = minval, maxval, seed
+
+    @public
+    def __call__(self, shape, dtype=dtypes.float32, **kwargs):
+        dtype = dtypes.as_dtype(dtype)
+        if not dtype.is_floating and not dtype.is_integer:
+            raise ValueError(f"Argument `dtype` is expected to be floating point or integer. Received: {dtype}.")
+        shape = _extents(shape, kwargs)
+        return _drawn(uniform, stateless_uniform, self.seed, shape, self.minval, self.maxval, dtype=dtype)
+
+    def get_config(self):
+        """Bounds and seed."""
+        return {"minval": self.minval, "maxval": self.maxval, "seed": self.seed}

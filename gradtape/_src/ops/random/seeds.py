@@ -1,0 +1,323 @@
+"""Seeds of random ops: the global seed, the op's own, and what was drawn before. They are TensorFlow's.
+
+The state that an op draws from (see `philox`) is int64[3]: the key is the global seed, the upper word of the counter the op's
+own seed, and the lower one moves on with each draw. It is a leaf of the program, so that every step of a training loop is the
+same program, and computing a draw again gives the same numbers.
+
+The global seed is the process's, as TensorFlow's is; threads that draw at the same time share its count, so their
+numbers depend on their order. For numbers that do not, use a `Generator` or the stateless functions in each thread.
+"""
+
+import contextlib
+import os
+import random
+import threading
+
+import jax.numpy as jnp
+import numpy as np
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.errors import public
+from gradtape._src.core.op import Op, define
+from gradtape._src.core.program import leaf
+from gradtape._src.core.tensor import EagerTensor, emit
+from gradtape._src.ops.random import philox
+
+DEFAULT = 87654321  # the global seed of an op that has a seed of its own, where none was set
+LARGEST = 2**31 - 1  # seeds are taken modulo this
+STATE = aval((3,), np.dtype(np.int64))
+MIX = 6364136223846793005  # the multiplier of Knuth's MMIX generator
+
+
+def pair(seed, own):
+    """The two seeds of an op, of the global one and its own; they may be None, but not both."""
+    found = (DEFAULT if seed is None else _integer(seed) % LARGEST), _integer(own) % LARGEST
+    return (0, LARGEST) if found == (0, 0) else found
+
+
+def _integer(seed):
+    if isinstance(seed, str):
+        raise TypeError(f"Expected int for argument 'seed' not {seed!r}.")
+    return int(seed)
+
+
+class Stream:
+    """The states that one random op draws from, one after the other: the same ones for the same two seeds (see `pair`).
+
+    Each draw moves on by a number of `blocks`. `set_seed` starts it from its beginning, as it does the ops of functions that
+    were traced before; not if there is no seed, so that its states are random.
+
+    An op that is `repeated` in a loop moves on with the trips; its draws are told apart by the upper bits of its own seed.
+    """
+
+    def __init__(self, seed, own, blocks=0, repeated=False):
+        self.seed, self.own, self.blocks, self.repeated = seed, own, blocks, repeated
+        self.is_random = seed is None and own is None
+        self.words = tuple(np.frombuffer(os.urandom(16), np.int64).tolist()) if self.is_random else pair(seed, own)
+        self.position, self.begun_under = 0, _global
+
+    def again(self):
+        """The same stream from its beginning; another one if no seed was set."""
+        return Stream(self.seed, self.own, self.blocks, self.repeated)
+
+    def shared(self, blocks):
+        """What draws from this stream, another number of `blocks` each time."""
+        return self if blocks == self.blocks else Shared(self, blocks)
+
+    def draw(self, blocks=None):
+        """The next state, from which `blocks` are set aside."""
+        key, own = self.words
+        with _lock:
+            if self.begun_under is not _global:
+                self.begun_under = _global
+                self.position = self.position if self.is_random else 0
+            position = self.position
+            self.position += 1 if self.repeated else self.blocks if blocks is None else blocks
+        if self.repeated:
+            own, position = own + (position << 32), 0
+        return np.array([position, own, key], np.int64)
+
+
+class Shared:
+    """A stream that another trace of a function draws from, too, a number of `blocks` each time."""
+
+    def __init__(self, stream, blocks):
+        self.stream, self.blocks = stream, blocks
+
+    def again(self):
+        """As the stream's."""
+        return Shared(self.stream.again(), self.blocks)
+
+    def draw(self, blocks=None):
+        """The next state of the stream."""
+        return self.stream.draw(self.blocks if blocks is None else blocks)
+
+
+class Global:
+    """The global seed, and the streams that it has begun.
+
+    Ops without a seed of their own get one: the next of a generator of integers, or, where the source is that of a pass over a
+    dataset (`numbered`), how many there were before in the function that is called.
+    """
+
+    def __init__(self, seed=None, numbered=False):
+        self.seed, self.numbered, self.streams, self._generator = seed, numbered, {}, None
+
+    def stream(self, kind, seed):
+        """The stream of ops of type `kind` with a `seed` of their own, or with none."""
+        with _lock:
+            if seed is None and self.seed is not None:
+                if not self.numbered:
+                    return Stream(self.seed, self._next())
+                kind, seed = "numbered", _drawing.unseeded
+                _drawing.unseeded += 1
+            key = None if seed is None else (kind, _integer(seed))
+            found = self.streams.get(key)
+            if found is None:
+                found = self.streams[key] = Stream(self.seed, seed)
+            return found
+
+    def _next(self):
+        if self._generator is None:
+            self._generator = random.Random(self.seed)
+        return self._generator.randint(0, LARGEST)
+
+
+class Draws(list):
+    """What a function or a graph has met of draws, as `(leaf, stream)`, and how many of its ops had no seed of their own.
+
+    `kept` are the streams of other traces of the function, if they go on in this one.
+    """
+
+    unseeded = 0
+    kept: list[Stream] | None = None
+
+    def stream(self, *of):
+        """The stream for the next draw: a new one, or that of the same op in other traces."""
+        stream = Stream(*of)
+        if self.kept is None:
+            return stream
+        place = len(self)
+        if place == len(self.kept):
+            self.kept.append(stream)
+        found = self.kept[place]
+        return found.shared(stream.blocks) if (found.own, found.repeated) == (stream.own, stream.repeated) else stream
+
+
+class Drawing(threading.local):
+    """Where a thread's seeds come from."""
+
+    draws: Draws | None = None  # of the function that is being traced; None outside of functions
+    source = None  # the Global of the graph that is being built
+    own = None  # the Global of the pass over a dataset whose function runs
+    unseeded = 0  # how many ops without a seed this call of that function had
+
+    def __init__(self):
+        self.trips = []  # the nodes that number the trips of the loops that are being traced
+
+
+_lock = threading.RLock()
+_global = Global()
+_drawing = Drawing()
+
+
+def plain(seed):
+    """A seed of Python's own types."""
+    return seed if seed is None or isinstance(seed, (int, float, str, bytes)) else int(seed)
+
+
+@public
+def set_seed(seed):
+    """Set the global seed, on which depends what random ops give from here on: TensorFlow's numbers.
+
+    Ops with a seed of their own go on where those of the same type, seed and dtype stopped; this starts them all again. None:
+    ops without a seed of their own give other numbers each time the program runs. A function that was traced before keeps the
+    seeds that its ops had then, and starts them again, too.
+    """
+    global _global
+    if _drawing.source is not None:
+        _drawing.source.seed = plain(seed)
+        return
+    _global = Global(plain(seed))
+
+
+def draw(kind, seed, blocks):
+    """The state for one run of an op of type `kind` that uses up to `blocks`; its own seed is `seed` (or None). A Tensor."""
+    draws, trips = _drawing.draws, _drawing.trips
+    if draws is None:
+        return _of_trips(_taken((_drawing.own or _global).stream(kind, seed), blocks), trips)
+    source = _drawing.source or _global
+    if seed is None and source.seed is not None:
+        seed = draws.unseeded
+        draws.unseeded += 1
+    state = _taken(draws.stream(source.seed, seed, blocks, bool(trips)))
+    return advanced(_of_trips(state, trips[:-1]), EagerTensor(trips[-1]), blocks) if trips else state
+
+
+def pair_of(seed):
+    """The two seeds of what draws on the host, as a dataset does; its own is `seed` (or None)."""
+    source = _drawing.source or _drawing.own or _global
+    if seed is None and source.seed is None:
+        return Stream(None, None).words
+    return pair(source.seed, seed) if seed is not None else source.stream("host", None).words
+
+
+def begun():
+    """The source of a pass over a dataset: it gives the same numbers each time to ops that have a seed, or all if one is set."""
+    return Global(_global.seed, numbered=True)
+
+
+@contextlib.contextmanager
+def drawn_from(source):
+    """For calling a function in eager code: the seeds come from the Global `source`."""
+    outer = _drawing.own, _drawing.draws, _drawing.unseeded
+    _drawing.own, _drawing.draws, _drawing.unseeded = source, None, 0
+    try:
+        yield
+    finally:
+        _drawing.own, _drawing.draws, _drawing.unseeded = outer
+
+
+def drawn_by_function(source):
+    """For calling a function as eager code: its ops draw from `source`; in a pass over a dataset, from the pass's."""
+    return drawn_from(_drawing.own or source)
+
+
+def drawn():
+    """What the function that is being traced has drawn so far, as `(leaf, stream)`."""
+    return _drawing.draws or []
+
+
+def go_on(streams):
+    """For a function that is being traced: its ops go on where they are in other traces of it, whose streams the list holds."""
+    if _drawing.draws is not None:
+        _drawing.draws.kept = streams
+
+
+def again(stream):
+    """The next state of a stream that a traced function draws from, a Tensor; in another function that one's caller draws."""
+    return _of_trips(_taken(stream), _drawing.trips)
+
+
+def _taken(stream, blocks=None):
+    draws = _drawing.draws
+    if draws is None:
+        return EagerTensor(leaf(STATE, stream.draw(blocks)))
+    node = leaf(STATE, None)
+    draws.append((node, stream))
+    return EagerTensor(node)
+
+
+def _of_trips(state, numbers):
+    for number in numbers:
+        state = of_trip(state, EagerTensor(number))
+    return state
+
+
+def _of_trip(state, number):
+    lower, upper, key = state
+    return jnp.stack([lower, upper, key * MIX + number + 1])
+
+
+_OF_TRIP = define(Op("SeedOfTrip", _of_trip, infer=lambda state, number: state))
+_ADVANCED = define(Op("RngSkip", philox.advanced, infer=lambda state, count, blocks: state))
+_OF_TRIP.reason = _ADVANCED.reason = "a seed has no derivative"
+
+
+def of_trip(state, number):
+    """The state for trip `number` (int64) of a loop, a Tensor: another stream for each."""
+    return emit(_OF_TRIP, (state.node, number.node))
+
+
+def advanced(state, count, blocks):
+    """The state after `count` (int64) draws of `blocks` each, a Tensor."""
+    return emit(_ADVANCED, (state.node, count.node), (blocks,))
+
+
+@contextlib.contextmanager
+def drawn_by(source, draws):
+    """For building a graph: each random op adds `(leaf, stream)` to `draws`, a Draws; the seeds come from the Global `source`."""
+    outer = _drawing.draws, _drawing.source, _drawing.trips
+    _drawing.draws, _drawing.source, _drawing.trips = draws, source, []
+    try:
+        yield
+    finally:
+        _drawing.draws, _drawing.source, _drawing.trips = outer
+
+
+@contextlib.contextmanager
+def in_trip(number):
+    """For tracing the body of a loop: what is drawn in it differs from trip to trip; `number` is the node of the trip's."""
+    _drawing.trips.append(number)
+    try:
+        yield
+    finally:
+        _drawing.trips.pop()
+
+
+@contextlib.contextmanager
+def drawn_by_caller():
+    """For tracing a function: yields a list, to which each random op in its body adds `(leaf, stream)`.
+
+    The leaf is int64[3] without a value, to be made a parameter; each call of the function gives it `stream.draw()`.
+    """
+    outer, _drawing.draws = _drawing.draws, Draws()
+    trips, _drawing.trips = _drawing.trips, []
+    try:
+        yield _drawing.draws
+    finally:
+        _drawing.draws, _drawing.trips = outer, trips
+
+
+@contextlib.contextmanager
+def numbered_anew():
+    """For tracing a branch or a loop's body, whose ops without a seed are numbered from 0, as in a function. Yields ()."""
+    draws = _drawing.draws
+    before = 0 if draws is None else draws.unseeded
+    if draws is not None:
+        draws.unseeded = 0
+    try:
+        yield ()
+    finally:
+        if draws is not None:
+            draws.unseeded = before

@@ -1,0 +1,277 @@
+"""Initial values of weights, by the rules of Glorot, He, LeCun and others: what TensorFlow 1's initializers are made of.
+
+Those of Glorot, He and LeCun keep the variance of what flows through a layer the same from layer to layer. An initializer
+gives the same numbers each time it is called; one without a seed takes the next of the global seed when it is made.
+"""
+
+import math
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.convert import constant
+from gradtape._src.core.errors import public
+from gradtape._src.core.shape import TensorShape
+from gradtape._src.ops.array.creation import eye
+from gradtape._src.ops.array.shape import ones, reshape, transpose, zeros
+from gradtape._src.ops.linalg.decompositions import qr
+from gradtape._src.ops.linalg.diagonals import diag_part
+from gradtape._src.ops.math.arithmetic import sign
+from gradtape._src.ops.random.draws import drawn_seed, stateless_normal, stateless_truncated_normal, stateless_uniform
+from gradtape._src.ops.random.initializers import Initializer
+
+TRUNCATED = 0.87962566103423978  # the standard deviation of normal numbers between -2 and 2
+DISTRIBUTIONS = ("truncated_normal", "untruncated_normal", "uniform")
+
+
+def _shape(shape):
+    return tuple(TensorShape(shape).as_list())
+
+
+def _dtype(dtype):
+    return dtypes.float32 if dtype is None else dtypes.as_dtype(dtype)
+
+
+def _floating(dtype):
+    dtype = _dtype(dtype)
+    if not dtype.is_floating:
+        raise ValueError(f"Expected a floating point dtype. Received: {dtype}. Random weights are real numbers.")
+    return dtype
+
+
+class Zeros(Initializer):
+    """Gives zeros."""
+
+    @public
+    def __call__(self, shape, dtype=None, **kwargs):
+        return zeros(_shape(shape), _dtype(dtype))
+
+
+class Ones(Initializer):
+    """Gives ones."""
+
+    @public
+    def __call__(self, shape, dtype=None, **kwargs):
+        return ones(_shape(shape), _dtype(dtype))
+
+
+class Constant(Initializer):
+    """Gives `value`: a number that fills the shape, or values that fit it."""
+
+    @public
+    def __init__(self, value=0.0):
+        self.value = value
+
+    @public
+    def __call__(self, shape, dtype=None, **kwargs):
+        dtype = _dtype(dtype)
+        value = self.value
+        return constant(float(value) if isinstance(value, int) and dtype.is_floating else value, dtype, _shape(shape))
+
+    def get_config(self):
+        """The value."""
+        return {"value": self.value}
+
+
+class Identity(Initializer):
+    """Gives `gain` times the identity matrix; ValueError for a shape that is none of a matrix."""
+
+    @public
+    def __init__(self, gain=1.0):
+        self.gain = gain
+
+    @public
+    def __call__(self, shape, dtype=None, **kwargs):
+        shape = _shape(shape)
+        if len(shape) != 2:
+            raise ValueError(
+                f"Identity matrix initializer can only be used for 2D matrices. Received: shape={shape} of rank {len(shape)}."
+            )
+        rows, columns = shape
+        return eye(rows, columns, dtype=_dtype(dtype)) * self.gain
+
+    def get_config(self):
+        """The factor."""
+        return {"gain": self.gain}
+
+
+class Seeded(Initializer):
+    """An initializer that draws. Its numbers depend on `seed`, an integer or None, and the arguments of the call only."""
+
+    @public
+    def __init__(self, seed=None):
+        self.seed = seed
+        self._words = drawn_seed("Initializer") if seed is None else [seed, 0]
+
+
+class RandomNormal(Seeded):
+    """Gives normally distributed numbers."""
+
+    @public
+    def __init__(self, mean=0.0, stddev=0.05, seed=None):
+        super().__init__(seed)
+        self.mean, self.stddev = mean, stddev
+
+    @public
+    def __call__(self, shape, dtype=None, **kwargs):
+        return stateless_normal(_shape(shape), self._words, self.mean, self.stddev, _floating(dtype))
+
+    def get_config(self):
+        """Seed, mean, standard deviation."""
+        return {"seed": self.seed, "mean": self.mean, "stddev": self.stddev}
+
+
+class TruncatedNormal(RandomNormal):
+    """Gives normally distributed numbers, none further from the mean than two standard deviations."""
+
+    @public
+    def __call__(self, shape, dtype=None, **kwargs):
+        return stateless_truncated_normal(_shape(shape), self._words, self.mean, self.stddev, _floating(dtype))
+
+
+class RandomUniform(Seeded):
+    """Gives numbers uniform in [minval, maxval)."""
+
+    @public
+    def __init__(self, minval=-0.05, maxval=0.05, seed=None):
+        super().__init__(seed)
+        self.minval, self.maxval = minval, maxval
+
+    @public
+    def __call__(self, shape, dtype=None, **kwargs):
+        return stateless_uniform(_shape(shape), self._words, self.minval, self.maxval, _dtype(dtype))
+
+    def get_config(self):
+        """Seed and bounds."""
+        return {"seed": self.seed, "minval": self.minval, "maxval": self.maxval}
+
+
+class VarianceScaling(Seeded):
+    """Gives numbers of mean 0 and variance `scale` / n.
+
+    n is how many inputs ("fan_in") or outputs ("fan_out") a unit has, or the mean of both ("fan_avg"): of a shape
+    [..., inputs, outputs] the last two extents, times the product of those before them; where `input_axes` and
+    `output_axes` are given, the products of these. `distribution` is "truncated_normal", "untruncated_normal" or "uniform".
+    """
+
+    @public
+    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None, input_axes=None, output_axes=None):
+        if scale <= 0.0:
+            raise ValueError(f"Argument `scale` must be positive float. Received: scale={scale}")
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"Invalid `mode` argument: {mode}. Please use one of 'fan_in', 'fan_out', 'fan_avg'.")
+        if distribution not in DISTRIBUTIONS:
+            raise ValueError(f"Invalid `distribution` argument: {distribution}. Please use one of {DISTRIBUTIONS}.")
+        super().__init__(seed)
+        self.scale, self.mode, self.distribution = scale, mode, distribution
+        self.input_axes, self.output_axes = input_axes, output_axes
+
+    @public
+    def __call__(self, shape, dtype=None, **kwargs):
+        shape, dtype = _shape(shape), _floating(dtype)
+        inputs, outputs = fans(shape, self.input_axes, self.output_axes)
+        count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
+        variance = self.scale / max(1.0, count)
+        if self.distribution == "uniform":
+            limit = math.sqrt(3.0 * variance)
+            return stateless_uniform(shape, self._words, -limit, limit, dtype)
+        if self.distribution == "truncated_normal":
+            return stateless_truncated_normal(shape, self._words, 0.0, math.sqrt(variance) / TRUNCATED, dtype)
+        return stateless_normal(shape, self._words, 0.0, math.sqrt(variance), dtype)
+
+    def get_config(self):
+        """The arguments that it was made with."""
+        return {
+            "seed": self.seed,
+            "scale": self.scale,
+            "mode": self.mode,
+            "distribution": self.distribution,
+            "input_axes": self.input_axes,
+            "output_axes": self.output_axes,
+        }
+
+
+def fans(shape, input_axes=None, output_axes=None):
+    """How many inputs and outputs a unit of a layer with weights of `shape` has."""
+    if input_axes is not None and output_axes is not None:
+        return tuple([math.prod([shape[axis] for axis in axes]) for axes in (input_axes, output_axes)])
+    if len(shape) < 2:
+        return (math.prod(shape),) * 2
+    field = math.prod(shape[:-2])
+    return shape[-2] * field, shape[-1] * field
+
+
+class _Fixed(VarianceScaling):
+    """A `VarianceScaling` of which scale, mode and distribution are given."""
+
+    settings: tuple[float, str, str]
+
+    @public
+    def __init__(self, seed=None, input_axes=None, output_axes=None):
+        super().__init__(*self.settings, seed, input_axes, output_axes)
+
+    def get_config(self):
+        """Seed and axes."""
+        return {"seed": self.seed, "input_axes": self.input_axes, "output_axes": self.output_axes}
+
+
+class GlorotUniform(_Fixed):
+    """Gives numbers uniform between ±√(6 / (inputs + outputs)) (Glorot and Bengio, 2010)."""
+
+    settings = (1.0, "fan_avg", "uniform")
+
+
+class GlorotNormal(_Fixed):
+    """Gives truncated normal numbers of variance 2 / (inputs + outputs) (Glorot and Bengio, 2010)."""
+
+    settings = (1.0, "fan_avg", "truncated_normal")
+
+
+class HeUniform(_Fixed):
+    """Gives numbers uniform between ±√(6 / inputs) (He et al., 2015)."""
+
+    settings = (2.0, "fan_in", "uniform")
+
+
+class HeNormal(_Fixed):
+    """Gives truncated normal numbers of variance 2 / inputs (He et al., 2015)."""
+
+    settings = (2.0, "fan_in", "truncated_normal")
+
+
+class LecunUniform(_Fixed):
+    """Gives numbers uniform between ±√(3 / inputs) (LeCun et al., 1998)."""
+
+    settings = (1.0, "fan_in", "uniform")
+
+
+class LecunNormal(_Fixed):
+    """Gives truncated normal numbers of variance 1 / inputs (LeCun et al., 1998)."""
+
+    settings = (1.0, "fan_in", "truncated_normal")
+
+
+class Orthogonal(Seeded):
+    """Gives `gain` times a matrix whose rows or columns, whichever are fewer, are orthonormal (Saxe et al., 2013).
+
+    All but the last axis of a larger shape count as rows. ValueError for fewer than two axes.
+    """
+
+    @public
+    def __init__(self, gain=1.0, seed=None):
+        super().__init__(seed)
+        self.gain = gain
+
+    @public
+    def __call__(self, shape, dtype=None, **kwargs):
+        shape = _shape(shape)
+        if len(shape) < 2:
+            raise ValueError(
+                f"The tensor to initialize must be at least two-dimensional. Received: shape={shape} of rank {len(shape)}."
+            )
+        rows, columns = math.prod(shape[:-1]), shape[-1]
+        q, r = qr(stateless_normal((max(rows, columns), min(rows, columns)), self._words, dtype=_floating(dtype)))
+        q = q * sign(diag_part(r))  # uniformly distributed among all such matrices
+        return reshape(q if rows >= columns else transpose(q), shape) * self.gain
+
+    def get_config(self):
+        """Factor and seed."""
+        return {"gain": self.gain, "seed": self.seed}

@@ -1,0 +1,436 @@
+"""Fourier transforms over the last axes: complex (`fft`), of real signals (`rfft`), their inverses, and shifts of spectra.
+
+The spectrum of a real signal is symmetric, so `rfft` keeps the first `n // 2 + 1` bins of its last axis and `irfft` takes
+them for the whole. Both are linear over the real numbers; the gradient of each is its transpose, and the gradient of that is
+the transform again.
+"""
+
+import math
+
+import jax.numpy as jnp
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import static_list, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.rearrange import roll
+from gradtape._src.ops.array.shape import plain, reshape
+from gradtape._src.ops.math.complex import COMPLEX_OF
+from gradtape._src.ops.shapes import COMPLEX, axes_of, require
+
+SUFFIXES = {1: "", 2: "2D", 3: "3D"}
+
+
+def _last(rank):
+    return tuple(range(-rank, 0))
+
+
+def _fitted(x, extents):
+    """`x` cut off, or filled up with zeros, behind, to `extents` along its last axes."""
+    for axis, extent in zip(_last(len(extents)), extents, strict=True):
+        axis += x.ndim
+        if x.shape[axis] > extent:
+            x = x[(slice(None),) * axis + (slice(extent),)]
+    missing = [extent - have for extent, have in zip(extents, x.shape[x.ndim - len(extents) :], strict=True)]
+    return jnp.pad(x, [(0, 0)] * (x.ndim - len(extents)) + [(0, m) for m in missing]) if any(missing) else x
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Complex transforms
+
+
+def _complex_rule(rank):
+    def infer(input):
+        require(input, COMPLEX, "Tcomplex")
+        if input.ndim < rank:
+            raise invalid(f"Input must have rank of at least {rank} but got: {plain(input.shape)}. Add an axis.")
+        return input
+
+    return infer
+
+
+def _complex_transform(type, kernel, rank):
+    @op(f"{type}{SUFFIXES[rank]}", infer=_complex_rule(rank))
+    def transform(input):
+        return kernel(input, axes=_last(rank)) if input.size else input
+
+    return transform
+
+
+_FORWARD = {rank: _complex_transform("FFT", jnp.fft.fftn, rank) for rank in SUFFIXES}
+_BACKWARD = {rank: _complex_transform("IFFT", jnp.fft.ifftn, rank) for rank in SUFFIXES}
+
+
+def _size(x, rank):
+    """The number of elements that one transform takes."""
+    return math.prod(x.node.aval.shape[-rank:])
+
+
+def _transposed(there, back, rank):
+    gradient(there[rank])(lambda op, dy: back[rank](dy) * _size(dy, rank))
+    gradient(back[rank])(lambda op, dy: there[rank](dy) * (1.0 / max(_size(dy, rank), 1)))
+
+
+for rank in SUFFIXES:
+    _transposed(_FORWARD, _BACKWARD, rank)
+
+
+def _spectrum(value):
+    return tensor(value, hint=dtypes.complex64)
+
+
+@public
+def fft(input, name=None):
+    """The discrete Fourier transform of the last axis of `input`: Σₙ xₙ exp(−2πi·kn/N).
+
+    complex64 or complex128, else InvalidArgumentError; what is no tensor becomes complex64.
+    """
+    return _FORWARD[1](_spectrum(input))
+
+
+@public
+def ifft(input, name=None):
+    """The inverse of `fft`: 1/N · Σₖ xₖ exp(2πi·kn/N) over the last axis. complex64 or complex128."""
+    return _BACKWARD[1](_spectrum(input))
+
+
+@public
+def fft2d(input, name=None):
+    """The discrete Fourier transform of the last two axes of `input`, complex64 or complex128."""
+    return _FORWARD[2](_spectrum(input))
+
+
+@public
+def ifft2d(input, name=None):
+    """The inverse of `fft2d`, over the last two axes. complex64 or complex128."""
+    return _BACKWARD[2](_spectrum(input))
+
+
+@public
+def fft3d(input, name=None):
+    """The discrete Fourier transform of the last three axes of `input`, complex64 or complex128."""
+    return _FORWARD[3](_spectrum(input))
+
+
+@public
+def ifft3d(input, name=None):
+    """The inverse of `fft3d`, over the last three axes. complex64 or complex128."""
+    return _BACKWARD[3](_spectrum(input))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Transforms of real signals
+
+
+def _bins(fft_length):
+    """The extents of the spectrum of a real signal of extents `fft_length`."""
+    return (*fft_length[:-1], fft_length[-1] // 2 + 1)
+
+
+def _spectrum_aval(input, fft_length):
+    return aval((*input.shape[: input.ndim - len(fft_length)], *_bins(fft_length)), COMPLEX_OF[input.type.name])
+
+
+def _signal_aval(input, fft_length):
+    return aval((*input.shape[: input.ndim - len(fft_length)], *fft_length), input.type.real_dtype.numpy)
+
+
+def _real_to_complex(signal, fft_length):
+    signal = _fitted(signal, fft_length)
+    if not signal.size:
+        return jnp.zeros((*signal.shape[:-1], _bins(fft_length)[-1]), COMPLEX_OF[signal.dtype.name])
+    return jnp.fft.rfftn(signal, axes=_last(len(fft_length)))
+
+
+def _complex_to_real(spectrum, fft_length):
+    """Axis by axis, so that what a spectrum of a real signal cannot have is left out on every device alike."""
+    spectrum = _fitted(spectrum, _bins(fft_length))
+    if not spectrum.size:
+        return jnp.zeros((*spectrum.shape[:-1], fft_length[-1]), spectrum.real.dtype)
+    if len(fft_length) > 1:
+        spectrum = jnp.fft.ifftn(spectrum, axes=_last(len(fft_length))[:-1])
+    return jnp.fft.irfft(spectrum, fft_length[-1])
+
+
+def _real_transform(type, kernel, infer, rank):
+    @op(f"{type}{SUFFIXES[rank]}", infer=infer)
+    def transform(input, *, fft_length):
+        return kernel(input, fft_length)
+
+    return transform
+
+
+_REAL_FORWARD = {rank: _real_transform("RFFT", _real_to_complex, _spectrum_aval, rank) for rank in SUFFIXES}
+_REAL_BACKWARD = {rank: _real_transform("IRFFT", _complex_to_real, _signal_aval, rank) for rank in SUFFIXES}
+
+
+def _twice_inside(spectrum, factor, fft_length):
+    """`spectrum` times `factor`, but for the bins of the last axis that stand for themselves only: the first, and of an even
+    length the last."""
+    bins = jnp.arange(spectrum.shape[-1], dtype=jnp.int32)
+    alone = (bins == 0) | (2 * bins == fft_length[-1])
+    return jnp.where(alone, spectrum, spectrum * factor)
+
+
+@op("RFFTGrad", infer=lambda dy, *, shape, fft_length: aval(shape, dy.type.real_dtype.numpy))
+def _rfft_gradient(dy, *, shape, fft_length):
+    """The transpose of `RFFT` on a signal of shape `shape`."""
+    signal = _complex_to_real(_twice_inside(dy, 0.5, fft_length), fft_length) * math.prod(fft_length)
+    return _fitted(signal, shape[len(shape) - len(fft_length) :])
+
+
+@gradient(_rfft_gradient)
+def _(op, ddx):
+    fft_length = op.get_attr("fft_length")
+    return _REAL_FORWARD[len(fft_length)](ddx, fft_length=fft_length)
+
+
+@op("IRFFTGrad", infer=lambda dy, *, shape, fft_length: aval(shape, COMPLEX_OF[dy.type.name]))
+def _irfft_gradient(dy, *, shape, fft_length):
+    """The transpose of `IRFFT` on a spectrum of shape `shape`."""
+    spectrum = _twice_inside(_real_to_complex(dy, fft_length), 2.0, fft_length) / math.prod(fft_length)
+    return _fitted(spectrum, shape[len(shape) - len(fft_length) :])
+
+
+@gradient(_irfft_gradient)
+def _(op, ddx):
+    fft_length = op.get_attr("fft_length")
+    return _REAL_BACKWARD[len(fft_length)](ddx, fft_length=fft_length)
+
+
+def _real_gradients(forward, backward):
+    @gradient(forward)
+    def _(op, dy):
+        return _rfft_gradient(dy, shape=op.inputs[0].node.aval.shape, fft_length=op.get_attr("fft_length"))
+
+    @gradient(backward)
+    def _(op, dy):
+        return _irfft_gradient(dy, shape=op.inputs[0].node.aval.shape, fft_length=op.get_attr("fft_length"))
+
+
+for rank in (1, 2):  # TensorFlow has no gradient of RFFT3D and IRFFT3D: LookupError
+    _real_gradients(_REAL_FORWARD[rank], _REAL_BACKWARD[rank])
+
+
+def _signal_input(value, rank):
+    x = tensor(value, hint=dtypes.float32)
+    if x.dtype.name not in COMPLEX_OF:
+        raise ValueError(f"RFFT requires tf.float32 or tf.float64 inputs, got: {x}. Use tf.cast.")
+    require_rank(x, rank)
+    return x
+
+
+def _spectrum_input(value, rank):
+    x = _spectrum(value)
+    require_rank(x, rank)
+    if not x.dtype.is_complex:
+        raise ValueError(f"IRFFT requires tf.complex64 or tf.complex128 inputs, got: {x}. Use tf.cast.")
+    return x
+
+
+def require_rank(x, rank):
+    """ValueError if the Tensor `x` has fewer than `rank` axes."""
+    if x.ndim < rank:
+        raise ValueError(f"Shape {x.shape} must have rank at least {rank}. Add an axis with tf.expand_dims.")
+
+
+def _lengths(fft_length, rank, inferred, type, of_nothing=False):
+    """Return `fft_length` as a tuple of `rank` extents, `inferred` where it is None; a 0 is an error but `of_nothing`."""
+    lengths = inferred if fft_length is None else static_list(fft_length, "fft_length")
+    if len(lengths) != rank or (fft_length is not None and isinstance(fft_length, int)):
+        raise invalid(f"fft_length must have shape [{rank}], received {fft_length}: give a list of {rank}. [Op:{type}]")
+    for length in lengths:
+        if length < 0:
+            raise ValueError(f"Dimension {length} must be >= 0: fft_length is {plain(lengths)}.")
+    if 0 in lengths and not of_nothing:
+        raise invalid(f"A Fourier transform needs at least one element, fft_length is {plain(lengths)}. [Op:{type}]")
+    return lengths
+
+
+def _extents_of_signal(spectrum):
+    """The extents of the signal, of even length along the last axis, that has a spectrum of extents `spectrum`."""
+    return (*spectrum[:-1], max(0, 2 * (spectrum[-1] - 1)))
+
+
+def _of_nothing(x, rank, extents, dtype):
+    """The transform of no elements to no elements, of these extents; it leads back to `x`."""
+    return cast(reshape(x, (*x.node.aval.shape[:-rank], *extents)), dtype)
+
+
+def _real_forward(input_tensor, fft_length, rank):
+    x = _signal_input(input_tensor, rank)
+    function = _REAL_FORWARD[rank]
+    lengths = _lengths(fft_length, rank, x.node.aval.shape[-rank:], function.op.type, 0 in x.node.aval.shape)
+    if 0 in lengths:
+        bins = lengths[-1] // 2 + 1 if lengths[-1] else 0
+        return _of_nothing(x, rank, (*lengths[:-1], bins), dtypes.as_dtype(COMPLEX_OF[x.dtype.name]))
+    return function(x, fft_length=lengths)
+
+
+def _real_backward(input_tensor, fft_length, rank):
+    x = _spectrum_input(input_tensor, rank)
+    function = _REAL_BACKWARD[rank]
+    inferred = _extents_of_signal(x.node.aval.shape[-rank:])
+    lengths = _lengths(fft_length, rank, inferred, function.op.type, 0 in x.node.aval.shape)
+    return _of_nothing(x, rank, lengths, x.dtype.real_dtype) if 0 in lengths else function(x, fft_length=lengths)
+
+
+@public
+def rfft(input_tensor, fft_length=None, name=None):
+    """The first `n // 2 + 1` bins of the Fourier transform of real signals along the last axis; the others mirror them.
+
+    `fft_length` is a list of one length n, to which the signals are cut off or filled up with zeros; their own by
+    default. float32 gives complex64, float64 complex128; ValueError for other tensors.
+    """
+    return _real_forward(input_tensor, fft_length, 1)
+
+
+@public
+def irfft(input_tensor, fft_length=None, name=None):
+    """The real signals along the last axis whose `rfft` is given. The inverse of `rfft`, if `fft_length` is the same.
+
+    `fft_length`, a list of one length, is `2 · (bins - 1)` by default; bins beyond `fft_length // 2 + 1` are left out,
+    missing ones are 0. complex64 gives float32, complex128 float64; ValueError for other tensors.
+    """
+    return _real_backward(input_tensor, fft_length, 1)
+
+
+@public
+def rfft2d(input_tensor, fft_length=None, name=None):
+    """As `rfft`, over the last two axes: the last axis keeps `n // 2 + 1` bins. `fft_length` is a list of two lengths."""
+    return _real_forward(input_tensor, fft_length, 2)
+
+
+@public
+def irfft2d(input_tensor, fft_length=None, name=None):
+    """As `irfft`, over the last two axes. `fft_length` is a list of two lengths."""
+    return _real_backward(input_tensor, fft_length, 2)
+
+
+@public
+def rfft3d(input_tensor, fft_length=None, name=None):
+    """As `rfft`, over the last three axes; without a gradient, as TensorFlow has none. `fft_length` is a list of three."""
+    return _real_forward(input_tensor, fft_length, 3)
+
+
+@public
+def irfft3d(input_tensor, fft_length=None, name=None):
+    """As `irfft`, over the last three axes; without a gradient, as TensorFlow has none. `fft_length` is a list of three."""
+    return _real_backward(input_tensor, fft_length, 3)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Transforms over any axes. TensorFlow has no gradients for them: LookupError.
+
+
+def _along(input, axes, extents, dtype=None):
+    shape = list(input.shape)
+    for axis, extent in zip(axes, extents, strict=True):
+        shape[axis] = extent
+    return aval(shape, dtype or input.dtype)
+
+
+@op("FFTND", infer=lambda input, fft_length, axes: _along(input, axes, fft_length))
+def _fftnd(input, *, fft_length, axes):
+    return _axis_by_axis(jnp.fft.fft, input, fft_length, axes)
+
+
+@op("IFFTND", infer=lambda input, fft_length, axes: _along(input, axes, fft_length))
+def _ifftnd(input, *, fft_length, axes):
+    return _axis_by_axis(jnp.fft.ifft, input, fft_length, axes)
+
+
+@op("RFFTND", infer=lambda input, fft_length, axes: _along(input, axes, _bins(fft_length), COMPLEX_OF[input.type.name]))
+def _rfftnd(input, *, fft_length, axes):
+    spectrum = jnp.fft.rfft(input, fft_length[-1], axes[-1])
+    return _axis_by_axis(jnp.fft.fft, spectrum, fft_length[:-1], axes[:-1])
+
+
+@op("IRFFTND", infer=lambda input, fft_length, axes: _along(input, axes, fft_length, input.type.real_dtype.numpy))
+def _irfftnd(input, *, fft_length, axes):
+    spectrum = _axis_by_axis(jnp.fft.ifft, input, fft_length[:-1], axes[:-1])
+    return jnp.fft.irfft(spectrum, fft_length[-1], axes[-1])
+
+
+def _axis_by_axis(kernel, x, lengths, axes):
+    for length, axis in zip(lengths, axes, strict=True):
+        x = kernel(x, length, axis)
+    return x
+
+
+def _over_axes(function, x, fft_length, axes, norm, inverse, infer=lambda extents: extents):
+    """Emit a transform over `axes` (all by default) of lengths `fft_length`, scaled as NumPy's `norm` says."""
+    if norm not in (None, "backward", "ortho", "forward"):
+        raise ValueError(f"norm must be None, 'backward', 'ortho' or 'forward', received {norm!r}.")
+    type, shape = function.op.type, x.node.aval.shape
+    axes = tuple(range(x.ndim)) if axes is None else static_list(axes, "axes")
+    order = axes_of(axes, x.ndim, "axes")
+    axes = tuple([axis % x.ndim for axis in axes])
+    if not order:
+        raise invalid(f"A Fourier transform needs at least one axis, received axes {list(axes)}. [Op:{type}]")
+    lengths = _lengths(fft_length, len(axes), infer(tuple([shape[axis] for axis in axes])), type)
+    y = function(x, fft_length=lengths, axes=axes)
+    count = {"ortho": math.sqrt(math.prod(lengths)), "forward": float(math.prod(lengths))}.get(norm)
+    if count is None:
+        return y
+    return y * count if inverse else y * (1.0 / count)
+
+
+@public
+def fftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
+    """The discrete Fourier transform over `axes` (all by default), as `numpy.fft.fftn`.
+
+    `fft_length` has a length for each axis, to which it is cut off or filled up with zeros. `norm` is None or "backward",
+    "ortho", "forward". complex64 or complex128. There is no gradient, as TensorFlow has none.
+    """
+    x = _spectrum(input_tensor)
+    require(x.node.aval, COMPLEX, "Tcomplex")
+    return _over_axes(_fftnd, x, fft_length, axes, norm, inverse=False)
+
+
+@public
+def ifftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
+    """The inverse of `fftnd`, as `numpy.fft.ifftn`. See there."""
+    x = _spectrum(input_tensor)
+    require(x.node.aval, COMPLEX, "Tcomplex")
+    return _over_axes(_ifftnd, x, fft_length, axes, norm, inverse=True)
+
+
+@public
+def rfftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
+    """The Fourier transform of real signals over `axes`, as `numpy.fft.rfftn`: the last of the axes keeps `n // 2 + 1` bins.
+
+    float32 gives complex64, float64 complex128; ValueError for other tensors. See `fftnd`.
+    """
+    return _over_axes(_rfftnd, _signal_input(input_tensor, 1), fft_length, axes, norm, inverse=False)
+
+
+@public
+def irfftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
+    """The inverse of `rfftnd`, as `numpy.fft.irfftn`. complex64 gives float32, complex128 float64. See `fftnd`."""
+    x = _spectrum_input(input_tensor, 1)
+    return _over_axes(_irfftnd, x, fft_length, axes, norm, inverse=True, infer=_extents_of_signal)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Shifts
+
+
+def _rolled_by_half(x, axes, sign):
+    x = tensor(x)
+    axes = axes_of(None if axes is None else static_list(axes, "axes"), x.ndim, "axes")
+    return roll(x, [sign * (x.node.aval.shape[axis] // 2) for axis in axes], list(axes)) if axes else x
+
+
+@public
+def fftshift(x, axes=None, name=None):
+    """`x` rolled by half of its extent along `axes` (all by default), so that the bin of frequency 0 is in the middle."""
+    return _rolled_by_half(x, axes, 1)
+
+
+@public
+def ifftshift(x, axes=None, name=None):
+    """The inverse of `fftshift`: the middle comes to the front. For odd extents they differ by one place."""
+    return _rolled_by_half(x, axes, -1)

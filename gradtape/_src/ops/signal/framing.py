@@ -1,0 +1,128 @@
+"""Frames of signals: cut out of a signal at equal distances, and added up again where they overlap."""
+
+import jax.numpy as jnp
+
+from gradtape._src.core.aval import LARGE, PROVISIONAL, aval, provisional
+from gradtape._src.core.convert import settled, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Stored, Tensor, shape_of
+from gradtape._src.ops.array.rearrange import pad
+from gradtape._src.ops.array.shape import _transpose, inverse
+from gradtape._src.ops.shapes import axis_of
+from gradtape._src.ops.signal.fourier import require_rank
+
+
+def scalar(value, what):
+    """The Python value of a size that is a scalar integer; ValueError for a list or vector, TypeError for no integer."""
+    if isinstance(value, (list, tuple)) or (hasattr(value, "shape") and shape_of(value) != ()):
+        raise ValueError(f"Shape {tuple(shape_of(value))} must have rank 0: {what} is a single integer.")
+    return settled(value, what)
+
+
+def step_of(frame_step):
+    """The Python value of the argument `frame_step`; ValueError if it is no integer, InvalidArgumentError below 1."""
+    if isinstance(frame_step, float) or (isinstance(frame_step, (Tensor, Stored)) and not frame_step.dtype.is_integer):
+        raise ValueError(f"frame_step must be an integer. Got {tensor(frame_step).dtype}. Use tf.cast, or int().")
+    step = scalar(frame_step, "frame_step")
+    if step < 1:
+        raise invalid(f"frame_step must be at least 1, received {step}: frames must move on.")
+    return step
+
+
+def _count(samples, frame_length, frame_step):
+    """How many frames fit into so many samples; in a graph, where a list may have been put behind them, that is as open."""
+    open_part = samples % PROVISIONAL if samples >= PROVISIONAL else LARGE
+    return PROVISIONAL if open_part < LARGE else max(0, 1 + (samples - frame_length) // frame_step)
+
+
+def _framed(signal, frames, frame_length, frame_step):
+    frames = _count(signal.shape[-1], frame_length, frame_step) if frames is None else frames
+    return aval((*signal.shape[:-1], frames, frame_length), signal.dtype)
+
+
+@op("Frame", infer=_framed)
+def _frame(signal, *, frames, frame_length, frame_step):
+    """The first `frames` frames of the last axis, [..., samples] to [..., frames, frame_length]; None: all that fit."""
+    frames = _count(signal.shape[-1], frame_length, frame_step) if frames is None else frames
+    first = jnp.arange(frames, dtype=jnp.int32)[:, None] * frame_step
+    within = jnp.arange(frame_length, dtype=jnp.int32)
+    return signal.at[..., first + within].get(mode="promise_in_bounds")
+
+
+@gradient(_frame)
+def _(op, dy):
+    return _overlap_and_add(dy, samples=op.inputs[0].node.aval.shape[-1], frame_step=op.get_attr("frame_step"))
+
+
+def _added(frames, samples, frame_step):
+    return aval((*frames.shape[:-2], samples), frames.dtype)
+
+
+@op("OverlapAndAdd", infer=_added)
+def _overlap_and_add(frames, *, samples, frame_step):
+    """Frames [..., frames, frame_length] added up, one `frame_step` behind the other, into [..., samples].
+
+    Row r of block column c belongs to block r + c. Rows one block longer than the blocks there are shear the columns: read
+    in the rhythm of the blocks, each column has moved by its number, and the columns can be summed.
+    """
+    *outer, count, length = frames.shape
+    columns = -(-length // frame_step)
+    blocks = count + columns - 1
+    unchanged = [(0, 0)] * len(outer)
+    x = jnp.pad(frames, [*unchanged, (0, columns), (0, columns * frame_step - length)])
+    x = jnp.moveaxis(x.reshape(*outer, count + columns, columns, frame_step), -2, -3)
+    x = x.reshape(*outer, (blocks + 1) * columns, frame_step)[..., : blocks * columns, :]
+    x = jnp.sum(x.reshape(*outer, columns, blocks, frame_step), axis=-3, dtype=x.dtype).reshape(*outer, blocks * frame_step)
+    return jnp.pad(x, [*unchanged, (0, max(samples - x.shape[-1], 0))])[..., :samples]
+
+
+@gradient(_overlap_and_add)
+def _(op, dy):
+    count, length = op.inputs[0].node.aval.shape[-2:]
+    step = op.get_attr("frame_step")
+    reach = (count - 1) * step + length  # samples behind it, and frames that end behind the samples, take no part
+    missing = reach - dy.shape[-1]
+    if missing > 0:
+        dy = pad(dy, [(0, 0)] * (dy.ndim - 1) + [(0, missing)])
+    return _frame(dy, frames=count, frame_length=length, frame_step=step)
+
+
+@public
+def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1, name=None):
+    """`signal` cut along `axis` into frames of `frame_length`, each `frame_step` behind the one before.
+
+    `axis` becomes the two axes [frames, frame_length]. Frames that would reach over the end are left out, or with
+    `pad_end` filled up with `pad_value`: there is one for every `frame_step` samples then. Any dtype.
+    """
+    x = tensor(signal)
+    require_rank(x, 1)
+    length, step = scalar(frame_length, "frame_length"), step_of(frame_step)
+    if length < 0:
+        raise invalid(f"frame_length must not be negative, received {length}.")
+    axis = axis_of(scalar(axis, "axis"), x.ndim)
+    samples = x.node.aval.shape[axis]
+    if pad_end:
+        paddings = [(0, max(0, length - 1) if a == axis else 0) for a in range(x.ndim)]  # the last frame may begin at the end
+        x = pad(x, paddings, constant_values=tensor(pad_value, None if isinstance(pad_value, Tensor) else x.dtype))
+        count = None if provisional(samples) else -(-samples // step)
+    else:
+        count = None if provisional(samples) else _count(samples, length, step)
+    if axis == x.ndim - 1:
+        return _frame(x, frames=count, frame_length=length, frame_step=step)
+    last = (*[a for a in range(x.ndim) if a != axis], axis)
+    frames = _frame(_transpose(x, perm=last), frames=count, frame_length=length, frame_step=step)
+    return _transpose(frames, perm=inverse((*[a if a < axis else a + 1 for a in last[:-1]], axis, axis + 1)))
+
+
+@public
+def overlap_and_add(signal, frame_step, name=None):
+    """The signal whose frames are the last two axes of `signal`, [..., frames, frame_length], summed where they overlap.
+
+    Each frame begins `frame_step` behind the one before, so the result is [..., (frames - 1) · frame_step + frame_length].
+    """
+    x = tensor(signal)
+    require_rank(x, 2)
+    step = step_of(frame_step)
+    count, length = x.node.aval.shape[-2:]
+    return _overlap_and_add(x, samples=max((count - 1) * step + length, 0), frame_step=step)

@@ -1,0 +1,111 @@
+"""Windows: weights by which the frames of a signal are multiplied before their Fourier transform."""
+
+import math
+
+import jax.numpy as jnp
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import not_differentiable, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import range_
+from gradtape._src.ops.array.joining import concat
+from gradtape._src.ops.array.rearrange import reverse
+from gradtape._src.ops.array.shape import ones
+from gradtape._src.ops.math.arithmetic import sqrt, square
+from gradtape._src.ops.math.bessel import bessel_i0e
+from gradtape._src.ops.math.cumulative import cumsum
+from gradtape._src.ops.math.elementary import exp
+from gradtape._src.ops.nn.activation import relu
+from gradtape._src.ops.signal.framing import scalar
+
+
+def _vector(length, dtype, **attributes):
+    return aval((length,), dtype)
+
+
+def _places(length):
+    """0, 1, … in float64: where a window's weights stand."""
+    return jnp.arange(length, dtype=jnp.float64)
+
+
+@op("RaisedCosineWindow", infer=_vector, cheap=True)
+def _raised_cosine(*, length, dtype, mean, amplitude, period):
+    """mean − amplitude · cos(2πn / period)."""
+    return (mean - amplitude * jnp.cos(2 * math.pi / period * _places(length))).astype(dtype)
+
+
+@op("VorbisWindow", infer=_vector, cheap=True)
+def _vorbis(*, length, dtype):
+    inner = jnp.sin(math.pi / max(length, 1) * (_places(length) + 0.5))
+    return jnp.sin(math.pi / 2 * inner * inner).astype(dtype)
+
+
+not_differentiable(_raised_cosine, _vorbis, because="a window is made of its length alone, it depends on no tensor")
+
+
+def _checked(window_length, dtype):
+    dtype = dtypes.as_dtype(dtype)
+    if not dtype.is_floating:
+        raise ValueError(f"dtype must be a floating point type. Found {dtype}")
+    length = scalar(window_length, "window_length")
+    if length < 0:
+        raise invalid(f"window_length must not be negative, received {length}.")
+    return length, dtype
+
+
+def _cosine_window(window_length, periodic, dtype, mean, amplitude):
+    length, dtype = _checked(window_length, dtype)
+    if length < 2:
+        return ones((length,), dtype)
+    period = length if periodic and length % 2 == 0 else length - 1  # TensorFlow's: an odd length is symmetric always
+    return _raised_cosine(length=length, dtype=dtype.numpy, mean=mean, amplitude=amplitude, period=period)
+
+
+@public
+def hann_window(window_length, periodic=True, dtype=dtypes.float32, name=None):
+    """The Hann window of `window_length` weights, 1/2 − 1/2 · cos(2πn/N).
+
+    `periodic` windows of an even length have the period N = `window_length`; all others are symmetric.
+    """
+    return _cosine_window(window_length, periodic, dtype, 0.5, 0.5)
+
+
+@public
+def hamming_window(window_length, periodic=True, dtype=dtypes.float32, name=None):
+    """The Hamming window of `window_length` weights, 0.54 − 0.46 · cos(2πn/N). `periodic` as of `hann_window`."""
+    return _cosine_window(window_length, periodic, dtype, 0.54, 0.46)
+
+
+@public
+def vorbis_window(window_length, dtype=dtypes.float32, name=None):
+    """The Vorbis window of `window_length` weights, sin(π/2 · sin²(π(n + 1/2)/N)): its squares and those half a window on
+    sum to 1."""
+    length, dtype = _checked(window_length, dtype)
+    return _vorbis(length=length, dtype=dtype.numpy)
+
+
+@public
+def kaiser_window(window_length, beta=12.0, dtype=dtypes.float32, name=None):
+    """The Kaiser window of `window_length` weights, I₀(β √(1 − (2n/(N−1) − 1)²)) / I₀(β). Differentiable to `beta`."""
+    length, dtype = _checked(window_length, dtype)
+    if length == 0:
+        raise invalid("window_length must be at least 1, received 0: a Kaiser window has no weights to leave out.")
+    if length == 1:
+        return ones((1,), dtype)
+    half = (length - 1) / 2
+    beta = cast(tensor(beta), dtype)
+    places = cast(range_(length, dtype=dtypes.float64) / half - 1.0, dtype)
+    inner = beta * sqrt(relu(1.0 - square(places)))
+    return exp(inner - beta) * (bessel_i0e(inner) / bessel_i0e(beta))
+
+
+@public
+def kaiser_bessel_derived_window(window_length, beta=12.0, dtype=dtypes.float32, name=None):
+    """The window whose squares are the sums of a Kaiser window, and their mirror image. Differentiable to `beta`."""
+    length, dtype = _checked(window_length, dtype)
+    total = cumsum(kaiser_window(length // 2 + 1, beta, dtype))
+    half = sqrt(total[:-1] / total[-1])
+    return concat([half, reverse(half, [0])], 0)

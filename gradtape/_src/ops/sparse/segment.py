@@ -1,0 +1,145 @@
+"""Segments of rows that are named by index: sums, means and root-n sums of `data[indices]` for each segment id."""
+
+import numpy as np
+from jax import lax, numpy as jnp
+
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import static, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import invalid, invalid_dtype, public
+from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.tensor import to_numpy
+from gradtape._src.ops.array.gather import scatter_rows
+from gradtape._src.ops.array.shape import host_shape, plain
+from gradtape._src.ops.floats import wide
+from gradtape._src.ops.math.arithmetic import sqrt
+from gradtape._src.ops.math.segment import _counts, _sum, take_rows
+from gradtape._src.ops.shapes import FLOATING, INDEX, REAL, require
+
+
+def _rule(allowed):
+    def infer(data, indices, segment_ids, num_segments, sparse_gradient, extent):
+        require(data, allowed)
+        require(indices, INDEX, "Tidx")
+        require(segment_ids, INDEX, "Tsegmentids")
+        if not data.ndim:
+            raise invalid("Shape must be at least rank 1: data is a scalar, it has no rows.")
+        if indices.ndim != 1:
+            raise invalid(f"indices should be a vector. Received shape {plain(indices.shape)}.")
+        if segment_ids.shape != indices.shape:
+            raise invalid(
+                f"segment_ids and indices should have same size. Received {plain(segment_ids.shape)} and {plain(indices.shape)}."
+            )
+        return aval((num_segments, *data.shape[1:]), data.dtype)
+
+    return infer
+
+
+def _fault(indices, segment_ids, num_segments, sparse_gradient, extent):
+    """What is wrong with the first row number or segment id that cannot be, or None."""
+    outside = np.flatnonzero((indices < 0) | (indices >= extent))
+    if len(outside):
+        return f"Bad: indices[{outside[0]}] == {indices[outside[0]]} out of range [0, {extent})"
+    if (segment_ids[1:] < segment_ids[:-1]).any():
+        return "segment ids are not increasing: sort the indices by segment."
+    if segment_ids.size and segment_ids[0] < 0:
+        return f"segment ids must be >= 0, received {segment_ids[0]}"
+    if segment_ids.size and segment_ids[-1] >= num_segments:
+        return f"segment ids must be < num_segments, received {segment_ids[-1]} and num_segments={num_segments}"
+    return None
+
+
+def _rows_per_segment(ids, count, dtype, trailing):
+    rows = jnp.zeros((count,), jnp.int32).at[ids].add(1, mode="drop", wrap_negative_indices=False)
+    return lax.max(rows, jnp.ones_like(rows)).astype(dtype).reshape(count, *(1,) * trailing)
+
+
+def _reduced(data, indices, segment_ids, count, divisor):
+    rows = wide(data).at[indices].get(mode="fill", fill_value=0, wrap_negative_indices=False)
+    total = _sum(rows, segment_ids, count, ordered=True)
+    if divisor is not None:
+        total = total / divisor(_rows_per_segment(segment_ids, count, total.dtype, data.ndim - 1))
+    return total.astype(data.dtype)
+
+
+def _segment_op(type, allowed, divisor, divide):
+    """The op `type` whose kernel divides sums by `divisor(counts)`, and its gradient, which divides by `divide(counts)`."""
+
+    @op(
+        type,
+        infer=_rule(allowed),
+        saves="indices segment_ids",
+        mixed=True,
+        status=_fault,
+        checked="indices segment_ids",
+    )
+    def segment(data, indices, segment_ids, *, num_segments, sparse_gradient, extent):
+        return _reduced(data, indices, segment_ids, num_segments, divisor)
+
+    @gradient(segment)
+    def _(op, dy):
+        data, indices, segment_ids = op.inputs
+        if divide is not None:
+            dy = dy / divide(_counts(segment_ids, op.get_attr("num_segments"), dy.dtype, dy.ndim - 1))
+        rows, shape = take_rows(dy, segment_ids), data.node.aval.shape
+        if op.get_attr("sparse_gradient"):
+            return IndexedSlices(rows, indices, host_shape(shape)), None, None
+        return scatter_rows(rows, indices, shape), None, None
+
+    return segment
+
+
+def _plain(x):
+    return x
+
+
+def _pair(type, *declared):
+    return tuple([_segment_op(f"{type}{suffix}", *declared) for suffix in ("", "WithNumSegments")])
+
+
+_SUM = _pair("SparseSegmentSum", REAL, None, None)
+_MEAN = _pair("SparseSegmentMean", FLOATING, _plain, _plain)
+_SQRT_N = _pair("SparseSegmentSqrtN", FLOATING, jnp.sqrt, sqrt)
+
+
+def _by_rows(functions, data, indices, segment_ids, num_segments, sparse_gradient):
+    data = tensor(data)
+    indices, ids = [np.zeros(0, np.int32) if isinstance(x, (list, tuple)) and not x else x for x in (indices, segment_ids)]
+    indices, ids = tensor(indices), tensor(ids)
+    function = functions[0 if num_segments is None else 1]
+    if isinstance(num_segments, float):
+        raise invalid_dtype(
+            "Value for attr 'Tnumsegments' of float is not in the list of allowed values: int32, int64. num_segments is "
+            f"{num_segments}; give an integer."
+        )
+    if num_segments is None:
+        values = to_numpy(ids.node)
+        num_segments = int(values.max()) + 1 if values.size else 0
+    count = static(num_segments, "num_segments")
+    if count < 0:
+        raise invalid(f"segment ids must be >= 0, num_segments too: received {count}. [Op:{function.op.type}]")
+    extent = data.node.aval.shape[0] if data.ndim else 0
+    return function(data, indices, ids, num_segments=count, sparse_gradient=bool(sparse_gradient), extent=extent)
+
+
+@public
+def segment_sum(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
+    """The sum of the rows `data[indices]` for each segment id; 0 where there are none.
+
+    `indices` and `segment_ids` are vectors of one size (int32 or int64), the ids sorted and ≥ 0; else
+    InvalidArgumentError. The result has `num_segments` rows, `segment_ids[-1] + 1` by default. With `sparse_gradient` the
+    gradient to `data` is IndexedSlices.
+    """
+    return _by_rows(_SUM, data, indices, segment_ids, num_segments, sparse_gradient)
+
+
+@public
+def segment_mean(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
+    """The mean of the rows `data[indices]` for each segment id; 0 where there are none. See `segment_sum`. Float."""
+    return _by_rows(_MEAN, data, indices, segment_ids, num_segments, sparse_gradient)
+
+
+@public
+def segment_sqrt_n(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
+    """The sum of the rows `data[indices]` for each segment id, over the root of their number. See `segment_sum`. Float."""
+    return _by_rows(_SQRT_N, data, indices, segment_ids, num_segments, sparse_gradient)

@@ -1,0 +1,465 @@
+"""`SparseTensor`: a matrix (or any tensor) of which only some elements are stored, and what can be done with it.
+
+The places are constants: gradients go to the values of the elements and to the dense side.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+import optree
+
+from gradtape._src.core import dtypes, engine, nest
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import is_tensor, static_list, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.shape import TensorShape, provisional
+from gradtape._src.core.spec import TypeSpec
+from gradtape._src.ops.array.points import gather_nd
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import broadcast_to, host_constant, plain, reshape, transpose
+from gradtape._src.ops.floats import wide
+from gradtape._src.ops.math.arithmetic import multiply, truediv
+from gradtape._src.ops.math.compare import not_equal
+from gradtape._src.ops.math.complex import conj
+from gradtape._src.ops.math.reduction import reduce_sum as sum_over
+from gradtape._src.ops.math.segment import take_rows
+from gradtape._src.ops.shapes import NUMERIC, axis_of, require
+
+
+class SparseTensor:
+    """The tensor of shape `dense_shape` that has `values[i]` at `indices[i]`, and 0 elsewhere.
+
+    `indices` is int64 [count, rank], `values` [count] of any dtype, `dense_shape` a list of `rank` extents; ValueError if
+    they do not fit each other. Most functions want the places in row-major order, each once. There are
+    `tf.sparse.to_dense`, `from_dense`, `reduce_sum` and `sparse_dense_matmul`, and `*` and `/` by a dense tensor.
+    """
+
+    __slots__ = ("_dense_shape", "_indices", "_known_extents", "_values")
+
+    @public
+    def __init__(self, indices, values, dense_shape):
+        indices, values = _index_tensor(indices, "indices", 2), tensor(values)
+        dense_shape = _index_tensor(dense_shape, "dense_shape", 1)
+        if values.ndim != 1:
+            raise ValueError(f"Shape {values.shape} must have rank 1: values is a vector, with a value for each of the indices.")
+        extents = _extents_of(dense_shape)
+        (count, rank) = indices.shape
+        if extents is not None and rank != len(extents):
+            raise ValueError(
+                f"Dimensions {rank} and {len(extents)} are not compatible: indices of shape {indices.shape} name {rank} axes, "
+                f"dense_shape is {plain(extents)}."
+            )
+        if count != values.shape[0]:
+            raise ValueError(
+                f"Dimensions {count} and {values.shape[0]} are not compatible: indices names {count} places, values has "
+                f"{values.shape[0]} elements."
+            )
+        self._indices, self._values, self._dense_shape, self._known_extents = indices, values, dense_shape, extents
+
+    @property
+    def _extents(self):
+        """The extents of the whole; NeedsValues in a graph in which they are computed: who asks is called when it runs."""
+        if self._known_extents is None:
+            raise engine.NeedsValues("the extents of a SparseTensor are not known before the graph runs")
+        return self._known_extents
+
+    @classmethod
+    @public
+    def from_value(cls, sparse_tensor_value):
+        """`sparse_tensor_value`, anything with `indices`, `values` and `dense_shape`, as a SparseTensor."""
+        if isinstance(sparse_tensor_value, cls):
+            return sparse_tensor_value
+        if not hasattr(sparse_tensor_value, "dense_shape"):
+            raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
+        return cls(sparse_tensor_value.indices, sparse_tensor_value.values, sparse_tensor_value.dense_shape)
+
+    @property
+    def indices(self):
+        """Where the values belong, an int64 Tensor [count, rank]."""
+        return self._indices
+
+    @property
+    def values(self):
+        """The values that are stored, a Tensor [count]."""
+        return self._values
+
+    @property
+    def dense_shape(self):
+        """The shape of the whole, an int64 Tensor [rank]."""
+        return self._dense_shape
+
+    @property
+    def shape(self):
+        """The shape of the whole, a TensorShape."""
+        if self._known_extents is None:
+            rank = self._indices.node.aval.shape[1]
+            return TensorShape(None if provisional(rank) else [None] * rank)
+        return TensorShape([None if provisional(extent) else extent for extent in self._known_extents])
+
+    @property
+    def dtype(self):
+        """The type of the elements."""
+        return self._values.dtype
+
+    def get_shape(self):
+        """The shape of the whole, a TensorShape."""
+        return self.shape
+
+    @property
+    def _type_spec(self):
+        return SparseTensorSpec(self.shape, self.dtype)
+
+    @public
+    def with_values(self, new_values):
+        """A SparseTensor with other values in the same places."""
+        return SparseTensor(self._indices, new_values, self._dense_shape)
+
+    @public
+    def __mul__(self, other):
+        return self._by(multiply, other)
+
+    @public
+    def __truediv__(self, other):
+        return self._by(truediv, other)
+
+    def _by(self, function, other):
+        if isinstance(other, SparseTensor):
+            raise TypeError(
+                "unsupported operand type(s): 'SparseTensor' and 'SparseTensor'. Make one of them dense with tf.sparse.to_dense."
+            )
+        other = tensor(other, None if is_tensor(other) else self.dtype)
+        if other.ndim:
+            other = gather_nd(broadcast_to(other, self._extents), self._indices)
+        return self.with_values(function(self._values, other))
+
+    def __repr__(self):
+        return f"SparseTensor(indices={self._indices!s}, values={self._values!s}, dense_shape={self._dense_shape!s})"
+
+
+class SparseTensorSpec(TypeSpec):
+    """The spec of a SparseTensor: its shape and dtype."""
+
+    __slots__ = ("_dtype", "_shape")
+
+    @public
+    def __init__(self, shape=None, dtype=dtypes.float32):
+        self._shape, self._dtype = TensorShape(shape), dtypes.as_dtype(dtype)
+
+    @property
+    def value_type(self):
+        """The class SparseTensor."""
+        return SparseTensor
+
+    @property
+    def shape(self):
+        """The shape of the whole."""
+        return self._shape
+
+    @property
+    def dtype(self):
+        """The type of the elements."""
+        return self._dtype
+
+    def _serialize(self):
+        return self._shape, self._dtype
+
+
+def _components(sparse):
+    return [sparse._indices, sparse._values, sparse._dense_shape], sparse._known_extents
+
+
+def _extents_of(dense_shape):
+    """The extents that a `dense_shape` says; None in a graph that computes them when it runs."""
+    try:
+        return static_list(dense_shape, "dense_shape")
+    except engine.NeedsValues:
+        if engine.current_graph() is None:
+            raise
+        return None
+
+
+def _assembled(extents, parts):
+    """A SparseTensor of other components; in a function its extents are those that it had, a part of the signature."""
+    made = object.__new__(SparseTensor)
+    made._indices, made._values, made._dense_shape = parts
+    if is_tensor(made._dense_shape):
+        try:
+            extents = _extents_of(made._dense_shape)
+        except (engine.NeedsValues, TypeError):  # a symbol, inside and outside of its function
+            made._dense_shape = host_constant(np.array(extents, np.int64))
+    made._known_extents = extents
+    return made
+
+
+# optree's signature asks for a Collection, its documentation for any class.
+optree.register_pytree_node(SparseTensor, _components, _assembled, namespace=nest.EXPANDED)  # type: ignore[arg-type]
+
+
+def _index_tensor(value, what, rank):
+    try:
+        x = tensor(value, dtypes.int64)
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from None
+    if x.ndim != rank:
+        raise ValueError(f"Shape {x.shape} must have rank {rank}: {what} is a {'matrix' if rank == 2 else 'vector'}.")
+    return x
+
+
+def required(value, what="Input"):
+    """TypeError unless `value` is a SparseTensor."""
+    if not isinstance(value, SparseTensor):
+        raise TypeError(f"{what} must be a SparseTensor. Received {type(value).__name__}: tf.sparse.from_dense makes one.")
+    return value
+
+
+def _place(i, place):
+    return f"indices[{i}] = {plain(place)}"
+
+
+def _misplaced(indices, shape, ordered):
+    """The first place that is out of bounds, out of order or there twice, as a message, or None."""
+    if indices.size and (indices.min() < 0 or (indices.max(axis=0) >= shape).any()):
+        i = np.flatnonzero(((indices < 0) | (indices >= shape)).any(axis=1))[0]
+        return f"{_place(i, indices[i])} is out of bounds: need 0 <= index < {plain(shape)}"
+    if not ordered or len(indices) < 2:
+        return None
+    flat = np.ravel_multi_index(tuple(indices.T), shape) if shape else np.zeros(len(indices), np.int64)
+    wrong = np.flatnonzero(flat[1:] <= flat[:-1])
+    if not len(wrong):
+        return None
+    i = wrong[0] + 1
+    if flat[i] == flat[i - 1]:
+        return f"{_place(i, indices[i])} is repeated. Add up the values of one place first, or give validate_indices=False."
+    return (
+        f"{_place(i, indices[i])} is out of order. Many sparse ops require sorted indices. Sort them, and the values with "
+        "them, in row-major order, or give validate_indices=False."
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Dense and back
+
+
+def _dense_aval(sparse_indices, sparse_values, default_value, output_shape, validate_indices):
+    return aval(output_shape, sparse_values.dtype)
+
+
+def _dense_fault(sparse_indices, output_shape, validate_indices):
+    return _misplaced(sparse_indices, output_shape, validate_indices)
+
+
+@op(
+    "SparseToDense",
+    infer=_dense_aval,
+    saves="sparse_indices",
+    mixed=True,
+    status=_dense_fault,
+    checked="sparse_indices",
+)
+def _sparse_to_dense(sparse_indices, sparse_values, default_value, *, output_shape, validate_indices):
+    dense = jnp.broadcast_to(default_value, output_shape)
+    if not output_shape:
+        return sparse_values[-1] if sparse_values.size else dense
+    return dense.at[tuple(sparse_indices.T)].set(sparse_values, mode="drop", wrap_negative_indices=False)
+
+
+@gradient(_sparse_to_dense)
+def _(op, dy):
+    flat = _flat_places(op.inputs[0], op.get_attr("output_shape"))
+    to_values = take_rows(reshape(dy, [-1]), flat)
+    _, _, to_default = op.needed
+    return None, to_values, sum_over(dy) - sum_over(to_values) if to_default else None
+
+
+def _flat_places(indices, shape, axes=None):
+    """Where elements stand in the row-major order of the axes `axes` (all by default) of `shape`: int64 [count]."""
+    strides = [0] * len(shape)
+    stride = 1
+    for axis in reversed(range(len(shape)) if axes is None else axes):
+        strides[axis] = stride
+        stride *= shape[axis]
+    return sum_over(indices * host_constant(np.array(strides, np.int64)), 1)
+
+
+@public
+def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
+    """`sp_input` as a Tensor, with `default_value` (0) where nothing is stored.
+
+    InvalidArgumentError for places that are out of bounds and, if `validate_indices`, out of order or there twice.
+    """
+    x = required(sp_input)
+    nothing = False if x.dtype.name == "bool" else 0
+    default = tensor(nothing if default_value is None else default_value, None if is_tensor(default_value) else x.dtype)
+    if default.ndim:
+        raise invalid(f"default_value should be a scalar, received shape {default.shape}. [Op:SparseToDense]")
+    if default.dtype != x.dtype:
+        raise invalid(
+            f"default_value has dtype {default.dtype.name}, the values have {x.dtype.name}. Use tf.cast. [Op:SparseToDense]"
+        )
+    return _sparse_to_dense(x.indices, x.values, default, output_shape=x._extents, validate_indices=bool(validate_indices))
+
+
+@public
+def from_dense(tensor, name=None):
+    """The elements of `tensor` that are not 0 as a SparseTensor. At least one axis."""
+    x = _as_tensor(tensor)
+    if not x.ndim:
+        raise invalid("from_dense takes a tensor with at least one axis, received a scalar. [Op:Where]")
+    nothing = False if x.dtype.name == "bool" else 0
+    places = where(not_equal(x, nothing))  # a graph takes `!=` for `is not`
+    return SparseTensor(places, gather_nd(x, places), list(x.node.aval.shape))
+
+
+_as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Products
+
+
+def _sides(a_shape, b_shape, adjoint_a, adjoint_b):
+    """`(rows, inner, inner of b, columns)` of a product."""
+    return (*(reversed(a_shape) if adjoint_a else a_shape), *(reversed(b_shape) if adjoint_b else b_shape))
+
+
+def _product_aval(a_indices, a_values, b, a_shape, adjoint_a, adjoint_b):
+    require(a_values, NUMERIC)
+    if a_values.dtype is not b.dtype:
+        raise invalid(
+            f"cannot compute SparseTensorDenseMatMul as input #3(zero-based) was expected to be a {a_values.type.name} tensor "
+            f"but is a {b.type.name} tensor: use tf.cast to bring both to one dtype."
+        )
+    if len(a_shape) != 2:
+        raise invalid(f"Tensor 'a_shape' must have 2 elements: the sparse side has shape {plain(a_shape)}, it is no matrix.")
+    if b.ndim != 2:
+        raise invalid(f"Tensor 'b' is not a matrix: it has shape {plain(b.shape)}. Use tf.expand_dims for a vector.")
+    rows, inner, other, columns = _sides(a_shape, b.shape, adjoint_a, adjoint_b)
+    if inner != other and provisional(inner) == provisional(other):
+        raise invalid(
+            f"Cannot multiply A and B because inner dimension does not match: {inner} vs. {other}. Did you forget a transpose? "
+            f"Dimensions of A: {plain(a_shape)}. Dimensions of B: {plain(b.shape)}"
+        )
+    return aval((rows, columns), b.dtype)
+
+
+def _product_fault(a_indices, a_shape, adjoint_a, adjoint_b):
+    return _misplaced(a_indices, a_shape, ordered=False)
+
+
+@op(
+    "SparseTensorDenseMatMul",
+    infer=_product_aval,
+    saves="a_indices a_values b",
+    mixed=True,
+    status=_product_fault,
+    checked="a_indices",
+)
+def _sparse_mat_mul(a_indices, a_values, b, *, a_shape, adjoint_a, adjoint_b):
+    row, column = reversed(a_indices.T) if adjoint_a else a_indices.T
+    values = wide(jnp.conj(a_values) if adjoint_a else a_values)
+    b = wide(jnp.conj(b.T) if adjoint_b else b)
+    rows = _sides(a_shape, b.shape, adjoint_a, False)[0]
+    taken = b.at[column].get(mode="fill", fill_value=0, wrap_negative_indices=False)
+    result = jnp.zeros((rows, b.shape[1]), b.dtype)
+    result = result.at[row].add(values[:, None] * taken, mode="drop", wrap_negative_indices=False)
+    return result.astype(a_values.dtype)
+
+
+@gradient(_sparse_mat_mul)
+def _(op, dy):
+    indices, values, b = op.inputs
+    shape, adjoint_a, adjoint_b = [op.get_attr(name) for name in ("a_shape", "adjoint_a", "adjoint_b")]
+    _, to_values, to_b = op.needed
+    dx = db = None
+    if to_values:
+        row, column = (indices[:, 1], indices[:, 0]) if adjoint_a else (indices[:, 0], indices[:, 1])
+        dx = sum_over(take_rows(dy, row) * conj(take_rows(_adjoint(b) if adjoint_b else b, column)), 1)
+        dx = conj(dx) if adjoint_a else dx
+    if to_b:
+        db = _sparse_mat_mul(indices, values, dy, a_shape=shape, adjoint_a=not adjoint_a, adjoint_b=False)
+        db = _adjoint(db) if adjoint_b else db
+    return None, dx, db
+
+
+def _adjoint(x):
+    return transpose(x, conjugate=True)
+
+
+@public
+def sparse_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
+    """The product of two matrices of which one is a SparseTensor, dense; conjugated and transposed first if `adjoint_…`.
+
+    Values of one place are added up, and places may be in any order. Gradients go to the values and to the dense side.
+    """
+    if isinstance(b, SparseTensor):
+        if isinstance(sp_a, SparseTensor):
+            raise TypeError("One side must be dense: make one of them dense with tf.sparse.to_dense.")
+        return _adjoint(sparse_dense_matmul(b, sp_a, adjoint_a=not adjoint_b, adjoint_b=not adjoint_a))
+    a = required(sp_a)
+    return _sparse_mat_mul(
+        a.indices, a.values, tensor(b), a_shape=a._extents, adjoint_a=bool(adjoint_a), adjoint_b=bool(adjoint_b)
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sums
+
+
+def _kept(shape, axis):
+    return [a for a in range(len(shape)) if a not in axis]
+
+
+def _sum_aval(input_indices, input_values, input_shape, reduction_axes, keep_dims):
+    require(input_values, NUMERIC)
+    if keep_dims:
+        return aval([1 if a in reduction_axes else n for a, n in enumerate(input_shape)], input_values.dtype)
+    return aval([input_shape[a] for a in _kept(input_shape, reduction_axes)], input_values.dtype)
+
+
+def _sum_fault(input_indices, input_shape, reduction_axes, keep_dims):
+    return _misplaced(input_indices, input_shape, ordered=False)
+
+
+@op(
+    "SparseReduceSum",
+    infer=_sum_aval,
+    saves="input_indices",
+    mixed=True,
+    status=_sum_fault,
+    checked="input_indices",
+)
+def _sparse_sum(input_indices, input_values, *, input_shape, reduction_axes, keep_dims):
+    kept = _kept(input_shape, reduction_axes)
+    values, shape = wide(input_values), [input_shape[axis] for axis in kept]
+    if kept:
+        total = jnp.zeros(shape, values.dtype)
+        places = tuple([input_indices[:, axis] for axis in kept])
+        total = total.at[places].add(values, mode="drop", wrap_negative_indices=False)
+    else:
+        total = jnp.sum(values, dtype=values.dtype)
+    if keep_dims:
+        total = jnp.expand_dims(total, reduction_axes)
+    return total.astype(input_values.dtype)
+
+
+@gradient(_sparse_sum)
+def _(op, dy):
+    shape = op.get_attr("input_shape")
+    places = _flat_places(op.inputs[0], shape, _kept(shape, op.get_attr("reduction_axes")))
+    return None, take_rows(reshape(dy, [-1]), places)
+
+
+@public
+def reduce_sum(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None):
+    """The sum of the elements of `sp_input` over `axis` (all by default), dense. Any numeric dtype.
+
+    A SparseTensor as result (`output_is_sparse`) is not implemented.
+    """
+    x = required(sp_input)
+    if output_is_sparse:
+        raise NotImplementedError(
+            "gradtape has no sparse sums: give output_is_sparse=False, and tf.sparse.from_dense makes the result sparse."
+        )
+    rank = len(x._extents)
+    axes = range(rank) if axis is None else static_list(axis, "axis")
+    axes = tuple(sorted({axis_of(a, rank) for a in axes}))
+    return _sparse_sum(x.indices, x.values, input_shape=x._extents, reduction_axes=axes, keep_dims=bool(keepdims))

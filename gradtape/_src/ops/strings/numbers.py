@@ -1,0 +1,193 @@
+"""Numbers as strings, and strings as numbers: `as_string`, `to_number`, `format`, hash buckets."""
+
+import re
+
+import numpy as np
+
+from gradtape._src.core import dtypes
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import not_differentiable, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import emit
+from gradtape._src.ops.debugging.printing import array_text
+from gradtape._src.ops.shapes import require, spoken
+from gradtape._src.ops.strings.elements import NO_NUMBER, STRING, each, refused, texts
+from gradtape._src.ops.strings.hashing import fingerprint, keyed, murmur
+
+INT64 = np.dtype(np.int64)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers as strings
+
+
+def _numbers(input, precision, scientific, shortest, width, fill):
+    if scientific and shortest:
+        raise invalid("Cannot select both scientific and shortest notation [Op:AsString]")
+    floating = input.type.is_floating or input.type.is_complex or input.dtype is STRING  # strings stay as they are
+    name = spoken(input.type.name)
+    if not floating and precision >= 0:
+        raise invalid(f"precision not supported for datatype {name} [Op:AsString]")
+    if not floating and (scientific or shortest):
+        raise invalid(f"scientific and shortest format not supported for datatype {name} [Op:AsString]")
+    if len(fill) > 1:
+        raise invalid(f"Fill string must be one or fewer characters, received {fill!r} [Op:AsString]")
+    if fill not in ("", " ", "+", "-", "0", "#"):
+        raise invalid(f'Fill argument not supported: "{fill}": it is one of " ", "+", "-", "0", "#" [Op:AsString]')
+    return aval(input.shape, STRING)
+
+
+@op("AsString", infer=_numbers, on_host=True)
+def _as_string(input, *, precision, scientific, shortest, width, fill):
+    kind = input.dtype.kind
+    if kind == "b":
+        return each(lambda value: b"true" if value else b"false", input)
+    form = f"%{fill}{width if width > -1 else ''}"
+    if kind == "O":
+        return each(lambda data: b" " * (width - len(data)) + data if fill != "-" else data.ljust(width), input)
+    if kind in "iu":
+        return each(lambda value: (f"{form}d" % value).encode(), input)
+    form += f"{f'.{precision}' if precision > -1 else ''}{'e' if scientific else 'g' if shortest else 'f'}"
+    if kind == "c":
+        return each(lambda value: f"({form % value.real},{form % value.imag})".encode(), input)
+    return each(lambda value: (form % value).encode(), input.astype(np.float64))
+
+
+@public
+def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, fill="", name=None):
+    """Each element as a string, of a tensor of any dtype.
+
+    Floats have `precision` digits behind the point (6), with `scientific` an exponent, with `shortest` the shorter of both.
+    `width` and `fill` pad it, as in C's `printf`.
+
+    >>> tf.as_string([1.0, 2.5], precision=1).numpy().tolist()
+    [b'1.0', b'2.5']
+    """
+    return emit(_as_string.op, (tensor(input).node,), (int(precision), bool(scientific), bool(shortest), int(width), str(fill)))
+
+
+@op("StringFormat", infer=lambda *inputs, template, placeholder, summarize: aval((), STRING), mixed=True, on_host=True)
+def _format(*inputs, template, placeholder, summarize):
+    pieces = template.split(placeholder)
+    shown = [array_text(x, summarize) for x in inputs]
+    return "".join([pieces[0], *[text for pair in zip(shown, pieces[1:], strict=True) for text in pair]]).encode()
+
+
+@public
+def format(template, inputs, placeholder="{}", summarize=3, name=None):
+    """A string: `template` with each `placeholder` replaced by a tensor of `inputs` (one, or a list), as `tf.print` writes it.
+
+    `summarize` is how many entries of each end of an axis are shown, -1 for all.
+
+    >>> tf.strings.format("x: {}", tf.constant([1, 2])).numpy()
+    b'x: [1 2]'
+    """
+    values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    expected = template.count(placeholder)
+    if expected != len(values):
+        raise ValueError(
+            f"The template expects {expected} tensors, but the inputs only has {len(values)}. Please ensure the number of "
+            "placeholders in template matches inputs length."
+        )
+    return emit(_format.op, tuple([tensor(value).node for value in values]), (template, placeholder, int(summarize)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Strings as numbers
+
+TO = ("float32", "float64", "int32", "int64", "uint32", "uint64")
+_FLOAT = re.compile(rb"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|infinity|nan)", re.IGNORECASE)
+_HEX = re.compile(rb"[+-]?0x([0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(p[+-]?\d+)?", re.IGNORECASE)
+_INTEGER = re.compile(rb"[+-]?\d+")
+
+
+def _parsed(data, dtype):
+    """The number that a string is; None if it is none, or does not fit."""
+    text = data.strip()
+    if dtype.kind == "f":
+        if _HEX.fullmatch(text):
+            return float.fromhex(text.decode())
+        return float(text) if _FLOAT.fullmatch(text) else None
+    if not _INTEGER.fullmatch(text):
+        return None
+    limits, value = np.iinfo(dtype), int(text)
+    return value if limits.min <= value <= limits.max else None
+
+
+@op("StringToNumber", infer=lambda input, out_type: aval(input.shape, out_type), on_host=True)
+def _to_number(input, *, out_type):
+    def number(data):
+        value = _parsed(data, out_type)
+        if value is None:
+            raise refused(
+                f"StringToNumberOp could not correctly convert string: {data.decode(errors='replace')} "
+                f"(to {spoken(out_type.name)}) [Op:StringToNumber]"
+            )
+        return value
+
+    with np.errstate(over="ignore"):
+        return each(number, input).astype(out_type)
+
+
+@public
+def to_number(input, out_type=dtypes.float32, name=None):
+    """The number that each string is: float32, or `out_type` (float64, int32, int64, uint32, uint64).
+
+    InvalidArgumentError for a string that is no number, or does not fit.
+
+    >>> tf.strings.to_number(["1.5", "-2"]).numpy().tolist()
+    [1.5, -2.0]
+    """
+    dtype = dtypes.as_dtype(out_type).numpy
+    require(aval((), dtype), TO, "out_type")
+    return emit(_to_number.op, (texts(input, _to_number),), (dtype,))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Hash buckets
+
+
+def _buckets(type, hashed):
+    @op(type, infer=lambda input, num_buckets, key: aval(input.shape, INT64), on_host=True)
+    def bucket(input, *, num_buckets, key):
+        return each(lambda data: hashed(data, *key) % num_buckets, input).astype(np.int64)
+
+    def function(input, num_buckets, *key):
+        if num_buckets < 1:
+            raise invalid(f"Value for attr 'num_buckets' of {num_buckets} must be at least minimum 1")
+        return emit(bucket.op, (texts(input, bucket),), (int(num_buckets), key))
+
+    not_differentiable(bucket, because=NO_NUMBER)
+    return function
+
+
+_murmur = _buckets("StringToHashBucket", murmur)
+_fingerprint = _buckets("StringToHashBucketFast", fingerprint)
+_keyed = _buckets("StringToHashBucketStrong", keyed)
+
+
+@public
+def to_hash_bucket(input, num_buckets, name=None):
+    """For each string the number of a bucket below `num_buckets`, int64: TensorFlow's own, by MurmurHash."""
+    return _murmur(input, num_buckets)
+
+
+@public
+def to_hash_bucket_fast(input, num_buckets, name=None):
+    """For each string the number of a bucket below `num_buckets`, int64: TensorFlow's own, by FarmHash's fingerprint.
+
+    >>> tf.strings.to_hash_bucket_fast(["Hello", "TensorFlow", "2.x"], 3).numpy().tolist()
+    [0, 2, 2]
+    """
+    return _fingerprint(input, num_buckets)
+
+
+@public
+def to_hash_bucket_strong(input, num_buckets, key, name=None):
+    """As `to_hash_bucket_fast`, by SipHash under a `key` of two integers: who does not know it cannot aim at a bucket."""
+    if len(key) != 2:
+        raise invalid(f"Key must have 2 elements, received {len(key)}: {key!r} [Op:StringToHashBucketStrong]")
+    return _keyed(input, num_buckets, tuple([int(part) for part in key]))
+
+
+not_differentiable(_as_string, _format, _to_number, because=NO_NUMBER)

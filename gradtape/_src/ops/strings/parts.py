@@ -1,0 +1,302 @@
+"""Strings taken apart: words, bytes, characters, and n-grams of them.
+
+How many parts a string has depends on its value, so one string gives a vector, and several a RaggedTensor, in eager code.
+"""
+
+import codecs
+from math import prod
+
+import numpy as np
+
+from gradtape._src.core import engine
+from gradtape._src.core.aval import aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import not_differentiable, op, ran
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import EagerTensor, emit, to_numpy
+from gradtape._src.ops.array.ragged import RaggedTensor
+from gradtape._src.ops.shapes import require, same
+from gradtape._src.ops.strings.elements import NO_NUMBER, STRING, each, one_of, refused, separator_of, texts
+
+
+def _apart(function, input, attrs):
+    """What `function`, on one string, gives; of a tensor of several a RaggedTensor, or a tuple of them."""
+    node = texts(input, function)
+    shape = node.aval.shape
+    if not shape:
+        return ran(function, EagerTensor(node), attrs=attrs)
+    if engine.local.trace.parent is not None:
+        raise engine.NeedsValues(f"{function.op.type} of several strings gives rows of different lengths")
+    found = [function.op.run([np.array(item, object)], attrs) for item in to_numpy(node).ravel()]
+    if found and isinstance(found[0], tuple):
+        return tuple([_rows(parts, shape) for parts in zip(*found, strict=True)])
+    return _rows(found, shape)
+
+
+def _rows(parts, shape):
+    """The vectors `parts`, of which there is one for each place of a tensor of `shape`, as a RaggedTensor."""
+    values = tensor(np.concatenate(parts) if parts else np.empty(0, object))
+    rows = RaggedTensor.from_row_lengths(values, [len(part) for part in parts])
+    for axis in reversed(range(1, len(shape))):
+        rows = RaggedTensor.from_row_lengths(rows, [shape[axis]] * prod(shape[:axis]))
+    return rows
+
+
+def _row(parts):
+    """A list of bytes as a vector of strings."""
+    result = np.empty(len(parts), object)
+    result[:] = parts
+    return result
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Words and bytes
+
+
+@op("StringSplitV2", on_host=True)
+def _split(input, *, sep, maxsplit):
+    return _row(input.item().split(sep or None, maxsplit))
+
+
+@public
+def split(input, sep=None, maxsplit=-1, name=None):
+    """The parts of a string between `sep` (white space of any length), at most `maxsplit` + 1: a vector of strings.
+
+    Of a tensor of several strings a RaggedTensor, in eager code.
+
+    >>> tf.strings.split("a b  c").numpy().tolist()
+    [b'a', b'b', b'c']
+    """
+    word = tensor(sep).numpy() if isinstance(sep, EagerTensor) else separator_of(sep or "")
+    return _apart(_split, input, (word, int(maxsplit)))
+
+
+@op("StringBytesSplit", on_host=True)
+def _bytes_split(input):
+    data = input.item()
+    return _row([data[place : place + 1] for place in range(len(data))])
+
+
+@public
+def bytes_split(input, name=None):
+    """The bytes of a string, each a string; of several strings a RaggedTensor, in eager code."""
+    return _apart(_bytes_split, input, ())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# n-grams
+
+
+def _padding(width, padding_width, padded):
+    """How many pads an n-gram of `width` can have on one side."""
+    if not padded:
+        return 0
+    return width - 1 if padding_width is None else min(padding_width, width - 1)
+
+
+def _spans(length, widths, padding_width, padded, preserve):
+    """`(pads on each side, width)` of the n-grams of a row: of each width all that there is room for."""
+    found = []
+    for width in widths:
+        pads = _padding(width, padding_width, padded)
+        found += [(pads, start, width) for start in range(length + 2 * pads - width + 1)]
+    if preserve and not found and length:
+        pads = _padding(widths[-1], padding_width, padded)
+        found = [(pads, 0, length + 2 * pads)]
+    return found
+
+
+def _grams(data, widths, separator, pads, padding_width, preserve):
+    count = len(_spans(data.shape[-1], widths, padding_width, pads is not None, preserve))
+    return aval((*data.shape[:-1], count), STRING)
+
+
+@op("StringNGrams", infer=_grams, on_host=True)
+def _ngrams(data, *, widths, separator, pads, padding_width, preserve):
+    spans = _spans(data.shape[-1], widths, padding_width, pads is not None, preserve)
+    left, right = pads or (b"", b"")
+    result = np.empty((*data.shape[:-1], len(spans)), object)
+    for place in np.ndindex(data.shape[:-1]):
+        row = data[place].tolist()
+        for i, (count, start, width) in enumerate(spans):
+            whole = [left] * count + row + [right] * count
+            result[(*place, i)] = separator.join(whole[start : start + width])
+    return result
+
+
+@public
+def ngrams(
+    data, ngram_width, separator=" ", pad_values=None, padding_width=None, preserve_short_sequences=False, name=None
+):  # fmt: skip
+    """The n-grams along the last axis of `data`: so many neighbours as `ngram_width` (or each of it) says, joined by `separator`.
+
+    `pad_values`, a string or a pair (left, right), stand up to `padding_width` times at both ends.
+
+    >>> tf.strings.ngrams(["a", "b", "c"], 2).numpy().tolist()
+    [b'a b', b'b c']
+    """
+    node = texts(data, _ngrams)
+    if not node.aval.ndim:
+        raise ValueError("Data must have rank>0")
+    widths = tuple([int(w) for w in ngram_width]) if isinstance(ngram_width, (list, tuple)) else (int(ngram_width),)
+    if min(widths, default=0) < 1:
+        raise ValueError(f"All ngram_widths must be greater than or equal to 1. Received: {ngram_width}")
+    if padding_width is not None and (padding_width < 0 or pad_values is None):
+        raise ValueError(f"padding_width must be >= 0, and have pad_values, received {padding_width} and {pad_values!r}.")
+    pads = (pad_values, pad_values) if isinstance(pad_values, (str, bytes)) else pad_values
+    if pads is not None:
+        if len(pads) != 2:
+            raise TypeError(f"pad_values must be a string, tuple of strings, or None, received {pad_values!r}.")
+        pads = separator_of(pads[0]), separator_of(pads[1])
+    attrs = widths, separator_of(separator), pads, padding_width, bool(preserve_short_sequences)
+    return emit(_ngrams.op, (node,), attrs)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Unicode
+
+WRITTEN = ("UTF-8", "UTF-16-BE", "UTF-32-BE")
+ERRORS = ("strict", "replace", "ignore")
+
+
+def _codec(name):
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        raise invalid(f"Could not create converter for input encoding: {name}") from None
+
+
+def _characters(data, encoding, errors, replacement, control):
+    """`(characters, places)`: those of a string, and where each begins; what cannot be read is replaced, left out or an error."""
+    found, places, start = [], [], 0
+    while start < len(data):
+        try:
+            text, wrong = data[start:].decode(encoding), None
+        except UnicodeDecodeError as error:
+            text, wrong = data[start : start + error.start].decode(encoding), (error.start, max(error.end, error.start + 1))
+        at = start
+        for character in text:
+            found.append(replacement if control and ord(character) <= 0x1F else character)
+            places.append(at)
+            at += len(character.encode(encoding))
+        if wrong is None:
+            break
+        if errors == "strict":
+            raise refused(f"Invalid formatting on input string {data!r}")
+        if errors == "replace":
+            found.append(replacement)
+            places.append(start + wrong[0])
+        start += wrong[1]
+    return found, places
+
+
+@op("UnicodeDecodeWithOffsets", on_host=True)
+def _decode(input, *, encoding, errors, replacement, control):
+    found, places = _characters(input.item(), encoding, errors, replacement, control)
+    return np.array([ord(c) for c in found], np.int32), np.array(places, np.int64)
+
+
+@op("UnicodeSplitWithOffsets", on_host=True)
+def _characters_of(input, *, encoding, errors, replacement):
+    found, places = _characters(input.item(), encoding, errors, replacement, False)
+    return _row([c.encode(encoding) for c in found]), np.array(places, np.int64)
+
+
+def _reading(encoding, errors, replacement_char):
+    return _codec(encoding), one_of(errors, ERRORS, "errors"), _replacement(replacement_char)
+
+
+def _replacement(code):
+    if not _is_character(code):
+        raise invalid(f"replacement_char out of unicode codepoint range: {code}")
+    return chr(code)
+
+
+def _is_character(code):
+    return 0 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF
+
+
+@public
+def unicode_decode(
+    input, input_encoding, errors="replace", replacement_char=65533, replace_control_characters=False, name=None
+):  # fmt: skip
+    """The code points of a string, an int32 vector; of several strings a RaggedTensor, in eager code.
+
+    What cannot be read is replaced by `replacement_char`, left out (`errors="ignore"`) or an error ("strict").
+
+    >>> tf.strings.unicode_decode("né", "UTF-8").numpy().tolist()
+    [110, 233]
+    """
+    return unicode_decode_with_offsets(input, input_encoding, errors, replacement_char, replace_control_characters)[0]
+
+
+@public
+def unicode_decode_with_offsets(
+    input, input_encoding, errors="replace", replacement_char=65533, replace_control_characters=False, name=None
+):  # fmt: skip
+    """As `unicode_decode`, with the bytes at which the characters begin, an int64 vector."""
+    attrs = (*_reading(input_encoding, errors, replacement_char), bool(replace_control_characters))
+    return _apart(_decode, input, attrs)
+
+
+@public
+def unicode_split(input, input_encoding, errors="replace", replacement_char=65533, name=None):
+    """The characters of a string, each a string; of several strings a RaggedTensor, in eager code."""
+    return unicode_split_with_offsets(input, input_encoding, errors, replacement_char)[0]
+
+
+@public
+def unicode_split_with_offsets(input, input_encoding, errors="replace", replacement_char=65533, name=None):
+    """As `unicode_split`, with the bytes at which the characters begin, an int64 vector."""
+    one_of(input_encoding, WRITTEN, "output_encoding")
+    return _apart(_characters_of, input, _reading(input_encoding, errors, replacement_char))
+
+
+@op("UnicodeEncode", infer=lambda input, encoding, errors, replacement: aval(input.shape[:-1], STRING), on_host=True)
+def _encode(input, *, encoding, errors, replacement):
+    def character(code):
+        if _is_character(code):
+            return chr(code)
+        if errors == "strict":
+            raise refused(f"Code point is out of range for Unicode, or is a surrogate: {code} [Op:UnicodeEncode]")
+        return replacement if errors == "replace" else ""
+
+    result = np.empty(input.shape[:-1], object)
+    for place in np.ndindex(result.shape):
+        result[place] = "".join(map(character, input[place].tolist())).encode(encoding)
+    return result
+
+
+@public
+def unicode_encode(input, output_encoding, errors="replace", replacement_char=65533, name=None):
+    """The strings that the code points along the last axis of `input`, int32, make up in UTF-8, UTF-16-BE or UTF-32-BE."""
+    x = tensor(input)
+    require(x.node.aval, ("int32",), "input_values")
+    if not x.ndim:
+        raise ValueError("input_tensor's rank must be at least 1.")
+    encoding = _codec(one_of(output_encoding, WRITTEN, "output_encoding"))
+    return emit(_encode.op, (x.node,), (encoding, one_of(errors, ERRORS, "errors"), _replacement(replacement_char)))
+
+
+@op("UnicodeTranscode", infer=same, on_host=True)
+def _transcode(input, *, encoding, errors, replacement, control, into):
+    def written(data):
+        return "".join(_characters(data, encoding, errors, replacement, control)[0]).encode(into)
+
+    return each(written, input)
+
+
+@public
+def unicode_transcode(
+    input, input_encoding, output_encoding, errors="replace", replacement_char=65533, replace_control_characters=False,
+    name=None,
+):  # fmt: skip
+    """Each string from one encoding in another: UTF-8, UTF-16-BE or UTF-32-BE."""
+    into = _codec(one_of(output_encoding, WRITTEN, "output_encoding"))
+    attrs = (*_reading(input_encoding, errors, replacement_char), bool(replace_control_characters), into)
+    return emit(_transcode.op, (texts(input, _transcode),), attrs)
+
+
+not_differentiable(
+    _split, _bytes_split, _ngrams, _decode, _characters_of, _encode, _transcode, because=NO_NUMBER
+)  # fmt: skip
