@@ -7,6 +7,8 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from gradtape._src.autodiff.backward import FORWARD, Operation, takes_none, vjp_program, vjp_with_slices
 from gradtape._src.control.checked import on_host
 from gradtape._src.control.passed import Passed
@@ -431,7 +433,7 @@ def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
     state = engine.local
     if state.trace.parent is not None:
         return _call_in_trace(body, arguments)
-    if not any(tape() is not None for tape in state.tapes):
+    if not state.tapes or not any(tape() is not None for tape in state.tapes):
         return _run_at_once(body, arguments)
     if body.program.effects:  # which may wait for other threads
         return _call_under_tape(body, arguments)
@@ -483,10 +485,9 @@ def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
         check(body, arguments, inputs)
     while True:
         held = [variable._tensor for variable in body.variables]
-        given = [argument(node) for node in arguments]
-        given += [argument(tensor.node) for tensor in held]
-        given += [argument(node) for node in body.captures]
-        given += [argument(node) for node in drawn]
+        taken = [*arguments, *[tensor.node for tensor in held], *body.captures, *drawn]
+        # most are arrays on the device: a call for each would cost more than what it does
+        given = [v if (v := n.value) is not None and type(v) is not np.ndarray else argument(n) for n in taken]
         values = execution.execute(body.program, given)
         nodes = leaves(body.avals, values)
         if not body.written:

@@ -159,8 +159,9 @@ def operands(op: Op, values: Sequence[Any], position: int = 0, one_by_one: bool 
     if len(values) == 2:  # what most calls are, without detours
         x, y = values
         kind = type(y)
-        if type(x) is EagerTensor and (kind is EagerTensor or kind is float or isinstance(y, Stored)):
-            first: Node = x.node
+        of_tensor = type(x) is EagerTensor
+        if (of_tensor or isinstance(x, Stored)) and (kind is EagerTensor or kind is float or isinstance(y, Stored)):
+            first: Node = x.node if of_tensor else x.read()
             dtype = first.aval.dtype
             second: Node
             if kind is EagerTensor:
@@ -177,11 +178,11 @@ def operands(op: Op, values: Sequence[Any], position: int = 0, one_by_one: bool 
     wanted = None if one_by_one else _common(values)
     nodes: list[Node] = []
     for index, value in enumerate(values, position):
-        if wanted is not None:
-            node = _operand(op, value, wanted, index, one_by_one)
-        else:
+        if wanted is None:
             node = node_of(value) if op.prefers is None or one_by_one else _preferring(value, op.prefers)
             wanted = node.aval.dtype
+        else:
+            node = value.node if type(value) is EagerTensor else _operand(op, value, wanted, index, one_by_one)
         if node.aval.dtype is not wanted:
             raise mismatch(op, index, wanted, node.aval.dtype)
         nodes.append(node)

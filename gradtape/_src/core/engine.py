@@ -104,6 +104,7 @@ def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
     first: int | None
     second: int | None
     key: Key
+    known_as: tuple[Any, ...]
     if len(inputs) == 2:
         x, y = inputs
         if x.trace is trace:
@@ -133,7 +134,7 @@ def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
                     trace.leaves.append(y)
                     second = known[y] = -len(trace.leaves)
         key = (op, attrs, first, second)
-        result = op.avals.get((attrs, x.aval, y.aval))
+        known_as = (attrs, x.aval, y.aval)
     elif len(inputs) == 1:
         (x,) = inputs
         if x.trace is trace:
@@ -150,7 +151,7 @@ def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
                     trace.leaves.append(x)
                     first = known[x] = -len(trace.leaves)
         key = (op, attrs, first)
-        result = op.avals.get((attrs, x.aval))
+        known_as = (attrs, x.aval)
     else:
         references: list[int] = []
         avals: list[Any] = [attrs]
@@ -162,7 +163,11 @@ def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
                 first = known.get(x)
                 references.append(adopt(trace, x) if first is None else first)
         key = (op, attrs, *references)
-        result = op.avals.get(tuple(avals))
+        known_as = tuple(avals)
+    try:
+        result = op.avals[known_as]
+    except KeyError:
+        result = None  # what a bad call raises is raised below, where no other exception is in hand
     if result is None:
         op, result = op.resolved(tuple([x.aval for x in inputs]), attrs)
         if op.host is not None and (ran := _run_on_host(op, inputs, attrs)) is not None:
@@ -549,7 +554,10 @@ def run(trace: Trace) -> None:
     if outputs:
         leaves = trace.leaves
         try:
-            values = execution.execute(program, [_argument(leaves[p]) for p in positions], local.again)
+            taken = [leaves[p] for p in positions]
+            values = execution.execute(
+                program, [_argument(n) if type(v := n.value) is np.ndarray else v for n in taken], local.again
+            )
         except BaseException:
             _undo(trace)
             raise

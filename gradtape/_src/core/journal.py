@@ -191,8 +191,10 @@ def called(arguments: Sequence[Node], body: Any, results: Sequence[Node], trace:
         count = len(after) - len(body.assignments)
         assigned = tuple(zip(after[count:], body.assignments, strict=True))
         del after[count:]
-    # made as the tuple that it is: this runs in each call of a function
-    links.append(tuple.__new__(Link, ("call", before, after, user_line(), moment(trace), get_ident(), assigned)))
+    # made as the tuple that it is: this runs in each call of a function, and five frames of the library's lie around it
+    links.append(
+        tuple.__new__(Link, ("call", before, after, user_line(5), (trace.serial, len(trace.nodes)), get_ident(), assigned))
+    )
 
 
 def moment(trace: Trace) -> Moment:

@@ -11,13 +11,15 @@ from gradtape._src.core.aval import PROVISIONAL, aval, provisional
 from gradtape._src.core.convert import static, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, emit
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import _broadcast_to, broadcast_source, changing, identity, plain
 
 
 def _one_axis(axis):
     """`axis` (an int, a scalar tensor or a vector of one) as an int."""
+    if type(axis) is int:
+        return axis
     axes = static_list(axis, "axis")
     if len(axes) != 1:
         raise invalid(f"axis must be one integer, received {axis!r}.")
@@ -79,7 +81,7 @@ def concat(values, axis, name="concat"):
         return identity(values[0])
     if not values:
         raise invalid("concat needs at least one tensor, received an empty list.")
-    return _concat(*values, axis=axis)
+    return emit(_concat.op, convert.operands(_concat.op, values), (axis,))
 
 
 def _check_axis(axis, rank):
