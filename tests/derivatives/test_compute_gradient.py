@@ -45,6 +45,14 @@ def test_a_wrong_gradient_shows_and_delta_is_used():
     assert theoretical.tolist() == [[2.0]] and numerical.tolist() == [[12.25]]  # 3x² + δ²
 
 
+@pytest.mark.parametrize("error", [TypeError, AssertionError])
+def test_integers_have_no_gradient(error):
+    with pytest.raises(error, match=r"unsupported type int32 of argument 1\. Give floats, or tf\.cast"):
+        tf.test.compute_gradient(lambda x, i: tf.gather(x, i), [[1.0], tf.constant([0])])
+    with pytest.raises(error, match=r"unsupported type int32 of y, the result of f\. "):
+        tf.test.compute_gradient(lambda x: tf.cast(x, tf.int32), [[1.0]])
+
+
 @pytest.mark.parametrize(
     "x, error, message",
     [

@@ -98,6 +98,19 @@ def test_a_loop_over_shapes_compiles_each_twice_at_most(monkeypatch):
     assert double(tf.ones([3])).numpy().tolist() == [2.0] * 3
 
 
+def test_jax_forgets_what_it_traced_after_so_many_nodes(pool, monkeypatch):
+    cleared = []
+    monkeypatch.setattr(executables, "TRACED", 4)
+    monkeypatch.setattr(executables.jax, "clear_caches", lambda: cleared.append(True))
+    counted = []
+    for _ in range(9):
+        build(pool, Executable(1))
+        counted.append(len(cleared))
+    assert counted == [0, 0, 0, 1, 1, 1, 1, 2, 2]
+    build(pool, Executable(100))
+    assert len(cleared) == 3
+
+
 SHAPES = """
 import json, sys
 import gradtape as tf

@@ -151,9 +151,9 @@ def close_plan(
             layout.append(len(flat))
             flat.append(result.node)
     tracing.enter(trace, flat)
-    forward, where = [], []
+    forward, where, seeded = [], [], set(seeds)
     for node in trace.leaves:
-        if node.index != NUMBER and node not in seeds:
+        if node.index != NUMBER and node not in seeded:
             found = numbers.get(node) or places.find(node)
             if found is not None:
                 forward.append(node)

@@ -15,8 +15,11 @@ from gradtape._src.core import allocator, interruptible, memory, runtime
 PROGRAM_BYTES = 300_000
 NODE_BYTES = 10_000
 BOUND = 48 << 20  # bytes of code from which on some of it is dropped when more is compiled
-TRIM = 64  # dropped programs after which their memory is given back to the system
+TRIM = 32  # dropped programs after which their memory is given back to the system
 IDLE = 256  # runs of any code after which code that was not run counts as idle
+TRACED = (
+    8192  # nodes in compiled programs after which JAX forgets what it traced for them, some 2 kB each, which it would never do
+)
 SHARE = 16  # this part of the memory is the bound of the code that had to be compiled again
 
 
@@ -52,7 +55,7 @@ class Pool:
     """
 
     def __init__(self) -> None:
-        self.runs = self._dropped = 0
+        self.runs = self._dropped = self._traced = 0
         self._owners: list[ref[Executable]] = []
         self._lock = threading.Lock()
 
@@ -82,6 +85,12 @@ class Pool:
         with self._lock:
             self._owners.append(ref(owner))
             self._make_room(owner)
+            self._traced += owner.size
+            forget = self._traced >= TRACED
+            if forget:
+                self._traced = 0
+        if forget:
+            jax.clear_caches()
         return compiled
 
     def _make_room(self, latest: Executable) -> None:

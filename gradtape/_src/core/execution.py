@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from gradtape._src.core import devices, interruptible, memory, runtime, tuning
+from gradtape._src.core import devices, interruptible, memory, runtime, stages, tuning
 from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.executables import Executable, by_placement, pool
 from gradtape._src.core.program import CALL, CALLS, ELEMENT, FUNCTION, Program
+from gradtape._src.core.stages import Stages
 
 if TYPE_CHECKING:
     from gradtape._src.core.op import Attributes, Op
@@ -88,11 +89,13 @@ def check_each(looks: Callable[[Program, int, Sequence[Any], Any], None] | None)
 def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> tuple[Any, ...]:
     """Run a Program on arrays; compiled whole, or at first sight node by node where that is cheaper (rule 7).
 
+    One that has nodes on the host, or is wide, runs in stages.
+
     `again`: it is a record that the explainer runs again. All its values are results, so a large one is never compiled whole.
     """
     runtime.check_running()
-    if program.hosted:
-        return _staged(program, arguments)
+    if (staged := stages.of(program, intern)) is not None:
+        return _staged(staged, arguments)
     large = program.bytes > memory.LARGE
     try:
         compiled = program.compiled if check is None else None
@@ -127,20 +130,19 @@ def _waiting(compiled: Callable[..., Any], arguments: Sequence[Any]) -> tuple[An
     return values
 
 
-def _staged(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Run a Program that has effects or strings: these nodes one by one, what lies between two of them as one program."""
-    values: dict[int, Any] = {-1 - k: a for k, a in enumerate((*arguments, *program.constants))}
-    stages = program.derived.get("stages")
-    if stages is None:
-        stages = program.derived["stages"] = _stages(program)
-    for what, inputs, outputs in stages:
+def _staged(staged: Stages, arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """Run a Program stage by stage: Programs, and single nodes that run on the host."""
+    values: dict[int, Any] = {-1 - k: a for k, a in enumerate((*arguments, *staged.constants))}
+    for what, inputs, outputs, done in staged.made:
         given = [values[r] for r in inputs]
         if type(what) is Program:
             values.update(zip(outputs, execute(what, given), strict=True))
-            continue
-        op, attrs = what
-        values[outputs[0]] = op.host(*given, **dict(zip(op.attributes, attrs, strict=True)))
-    return tuple([values[r] for r in program.outputs])
+        else:
+            op, attrs = what
+            values[outputs[0]] = op.host(*given, **dict(zip(op.attributes, attrs, strict=True)))
+        for reference in done:
+            del values[reference]
+    return tuple([values[r] for r in staged.outputs])
 
 
 def _call_on_host(*arguments: Any, program: Program) -> tuple[Any, ...]:
@@ -148,38 +150,6 @@ def _call_on_host(*arguments: Any, program: Program) -> tuple[Any, ...]:
 
 
 CALL.host = FUNCTION.host = _call_on_host
-
-
-def _stages(program: Program) -> list[tuple[Any, list[int], list[int]]]:
-    """`(Program or (op, attributes), references in, references out)` for each stage of a Program that is run in stages."""
-    keys = program.keys
-    stages: list[tuple[Any, list[int], list[int]]] = []
-    pure: list[int] = []
-    on_host = program.on_host
-    needed_later = {r for index in on_host for r in keys[index][2:]} | set(program.outputs)
-
-    def close_stage() -> None:
-        inside = set(pure)
-        outside = {r for key in keys[pure[-1] + 1 :] for r in key[2:]} | needed_later
-        inputs = sorted({r for i in pure for r in keys[i][2:]} - inside)
-        outputs = [i for i in pure if i in outside]
-        number = {r: -1 - k for k, r in enumerate(inputs)} | {i: k for k, i in enumerate(pure)}
-        staged = tuple([(*keys[i][:2], *[number[r] for r in keys[i][2:]]) for i in pure])
-        parameters = tuple([program.aval_of(r) for r in inputs])
-        made = Program(staged, tuple([program.avals[i] for i in pure]), parameters, tuple([number[i] for i in outputs]))
-        stages.append((intern(made), inputs, outputs))
-        pure.clear()
-
-    for index, key in enumerate(keys):
-        if index not in on_host and not (key[0] is ELEMENT and key[2] in on_host):
-            pure.append(index)
-            continue
-        if pure:
-            close_stage()
-        stages.append((key[:2], list(key[2:]), [index]))
-    if pure:
-        close_stage()
-    return stages
 
 
 def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:

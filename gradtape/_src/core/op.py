@@ -52,13 +52,14 @@ class Op:
     - `on_host`: the kernel takes and gives NumPy arrays, and runs outside of XLA.
     - `kept(attributes)`: from which output on a loop gives what its gradient needs, in room for more trips than it makes.
     - `endless`: it may run for ever.
+    - `joins`: the type of the op that makes its result of its results for parts of its inputs, with the same attributes.
     - `effect`: running it does something besides giving values: it is never dropped, never repeated.
     """
 
     __slots__ = (
         "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "effect", "endless", "function",
-        "gradient", "host", "impure", "infer", "kept", "kernel", "of_strings", "on_host", "parameters", "prefers", "reason",
-        "saves", "status", "strings", "type", "unregistered", "variadic", "when",
+        "gradient", "host", "impure", "infer", "joins", "kept", "kernel", "of_strings", "on_host", "parameters", "prefers",
+        "reason", "saves", "status", "strings", "type", "unregistered", "variadic", "when",
     )  # fmt: skip
     type: str
     kernel: Kernel
@@ -86,6 +87,7 @@ class Op:
     on_host: bool
     of_strings: Op | None
     kept: Callable[[Attributes], int] | None
+    joins: str | None
     avals: dict[tuple[Any, ...], Any]
     derived: dict[str, Op]
 
@@ -106,6 +108,7 @@ class Op:
         effect: bool = False,
         strings: Kernel | None = None,
         on_host: bool = False,
+        joins: str | None = None,
     ) -> None:
         parameters = inspect.signature(kernel).parameters.values()
         self.type, self.kernel, self.infer, self.broadcasting = type, kernel, infer, broadcasting
@@ -114,7 +117,7 @@ class Op:
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         self.saves, self.cheap, self.status, self.checked = tuple(saves.split()), cheap, status, tuple(checked.split())
         self.when, self.host, self.effect, self.kept = when, host, effect, None
-        self.strings, self.on_host, self.of_strings = strings, on_host, None
+        self.strings, self.on_host, self.of_strings, self.joins = strings, on_host, None, joins
         if on_host:
             self.kernel = self.host = _of_arrays(kernel)
         self.prefers = None if prefers is None else np.dtype(prefers)

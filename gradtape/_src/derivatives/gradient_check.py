@@ -15,6 +15,10 @@ from gradtape._src.core.tensor import Tensor
 from gradtape._src.derivatives.evaluation import Evaluation
 
 
+class UnsupportedDtypeError(TypeError, AssertionError):
+    """A dtype without derivatives. TensorFlow raises a bare AssertionError."""
+
+
 @public
 def compute_gradient(
     f: Callable[..., Any], x: Sequence[Any], delta: float | None = None
@@ -24,8 +28,8 @@ def compute_gradient(
     Each is a tuple with one NumPy matrix for each argument, [elements of the result, elements of the argument], where a
     complex number counts as two real ones. `delta`: 1/1024 by default. Arguments keep their dtypes, and differences in
     float32 are good to three digits; `tf.autodiff.check_gradients` works in float64. ValueError where `x` is no list or
-    tuple, AssertionError where an argument is not floating or complex. While a graph is built, `f` is called on placeholders, and
-    what it gives is run in the default session.
+    tuple, TypeError (an AssertionError, too) where an argument or the result is not floating or complex. While a graph is
+    built, `f` is called on placeholders, and what it gives is run in the default session.
 
     >>> theoretical, numerical = tf.test.compute_gradient(lambda x: x * x, [tf.constant([1.0, 2.0])])
     >>> theoretical[0].tolist(), numerical[0].tolist()
@@ -35,8 +39,7 @@ def compute_gradient(
         raise ValueError(f"`x` must be a list or tuple of values convertible to a Tensor (arguments to `f`), not a {type(x)}")
     inputs = [tensor(a) for a in x]
     for i, a in enumerate(inputs):
-        if not (a.dtype.is_floating or a.dtype.is_complex):
-            raise AssertionError(f"Cannot compute gradient for unsupported type {a.dtype.name} of argument {i}")
+        _check_dtype(a, f"argument {i}")
     step = 1.0 / 1024 if delta is None else delta
     if engine.current_graph() is not None:
         return naming.Graphs.compute_gradient(f, inputs, step)
@@ -46,6 +49,7 @@ def compute_gradient(
 def _theoretical(f: Callable[..., Any], inputs: Sequence[Tensor]) -> list[np.ndarray]:
     at = Evaluation(f, list(inputs))
     y = one(at.targets.leaves)
+    _check_dtype(y, "y, the result of f")
     kind = _real(y)
     units = np.eye(y.node.aval.size * _width(y), dtype=kind)
     found: list[Any] = [None] * len(inputs)
@@ -83,6 +87,13 @@ def _numerical(f: Callable[..., Any], inputs: Sequence[Tensor], delta: float) ->
             columns.append((ends[0] - ends[1]) / np.asarray(2 * delta, ends[0].dtype))
         results.append(np.stack(columns, 1))
     return results
+
+
+def _check_dtype(x: Any, what: str) -> None:
+    if not (x.dtype.is_floating or x.dtype.is_complex):
+        raise UnsupportedDtypeError(
+            f"Cannot compute gradient for unsupported type {x.dtype.name} of {what}. Give floats, or tf.cast them inside of f."
+        )
 
 
 def one(targets: Sequence[Any]) -> Any:

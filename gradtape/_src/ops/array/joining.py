@@ -49,7 +49,7 @@ def _concatenated(*values, axis):
     return aval((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype)
 
 
-@op("ConcatV2", infer=_concatenated, strings=lambda *values, axis: np.concatenate(values, axis))
+@op("ConcatV2", infer=_concatenated, joins="ConcatV2", strings=lambda *values, axis: np.concatenate(values, axis))
 def _concat(*values, axis):
     return lax.concatenate(values, axis % values[0].ndim)
 
@@ -195,7 +195,7 @@ def _packed(*values, axis):
     return aval((*first.shape[:axis], len(values), *first.shape[axis:]), first.dtype)
 
 
-@op("Pack", infer=_packed, strings=lambda *values, axis: np.stack(values, axis))
+@op("Pack", infer=_packed, joins="ConcatV2", strings=lambda *values, axis: np.stack(values, axis))
 def _pack(*values, axis):
     return jnp.stack(values, axis)
 

@@ -104,7 +104,7 @@ def _equal_avals(*avals):
     return first
 
 
-@op("AddN", infer=only(NUMERIC, _equal_avals))
+@op("AddN", infer=only(NUMERIC, _equal_avals), joins="AddN")
 def _add_n(*inputs):
     return sum(inputs[1:], inputs[0])
 
