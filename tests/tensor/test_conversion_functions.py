@@ -26,7 +26,7 @@ def convert(value, dtype=None, name=None, as_ref=False):
 
 @pytest.fixture(autouse=True)
 def registry(monkeypatch):
-    monkeypatch.setattr(conversions, "_conversions", [])
+    monkeypatch.setattr(conversions, "registered", [])
     monkeypatch.setattr(conversions, "_by_type", {})
 
 

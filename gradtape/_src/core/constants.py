@@ -16,6 +16,7 @@ from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.tensor import Tensor, graph_of, unvalued
 
 NUMBERS = (int, float, bool, complex)
+PLAIN = frozenset(NUMBERS)
 LARGEST = float(np.finfo(np.float32).max)
 
 # The dtypes in which TensorFlow takes a bool for a number.
@@ -47,7 +48,11 @@ def to_array(value: Any, dtype: np.dtype | None = None) -> Any:
             value = value.detach()
         if not isinstance(value, (list, tuple)) and hasattr(value, "__array__"):
             return _own(np.array(value), dtype)
-    kinds = _kinds(value)
+    return of_values(value, kinds_in(value), dtype)
+
+
+def of_values(value: Any, kinds: dict[type, None], dtype: np.dtype | None) -> np.ndarray:
+    """Return a Python value, or a nest of lists of such, as an array; `kinds` are the types of its leaves."""
     try:
         array = np.array(value)
     except ValueError:
@@ -91,7 +96,7 @@ def _strings(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
     return result.reshape(array.shape)
 
 
-def _kinds(value: Any) -> dict[type, None]:
+def kinds_in(value: Any) -> dict[type, None]:
     """The types of the leaves of a nest of lists, in order of their first appearance: a dict used as a set."""
     kinds: dict[type, None] = {}
     stack = [value]
@@ -136,7 +141,8 @@ def _default(array: np.ndarray, kinds: dict[type, None]) -> np.ndarray:
     if len(kinds) > 1:
         _check_mixture(kinds)
     first = next(iter(kinds), float)
-    if array.dtype == np.uint64 or (array.dtype.kind == "f" and kinds and all(issubclass(k, int) for k in kinds)):
+    integers = issubclass(first, int) and all(issubclass(k, int) for k in kinds)
+    if array.dtype == np.uint64 or (array.dtype.kind == "f" and integers):
         raise ValueError(f"Can't convert Python sequence with out-of-range integer to Tensor: {str(array)[:80]}.")
     if array.dtype.kind == "f":
         if issubclass(first, np.floating):

@@ -25,7 +25,7 @@ class Conversion(NamedTuple):
     priority: int
 
 
-_conversions: list[Conversion] = []  # by priority, then in the order in which they were registered
+registered: list[Conversion] = []  # by priority, then in the order in which they were registered
 _by_type: dict[type, tuple[Conversion, ...]] = {}
 
 
@@ -53,20 +53,20 @@ def register_tensor_conversion_function(base_type: Any, conversion_func: Callabl
         raise TypeError("Cannot register conversions for Python numeric types and NumPy scalars and arrays.")
     if not callable(conversion_func):
         raise TypeError(f"Argument `conversion_func` must be callable. Received {conversion_func}.")
-    _conversions.append(Conversion(base_type, conversion_func, priority))
-    _conversions.sort(key=lambda conversion: conversion.priority)
+    registered.append(Conversion(base_type, conversion_func, priority))
+    registered.sort(key=lambda conversion: conversion.priority)
     _by_type.clear()
 
 
 def converted(value: Any, dtype: np.dtype | None) -> Any:
     """`value` by the conversion functions of its class: a Tensor or Variable, or NotImplemented where none applies."""
-    if not _conversions or isinstance(value, NUMBERS):
+    if not registered or isinstance(value, NUMBERS):
         return NotImplemented
     kind = type(value)
     found = _by_type.get(kind)
     if found is None:
         before = STANDARD if issubclass(kind, LISTS) else math.inf
-        found = _by_type[kind] = tuple([c for c in _conversions if issubclass(kind, c.base_type) and c.priority < before])
+        found = _by_type[kind] = tuple([c for c in registered if issubclass(kind, c.base_type) and c.priority < before])
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     for conversion in found:
         result = conversion.function(value, dtype=wanted, name=None, as_ref=False)

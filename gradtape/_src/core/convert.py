@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from gradtape._src.core.op import Op
     from gradtape._src.core.program import Node
 
-_NUMBERS = frozenset(NUMBERS)
 _INT = frozenset([int])
 _EXTENTS = frozenset(map(np.dtype, ("int32", "int64")))
 
@@ -53,7 +52,7 @@ def node_of(value: Any, dtype: np.dtype | None = None) -> Node:
     if kind is EagerTensor:
         node: Node = value.node
         return node
-    if kind in _NUMBERS:
+    if kind in constants.PLAIN:
         return number(value, dtype)
     if isinstance(value, Stored):
         return value.read()
@@ -63,6 +62,10 @@ def node_of(value: Any, dtype: np.dtype | None = None) -> Node:
         return node_of(value.to_dense())
     if value is None:
         raise ValueError("Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor.")
+    if (kind is list or kind is tuple) and not conversions.registered:
+        kinds = constants.kinds_in(value)
+        if kinds.keys() <= constants.PLAIN:
+            return _made(constants.of_values(value, kinds, dtype))
     if kind is not np.ndarray:
         made = _by_class(value, dtype)
         if made is not None:

@@ -377,7 +377,9 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
                 if naming.open_graphs:
                     result: R = naming.named(function, args, kwargs)
                     return result
-                if kwargs and (name := kwargs.get("name")) is not None:
+                if not kwargs:  # without an empty dict to unpack
+                    return function(*args)  # type: ignore[call-arg]
+                if (name := kwargs.get("name")) is not None:
                     given: R = naming.Given.called(function, args, kwargs, name)
                     return given
                 return function(*args, **kwargs)

@@ -7,6 +7,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
+from weakref import ref
 
 import numpy as np
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gradtape._src.core.errors import InvalidArgumentError
     from gradtape._src.core.program import Node, Trace
 
+new = EagerTensor.__new__
 _uid = itertools.count()
 STATE = (
     "an assignment changes state, and state stops gradients: compute with the tensor itself, or keep the new value in a tensor"
@@ -70,7 +72,7 @@ def put_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:
     """Swap in values that were computed already, where nothing records it."""
     made = []
     for node in nodes:  # written out, as a training step does it for each variable
-        held = EagerTensor.__new__(EagerTensor)
+        held = new(EagerTensor)
         held.node = node
         made.append(held)
     _swap(variables, made)
@@ -438,7 +440,10 @@ class Variable(Stored, metaclass=creators.Created):
             held = scope.hold(self, node)
             return self if held is None else held
         self._keep_for_undo(trace)
-        self._tensor = EagerTensor(node)
+        latest = new(EagerTensor)  # written out, as a training step does it for each variable
+        latest.node = node
+        node.handle = ref(latest)
+        self._tensor = latest
         if execution.eager:
             engine.flush_if_outermost()
         return self

@@ -1,0 +1,39 @@
+"""How many functions and files somebody reads who follows a call through the library. The figures are upper bounds."""
+
+import json
+import subprocess
+import sys
+
+from tests.architecture.rules import ROOT
+
+# Of each call that records an op: functions entered, files, and of the entries those that convert operands.
+OPS = {
+    "tf.matmul(x, y)": (5, 5, 1),
+    "tf.matmul(x, v)": (6, 6, 1),
+    "tf.matmul(array, x)": (17, 9, 5),
+    "tf.matmul(rows, x)": (19, 9, 6),
+    "tf.matmul([rows], [rows])": (33, 9, 12),
+    "x @ v": (4, 4, 0),
+    "x + 1.0": (4, 3, 0),
+    "v * 0.5": (6, 4, 0),
+    "tf.add(x, y)": (5, 5, 1),
+    "tf.add(x, 1.0)": (6, 5, 1),
+    "tf.concat([x, y], 0)": (6, 5, 1),
+    "tf.reduce_sum(x, axis=1)": (7, 5, 1),
+    "tf.reshape(x, [-1, 2])": (8, 6, 2),
+    "v.assign_sub(y)": (7, 3, 0),
+}
+
+# Files entered the first time and the second time. What is aimed at for the first time: 20, 30 and 25.
+FILES = {"gradient": (26, 10), "while": (51, 10), "session": (30, 15)}
+
+
+def test_calls_are_short_walks():
+    found = subprocess.run([sys.executable, "-m", "tests.architecture.walks"], cwd=ROOT, capture_output=True)
+    assert found.returncode == 0, found.stderr.decode()
+    walks = json.loads(found.stdout)
+    reached = {call: tuple([walks["ops"][call][figure] for figure in ("entries", "files", "conversions")]) for call in OPS}
+    reached |= {call: tuple([walk["files"] for walk in walks[call]]) for call in FILES}
+    bounds = OPS | FILES
+    longer = {call: (figures, bounds[call]) for call, figures in reached.items() if any(map(int.__gt__, figures, bounds[call]))}
+    assert not longer, "\n".join([f"{call}: {figures}, where {most} was reached" for call, (figures, most) in longer.items()])
