@@ -94,11 +94,11 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
     `again`: it is a record that the explainer runs again. All its values are results, so a large one is never compiled whole.
     """
     runtime.check_running()
-    if (staged := stages.of(program, intern)) is not None:
+    compiled = program.compiled if check is None else None
+    if compiled is None and (staged := stages.of(program, intern)) is not None:
         return _staged(staged, arguments)
     large = program.bytes > memory.LARGE
     try:
-        compiled = program.compiled if check is None else None
         if compiled is None:
             program.runs += 1
             first = program.runs == 1 and not large and not program.loops
