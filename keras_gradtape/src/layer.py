@@ -1,5 +1,9 @@
 """What a Keras layer has of its backend: a name on the tape for what it gives, and a place in checkpoints."""
 
+from keras.src import tree
+from keras.src.backend.common.keras_tensor import KerasTensor
+
+import gradtape as tf
 from gradtape._src.core import noted, scopes
 from keras_gradtape.src.tracked import KerasTracked
 
@@ -11,3 +15,28 @@ class BackendLayer(KerasTracked):
         outputs = super().__call__(*args, **kwargs)  # type: ignore[misc]  # of Keras's Operation
         noted.note(scopes.prefix()[:-1], outputs)
         return outputs
+
+    @property
+    def _default_save_signature(self):
+        """The signature of a model in `tf.saved_model.save`, as in TensorFlow; None of a layer, and before the first call."""
+        from keras.src.models.model import Model  # imports this file
+
+        if not isinstance(self, Model):
+            return None
+        functional = getattr(self, "_functional", None) or self  # a Sequential's
+        inputs = getattr(functional, "_inputs_struct", None)
+        if inputs is not None:
+            specs = [tree.map_structure(lambda x: tf.TensorSpec(x.shape, x.dtype), inputs)]
+        else:
+            shapes = (self._build_shapes_dict or {}).values()
+            specs = [tree.map_shape_structure(lambda s: tf.TensorSpec(s, self.input_dtype), shape) for shape in shapes]
+        if not specs:
+            return None
+        if not all(layer.built for layer in self._flatten_layers()):
+            self(*tree.map_structure(lambda spec: KerasTensor(spec.shape, spec.dtype.name), specs))
+
+        @tf.function(input_signature=specs)
+        def serving_default(inputs):
+            return self(inputs)
+
+        return serving_default

@@ -146,3 +146,50 @@ def test_bad_endpoints(tmp_path):
         archive.add_endpoint("f", called)
     archive.write_out(tmp_path / "m", verbose=False)
     assert tf.saved_model.load(tmp_path / "m").f(tf.ones([2])).numpy().tolist() == [2.0, 2.0]
+
+
+def _wide():
+    first, second = keras.Input((3,), name="first"), keras.Input((2,), name="second")
+    outputs = {"right": layers.Dense(1)(second), "left": layers.Dense(2)(first)}
+    return keras.Model({"first": first, "second": second}, outputs)
+
+
+def _not_built():
+    model = Subclassed()
+    with pytest.warns(UserWarning, match="does not have a `build.*` method"):
+        model.build([None, 5])
+    return model
+
+
+# What TensorFlow 2.21 gives: the shapes of what the signature takes and gives, by name.
+@pytest.mark.parametrize(
+    "make, inputs, outputs",
+    [
+        (lambda: model_of(recurrent), {"inputs": (None, None, 4)}, {"output_0": (None, 2)}),
+        (_wide, {"inputs": (None, 3), "inputs_1": (None, 2)}, {"right": (None, 1), "left": (None, 2)}),
+        (subclassed, {"inputs": (2, 5)}, {"output_0": (2, 2)}),
+        (_not_built, {"inputs": (None, 5)}, {"output_0": (None, 2)}),
+    ],
+)
+def test_a_saved_model_has_a_signature(tmp_path, make, inputs, outputs):
+    model = make()
+    tf.saved_model.save(model, tmp_path / "model")
+    loaded = tf.saved_model.load(tmp_path / "model")
+    signature = loaded.signatures["serving_default"]
+    taken = signature.structured_input_signature[1]
+    assert {name: tuple(spec.shape) for name, spec in taken.items()} == inputs
+    assert {name: tuple(spec.shape) for name, spec in signature.structured_outputs.items()} == outputs
+    assert all(spec.name == name for name, spec in [*taken.items(), *signature.structured_outputs.items()])
+    given = {name: tf.random.stateless_normal([n or 2 for n in shape], (1, 2)) for name, shape in inputs.items()}
+    results = model(dict(zip(("first", "second"), given.values(), strict=True)) if len(given) > 1 else given["inputs"])
+    results = results if isinstance(results, dict) else {"output_0": results}
+    for name, result in signature(**given).items():
+        np.testing.assert_allclose(result, results[name], rtol=1e-5, atol=1e-6)
+
+
+def test_a_layer_and_a_model_that_was_not_called_have_no_signature(tmp_path):
+    layer = layers.Dense(2)
+    layer(tf.ones([1, 3]))
+    for number, made in enumerate([layer, Subclassed()]):
+        tf.saved_model.save(made, tmp_path / str(number))
+        assert dict(tf.saved_model.load(tmp_path / str(number)).signatures) == {}

@@ -53,6 +53,7 @@ class ConcreteFunction:
         self._passes = passes  # whether each call says which variables it passes
         self._specs: list[TensorSpec] | None = None  # with open extents, if those were asked for
         self._named: list[str | None] = [None] * len(arguments.nodes)
+        self.result_names: list[str] | None = None  # those of a loaded signature, which its specs show
         self._type: FunctionType | None = None
         self.called = f"__inference_{function._name}_{id(self) % 10000}"
         arguments.nodes = [leaf(n.aval, None) for n in arguments.nodes]  # the signature, not the first call's values
@@ -163,7 +164,9 @@ class ConcreteFunction:
     @property
     def structured_outputs(self) -> Any:
         """The results' structure, with a TensorSpec for each tensor."""
-        return self._body.structure.fill([TensorSpec(spec.shape, spec.dtype) for spec in self.outputs])
+        specs = self.outputs
+        names = self.result_names or [None] * len(specs)
+        return self._body.structure.fill([TensorSpec(s.shape, s.dtype, name) for s, name in zip(specs, names, strict=True)])
 
     @property
     def outputs(self) -> list[TensorSpec]:

@@ -255,7 +255,7 @@ def _run_on_host(op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | 
     trace = local.trace
     if op is RAN or not (op.on_host or any(has_strings(x.aval) for x in inputs)):
         return None
-    if trace.parent is not None and (trace.scope is None or any(x.value is None for x in inputs)):
+    if trace.parent is not None and (trace.scope is None or any(x.value is None for x in inputs) or effectful((op, attrs))):
         return None
     for x in inputs:
         peek(x)

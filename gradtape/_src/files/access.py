@@ -25,7 +25,7 @@ def path_tensor(value: Any) -> Tensor:
     return strings(os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
-@host_op("ReadFile", gives=a_string)
+@host_op("ReadFile", gives=a_string, effect=True)
 def _read_file(filename: np.ndarray) -> np.ndarray:
     path = _name(filename, "Input filename tensor")
     with open_bytes(path) as file, told(path):
@@ -43,7 +43,7 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
     return _read_file(path_tensor(filename))
 
 
-@host_op("WriteFile", effect=True)
+@host_op("WriteFile", gives=lambda *_: [], effect=True)
 def _write_file(filename: np.ndarray, contents: np.ndarray) -> None:
     path = _name(filename, "Input filename tensor")
     if contents.ndim:
@@ -52,12 +52,12 @@ def _write_file(filename: np.ndarray, contents: np.ndarray) -> None:
 
 
 @public
-def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
-    """Write a scalar string to a file, in directories that are made if need be.
+def write_file(filename: Any, contents: Any, name: str | None = None) -> Any:
+    """Write a scalar string to a file, in directories that are made if need be; return the operation in a graph, else None.
 
     The file is whole, or what it was before: it is written under another name first.
     """
-    _write_file(path_tensor(filename), strings(contents))
+    return _write_file(path_tensor(filename), strings(contents))
 
 
 def names_matching(pattern: np.ndarray) -> np.ndarray:
@@ -66,7 +66,7 @@ def names_matching(pattern: np.ndarray) -> np.ndarray:
     return of_bytes(found, (len(found),))
 
 
-@host_op("MatchingFiles", gives=lambda pattern: [([None], dtypes.string)])
+@host_op("MatchingFiles", gives=lambda pattern: [([None], dtypes.string)], effect=True)
 def _matching_files(pattern: np.ndarray) -> np.ndarray:
     if pattern.ndim > 1:
         raise invalid("Input pattern tensor must be scalar or vector, but had shape: " + str(list(pattern.shape)))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core import dtypes
+from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor, to_numpy
@@ -75,8 +76,8 @@ def _number(text: bytes, dtype: Any, at: int, record: int) -> Any:
         raise invalid(f"Field {at} in record {record} is not a valid {SPOKEN.get(dtype.name, dtype.name)}: {shown}") from None
 
 
-def _columns(records: Tensor, *defaults: Tensor, **_: Any) -> list[Known]:
-    return [(records.node.aval.shape, default.dtype) for default in defaults]
+def _columns(records: Aval, *defaults: Aval, **_: Any) -> list[Known]:
+    return [(records.shape, default.type) for default in defaults]
 
 
 @host_op("DecodeCSV", gives=_columns)

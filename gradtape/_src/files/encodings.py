@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core import dtypes
+from gradtape._src.core.aval import Aval
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.files.ops import Known, host_op, of_bytes, same_shape, strings
@@ -19,8 +20,8 @@ RAW = "float16 float32 float64 int32 uint16 uint8 int16 int8 int64 complex64 com
 TO_WEB, FROM_WEB = bytes.maketrans(b"+/", b"-_"), bytes.maketrans(b"-_", b"+/")
 
 
-def _raw(x: Tensor, *, out_type: Any, fixed_length: int | None, **_: Any) -> list[Known]:
-    return [((*x.node.aval.shape, None if fixed_length is None else fixed_length // out_type.size), out_type)]
+def _raw(x: Aval, *, out_type: Any, fixed_length: int | None, **_: Any) -> list[Known]:
+    return [((*x.shape, None if fixed_length is None else fixed_length // out_type.size), out_type)]
 
 
 @host_op("DecodeRaw", gives=_raw)

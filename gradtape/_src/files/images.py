@@ -105,7 +105,7 @@ def _still(data: bytes, channels: int, dtype: str, op: str, **how: Any) -> np.nd
 
 def _picture(*_: Any, channels: int = 0, dtype: str = "uint8", expand_animations: bool = False, **__: Any) -> list[Known]:
     """The shape of a picture; that of one that may have frames is not known."""
-    return [] if expand_animations else [((None, None, channels or None), dtype)]
+    return [(None if expand_animations else (None, None, channels or None), dtype)]
 
 
 def _frames(*_: Any, channels: int = 3, dtype: str = "uint8") -> list[Known]:
@@ -286,7 +286,7 @@ def extract_jpeg_shape(contents: Any, output_type: Any = dtypes.int32, name: str
     return _extract_jpeg_shape(strings(contents), output_type=dtypes.as_dtype(output_type))
 
 
-@host_op("IsJpeg", gives=lambda contents: [(contents.node.aval.shape, dtypes.bool)])
+@host_op("IsJpeg", gives=lambda contents: [(contents.shape, dtypes.bool)])
 def _is_jpeg(contents: np.ndarray) -> np.ndarray:
     return np.array([bytes(item).startswith(b"\xff\xd8\xff") for item in contents.flat], bool).reshape(contents.shape)
 
@@ -308,7 +308,7 @@ def _pixels(image: Any, allowed: tuple[str, ...], preferred: Any) -> Tensor:
     return x
 
 
-@host_op("EncodePng", gives=lambda image, compression: [(image.node.aval.shape[:-3], dtypes.string)])
+@host_op("EncodePng", gives=lambda image, compression: [(image.shape[:-3], dtypes.string)])
 def _encode_png(image: np.ndarray, *, compression: int) -> np.ndarray:
     if image.ndim < 3:
         raise invalid(f"images must be at least rank 3, received shape {list(image.shape)}")
@@ -382,13 +382,13 @@ def encode_jpeg(
         progressive=bool(progressive),
         optimize=bool(optimize_size),
         chroma_downsampling=bool(chroma_downsampling),
-        density=static_list([x_density, y_density], "density"),
+        density=tuple(static_list([x_density, y_density], "density")),
         metric=density_unit == "cm",
         xmp=xmp_metadata.encode() if isinstance(xmp_metadata, str) else bytes(xmp_metadata),
     )
 
 
-@host_op("AdjustJpegQuality", gives=lambda image, quality, dct_method: [(image.node.aval.shape, image.dtype)])
+@host_op("AdjustJpegQuality", gives=lambda image, quality, dct_method: [(image.shape, image.type)])
 def _through_jpeg(image: np.ndarray, jpeg_quality: np.ndarray, *, dct_method: str) -> np.ndarray:
     quality = int(jpeg_quality)
     _check_jpeg(image, quality)

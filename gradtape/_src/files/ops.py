@@ -1,4 +1,4 @@
-"""Ops on files and on encoded bytes: they run on the host, on NumPy arrays, and the shapes that they give depend on values."""
+"""Ops on files and on encoded bytes: they run on the host, on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core import dtypes, engine
-from gradtape._src.core.aval import aval
+from gradtape._src.core.aval import Aval, aval, unshaped
 from gradtape._src.core.constants import to_array
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import InvalidArgumentError, OpError, UnimplementedError
@@ -19,7 +19,8 @@ from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 
-Known = tuple[Sequence[int | None], Any]  # a shape and a dtype
+Known = tuple[Sequence[int | None] | None, Any]  # a shape and a dtype
+Attributes = tuple[tuple[str, Any], ...]
 Rule = Callable[..., list[Known]]
 REASON = "it reads or makes bytes, and those are no numbers that could be varied"
 
@@ -47,52 +48,79 @@ def assuming(extent: int) -> Iterator[None]:
 
 
 def without_values(type: str, *specs: Known) -> list[Tensor]:
-    """Return tensors without values for what an op gives that was called in a function: `(shape, dtype)` of each result.
+    """Return tensors without values for what a dataset's function gives, whose shapes alone are asked for.
 
-    NeedsValues unless somebody asks for shapes only: the function around it runs as eager code.
+    `specs` are `(shape, dtype)` of each result. NeedsValues where values are needed: the function runs as eager code.
     """
     if engine.graph_around() is not None:
         raise UnimplementedError(
             None,
             None,
-            f"{type} runs when it is called, and is no op of a graph of TensorFlow 1. Call it in the function of a "
+            f"{type} gives shapes that depend on values, and is no op of a graph of TensorFlow 1. Call it in the function of a "
             "tf.data.Dataset, or in eager code, and feed what it gives.",
         )
-    if assumed.extent is None or assumed.trace is not engine.local.trace or not specs:
+    if not asked_for_shapes() or not specs or any(shape is None for shape, _ in specs):
         raise engine.NeedsValues(f"the shape of what {type} gives depends on values")
     assumed.used = True
-    avals = [aval([assumed.extent if n is None else n for n in shape], dtypes.as_dtype(dtype).numpy) for shape, dtype in specs]
-    return [EagerTensor(leaf(known, None)) for known in avals]
+    extent = assumed.extent or 0
+    known = [([extent if n is None else n for n in shape or ()], dtype) for shape, dtype in specs]
+    return [EagerTensor(leaf(aval(shape, dtypes.as_dtype(dtype).numpy), None)) for shape, dtype in known]
 
 
-def host_op(type: str, *, effect: bool = False, gives: Rule | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def asked_for_shapes() -> bool:
+    """Return whether only the shapes are wanted of what is called now."""
+    return assumed.extent is not None and assumed.trace is engine.local.trace
+
+
+def host_op(type: str, *, gives: Rule, effect: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare an op by its kernel, a function of NumPy arrays and of attributes, and return the function of tensors.
 
-    `gives(*inputs, **attributes)` tells the shape, with None for what is not known, and dtype of each result.
+    `gives(*avals, **attributes)` tells the shape and dtype of each result: None for an extent that depends on values, and for
+    the shape where the rank does. `effect`: it reads or writes files, so a function runs it in order, and never drops it.
     """
 
     def decorate(kernel: Callable[..., Any]) -> Callable[..., Any]:
-        made = define(Op(type, kernel, host=kernel, effect=effect))
+        def run(*inputs: Any, attributes: Attributes) -> tuple[Any, ...]:
+            try:
+                result = kernel(*map(np.asarray, inputs), **dict(attributes))
+            except OpError as error:
+                error.message = f"{error.message} [Op:{type}]"
+                raise
+            return result if isinstance(result, tuple) else () if result is None else (result,)
+
+        def infer(*avals: Aval, attributes: Attributes) -> tuple[Aval, ...]:
+            return tuple([_aval(*known) for known in gives(*avals, **dict(attributes))])
+
+        made = define(Op(type, run, infer=infer, effect=True, host=run) if effect else Op(type, run, infer=infer, on_host=True))
         made.reason = REASON
 
         @functools.wraps(kernel)
         def call(*inputs: Tensor, **attributes: Any) -> Any:
-            if engine.local.trace.scope is not None:
-                known = [] if gives is None else gives(*inputs, **attributes)
-                results = without_values(type, *known)
-                return results[0] if len(known) == 1 else tuple(results)
-            try:
-                result = kernel(*[to_numpy(x.node) for x in inputs], **attributes)
-            except OpError as error:
-                error.message = f"{error.message} [Op:{type}]"
-                raise
-            if isinstance(result, tuple):
-                return tuple([_tensor(array) for array in result])
-            return None if result is None else _tensor(result)
+            nodes, structure = tuple([x.node for x in inputs]), tuple(attributes.items())
+            scope = engine.local.trace.scope
+            if scope is None:
+                results = list(map(_tensor, run(*map(to_numpy, nodes), attributes=structure)))
+            else:
+                known = gives(*[node.aval for node in nodes], **attributes)
+                open_ = any(shape is None or None in shape for shape, _ in known)
+                if asked_for_shapes() or (open_ and not getattr(scope, "shaped_by_runs", False)):
+                    results = without_values(type, *known) if known else []
+                elif not known:
+                    node, graph = engine.record(made, nodes, (structure,)), engine.current_graph()
+                    return None if graph is None else graph.operation_of(node)
+                else:
+                    results = [EagerTensor(n) for n in engine.elements(engine.record(made, nodes, (structure,)))]
+            return results[0] if len(results) == 1 else tuple(results) or None
 
         return call
 
     return decorate
+
+
+def _aval(shape: Sequence[int | None] | None, dtype: Any) -> Aval:
+    known = dtypes.as_dtype(dtype)
+    extents = [n for n in shape or () if n is not None]
+    return unshaped(known) if shape is None or len(extents) < len(shape) else aval(extents, known.numpy)
 
 
 def _tensor(array: Any) -> Tensor:
@@ -135,9 +163,9 @@ def _shape(array: np.ndarray) -> str:
     return f"[{','.join(map(str, array.shape))}]"
 
 
-def same_shape(x: Tensor, *_: Any, **__: Any) -> list[Known]:
+def same_shape(x: Aval, *_: Any, **__: Any) -> list[Known]:
     """The rule of an op that gives strings for strings."""
-    return [(x.node.aval.shape, dtypes.string)]
+    return [(x.shape, dtypes.string)]
 
 
 def a_string(*_: Any, **__: Any) -> list[Known]:

@@ -153,7 +153,7 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
 _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 
-@host_op("ParseTensor")
+@host_op("ParseTensor", gives=lambda serialized, out_type: [(None, out_type)])
 def _parse_tensor(serialized: np.ndarray, *, out_type: Any) -> np.ndarray:
     if serialized.ndim:
         raise invalid(f"Expected `serialized` to be a scalar, got shape: [{','.join(map(str, serialized.shape))}]")

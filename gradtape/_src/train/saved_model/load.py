@@ -139,6 +139,8 @@ class Loader:
         found = self._functions[_position(number, self._functions)]
         if not isinstance(found, ConcreteFunction):
             raise ValueError("a signature is no concrete function.")
+        if isinstance(results := found.structured_outputs, dict):
+            found.result_names = sorted(results)  # the order in which a dict is flattened
         return found
 
     def _fill(self, number: int) -> None:

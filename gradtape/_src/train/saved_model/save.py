@@ -26,8 +26,8 @@ def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None)
     `tf.function` each signature that it was traced for, or its input signature. An extent that is open in it stays open unless
     the function itself fixes it; an open rank is each that the function was called with, or each from 0 to 4 that it takes.
     `signatures` is a function with an input signature, a concrete function, or a dict of such: what is called by keyword and
-    gives a dict. The folder is written whole or not at all; a model that `save` wrote there before is replaced. It holds data
-    and no code.
+    gives a dict. A Keras model's call is one by default. The folder is written whole or not at all; a model that `save` wrote
+    there before is replaced. It holds data and no code.
 
     ValueError for an object or function that cannot be saved, NotImplementedError for a function that runs as eager code,
     AssertionError for a variable that hangs on nothing, AlreadyExistsError for a folder with a model of another format.
@@ -46,6 +46,8 @@ def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None)
         )
     if engine.local.trace.parent is not None or engine.graph_around() is not None:
         raise AssertionError("tf.saved_model.save is not supported inside a traced @tf.function. Move the call outside.")
+    if signatures is None:
+        signatures = getattr(obj, "_default_save_signature", None)  # a Keras model's, which may build its layers
     objects, writer = Objects(obj), Writer()
     given = canonical(signatures, functions_of(obj), objects.extents)
     once = {id(concrete): (concrete, name) for name, concrete in given.items()}  # one function may have two names
