@@ -112,6 +112,7 @@ from gradtape._src.core.variable import Variable as Variable
 
 # Functions and control flow
 from gradtape._src.control.branch import case as case, cond as cond, switch_case as switch_case
+from gradtape._src.control.critical_section import CriticalSection as CriticalSection
 from gradtape._src.control.function import function as function
 from gradtape._src.control.host import (
     jax_function as jax_function,

@@ -129,7 +129,7 @@ _TABLE = [
     (
         ENGINE,
         """
-        CriticalSection experimental.* load_library load_op_library
+        experimental.* load_library load_op_library
         nondifferentiable_batch_function queue security sysconfig.* compiler tools
         """,
     ),

@@ -22,7 +22,7 @@ _OPERATORS = """
 # The classes of each namespace, with the class that each derives from, dotted under `tf`, in brackets. A namespace that
 # gradtape does not have otherwise is a module.
 NAMES = {
-    "": "CriticalSection RaggedTensorSpec(TypeSpec)",
+    "": "RaggedTensorSpec(TypeSpec)",
     "data": "IteratorSpec(TypeSpec)",
     "config.experimental": "ClusterDeviceFilters",
     "data.experimental": "CsvDataset DatasetInitializer RandomDataset Reducer ServiceOptions SqlDataset TFRecordWriter",

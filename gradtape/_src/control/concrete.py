@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import itertools
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.observers import observers
 from gradtape._src.control.arguments import OTHER_EXTENT, OTHER_RANK, Arguments, symbol
+from gradtape._src.control.critical_section import Lock, holding, note
 from gradtape._src.control.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
@@ -165,7 +166,7 @@ class ConcreteFunction:
     def structured_outputs(self) -> Any:
         """The results' structure, with a TensorSpec for each tensor."""
         specs = self.outputs
-        names = self.result_names or [None] * len(specs)
+        names: Sequence[str | None] = self.result_names or [None] * len(specs)
         return self._body.structure.fill([TensorSpec(s.shape, s.dtype, name) for s, name in zip(specs, names, strict=True)])
 
     @property
@@ -293,6 +294,21 @@ class ConcreteFunction:
     def graph(self) -> FuncGraph:
         """What was traced, as a graph; printed, it is the program."""
         return FuncGraph(self)
+
+
+class Locked(ConcreteFunction):
+    """A function that executes critical sections. A call reads its variables at the beginning: it holds the locks all along."""
+
+    def __init__(self, function: Function, arguments: Arguments, body: Body, passes: bool, locks: Iterable[Lock]) -> None:
+        super().__init__(function, arguments, body, passes)
+        self._locks = tuple(locks)
+
+    def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
+        if engine.local.trace.parent is not None:
+            note(self._locks)
+            return super()._run(nodes, stored)
+        with holding(self._locks):
+            return super()._run(nodes, stored)
 
 
 class EagerFunction(ConcreteFunction):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.arguments import Arguments, spoken, symbol, tensors_in
-from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, ShapedByRuns
+from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType
 from gradtape._src.control.parameter_names import named_parameters
@@ -208,7 +208,8 @@ class Function:
 
         outermost = engine.local.trace.parent is None
         try:
-            body = trace(run, parameters, Scope(creates=not self._created, shaped_by_runs=outermost), convert=self._result)
+            scope = Scope(creates=not self._created, shaped_by_runs=outermost)
+            body = trace(run, parameters, scope, convert=self._result)
             if body.created:  # what is made once must not be made again
                 self._created = True
                 self._traces += 1
@@ -220,7 +221,9 @@ class Function:
                 raise  # the outermost function runs eagerly
             return (FirstCall if isinstance(reason, MadeFromArguments) else EagerFunction)(self, arguments, reason)
         self._created = True
-        return ConcreteFunction(self, arguments, body, passes)
+        return (
+            Locked(self, arguments, body, passes, scope.locks) if scope.locks else ConcreteFunction(self, arguments, body, passes)
+        )
 
     def _decorate(self, decorator: Callable[..., Any]) -> None:
         """Wrap the Python function by `decorator`, before the first trace. Libraries know it by TensorFlow's private name."""

@@ -103,6 +103,7 @@ class Scope:
         self.inside: list[Inner] = []  # the bodies in it that have tapes in them
         self.trace: Trace | None = None
         self.collections: dict[Any, list[Any]] | None = None  # a graph's, as the function sees them
+        self.locks: dict[Any, None] = {}  # of the critical sections in it
 
     def forget(self) -> None:
         """Let go of the variables: a trace and its nodes are a circle, which is left to the garbage collector."""

@@ -1,0 +1,124 @@
+"""`tf.CriticalSection`: what one thread at a time executes."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from gradtape._src.control.scope import Scope
+from gradtape._src.core import engine, nest
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import UnimplementedError, public
+
+
+class Lock:
+    """The lock of a section, which one thread holds once; locks are taken in the order of their numbers."""
+
+    numbers = itertools.count()
+    shared: dict[str, Lock] = {}
+
+    def __init__(self) -> None:
+        self.number, self._lock = next(Lock.numbers), threading.Lock()
+
+    @contextlib.contextmanager
+    def entered(self) -> Iterator[None]:
+        """Note that the thread is in the section, which it must not be already."""
+        if self in inside.locks:
+            raise ValueError(
+                "Attempting to lock a CriticalSection in which we are already running. This is illegal and may cause deadlocks. "
+                "Call execute once, around all that belongs together."
+            )
+        inside.locks.append(self)
+        try:
+            yield
+        finally:
+            inside.locks.remove(self)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Wait for other threads to leave the section, and be in it."""
+        with self.entered(), self._lock:
+            yield
+
+
+class _Inside(threading.local):
+    """The locks of the sections that a thread is in."""
+
+    def __init__(self) -> None:
+        self.locks: list[Lock] = []
+
+
+inside = _Inside()
+
+
+@contextlib.contextmanager
+def holding(locks: Iterable[Lock]) -> Iterator[None]:
+    """Hold the locks of several sections, always taken in one order, so that no two threads wait for each other."""
+    with contextlib.ExitStack() as stack:
+        for lock in sorted(locks, key=lambda lock: lock.number):
+            stack.enter_context(lock.held())
+        yield
+
+
+def note(locks: Iterable[Lock]) -> None:
+    """Let each function that is traced now hold these locks when it is called."""
+    trace: Any = engine.local.trace
+    while trace is not None:
+        if isinstance(trace.scope, Scope):
+            trace.scope.locks.update(dict.fromkeys(locks))
+        trace = trace.parent
+
+
+class CriticalSection:
+    """A section that one thread at a time is in, as TensorFlow's. Those of one `shared_name` are one section.
+
+    A function that executes a section is in it from the beginning of each call to its end.
+
+    >>> section, v = tf.CriticalSection(), tf.Variable(1.0)
+    >>> section.execute(lambda: v.assign(v * 2.0)).numpy()
+    2.0
+    """
+
+    @public
+    def __init__(
+        self, name: str | None = None, shared_name: str | None = None, critical_section_def: Any = None, import_scope: Any = None
+    ) -> None:
+        if critical_section_def is not None:
+            raise ValueError("Argument `critical_section_def` is not supported: leave it out.")
+        self._name = name or "critical_section"
+        self._lock = Lock() if shared_name is None else Lock.shared.setdefault(shared_name, Lock())
+
+    @property
+    def name(self) -> str:
+        """The section's name."""
+        return self._name
+
+    @public
+    def execute(self, fn: Callable[[], Any], exclusive_resource_access: bool = True, name: str | None = None) -> Any:
+        """Call `fn()` while no other thread is in the section; return what it gives, as tensors.
+
+        ValueError where the thread is in the section already. `exclusive_resource_access` is accepted: sections that use the same
+        variable are no error, as a function waits for all of its sections in one order.
+        """
+        if not callable(fn):
+            raise TypeError(f"{type(fn).__name__!r} object is not callable: give a function without arguments as `fn`.")
+        if engine.graph_around() is not None:
+            raise UnimplementedError(
+                None,
+                None,
+                "A CriticalSection is for eager code and functions, and this is a graph of TensorFlow 1. Hold a lock of Python's "
+                "around session.run.",
+            )
+        if engine.local.trace.scope is None:
+            with self._lock.held():
+                return _tensors(fn())
+        note([self._lock])
+        with self._lock.entered():
+            return _tensors(fn())
+
+
+def _tensors(results: Any) -> Any:
+    return nest.map_structure(lambda x: None if x is None else tensor(x), results)
