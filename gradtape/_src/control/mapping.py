@@ -11,6 +11,7 @@ from gradtape._src.control.eager_record import in_function
 from gradtape._src.control.growth import Growth, tracing_body
 from gradtape._src.control.loop import stopped
 from gradtape._src.control.loop_body import check_same, trace_body
+from gradtape._src.control.ragged_rows import has_ragged_rows, map_rows
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.aval import aval, provisional
@@ -111,8 +112,8 @@ def map_fn(
     """`fn` of each row of `elems` (a tensor or a nest of them), the results stacked: shape [rows, …].
 
     The results may be a nest; `fn_output_signature` (or `dtype`) states their dtypes where they differ from `elems`'s.
-    `fn` is traced once and runs as one loop; if it looks at values, it runs row by row in eager code. In a function there
-    is no gradient with `back_prop=False`.
+    `fn` is traced once and runs as one loop. If it looks at values, or rows are sparse or ragged, it runs row by row in eager
+    code. In a function there is no gradient with `back_prop=False`.
 
     >>> tf.map_fn(lambda x: x * x, tf.constant([1.0, 2.0]))
     [1.0, 4.0]
@@ -123,8 +124,10 @@ def map_fn(
         from gradtape._src.control.autograph import converted  # loads what transforms source, in functions and graphs only
 
         fn = converted(fn)
-    rows = Rows(elems, "map_fn")
     signature = fn_output_signature if fn_output_signature is not None else dtype
+    if has_ragged_rows(elems, signature):
+        return map_rows(fn, elems, signature)
+    rows = Rows(elems, "map_fn")
     specs: list[Any] = []
 
     def applied(row: Any) -> list[Tensor]:

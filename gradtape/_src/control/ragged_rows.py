@@ -1,0 +1,80 @@
+"""`map_fn` over what has rows of different sizes: SparseTensors and RaggedTensors, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradtape._src.core import dtypes, engine, nest
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.errors import invalid
+from gradtape._src.core.tensor import Tensor, to_numpy
+from gradtape._src.ops.array.gather import gather
+from gradtape._src.ops.array.joining import concat, stack
+from gradtape._src.ops.array.ragged import RaggedTensor
+from gradtape._src.ops.sparse.tensor import SparseTensor, SparseTensorSpec
+
+
+def has_ragged_rows(elems: Any, signature: Any) -> bool:
+    """Return whether rows of `elems`, or of what `signature` states, are of different sizes."""
+    given = (*nest.flatten(elems), *nest.flatten(signature))
+    return any(isinstance(x, SparseTensor | SparseTensorSpec | RaggedTensor) for x in given)
+
+
+def map_rows(fn: Callable[[Any], Any], elems: Any, signature: Any) -> Any:
+    """Call `fn` for each row of `elems`, and return its results as rows of one tensor, or of a sparse or ragged one."""
+    if engine.local.trace.scope is not None:
+        raise engine.NeedsValues("rows of sparse and ragged tensors are of different sizes")
+    leaves = nest.flatten(elems)
+    columns = [_rows(x) for x in leaves]
+    counts = sorted({len(column) for column in columns})
+    if len(counts) > 1:
+        raise ValueError(f"map_fn: elems have different numbers of rows: {counts}. They are taken row by row together.")
+    results = [fn(nest.pack_sequence_as(elems, list(row))) for row in zip(*columns, strict=True)]
+    wanted = elems if signature is None else signature
+    if not results:
+        raise invalid("map_fn: a sparse or ragged tensor without rows tells nothing about the results.")
+    for result in results:
+        nest.assert_same_structure(wanted, result)
+    stacked = [
+        _stacked(list(column), of)
+        for column, of in zip(zip(*map(nest.flatten, results), strict=True), nest.flatten(wanted), strict=True)
+    ]
+    return nest.pack_sequence_as(results[0], stacked)
+
+
+def _rows(x: Any) -> list[Any]:
+    if isinstance(x, RaggedTensor):
+        return [*x]
+    if not isinstance(x, SparseTensor):
+        given: Tensor = tensor(x)
+        return [given[i] for i in range(given.shape[0])]
+    indices, (count, *extents) = to_numpy(x.indices.node), to_numpy(x.dense_shape.node).tolist()
+    order = np.argsort(indices[:, 0], kind="stable")
+    chosen = np.split(order, np.searchsorted(indices[order, 0], np.arange(1, count)))[:count]
+    return [SparseTensor(indices[places, 1:], gather(x.values, places), extents) for places in chosen]
+
+
+def _stacked(rows: list[Any], of: Any) -> Any:
+    """The results of all rows in one; those that belong to a ragged tensor `of` as its rows."""
+    if isinstance(rows[0], SparseTensor) != isinstance(of, SparseTensor | SparseTensorSpec):
+        raise TypeError(
+            f"The two structures don't have the same nested structure: fn returned {rows[0]!r} where {of!r} was expected. Give "
+            "fn_output_signature, a dtype or a tf.SparseTensorSpec."
+        )
+    if isinstance(rows[0], SparseTensor):
+        shapes = [to_numpy(row.dense_shape.node).tolist() for row in rows]
+        if any(shape != shapes[0] for shape in shapes):
+            raise invalid(f"map_fn: the results of fn have different shapes: {shapes}.")
+        places = [np.insert(to_numpy(row.indices.node), 0, i, axis=1) for i, row in enumerate(rows)]
+        return SparseTensor(np.concatenate(places), concat([row.values for row in rows], 0), [len(rows), *shapes[0]])
+    dtype = dtypes.as_dtype(getattr(of, "dtype", of))
+    rows = [tensor(row) for row in rows]
+    own = rows[0].dtype
+    if own != dtype:
+        raise invalid(f"fn returned {own.name} where {dtype.name} was expected. Give fn_output_signature=tf.{own.name}.")
+    if isinstance(of, RaggedTensor):
+        return RaggedTensor.from_row_lengths(concat(rows, 0), [row.shape[0] for row in rows])
+    return stack(rows)

@@ -1,0 +1,56 @@
+"""`map_fn` over sparse and ragged tensors, with TensorFlow's answers."""
+
+import pytest
+
+import gradtape as tf
+
+SPARSE = ([[0, 0], [2, 1], [2, 0]], [1.0, 2.0, 3.0], [3, 2])  # a row without elements, and one out of order
+
+
+def test_rows_of_a_sparse_tensor():
+    sparse, dense = tf.SparseTensor(*SPARSE), tf.constant([1.0, 2.0, 3.0])
+    assert tf.map_fn(tf.sparse.reduce_sum, sparse, fn_output_signature=tf.float32).numpy().tolist() == [1.0, 0.0, 5.0]
+    total = tf.map_fn(lambda row: row[0] + tf.sparse.reduce_sum(row[1]), (dense, sparse), fn_output_signature=tf.float32)
+    assert total.numpy().tolist() == [2.0, 2.0, 8.0]
+    doubled = tf.map_fn(lambda row: row * 2.0, sparse)
+    assert isinstance(doubled, tf.SparseTensor) and doubled.shape == [3, 2]
+    assert sorted(doubled.values.numpy()) == [2.0, 4.0, 6.0]
+
+
+def test_results_that_are_sparse():
+    spec = tf.SparseTensorSpec([2], tf.float32)
+    made = tf.map_fn(lambda x: tf.sparse.from_dense([x, 0.0]), tf.constant([1.0, 2.0]), fn_output_signature=spec)
+    assert made.indices.numpy().tolist() == [[0, 0], [1, 0]]
+    assert (made.values.numpy().tolist(), made.dense_shape.numpy().tolist()) == ([1.0, 2.0], [2, 2])
+
+
+def test_rows_of_a_ragged_tensor():
+    ragged = tf.ragged.constant([[1.0], [], [1.0, 2.0]])
+    assert tf.map_fn(tf.reduce_sum, ragged, fn_output_signature=tf.float32).numpy().tolist() == [1.0, 0.0, 3.0]
+    assert tf.map_fn(lambda row: row * 2.0, ragged).to_list() == [[2.0], [], [2.0, 4.0]]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, lambda f: tf.function(f, autograph=False)])
+def test_the_gradient_goes_to_the_values(wrap):
+    values = tf.Variable(SPARSE[1])
+
+    def squares():
+        sparse = tf.SparseTensor(SPARSE[0], values, SPARSE[2])
+        return tf.map_fn(lambda row: tf.sparse.reduce_sum(row) ** 2, sparse, fn_output_signature=tf.float32)
+
+    with tf.GradientTape() as tape:
+        y = wrap(squares)()
+    assert y.numpy().tolist() == [1.0, 0.0, 25.0]
+    assert tf.convert_to_tensor(tape.gradient(y, values)).numpy().tolist() == [2.0, 10.0, 10.0]
+
+
+def test_bad_calls():
+    sparse = tf.SparseTensor(*SPARSE)
+    with pytest.raises(ValueError, match=r"elems have different numbers of rows: \[2, 3\]"):
+        tf.map_fn(lambda row: row[0], (tf.zeros([2]), sparse), fn_output_signature=tf.float32)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="fn returned float32 where int32 was expected"):
+        tf.map_fn(tf.sparse.reduce_sum, sparse, fn_output_signature=tf.int32)
+    with pytest.raises((TypeError, ValueError), match="structure"):
+        tf.map_fn(tf.sparse.reduce_sum, sparse)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="without rows"):
+        tf.map_fn(tf.sparse.reduce_sum, tf.sparse.from_dense(tf.zeros([0, 2])), fn_output_signature=tf.float32)
