@@ -54,4 +54,18 @@ ROWS = (
         ops=("FakeQuantSides",),
         dtypes=("int32",),
     ),
+    *[
+        Row(
+            name,
+            lambda x, f=function: f(tf.cast(x, tf.float32), -4.0, 3.5, num_bits=4, range_given=True),
+            (x,),
+            lambda x: jnp.clip(x * 1.0, -4, 3.5).astype("float32"),  # the steps are 0.5 apart
+            ops=(op,),
+            dtypes=("int32",),
+        )
+        for name, function, op in (
+            ("straight", quantization.quantize_and_dequantize, "QuantizeAndDequantizeV2"),
+            ("clipped", quantization.quantize_and_dequantize_v2, "QuantizeAndDequantizeV4"),
+        )
+    ],
 )

@@ -136,3 +136,68 @@ def test_a_quantized_layer_learns():
 def test_errors(call, message):
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         call()
+
+
+# bits, signed, range given, rounding, narrow, axis; and what TensorFlow 2.21 gives
+FLOATS = [[-1.0, 0.8, 1.96], [4.48, 2.0, -1.95]]
+STEPS = [
+    (8, True, True, "HALF_TO_EVEN", False, None, [[-1.007874, 0.80314958, 1.952756], [2.0, 2.0, -1.952756]]),
+    (8, False, True, "HALF_UP", False, None, [[0.0, 0.8, 1.9607844], [2.0, 2.0, 0.0]]),
+    (3, True, False, "HALF_UP", True, None, [[-1.4933333, 1.4933333, 1.4933333], [4.48, 1.4933333, -1.4933333]]),
+    (4, False, False, "HALF_TO_EVEN", True, None, [[-0.896, 0.896, 2.0906665], [4.48, 2.0906665, -2.0906665]]),
+    (5, False, False, "HALF_UP", False, -1, [[-1.0116129, 0.7741935, 1.96], [4.48, 2.0, -1.96]]),
+]
+
+
+@pytest.mark.parametrize("bits, signed, given, rounding, narrow, axis, expected", STEPS)
+@pytest.mark.parametrize("name", ["quantize_and_dequantize", "quantize_and_dequantize_v2"])
+def test_steps_on_both_sides_of_zero(name, bits, signed, given, rounding, narrow, axis, expected):
+    ends = ([-1.0, -0.5, 0.0], [2.0, 1.0, 3.0]) if axis else (-1.0, 2.0)
+    x, low, high = tf.constant(FLOATS), *map(tf.constant, ends)
+    with tf.GradientTape() as tape:
+        tape.watch([x, low, high])
+        y = getattr(quantization, name)(x, low, high, signed, bits, given, rounding, narrow_range=narrow, axis=axis)
+    np.testing.assert_allclose(y, np.float32(expected), rtol=1e-6)
+    dx, *ends = tape.gradient(y, [x, low, high])
+    if name.endswith("v2"):
+        np.testing.assert_array_equal(dx, (x >= low) & (x <= high))
+        assert all(not end.numpy().any() for end in ends)
+    else:
+        np.testing.assert_array_equal(dx, np.ones([2, 3]))
+        assert ends == [None, None]
+
+
+def test_steps_of_each_channel():
+    y = quantization.quantize_and_dequantize_v2(FLOATS, [-1.0, -0.5, 0.0], [2.0, 1.0, 3.0], True, 3, True, axis=1)
+    np.testing.assert_allclose(y, [[-4 / 3, 2 / 3, 2.0], [2.0, 1.0, -2.0]], rtol=1e-6)  # steps 2/3, 1/3, 1
+
+
+def test_values_that_are_all_zero():
+    assert not quantization.quantize_and_dequantize_v2(tf.zeros([2]), 0.0, 0.0).numpy().any()
+
+
+@pytest.mark.parametrize(
+    "arguments, settings, error, message",
+    [
+        (
+            (FLOATS, -1.0, 1.0),
+            {"num_bits": 64},
+            tf.errors.InvalidArgumentError,
+            "num_bits is out of range: 64 with signed_input 1",
+        ),
+        (
+            (FLOATS, 1.0, -1.0),
+            {"range_given": True},
+            tf.errors.InvalidArgumentError,
+            "Invalid range: input_min 1.0 > input_max -1.0",
+        ),
+        ((FLOATS, [1.0], [2.0]), {"range_given": True}, tf.errors.InvalidArgumentError, "input_min must be a scalar"),
+        ((FLOATS, 1.0, 2.0), {"range_given": True, "axis": 1}, tf.errors.InvalidArgumentError, r"must be of shape \[3\]"),
+        ((FLOATS, -1.0, 1.0), {"axis": 5}, tf.errors.InvalidArgumentError, "axis 5 is out of range"),
+        ((FLOATS, -1.0, 1.0), {"round_mode": "UP"}, tf.errors.InvalidArgumentError, "round_mode.*'UP' is not in the list"),
+        ((tf.constant([1]), 0, 1), {}, tf.errors.InvalidArgumentError, "of int32 is not in the list of allowed values"),
+    ],
+)
+def test_steps_refused(arguments, settings, error, message):
+    with pytest.raises(error, match=message):
+        quantization.quantize_and_dequantize_v2(*arguments, **settings)

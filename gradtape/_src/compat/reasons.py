@@ -120,8 +120,7 @@ _TABLE = [
     (
         "Out of scope: there are no quantized dtypes. tf.quantization.fake_quant_with_min_max_vars rounds floats as they would.",
         """
-        quantization.dequantize quantization.quantize quantization.quantize_and_dequantize
-        quantization.quantize_and_dequantize_v2 quantization.quantized_concat quantization.experimental
+        quantization.dequantize quantization.quantize quantization.quantized_concat quantization.experimental
         """,
     ),
     ("Out of scope: functions and datasets take tf.TensorSpec; an iterator is no argument of theirs.", "data.IteratorSpec"),

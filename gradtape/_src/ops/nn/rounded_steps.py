@@ -1,0 +1,133 @@
+"""`quantize_and_dequantize`: floats rounded to integers of some bits and back. One scale serves both signs, so that 0 stays 0."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.define import gradient, op
+from gradtape._src.core.errors import invalid, public
+from gradtape._src.ops.array.select import where
+from gradtape._src.ops.array.shape import reshape, zeros
+from gradtape._src.ops.shapes import axis_of
+
+FLOATS = ("bfloat16", "float16", "float32", "float64")
+ROUNDINGS = {"HALF_TO_EVEN": jnp.round, "HALF_UP": lambda x: jnp.floor(x + jnp.asarray(0.5, x.dtype))}
+
+
+def _checked(input, input_min, input_max, *, signed_input, num_bits, range_given, round_mode, narrow_range, axis):
+    if input.type.name not in FLOATS:
+        raise invalid(f"Value for attr 'T' of {input.type.name} is not in the list of allowed values: {', '.join(FLOATS)}")
+    if not 0 < num_bits < (62 if signed_input else 63):
+        raise invalid(f"num_bits is out of range: {num_bits} with signed_input {int(signed_input)}")
+    ends = () if axis is None else (input.shape[axis],)
+    for name, end in (("input_min", input_min), ("input_max", input_max)):
+        if range_given and end.shape != ends:
+            wanted = "a scalar" if axis is None else f"of shape {list(ends)}"
+            raise invalid(f"{name} must be {wanted}, received shape {list(end.shape)}.")
+    return input
+
+
+def _status(input_min, input_max, *, range_given, **_):
+    if range_given and np.any(input_min > input_max):
+        return f"Invalid range: input_min {input_min} > input_max {input_max}"
+    return None
+
+
+def _rounded(input, input_min, input_max, *, signed_input, num_bits, range_given, round_mode, narrow_range, axis):
+    x, low, high = input, input_min, input_max
+    if not range_given:
+        others = None if axis is None else tuple([i for i in range(x.ndim) if i != axis])
+        low, high = jnp.min(x, others), jnp.max(x, others)
+    shape = () if axis is None else [-1 if i == axis else 1 for i in range(x.ndim)]
+    low, high = jnp.reshape(low, shape), jnp.reshape(high, shape)
+    most = 2 ** (num_bits - 1) if signed_input else 2**num_bits
+    first, last = [jnp.asarray(n, x.dtype) for n in (narrow_range - most if signed_input else 0, most - 1)]
+    by_low, by_high = [
+        jnp.where(n * end > 0, n / end, jnp.finfo(x.dtype).max.astype(x.dtype)) for n, end in ((first, low), (last, high))
+    ]
+    step = jnp.where(by_low < by_high, low / first, high / last)
+    if range_given:
+        x = jnp.clip(x, first * step, last * step)
+    return ROUNDINGS[round_mode](x * jnp.minimum(by_low, by_high)) * step
+
+
+ENDS = "input_min input_max"
+_straight = op("QuantizeAndDequantizeV2", infer=_checked, status=_status, checked=ENDS)(_rounded)
+_clipped = op("QuantizeAndDequantizeV4", infer=_checked, status=_status, checked=ENDS, saves=f"input {ENDS}")(_rounded)
+
+
+@gradient(_straight)
+def _(op, dy):
+    return dy, None, None
+
+
+@gradient(_clipped)
+def _(op, dy):  # 0 for the ends, as in TensorFlow: a range is not learned through it
+    x, low, high = op.inputs
+    axis = op.get_attr("axis")
+    if axis is not None:
+        shape = [-1 if i == axis else 1 for i in range(x.shape.rank)]
+        low, high = [reshape(end, shape) if end.shape.rank else end for end in (low, high)]
+    return where((x >= low) & (x <= high), dy, 0.0), *[zeros(end.shape, end.dtype) for end in op.inputs[1:]]
+
+
+def _call(kind, input, input_min, input_max, signed_input, num_bits, range_given, round_mode, narrow_range, axis):
+    if round_mode not in ROUNDINGS:
+        raise invalid(
+            f"Value for attr 'round_mode' of {round_mode!r} is not in the list of allowed values: {', '.join(ROUNDINGS)}"
+        )
+    x = tensor(input, None if is_tensor(input) or hasattr(input, "dtype") else "float32")
+    return kind(
+        x,
+        tensor(input_min, x.dtype),
+        tensor(input_max, x.dtype),
+        signed_input=bool(signed_input),
+        num_bits=int(num_bits),
+        range_given=bool(range_given),
+        round_mode=round_mode,
+        narrow_range=bool(narrow_range),
+        axis=None if axis is None else axis_of(axis, x.ndim),
+    )
+
+
+@public
+def quantize_and_dequantize(
+    input,
+    input_min,
+    input_max,
+    signed_input=True,
+    num_bits=8,
+    range_given=False,
+    round_mode="HALF_TO_EVEN",
+    name=None,
+    narrow_range=False,
+    axis=None,
+):
+    """As `quantize_and_dequantize_v2`, with the gradient of the identity."""
+    return _call(_straight, input, input_min, input_max, signed_input, num_bits, range_given, round_mode, narrow_range, axis)
+
+
+@public
+def quantize_and_dequantize_v2(
+    input,
+    input_min,
+    input_max,
+    signed_input=True,
+    num_bits=8,
+    range_given=False,
+    round_mode="HALF_TO_EVEN",
+    name=None,
+    narrow_range=False,
+    axis=None,
+):
+    """Round floats to integers of `num_bits` and back; shape and dtype of `input`.
+
+    The scale is the largest that brings the range into the integers: from `input_min` to `input_max` with `range_given`, else
+    that of the values; with `axis`, one range for each index along it. `signed_input` has integers of both signs, `narrow_range`
+    leaves out the lowest one. With `range_given`, what lies outside is clipped. `round_mode` is "HALF_TO_EVEN" or "HALF_UP".
+    The gradient is 0 outside of `input_min` and `input_max`, and 0 for these; inside it passes straight through.
+
+    >>> tf.quantization.quantize_and_dequantize_v2([-1.0, 0.3, 1.7], -1.0, 1.5, num_bits=3, range_given=True).numpy()
+    array([-1. ,  0.5,  1.5], dtype=float32)
+    """
+    return _call(_clipped, input, input_min, input_max, signed_input, num_bits, range_given, round_mode, narrow_range, axis)
