@@ -1,5 +1,8 @@
 """`keras.distribution` on gradtape: devices, meshes and layouts are JAX's, and XLA partitions what is computed on them."""
 
+import re
+import warnings
+
 import jax
 import numpy as np
 from jax.experimental import multihost_utils
@@ -67,6 +70,21 @@ def require_own_data():
         raise ValueError(
             "Data is not shared among processes: give each its own part, such as dataset.shard(num_processes, process_id), and "
             "set `distribution.auto_shard_dataset = False`."
+        )
+
+
+def name_unmatched_keys(model):
+    """Warn of keys of the current LayoutMap that no path of a model's variables and outputs matches: they lay out nothing."""
+    layouts = getattr(global_state.get_global_attribute("distribution"), "_layout_map", None)
+    if not layouts or not model.built:
+        return
+    paths = [v.path for v in model.variables] + [f"{layer.path}/output" for layer in model._flatten_layers()]
+    unmatched = [key for key in layouts if key not in paths and not any(re.fullmatch(key, path) for path in paths)]
+    if unmatched:
+        warnings.warn(
+            f"The LayoutMap's keys {unmatched} match no variable of {model.name}. A key is a regular expression for a whole "
+            f"path; those of the variables are {[v.path for v in model.variables][:20]}.",
+            stacklevel=4,
         )
 
 

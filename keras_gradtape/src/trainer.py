@@ -19,7 +19,7 @@ import gradtape as tf
 from gradtape._src.core import engine
 from gradtape._src.ops.random import seeds
 from keras_gradtape.src.data import Batches
-from keras_gradtape.src.distribution_lib import distribute_batch
+from keras_gradtape.src.distribution_lib import distribute_batch, name_unmatched_keys
 from keras_gradtape.src.least_squares import LeastSquares
 
 BaseTrainer: Any = getattr(base_trainer, "BaseTrainer", None) or base_trainer.Trainer  # its name from Keras 3.16 on, or before
@@ -201,6 +201,7 @@ class Trainer(BaseTrainer):
             )
         batches = self._batches(x, y, sample_weight, batch_size, steps_per_epoch, shuffle=shuffle, class_weight=class_weight)
         self._build_for(batches)
+        name_unmatched_keys(self)
         callbacks = self._callbacks(callbacks, batches, verbose, epochs, add_history=True)
         self.stop_training = False
         self.make_train_function()

@@ -6,6 +6,7 @@ Prints a JSON object: the name of each check, and its traceback or null.
 import json
 import tempfile
 import traceback
+import warnings
 
 import jax
 import numpy as np
@@ -88,6 +89,21 @@ def check_model_parallel():
         model.load_weights(f"{folder}/w.weights.h5")
     np.testing.assert_array_equal(a.kernel.value, kept)
     assert shards(a.kernel.value) == [(8, 4)] * 4
+
+
+def check_keys_of_a_layout_map_that_match_nothing():
+    mesh = distribution.DeviceMesh((2, 2), ["batch", "model"], distribution.list_devices())
+    layouts = distribution.LayoutMap(mesh)
+    layouts["a/kernel"] = (None, "model")  # not the whole path
+    layouts[".*/b/kernel"] = ("model", None)
+    layouts[".*/b/output"] = ("batch", "model")
+    with distribution.ModelParallel(layout_map=layouts, batch_dim_name="batch").scope():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            trained()
+    told = [str(w.message) for w in caught if "LayoutMap" in str(w.message)]
+    assert len(told) == 1 and "keys ['a/kernel'] match no variable" in told[0] and "/a/kernel'" in told[0], told
+    assert [w.filename for w in caught if "LayoutMap" in str(w.message)] == [__file__]
 
 
 def check_fit_in_the_scope_of_a_strategy():
