@@ -119,7 +119,7 @@ def outcome(call):
 def read(result):
     """Wait for the values of a result's tensors."""
     for value in result if isinstance(result, (list, tuple)) else [result]:
-        if hasattr(value, "numpy") and not isinstance(value, type):
+        if hasattr(type(value), "numpy"):  # of an object with any attribute, such as RunMetadata, it is no method
             value.numpy()
 
 

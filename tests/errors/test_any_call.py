@@ -59,6 +59,13 @@ def own():
         (lambda: tf.sort(), TypeError, r"^sort\(\) missing 1 required positional argument"),
         (lambda: tf.Variable(1.0, name=2), ValueError, "^The name of a variable must be a string"),
         (lambda: tf.as_dtype([1]), TypeError, "^Cannot convert the argument"),
+        (lambda: tf.compat.v1.ones_initializer(range(3)), TypeError, "^Cannot convert the argument"),
+        (
+            lambda: tf.compat.v1.profiler.ProfileOptionBuilder([[]]),
+            ValueError,
+            "^ProfileOptionBuilder .*has length 0; 2 is required",
+        ),
+        (lambda: tf.compat.v1.train.Coordinator(3), TypeError, "^Coordinator .*'int' object is not iterable"),
     ],
 )
 def test_an_error_of_python_names_the_function_and_what_it_received(call, kind, message):

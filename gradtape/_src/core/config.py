@@ -11,6 +11,7 @@ from gradtape._src.core import engine, execution, transcript
 from gradtape._src.core.allocator import give_back
 from gradtape._src.core.errors import public
 from gradtape._src.core.executables import BOUND, pool
+from gradtape._src.core.op import ops
 
 
 def get_logger() -> logging.Logger:
@@ -52,6 +53,8 @@ def clear_cache() -> None:
     engine.flush_if_outermost()
     for cache in execution.caches:
         cache.clear()
+    for op in ops.values():
+        op.avals.clear()
     pool.clear()
     transcript.forget()
     jax.clear_caches()

@@ -81,7 +81,7 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-slices = execution.Cache(2048)  # what is to be run, as recorded → what `_sliced` gives
+slices = execution.Cache(1024)  # what is to be run, as recorded → what `_sliced` gives
 structures = execution.Cache(1024)  # the same without saying which outputs are wanted → the variants made so far
 
 

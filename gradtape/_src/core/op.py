@@ -25,7 +25,7 @@ Attributes = tuple[Any, ...]  # the values of an op's attributes, hashable
 Kernel = Callable[..., Any]  # JAX arrays and attributes → a JAX array, or a tuple of them
 Kind = TypeVar("Kind")
 Rule = Callable[..., Any]  # (op, *dy) → one gradient for each input
-KNOWN_AVALS = 4096  # results of one op that are known at the most
+KNOWN_AVALS = 1024  # results of one op that are known at the most
 
 
 class Op:

@@ -19,6 +19,7 @@ from gradtape._src.v1.ops.arrays import constant
 class Initial:
     """Called with a shape, and perhaps a dtype, gives a tensor."""
 
+    @public
     def __init__(self, dtype: Any = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
 
@@ -63,6 +64,7 @@ class Ones(Initial):
 class Constant(Initial):
     """Gives `value`: a number that fills the shape, or values that fit it; in a graph the last one fills what is left."""
 
+    @public
     def __init__(self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False) -> None:
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
             raise TypeError(
@@ -79,6 +81,7 @@ class Constant(Initial):
 class RandomUniform(Initial):
     """Gives numbers uniform in [minval, maxval)."""
 
+    @public
     def __init__(self, minval: Any = 0.0, maxval: Any = None, seed: Any = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(dtype)
         self.minval, self.maxval, self.seed = minval, maxval, seed
@@ -90,6 +93,7 @@ class RandomUniform(Initial):
 class RandomNormal(Initial):
     """Gives normally distributed numbers."""
 
+    @public
     def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: Any = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(_floating(dtype))
         self.mean, self.stddev, self.seed = mean, stddev, seed
@@ -108,6 +112,7 @@ class TruncatedNormal(RandomNormal):
 class VarianceScaling(Initial):
     """Gives numbers of variance scale / n, where n depends on the shape and `mode`: "fan_in", "fan_out" or "fan_avg"."""
 
+    @public
     def __init__(
         self,
         scale: float = 1.0,
@@ -144,6 +149,7 @@ class VarianceScaling(Initial):
 class GlorotUniform(VarianceScaling):
     """Gives uniform numbers of variance 2 / (inputs + outputs): Glorot and Bengio (2010)."""
 
+    @public
     def __init__(self, seed: Any = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
@@ -155,6 +161,7 @@ class GlorotUniform(VarianceScaling):
 class GlorotNormal(VarianceScaling):
     """Gives normally distributed numbers of variance 2 / (inputs + outputs), truncated."""
 
+    @public
     def __init__(self, seed: Any = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
@@ -164,6 +171,7 @@ class GlorotNormal(VarianceScaling):
 class Orthogonal(Initial):
     """Gives an orthogonal matrix times `gain`."""
 
+    @public
     def __init__(self, gain: float = 1.0, seed: Any = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(_floating(dtype))
         self.gain, self.seed = gain, seed
@@ -175,6 +183,7 @@ class Orthogonal(Initial):
 class Identity(Initial):
     """Gives the identity matrix times `gain`, for shapes of rank 2."""
 
+    @public
     def __init__(self, gain: float = 1.0, dtype: Any = dtypes.float32) -> None:
         super().__init__(_floating(dtype))
         self.gain = gain
@@ -189,6 +198,7 @@ class Identity(Initial):
 class UniformUnitScaling(Initial):
     """Gives uniform numbers in ±factor·√(3 / inputs), which keep the inputs' variance: Sussillo and Abbott (2014)."""
 
+    @public
     def __init__(self, factor: float = 1.0, seed: Any = None, dtype: Any = dtypes.float32) -> None:
         super().__init__(_floating(dtype))
         self.factor, self.seed = factor, seed

@@ -39,6 +39,7 @@ class MultiGraphNodeProto(GraphNodeProto):
 class ProfileOptionBuilder:
     """Options of `profile`: the class methods give common ones, an object changes some of them and `build`s a dict."""
 
+    @public
     def __init__(self, options: dict[str, Any] | None = None) -> None:
         self._options = _options(["micros"]) if options is None else dict(options)
 

@@ -15,6 +15,7 @@ from gradtape._src.core.errors import OutOfRangeError, public
 class Coordinator:
     """Asks threads to stop, waits for them, and raises what made them stop. `clean_stop_exception_types` are no errors."""
 
+    @public
     def __init__(self, clean_stop_exception_types: Any = None) -> None:
         self._clean = (OutOfRangeError,) if clean_stop_exception_types is None else tuple(clean_stop_exception_types)
         self._stop = threading.Event()
