@@ -97,10 +97,10 @@ def check_keys_of_a_layout_map_that_match_nothing():
     layouts["a/kernel"] = (None, "model")  # not the whole path
     layouts[".*/b/kernel"] = ("model", None)
     layouts[".*/b/output"] = ("batch", "model")
-    with distribution.ModelParallel(layout_map=layouts, batch_dim_name="batch").scope():
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            trained()
+    parallel = distribution.ModelParallel(layout_map=layouts, batch_dim_name="batch")
+    with parallel.scope(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        trained()
     told = [str(w.message) for w in caught if "LayoutMap" in str(w.message)]
     assert len(told) == 1 and "keys ['a/kernel'] match no variable" in told[0] and "/a/kernel'" in told[0], told
     assert [w.filename for w in caught if "LayoutMap" in str(w.message)] == [__file__]
