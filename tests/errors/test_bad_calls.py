@@ -471,6 +471,8 @@ BETTER = [
     ("tf.tile(x23, [1.0, 1.0])", DtypeError, "multiples must be an integer, received 1.0"),
     ("tf.zeros([2.5])", DtypeError, "shape must be an integer, received 2.5"),
     ("tf.zeros('a')", DtypeError, "shape must be an integer, received 'a'"),
+    ("tf.zeros([2, 'a'])", ValueError, "Can't convert Python sequence with mixed types to Tensor: shape is"),
+    ("tf.zeros({2: 3})", ValueError, "Attempt to convert a value .* with an unsupported type .* shape must be an integer"),
     ("tf.roll(x23, 1.5, 0)", Invalid, "'Tshift' of float"),
     ("tf.logical_and([1, 0], [1, 1])", TypeError, "expected to be a bool tensor but is a int32"),
     ("tf.truncatediv(i3, 0)", Invalid, "[Ii]nteger division by zero"),

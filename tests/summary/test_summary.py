@@ -1,6 +1,7 @@
 """`tf.summary`: the files that TensorBoard reads hold what TensorFlow writes."""
 
 import io
+import os
 
 import numpy as np
 import pytest
@@ -93,6 +94,13 @@ def test_steps(tmp_path):
         finally:
             tf.summary.experimental.set_step(None)
     assert written(tmp_path) == [(9, "x", "scalars", 1.0)]
+
+
+@pytest.mark.parametrize("folder", ["", b"", b"logs"])
+def test_folders_that_are_bytes_or_the_current_one(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tf.summary.create_file_writer(folder).close()
+    assert [path.name.startswith("events.out.tfevents") for path in (tmp_path / os.fsdecode(folder)).iterdir()] == [True]
 
 
 def test_what_cannot_be_written(tmp_path):

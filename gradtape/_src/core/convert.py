@@ -408,6 +408,8 @@ def static_list(value: Any, what: str) -> tuple[int, ...]:
         return tuple([int(v) for v in value.ravel()])
     if isinstance(value, (int, np.integer)):
         return (int(value),)
+    if isinstance(value, dict):  # whose keys would pass
+        raise not_an_integer(value, what)
     try:
         items = list(value)
     except TypeError:
@@ -415,6 +417,10 @@ def static_list(value: Any, what: str) -> tuple[int, ...]:
     try:
         return tuple([static(item, what) for item in items])
     except DtypeError:
+        if len({isinstance(item, (str, bytes)) for item in items}) > 1:
+            raise ValueError(
+                f"Can't convert Python sequence with mixed types to Tensor: {what} is {value!r}. Give integers."
+            ) from None
         return tuple([static(_truncated(item), what) for item in items])
 
 

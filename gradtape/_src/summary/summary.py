@@ -117,7 +117,7 @@ def create_file_writer(
     if logdir is None:
         raise ValueError("Argument `logdir` cannot be None: give a folder, or make a create_noop_writer().")
     most, pause = 10 if max_queue is None else max_queue, 120_000 if flush_millis is None else flush_millis
-    return SummaryWriter(logdir, int(most), int(pause), ".v2" if filename_suffix is None else filename_suffix)
+    return SummaryWriter(os.fsdecode(logdir) or ".", int(most), int(pause), ".v2" if filename_suffix is None else filename_suffix)
 
 
 @public
