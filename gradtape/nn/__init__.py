@@ -69,7 +69,6 @@ from gradtape._src.ops.nn.embedding_sparse import (
 from gradtape._src.ops.nn.isotonic import isotonic_regression as isotonic_regression
 from gradtape._src.ops.nn.losses import (
     compute_average_loss as compute_average_loss,
-    l2_loss as l2_loss,
     log_poisson_loss as log_poisson_loss,
     scale_regularization_loss as scale_regularization_loss,
     sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
@@ -102,7 +101,7 @@ from gradtape._src.ops.nn.pooling import (
     max_pool_with_argmax as max_pool_with_argmax,
     pool as pool,
 )
-from gradtape._src.ops.math.reduction import zero_fraction as zero_fraction
+from gradtape._src.ops.math.reduction import l2_loss as l2_loss, zero_fraction as zero_fraction
 from gradtape._src.ops.nn.softmax import log_softmax as log_softmax, softmax as softmax
 from gradtape._src.ops.array.sort import in_top_k as in_top_k, top_k as top_k
 from gradtape._src.ops.math.special import sigmoid as sigmoid, softplus as softplus

@@ -45,6 +45,16 @@ FLOORS = {
 }
 FACE = FLOORS["gradtape"]  # whose parts import each other
 
+# Folders of ops/ import folders of a lower level. `math` and `array` are the ground, and import each other's files.
+OPS_LEVELS = {
+    "math": 1, "array": 1,
+    "linalg": 2, "sparse": 2, "debugging": 2,
+    "random": 3,
+    "nn": 4,
+    "signal": 5, "image": 5, "strings": 5,
+}  # fmt: skip
+OPS_GROUND = 1
+
 # The gradients are this project's own; JAX supplies kernels, the compiler, vmap and sharding.
 JAX_AUTODIFF = frozenset(
     f"jax.{name}"
@@ -215,6 +225,30 @@ def imports_point_downwards(source: Source) -> Iterator[str]:
             )
 
 
+def family_of(module: str) -> str | None:
+    """The folder of ops/ that `module` stands in; None for what stands beside the folders, or elsewhere."""
+    parts = module.split(".")
+    inside = parts[:3] == ["gradtape", "_src", "ops"] and len(parts) > 3
+    return parts[3] if inside and (ROOT / Path(*parts[:4])).is_dir() else None
+
+
+def folders_of_ops_keep_their_order(source: Source) -> Iterator[str]:
+    here = family_of(source.module)
+    if here is None:
+        return
+    if here not in OPS_LEVELS:
+        yield source.violation(1, f"ops/{here} has no level; give it one in OPS_LEVELS")
+        return
+    for line, name in source.imports:
+        there = family_of(name)
+        if there is None or there == here or OPS_LEVELS[there] == OPS_LEVELS[here] == OPS_GROUND:
+            continue
+        if OPS_LEVELS[there] >= OPS_LEVELS[here]:
+            yield source.violation(
+                line, f"ops/{here} imports {name}, whose folder is not below it in OPS_LEVELS; move what it needs down"
+            )
+
+
 def gradients_are_our_own(source: Source) -> Iterator[str]:
     for line, name in source.mentions():
         parts = name.split(".")
@@ -285,6 +319,7 @@ def kernels_state_their_dtypes(source: Source) -> Iterator[str]:
 
 RULES = (
     imports_point_downwards,
+    folders_of_ops_keep_their_order,
     gradients_are_our_own,
     dependencies_are_used_by_their_public_names,
     no_code_from_data,

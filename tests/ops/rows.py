@@ -1,9 +1,10 @@
-"""All rows of the op test table, by family: the files `rows_<family>.py` of this folder."""
+"""All rows of the op test table, by family: the files `rows_<family>.py` in the folders of this one."""
 
 import importlib
 from pathlib import Path
 
-FAMILIES = tuple(sorted(path.stem.removeprefix("rows_") for path in Path(__file__).parent.glob("rows_*.py")))
+_FOLDERS = {path.stem.removeprefix("rows_"): path.parent.name for path in Path(__file__).parent.glob("*/rows_*.py")}
+FAMILIES = tuple(sorted(_FOLDERS))
 
 
 def load():
@@ -11,7 +12,7 @@ def load():
     rows, broken = {}, {}
     for family in FAMILIES:
         try:
-            module = importlib.import_module(f"tests.ops.rows_{family}")
+            module = importlib.import_module(f"tests.ops.{_FOLDERS[family]}.rows_{family}")
         except Exception as error:  # so that the other families' tests still run; a test of its own fails
             broken[family] = error
             continue

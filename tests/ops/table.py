@@ -1,6 +1,6 @@
 """What a row of the op test table says, and the arrays that rows are made of.
 
-Rows stand in `rows_<family>.py` as a tuple `ROWS`; `test_table.py` runs every row, `test_coverage.py` asks that every
+Rows stand in `<folder>/rows_<family>.py` as a tuple `ROWS`; `test_table.py` runs every row, `test_coverage.py` asks that every
 op has one. A row gives a call, the same on NumPy or JAX arrays, and where to try it:
 
     Row("tanh", tf.tanh, (real(2, 3),), jnp.tanh, ops=("Tanh",), special=(([0.0, INF], [0.0, 1.0], [1.0, 0.0]),))

@@ -1,7 +1,7 @@
 """Sets under TensorFlow 1's names."""
 
 from gradtape._src.compat.v1_names import falls_back as _falls_back
-from gradtape._src.ops.array.sets import (
+from gradtape._src.ops.sparse.sets import (
     difference as set_difference,
     intersection as set_intersection,
     size as set_size,

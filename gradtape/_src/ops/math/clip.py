@@ -11,8 +11,7 @@ from gradtape._src.ops.array.select import where
 from gradtape._src.ops.math.arithmetic import add_n, maximum, minimum, sqrt
 from gradtape._src.ops.math.compare import greater
 from gradtape._src.ops.math.complex import complex, imag, real
-from gradtape._src.ops.math.reduction import reduce_sum
-from gradtape._src.ops.nn.losses import l2_loss
+from gradtape._src.ops.math.reduction import l2_loss, reduce_sum
 
 
 def _values(t):

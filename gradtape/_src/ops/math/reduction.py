@@ -316,6 +316,19 @@ def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
     return _reduce(_euclidean_norm, input_tensor, axis, keepdims)
 
 
+@op("L2Loss", infer=only(FLOATING, lambda t: aval((), t.dtype)), saves="t")
+def l2_loss(t):
+    """Σ t² / 2, a scalar. Floating."""
+    x = wide(t)
+    return (jnp.sum(x * x) / 2).astype(t.dtype)
+
+
+@gradient(l2_loss)
+def _(op, dy):
+    (t,) = op.inputs
+    return t * dy
+
+
 @public
 def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
     """The mean of `|x - mean(x)|²` over `axis`: the variance of the elements, divided by their number (not one less).

@@ -267,19 +267,6 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
     return loss
 
 
-@op("L2Loss", infer=only(FLOATING, lambda t: aval((), t.dtype)), saves="t")
-def l2_loss(t):
-    """Σ t² / 2, a scalar. Floating."""
-    x = wide(t)
-    return (jnp.sum(x * x) / 2).astype(t.dtype)
-
-
-@gradient(l2_loss)
-def _(op, dy):
-    (t,) = op.inputs
-    return t * dy
-
-
 def require_replica(what):
     """RuntimeError where a strategy's scope is open and no replica runs: `distribute/context` puts in how that is known."""
 

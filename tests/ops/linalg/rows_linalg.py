@@ -5,7 +5,7 @@ import numpy as np
 
 import gradtape as tf
 from gradtape._src.ops.linalg import systems as linalg
-from tests.ops.matrices import (
+from tests.ops.linalg.matrices import (
     INF,
     NAN,
     REGULAR,

@@ -1,7 +1,7 @@
 """Programs that draw random numbers, whose results in TensorFlow are known: `random_numbers.json`, beside this file.
 
-`python -m tests.ops.random_cases` writes them where TensorFlow 2.21 is installed. A case is a function of the module, `tf`,
-which gives tensors; the global seed is 5 before it.
+`python -m tests.ops.random.random_cases` writes them where TensorFlow 2.21 is installed. A case is a function of the module,
+`tf`, which gives tensors; the global seed is 5 before it.
 """
 
 import json

@@ -10,7 +10,7 @@ from scipy import stats
 import gradtape as tf
 from gradtape._src.core import execution, tracing
 from gradtape._src.ops.random import philox, seeds
-from tests.ops import philox as reference
+from tests.ops.random import philox as reference
 
 random = tf.random
 MANY = 20_000

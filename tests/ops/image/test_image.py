@@ -7,7 +7,7 @@ import pytest
 
 import gradtape as tf
 from tests.agreement import agree
-from tests.ops import image_cases
+from tests.ops.image import image_cases
 
 image = tf.image
 CASES = image_cases.cases()

@@ -9,7 +9,7 @@ import numpy as np
 import gradtape as tf
 from gradtape._src.ops.random import distributions, seeds
 from gradtape._src.ops.random.draws import seed_state
-from tests.ops import philox
+from tests.ops.random import philox
 from tests.ops.table import Row, positive, real, unit
 
 Invalid = tf.errors.InvalidArgumentError

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from tests.ops.matrices import (
+from tests.ops.linalg.matrices import (
     Invalid,
     turned,
     without_oracle,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from tests.ops import random_cases
+from tests.ops.random import random_cases
 
 CASES = random_cases.cases(tf)
 NUMBERS = json.loads(random_cases.FILE.read_text())

@@ -1,6 +1,6 @@
 """Calls of `tf.image` for which TensorFlow's numbers are known: `image_numbers.json`, beside this file.
 
-`python -m tests.ops.image_cases` writes them where TensorFlow 2.21 is installed. A case is `(call, arrays)`: the call
+`python -m tests.ops.image.image_cases` writes them where TensorFlow 2.21 is installed. A case is `(call, arrays)`: the call
 takes the module, `tf`, and tensors of the arrays. The numbers are the dtypes and values of the results, and the
 gradients to the floating arrays of the sum of the results, each times its number.
 """

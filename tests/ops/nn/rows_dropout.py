@@ -4,8 +4,8 @@ import jax
 import numpy as np
 
 import gradtape as tf
-from tests.ops import philox
-from tests.ops.rows_random import SEED, STATE, after_set_seed, own_state
+from tests.ops.random import philox
+from tests.ops.random.rows_random import SEED, STATE, after_set_seed, own_state
 from tests.ops.table import Row, integers, positive, real
 
 Invalid = tf.errors.InvalidArgumentError

@@ -4,8 +4,8 @@ import jax.numpy as jnp
 
 import gradtape as tf
 from gradtape._src.ops.nn import convolution as ops, spread
+from tests.ops.nn.windows import UNEVEN, UNEVEN_FIRST, at, blank, convolution, steps, to_filter, to_image, zeros
 from tests.ops.table import Row, real
-from tests.ops.windows import UNEVEN, UNEVEN_FIRST, at, blank, convolution, steps, to_filter, to_image, zeros
 
 Invalid, Unimplemented = tf.errors.InvalidArgumentError, tf.errors.UnimplementedError
 ALL = ("float64", "float32", "float16", "bfloat16", "int32")

@@ -9,7 +9,7 @@ import gradtape as tf
 from gradtape._src.core import execution
 from gradtape._src.core.op import ops
 from gradtape._src.core.program import programs_in
-from tests.ops.string_calls import ERRORS, VALUES
+from tests.ops.strings.string_calls import ERRORS, VALUES
 
 
 def plain(result):

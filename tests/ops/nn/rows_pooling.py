@@ -6,8 +6,8 @@ import numpy as np
 
 import gradtape as tf
 from gradtape._src.ops.nn import pooling
+from tests.ops.nn.windows import FORMATS, at, stacked, steps, zeros
 from tests.ops.table import Row, distinct, real
-from tests.ops.windows import FORMATS, at, stacked, steps, zeros
 
 Invalid, Unimplemented = tf.errors.InvalidArgumentError, tf.errors.UnimplementedError
 INF, NAN = np.inf, np.nan

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 
 import gradtape as tf
 from gradtape._src.ops.nn import morphology
+from tests.ops.nn.windows import UNEVEN, at, blank, convolution, depthwise, stacked, steps, to_filter, to_image, zeros
 from tests.ops.table import Row, distinct, real
-from tests.ops.windows import UNEVEN, at, blank, convolution, depthwise, stacked, steps, to_filter, to_image, zeros
 
 Invalid, Unimplemented = tf.errors.InvalidArgumentError, tf.errors.UnimplementedError
 

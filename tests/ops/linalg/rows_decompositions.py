@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import gradtape as tf
-from tests.ops.matrices import (
+from tests.ops.linalg.matrices import (
     NAN,
     SINGULAR,
     Invalid,
