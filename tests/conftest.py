@@ -71,6 +71,16 @@ def fuzz_factor(pytestconfig):
 
 
 @pytest.fixture
+def compiled_early():
+    """Programs are compiled when they are first seen, and do not run on the host before."""
+    import gradtape as tf
+
+    tf.config.compile_early()
+    yield
+    tf.config.compile_early(False)
+
+
+@pytest.fixture
 def count(record_property):
     """Add to a figure that is printed after the run: `count("random programs compared", 250)`.
 

@@ -95,6 +95,9 @@ NUMPY_MATHEMATICS = frozenset(name for name in dir(np) if isinstance(getattr(np,
     "average cumprod cumsum dot einsum inner mean outer prod std sum tensordot trace var vdot".split()
 )
 
+# What kernels compute with is JAX's, or its twin on the host.
+STANDS_FOR = {"gradtape._src.core.arrays.jnp": "jax.numpy", "gradtape._src.core.arrays.lax": "jax.lax"}
+
 HOST_SIDE = re.compile(r"# host-side: \S")
 
 
@@ -153,7 +156,8 @@ class Source:
                         names[alias.asname or root] = alias.name if alias.asname else root
                 case ast.ImportFrom(names=aliases):
                     for alias in aliases:
-                        names[alias.asname or alias.name] = f"{self.imported_package(node)}.{alias.name}"
+                        name = f"{self.imported_package(node)}.{alias.name}"
+                        names[alias.asname or alias.name] = STANDS_FOR.get(name, name)
         return names
 
     def dotted(self, node: ast.AST) -> str | None:

@@ -25,7 +25,7 @@ OPS = {
 }
 
 # Files entered the first time and the second time. What is aimed at for the first time: 20, 30 and 25.
-FILES = {"gradient": (26, 10), "while": (52, 10), "session": (31, 15)}
+FILES = {"gradient": (26, 10), "while": (54, 10), "session": (33, 15)}
 
 
 def test_calls_are_short_walks():

@@ -119,4 +119,5 @@ def of_session():
 
 
 if __name__ == "__main__":
+    tf.config.compile_early()
     print(json.dumps({"ops": of_ops(), "gradient": of_gradient(), "while": of_while(), "session": of_session()}))

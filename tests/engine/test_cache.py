@@ -104,6 +104,7 @@ class TestFolder:
 
 MANY = """
 import gradtape as tf
+tf.config.compile_early()
 x = tf.constant([1.0, 2.0])
 print([float(tf.reduce_sum(tf.function(lambda x: x * float(n) + tf.sin(x))(x))) for n in range(3)])
 """

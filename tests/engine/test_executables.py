@@ -12,6 +12,8 @@ from gradtape._src.core import executables
 from gradtape._src.core.executables import NODE_BYTES, PROGRAM_BYTES, Executable, Pool
 from gradtape._src.core.op import ops
 
+pytestmark = pytest.mark.usefixtures("compiled_early")
+
 CODE = PROGRAM_BYTES + NODE_BYTES  # bytes of one op
 ONES = np.ones(1, np.float32)
 

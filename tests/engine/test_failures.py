@@ -63,6 +63,7 @@ def test_an_interrupt_in_mid_step_leaves_variables_before_or_after_the_step():
     program = textwrap.dedent(
         """
         import gradtape as tf, gc, numpy as np, signal, threading, os
+        tf.config.compile_early()  # while it is first used the compiler cannot be interrupted
         gc.disable()  # an interrupt that comes while garbage is collected is dropped, by Python and JAX
         signal.signal(signal.SIGINT, signal.default_int_handler)  # what started this may have it ignored
         a, b = tf.Variable(np.zeros(4, np.float32)), tf.Variable(np.zeros(4, np.float32))

@@ -6,6 +6,8 @@ import pytest
 import gradtape as tf
 from gradtape._src.core import executables, stages
 
+pytestmark = pytest.mark.usefixtures("compiled_early")
+
 COUNT = 80
 
 

@@ -14,6 +14,8 @@ from gradtape._src.ops.array import shape as array
 from gradtape._src.ops.math import arithmetic, reduction
 from gradtape._src.ops.nn.convolution import DENSE
 
+pytestmark = pytest.mark.usefixtures("compiled_early")
+
 FLOAT = np.dtype(np.float32)
 IMAGES, FILTERS, RESULT = [aval(shape, FLOAT) for shape in ((1, 3, 3, 2), (2, 2, 2, 1), (1, 2, 2, 1))]
 GEOMETRY = (1, 1, 1, 1), "VALID", (), "NHWC", (1, 1, 1, 1)

@@ -19,6 +19,7 @@ keras = tf.keras
 import numpy as np
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what started this may have it ignored
+tf.config.compile_early()  # so that both trainings compute in one way
 gc.disable()  # an interrupt that comes while garbage is collected is dropped, by Python and JAX
 x = np.random.RandomState(0).rand(8, 16).astype("float32")
 y = x.sum(1, keepdims=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine, execution
+from gradtape._src.core import engine, execution, tiers
 from gradtape._src.core.op import ops
 from tests.ops import oracle
 from tests.ops.oracle import Together
@@ -19,6 +19,12 @@ STEP = 1e-3
 TOLERANCE = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-5, "complex64": 1e-5}
 COMPLEX = {"float32": "complex64", "float64": "complex128"}
 REAL = {"complex64": "float32", "complex128": "float64"}
+
+
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch):
+    """Kernels are compiled; what they give on the host is compared with that in test_hosted.py."""
+    monkeypatch.setattr(tiers, "early", True)
 
 
 def rows(condition=lambda row: True):

@@ -7,13 +7,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.core import convert, engine, nest, tracing
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-from jax import lax
 
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.products import Product, products_of, summed_products
 from gradtape._src.core import engine, execution, tracing
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node, Program, leaf

@@ -13,15 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.autodiff.backward import FORWARD, Operation, takes_none, vjp_program
 from gradtape._src.autodiff.products import products_of, summed_products
 from gradtape._src.control.branch import IF
 from gradtape._src.control.programs import linearized, rewired, selected
 from gradtape._src.core import engine, execution, tracing
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.op import Op, define

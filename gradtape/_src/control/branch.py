@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, takes_none, vjp_with_slices
@@ -14,6 +13,7 @@ from gradtape._src.control.programs import rewired
 from gradtape._src.control.scope import TENSOR, Body, Scope, connected, tensor_or_none, trace
 from gradtape._src.control.untaken import chosen
 from gradtape._src.core import dtypes, engine, execution, nest, tracing
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import PROVISIONAL, Aval, aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.dtypes import spoken_name

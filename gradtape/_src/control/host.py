@@ -313,8 +313,8 @@ def _jax_gradient_kernel(*inputs: Any, function: Callable[..., Any], count: int)
     )
 
 
-JAX = define(Op("JaxFunction", _jax_kernel, saves="inputs"))
-JAX_GRADIENT = define(Op("JaxFunctionGradient", _jax_gradient_kernel, saves="inputs"))
+JAX = define(Op("JaxFunction", _jax_kernel, saves="inputs", hosted=False))
+JAX_GRADIENT = define(Op("JaxFunctionGradient", _jax_gradient_kernel, saves="inputs", hosted=False))
 
 
 def _gradient_of_jax(op: Operation, *grads: Any) -> list[Any]:

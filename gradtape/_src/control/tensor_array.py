@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import optree
-from jax import lax
 
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.control.eager_record import in_function
 from gradtape._src.control.growth import Growth, entries_for, is_around
 from gradtape._src.core import dtypes, engine, nest
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import LARGE, Aval, provisional
 from gradtape._src.core.convert import is_tensor, static, static_list, tensor
 from gradtape._src.core.define import gradient, op, ran

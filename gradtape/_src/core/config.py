@@ -7,7 +7,7 @@ import logging
 
 import jax
 
-from gradtape._src.core import engine, execution, transcript
+from gradtape._src.core import engine, execution, tiers, transcript
 from gradtape._src.core.allocator import give_back
 from gradtape._src.core.errors import public
 from gradtape._src.core.executables import BOUND, pool
@@ -28,6 +28,19 @@ def run_eagerly(run: bool = True) -> None:
     if run:
         engine.flush_if_outermost()
     execution.run_each(bool(run))
+
+
+@public
+def compile_early(early: bool = True) -> None:
+    """Compile each program when it is first seen, instead of running its ops on the host until it was seen for some time.
+
+    Results agree to rounding, not to the bit. See docs/first-steps.md for when a program is compiled otherwise.
+
+    >>> tf.config.compile_early()
+    >>> tf.config.compile_early(False)
+    """
+    engine.flush_if_outermost()
+    tiers.early = bool(early)
 
 
 @public

@@ -394,7 +394,7 @@ def peek(node: Node) -> None:
         program, positions = slice_trace(trace, [node.index])
         if program.size <= SMALL:
             program = execution.first_made(program)
-            (node.value,) = execution.execute(program, [_argument(trace.leaves[p]) for p in positions])
+            (node.value,) = execution.execute(program, [_argument(trace.leaves[p], False) for p in positions])
             trace.early.append(node)
 
 
@@ -552,11 +552,11 @@ def run(trace: Trace) -> None:
         execution.counters.hits += 1
     program, positions, outputs, keys = found
     if outputs:
-        leaves = trace.leaves
+        leaves, compiled = trace.leaves, program.compiled is not None
         try:
             taken = [leaves[p] for p in positions]
             values = execution.execute(
-                program, [_argument(n) if type(v := n.value) is np.ndarray else v for n in taken], local.again
+                program, [_argument(n, compiled) if type(v := n.value) is np.ndarray else v for n in taken], local.again
             )
         except BaseException:
             _undo(trace)
@@ -594,11 +594,18 @@ def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:
     return variants[-1]
 
 
-def _argument(node: Node) -> Any:
-    """The value of a leaf; a NumPy array that comes a second time is given to the device for good."""
+def _argument(node: Node, compiled: bool) -> Any:
+    """The value of a leaf, as the argument of a Program that is `compiled` or not.
+
+    A NumPy array that comes a second time is given to the device for good; what was computed on the host, as soon as a compiled
+    program takes it.
+    """
     value = node.value
     if type(value) is np.ndarray:
-        if node.index == USED:
+        if node.op is not None:
+            if compiled:
+                value = node.value = to_device(value)
+        elif node.index == USED:
             value = node.value = to_device(value)
         elif node.index != NUMBER:
             node.index = USED
@@ -610,7 +617,7 @@ def argument(node: Node) -> Any:
     if node.value is None:
         _realize(node)
     value = node.value
-    return _argument(node) if type(value) is np.ndarray and node.trace is None else value
+    return _argument(node, True) if type(value) is np.ndarray and node.trace is None else value
 
 
 def _retire(trace: Trace, avals: tuple[Any, ...], outputs: tuple[int, ...], keys: tuple[Key, ...]) -> None:

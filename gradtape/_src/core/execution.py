@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from gradtape._src.core import devices, interruptible, memory, runtime, stages, tuning
+from gradtape._src.core import arrays, devices, interruptible, memory, runtime, stages, tiers, tuning
 from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.executables import Executable, by_placement, pool
 from gradtape._src.core.program import CALL, CALLS, ELEMENT, FUNCTION, Program
@@ -18,9 +18,6 @@ from gradtape._src.core.stages import Stages
 
 if TYPE_CHECKING:
     from gradtape._src.core.op import Attributes, Op
-
-LARGE_RECORD = 64  # nodes; a smaller one is compiled faster than its kernels
-KERNEL_COST = 25  # compiling one kernel costs as much as this many more nodes in a program compiled whole
 
 
 class Counters:
@@ -100,11 +97,13 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
     large = program.bytes > memory.LARGE
     try:
         if compiled is None:
+            interruptible.watch()
             program.runs += 1
-            first = program.runs == 1 and not large and not program.loops
-            each = eager or (again and program.size > LARGE_RECORD) or (not program.loops and tuning.is_fused_again(program))
-            if each or (first and _new_kernels(program) * KERNEL_COST < program.size):
+            if eager or tiers.stays_apart(program, kernels, again, tiers.on_one_device(arguments)):
                 counters.node_by_node += 1
+                if check is None and tiers.all_hosted(program) and tiers.on_one_device(arguments):
+                    with arrays.on_host():
+                        return interpret(program, arguments)
                 return interpret(program, arguments)
             counters.programs += 1
             compiled = pool.compile(program, program.evaluate, arguments, tuning.options(program))
@@ -175,7 +174,9 @@ def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def run_kernel(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Sequence[Any]) -> Any:
-    """Run one op by itself, compiled; `avals` are those of its inputs."""
+    """Run one op by itself, on the host or compiled; `avals` are those of its inputs."""
+    if op.hosted and tiers.hosts(op, avals, ()) and tiers.on_one_device(inputs):
+        return arrays.run(op, attrs, inputs, op.avals.get((attrs, *avals)) or op.result(avals, attrs))
     key = (op, attrs, *avals)
     kernel: Executable = kernels.find(key) or kernels.keep(key, Executable(1))
     compiled = kernel.compiled
@@ -189,22 +190,6 @@ def run_kernel(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Sequen
         if by_placement(kernel, lambda *inputs: op.run(inputs, attrs)):
             return kernel.compiled(*inputs)
         raise
-
-
-def _new_kernels(program: Program) -> int:
-    """How many kernels running `program` node by node would have to compile."""
-    new: set[tuple[Any, ...]] = set()
-    stack = [program]
-    while stack:
-        current = stack.pop()
-        for op, attrs, *references in current.keys:
-            if op in CALLS:
-                stack.append(attrs[0])
-            elif op is not ELEMENT:
-                key = (op, attrs, *[current.aval_of(r) for r in references])
-                if key not in kernels:
-                    new.add(key)
-    return len(new)
 
 
 def intern(program: Program) -> Program:

@@ -50,6 +50,7 @@ class Op:
       its attributes has effects or strings.
     - `strings(*inputs, **attributes)`: the kernel for strings, on NumPy arrays of bytes; without it strings are refused.
     - `on_host`: the kernel takes and gives NumPy arrays, and runs outside of XLA.
+    - `hosted`: the kernel takes NumPy arrays, too, by the `jnp` and `lax` of `core.arrays`. Not what loops, or has no twin there.
     - `kept(attributes)`: from which output on a loop gives what its gradient needs, in room for more trips than it makes.
     - `endless`: it may run for ever.
     - `joins`: the type of the op that makes its result of its results for parts of its inputs, with the same attributes.
@@ -58,8 +59,8 @@ class Op:
 
     __slots__ = (
         "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "effect", "endless", "function",
-        "gradient", "host", "impure", "infer", "joins", "kept", "kernel", "of_strings", "on_host", "parameters", "prefers",
-        "reason", "saves", "status", "strings", "type", "unregistered", "variadic", "when",
+        "gradient", "host", "hosted", "impure", "infer", "joins", "kept", "kernel", "of_strings", "on_host", "parameters",
+        "prefers", "reason", "saves", "status", "strings", "type", "unregistered", "variadic", "when",
     )  # fmt: skip
     type: str
     kernel: Kernel
@@ -83,6 +84,7 @@ class Op:
     effect: bool
     endless: bool
     host: Kernel | None
+    hosted: bool
     strings: Kernel | None
     on_host: bool
     of_strings: Op | None
@@ -109,6 +111,7 @@ class Op:
         strings: Kernel | None = None,
         on_host: bool = False,
         joins: str | None = None,
+        hosted: bool = True,
     ) -> None:
         parameters = inspect.signature(kernel).parameters.values()
         self.type, self.kernel, self.infer, self.broadcasting = type, kernel, infer, broadcasting
@@ -118,6 +121,7 @@ class Op:
         self.saves, self.cheap, self.status, self.checked = tuple(saves.split()), cheap, status, tuple(checked.split())
         self.when, self.host, self.effect, self.kept = when, host, effect, None
         self.strings, self.on_host, self.of_strings, self.joins = strings, on_host, None, joins
+        self.hosted = hosted and not (on_host or effect or host is not None)
         if on_host:
             self.kernel = self.host = _of_arrays(kernel)
         self.prefers = None if prefers is None else np.dtype(prefers)
@@ -192,7 +196,7 @@ class Op:
         if derived is None:
             derived = Op(self.type, self.kernel, infer=self.infer, broadcasting=self.broadcasting, saves=" ".join(self.saves))
             derived.function, derived.avals = self.function, self.avals
-            derived.host, derived.effect, derived.strings = self.host, self.effect, self.strings
+            derived.host, derived.effect, derived.strings, derived.hosted = self.host, self.effect, self.strings, self.hosted
             try:
                 derived.gradient, derived.impure = gradient_named(name)
             except LookupError:  # an error once a gradient is asked for, and not before: it may be registered later

@@ -10,10 +10,10 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from gradtape._src.core import runtime
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.executables import Executable
 from gradtape._src.core.op import Attributes, Op, define, has_strings
@@ -254,6 +254,7 @@ class Program(Executable):
         "outputs",
         "parameters",
         "runs",
+        "spent",
     )
     keys: tuple[Key, ...]
     avals: tuple[Any, ...]
@@ -263,6 +264,7 @@ class Program(Executable):
     lines: tuple[Line, ...]
     bytes: int
     runs: int
+    spent: float
     effects: bool
     on_host: frozenset[int]
     hosted: bool
@@ -291,7 +293,7 @@ class Program(Executable):
         self.hosted = bool(self.on_host) or strings
         self.loops = any(p.loops or op not in CALLS for _, op, inner in held for p in inner)
         self.endless = any(op.endless or any(p.endless for p in inner) for _, op, inner in held)
-        self.runs, self.derived = 0, {}
+        self.runs, self.spent, self.derived = 0, 0.0, {}
 
     def _has_strings(self, index: int) -> bool:
         """Whether a node takes or gives strings."""
@@ -374,9 +376,9 @@ def _call_avals(*avals: Aval, program: Program) -> tuple[Any, ...]:
 # One output of an op that has several: only these are seen outside, so every reference is one int.
 ELEMENT = define(Op("TupleElement", _element, infer=lambda avals, index: avals[index], host=_element, cheap=True))
 # A Program as an op.
-CALL = define(Op("PartitionedCall", _call, infer=_call_avals, saves="arguments"))
+CALL = define(Op("PartitionedCall", _call, infer=_call_avals, saves="arguments", hosted=False))
 # The same for a function of the user's.
-FUNCTION = define(Op("StatefulPartitionedCall", _call, infer=_call_avals, saves="arguments"))
+FUNCTION = define(Op("StatefulPartitionedCall", _call, infer=_call_avals, saves="arguments", hosted=False))
 CALLS = frozenset([CALL, FUNCTION])
 
 

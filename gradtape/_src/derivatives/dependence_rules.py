@@ -13,8 +13,9 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax import lax
 from scipy import sparse
+
+from gradtape._src.core.arrays import lax
 
 
 class Unknown(Exception):

@@ -36,7 +36,7 @@ def _avals(*avals: Any, program: Program, policy: Any, results: int) -> tuple[An
 
 
 # A Program whose gradient keeps what the policy says: (arguments…) → (results…, residuals…).
-RECOMPUTED = define(Op("Recomputed", _evaluate, infer=_avals, saves="inputs y"))
+RECOMPUTED = define(Op("Recomputed", _evaluate, infer=_avals, saves="inputs y", hosted=False))
 takes_none.add(RECOMPUTED)
 
 

@@ -2,9 +2,7 @@
 
 from math import prod
 
-import jax.numpy as jnp
-from jax import lax
-
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.program import NUMBER
 from gradtape._src.ops.array.shape import _broadcast_to
 

@@ -2,9 +2,9 @@
 
 from math import prod
 
-import jax.numpy as jnp
 import numpy as np
 
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, static_list, tensor
 from gradtape._src.core.define import gradient, op

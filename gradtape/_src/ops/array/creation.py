@@ -2,11 +2,10 @@
 
 import math
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import dtypes, engine, memory
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import PROVISIONAL, aval, provisional
 from gradtape._src.core.convert import NUMBERS, known_shape, settled, static, static_vector, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op, ran

@@ -1,9 +1,8 @@
 """Entries along an axis by their index: `gather`. An index out of range is an error: nothing is clamped."""
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import node_of, static
 from gradtape._src.core.define import check, gradient, not_differentiable, op

@@ -7,11 +7,10 @@ an operand, everything else structure, so `x[i]` and `x[i : i + 32]` are one com
 import functools
 import numbers
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import dtypes, engine
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval, provisional
 from gradtape._src.core.convert import node_of, static_list, static_vector, tensor
 from gradtape._src.core.define import check, gradient, not_differentiable, op

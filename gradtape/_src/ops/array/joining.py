@@ -2,11 +2,10 @@
 
 import itertools
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import convert
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import PROVISIONAL, aval, provisional
 from gradtape._src.core.convert import static, static_list, tensor
 from gradtape._src.core.define import gradient, op

@@ -5,10 +5,9 @@ shape share): each *point* names an element, or a slice where there are fewer co
 of the shape is an InvalidArgumentError, or is left out with `bad_indices_policy="IGNORE"`.
 """
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import node_of, operands, static, static_vector, tensor
 from gradtape._src.core.define import check, gradient, op
@@ -192,10 +191,11 @@ def combined(how, operand, indices, updates, batch_dims=0):
     named, batch, sliced = _numbers(indices, operand.ndim, batch_dims)
     numbers = lax.ScatterDimensionNumbers(sliced, named, named, batch, batch)
     mode = lax.GatherScatterMode.FILL_OR_DROP
-    if operand.dtype == jnp.bool_ and how is lax.scatter_add:
-        counts = combined(lax.scatter_max, operand.astype(jnp.int8), indices, updates.astype(jnp.int8), batch_dims)
+    if operand.dtype == jnp.bool_ and how == "scatter_add":
+        counts = combined("scatter_max", operand.astype(jnp.int8), indices, updates.astype(jnp.int8), batch_dims)
         return counts.astype(jnp.bool_)
-    return how(operand, widened(indices), updates, numbers, mode=mode)
+    scatter = getattr(lax, how) if isinstance(how, str) else how
+    return scatter(operand, widened(indices), updates, numbers, mode=mode)
 
 
 def strings_put(tensor, indices, updates, *, shape, ignore):
@@ -216,7 +216,7 @@ def _strings_scattered(indices, updates, *, shape, batch_dims, ignore):
     strings=_strings_scattered,
 )  # fmt: skip
 def _scatter_nd(indices, updates, *, shape, batch_dims, ignore):
-    return combined(lax.scatter_add, jnp.zeros(shape, updates.dtype), indices, updates, batch_dims)
+    return combined("scatter_add", jnp.zeros(shape, updates.dtype), indices, updates, batch_dims)
 
 
 @gradient(_scatter_nd)
@@ -267,11 +267,11 @@ def _tensor_scatter(type, how, **declared):
 
     @op(
         type,
-        infer=updated if how is lax.scatter else _combinable,
+        infer=updated if how == "scatter" else _combinable,
         mixed=True,
         status=outside_tensor,
         checked="indices",
-        strings=strings_put if how is lax.scatter else None,
+        strings=strings_put if how == "scatter" else None,
         **declared,
     )
     def scatter(tensor, indices, updates, *, shape, ignore):
@@ -280,11 +280,11 @@ def _tensor_scatter(type, how, **declared):
     return scatter
 
 
-_scatter_update = _tensor_scatter("TensorScatterUpdate", lax.scatter, saves="indices")
-_scatter_add = _tensor_scatter("TensorScatterAdd", lax.scatter_add, saves="indices")
-_scatter_sub = _tensor_scatter("TensorScatterSub", lax.scatter_sub, saves="indices")
-_scatter_min = _tensor_scatter("TensorScatterMin", lax.scatter_min, saves="tensor indices updates y")
-_scatter_max = _tensor_scatter("TensorScatterMax", lax.scatter_max, saves="tensor indices updates y")
+_scatter_update = _tensor_scatter("TensorScatterUpdate", "scatter", saves="indices")
+_scatter_add = _tensor_scatter("TensorScatterAdd", "scatter_add", saves="indices")
+_scatter_sub = _tensor_scatter("TensorScatterSub", "scatter_sub", saves="indices")
+_scatter_min = _tensor_scatter("TensorScatterMin", "scatter_min", saves="tensor indices updates y")
+_scatter_max = _tensor_scatter("TensorScatterMax", "scatter_max", saves="tensor indices updates y")
 
 
 @gradient(_scatter_update)

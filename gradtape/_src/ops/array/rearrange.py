@@ -1,10 +1,9 @@
 """Elements repeated, padded, reversed, rolled."""
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import memory
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import node_of, not_an_integer, static, static_list, static_vector, tensor
 from gradtape._src.core.define import check, gradient, op
@@ -179,7 +178,7 @@ def _mirror_pad_gradient(dy, *, paddings, mode):
                 image = lax.rev(lax.slice_in_dim(dy, start, start + length, axis=axis), (axis,))
                 margins = [(0, 0, 0)] * dy.ndim
                 margins[axis] = (place, n - length - place, 0)
-                total += lax.pad(image, jnp.zeros((), dy.dtype), margins)
+                total = total + lax.pad(image, jnp.zeros((), dy.dtype), margins)
         dy = total
     return dy
 

@@ -1,10 +1,9 @@
 """Updates of some rows or elements of a variable: `Variable.scatter_*`, and reading by index."""
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import engine
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import node_of, tensor
 from gradtape._src.core.define import check, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
@@ -45,7 +44,7 @@ def _rows(type, how):
 def _points(type, how):
     """The op that combines elements, or slices, into a variable's value by `how`."""
 
-    strings = strings_put if how is lax.scatter else None
+    strings = strings_put if how == "scatter" else None
 
     @op(type, infer=updated, mixed=True, status=outside_tensor, checked="indices", strings=strings)
     def scatter(value, indices, updates, *, shape, ignore):
@@ -60,18 +59,18 @@ def _divide(value, indices, updates, numbers, mode):
     return lax.div(value, divisors)
 
 
-_scatter_update = _rows("ResourceScatterUpdate", lax.scatter)
-_scatter_add = _rows("ResourceScatterAdd", lax.scatter_add)
-_scatter_sub = _rows("ResourceScatterSub", lax.scatter_sub)
-_scatter_mul = _rows("ResourceScatterMul", lax.scatter_mul)
+_scatter_update = _rows("ResourceScatterUpdate", "scatter")
+_scatter_add = _rows("ResourceScatterAdd", "scatter_add")
+_scatter_sub = _rows("ResourceScatterSub", "scatter_sub")
+_scatter_mul = _rows("ResourceScatterMul", "scatter_mul")
 _scatter_div = _rows("ResourceScatterDiv", _divide)
-_scatter_max = _rows("ResourceScatterMax", lax.scatter_max)
-_scatter_min = _rows("ResourceScatterMin", lax.scatter_min)
-_scatter_nd_update = _points("ResourceScatterNdUpdate", lax.scatter)
-_scatter_nd_add = _points("ResourceScatterNdAdd", lax.scatter_add)
-_scatter_nd_sub = _points("ResourceScatterNdSub", lax.scatter_sub)
-_scatter_nd_max = _points("ResourceScatterNdMax", lax.scatter_max)
-_scatter_nd_min = _points("ResourceScatterNdMin", lax.scatter_min)
+_scatter_max = _rows("ResourceScatterMax", "scatter_max")
+_scatter_min = _rows("ResourceScatterMin", "scatter_min")
+_scatter_nd_update = _points("ResourceScatterNdUpdate", "scatter")
+_scatter_nd_add = _points("ResourceScatterNdAdd", "scatter_add")
+_scatter_nd_sub = _points("ResourceScatterNdSub", "scatter_sub")
+_scatter_nd_max = _points("ResourceScatterNdMax", "scatter_max")
+_scatter_nd_min = _points("ResourceScatterNdMin", "scatter_min")
 
 
 def _update(variable, function, indices, updates, attrs):

@@ -7,11 +7,10 @@ while the data that they choose from stays in the pending program.
 from math import prod
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import dtypes, engine
+from gradtape._src.core.arrays import at, jnp, lax
 from gradtape._src.core.aval import PROVISIONAL, aval
 from gradtape._src.core.convert import operands, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op, ran
@@ -275,7 +274,7 @@ def _stitched_rows(source, *data):
 @op("DynamicStitch", infer=_stitched, saves="source", mixed=True, strings=_stitched_rows)
 def _dynamic_stitch(source, *data):
     nothing = jnp.zeros((1, *data[0].shape[1:]), data[0].dtype)  # what `source` names where there is no row
-    return lax.concatenate((*data, nothing), 0).at[source].get(mode="clip")
+    return at(lax.concatenate((*data, nothing), 0))[source].get(mode="clip")
 
 
 @gradient(_dynamic_stitch)

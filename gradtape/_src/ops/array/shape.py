@@ -2,10 +2,10 @@
 
 import math
 
-import jax.numpy as jnp
 import numpy as np
 
 from gradtape._src.core import dtypes, engine, journal
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import PROVISIONAL, aval, provisional
 from gradtape._src.core.convert import is_tensor, static_list, static_vector, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op

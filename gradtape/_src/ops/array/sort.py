@@ -3,11 +3,10 @@
 from math import prod
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import convert, dtypes
+from gradtape._src.core.arrays import at, jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import settled, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
@@ -56,7 +55,7 @@ def put_along(x, indices, *, axis, extent):
     """Zeros, `extent` along `axis`, with `x` at `indices`, which are distinct along `axis`: the transpose of `take_along`."""
     places = [lax.broadcasted_iota(indices.dtype, indices.shape, a) if a != axis else indices for a in range(x.ndim)]
     zeros = jnp.zeros((*x.shape[:axis], extent, *x.shape[axis + 1 :]), dtype=x.dtype)
-    return zeros.at[tuple(places)].set(x, unique_indices=True, mode="promise_in_bounds")
+    return at(zeros)[tuple(places)].set(x, unique_indices=True, mode="promise_in_bounds")
 
 
 @gradient(put_along)
@@ -345,7 +344,7 @@ def _permutation_rule(x):
 @op("InvertPermutation", infer=_permutation_rule, status=_permutation_fault, checked="x", prefers="int32")
 def invert_permutation(x):
     """The permutation that undoes `x`, a vector (int32 or int64) of the indices 0 to n-1; else InvalidArgumentError."""
-    return jnp.zeros_like(x).at[x].set(lax.iota(x.dtype, x.size), unique_indices=True, mode="promise_in_bounds")
+    return at(jnp.zeros_like(x))[x].set(lax.iota(x.dtype, x.size), unique_indices=True, mode="promise_in_bounds")
 
 
 not_differentiable(invert_permutation, because="a permutation holds integers")

@@ -1,8 +1,8 @@
 """Images made brighter, of more contrast, of other colours; and standardized."""
 
-import jax.numpy as jnp
 import numpy as np
 
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import op

@@ -3,9 +3,9 @@
 Boxes are [boxes, 4]: y1, x1, y2, x2, where 0 and 1 are the centres of the outermost pixels of the image.
 """
 
-import jax.numpy as jnp
 import numpy as np
 
+from gradtape._src.core.arrays import at, jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
@@ -127,7 +127,7 @@ def _crop_and_resize(image, boxes, box_ind, *, crop_size, method, extrapolation_
 def _to_image(grads, boxes, box_ind, *, image_size, T, method):
     image = jnp.zeros(image_size, SINGLE)
     for index, weight in _sampled(boxes, box_ind, grads.shape[1:3], image_size[1:3], method):
-        image = image.at[index].add(grads * weight)
+        image = at(image)[index].add(grads * weight)
     return image.astype(T)
 
 

@@ -1,8 +1,7 @@
 """Colour spaces, and images as integers or as floats. The colours of a pixel lie on the last axis."""
 
-import jax.numpy as jnp
-
 from gradtape._src.core import dtypes
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public, unmet

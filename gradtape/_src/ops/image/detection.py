@@ -6,10 +6,9 @@ A box is y1, x1, y2, x2. Which boxes remain depends on values, so non-maximum su
 import heapq
 import math
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import is_tensor, operands, static, tensor
 from gradtape._src.core.define import not_differentiable, op, ran
 from gradtape._src.core.errors import invalid, public

@@ -1,9 +1,8 @@
 """Images resized: every method is a linear map of the rows followed by one of the columns (see `sampling`)."""
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op

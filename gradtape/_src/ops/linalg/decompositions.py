@@ -6,11 +6,10 @@ vectors that belong to them are not unique, and have no derivative: what would b
 
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import dtypes
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
@@ -284,7 +283,7 @@ def _eig_rule(input, compute_v):
     return (e, aval(input.shape, kind)) if compute_v else e
 
 
-@op("Eig", infer=_eig_rule, saves="input y0 y1")
+@op("Eig", hosted=False, infer=_eig_rule, saves="input y0 y1")
 def _eig(input, *, compute_v):
     if compute_v:
         return tuple(lax.linalg.eig(input, compute_left_eigenvectors=False))
@@ -341,7 +340,7 @@ def _lu_fault(input, output_idx_type):
 
 
 # TensorFlow has no gradient for it either: LookupError.
-@op("Lu", infer=_lu_rule, status=_lu_fault, checked="input")
+@op("Lu", hosted=False, infer=_lu_rule, status=_lu_fault, checked="input")
 def _lu(input, *, output_idx_type):
     factors, _, permutation = lax.linalg.lu(wide(input))
     return factors.astype(input.dtype), permutation.astype(output_idx_type)

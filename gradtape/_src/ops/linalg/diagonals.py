@@ -7,10 +7,9 @@ shorter diagonals stand there, "LEFT" or "RIGHT", for those above and those belo
 
 from math import prod
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, settled, static, static_list, tensor
 from gradtape._src.core.define import gradient, op

@@ -8,10 +8,8 @@ import functools
 import re
 import string
 
-import jax.numpy as jnp
-from jax import lax
-
 from gradtape._src.core import convert
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public

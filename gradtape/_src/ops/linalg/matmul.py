@@ -2,11 +2,10 @@
 
 from math import prod
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import convert, dtypes
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, known_shape, node_of, static_list, tensor
 from gradtape._src.core.define import gradient, op

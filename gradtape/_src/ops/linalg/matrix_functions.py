@@ -1,11 +1,10 @@
 """Functions of square matrices (exponential, logarithm, square root), and ranks."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import dtypes
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import public
@@ -95,7 +94,7 @@ def _(op, dy):
 
 
 @public
-@op("MatrixSquareRoot", infer=square, saves="y")
+@op("MatrixSquareRoot", hosted=False, infer=square, saves="y")
 def sqrtm(input):
     """The principal square root of square matrices; NaN where it is not real, for real ones."""
     if not input.size:
@@ -152,7 +151,7 @@ def _log_of_one(x):
 
 
 # TensorFlow has no gradient for it either: LookupError.
-@op("MatrixLogarithm", infer=_log_rule)
+@op("MatrixLogarithm", hosted=False, infer=_log_rule)
 def logm(input):
     """The principal logarithm of square complex matrices that have an inverse. It has no gradient (LookupError)."""
     return _each(_log_of_one, input) if input.size else input

@@ -6,10 +6,9 @@ A gradient is the cotangent of TensorFlow's: dL = Re⟨dA, δA⟩.
 
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, op
@@ -260,7 +259,7 @@ def per_matrix(x):
     return _reshape(x, shape=(*x.node.aval.shape, 1, 1))
 
 
-@op("MatrixCofactors", infer=square, saves="input y")
+@op("MatrixCofactors", hosted=False, infer=square, saves="input y")
 def cofactors(input):
     """The matrix of cofactors, the derivative of the determinant: det(A)·A⁻ᵀ where A has an inverse, but always finite."""
     if not input.size:

@@ -1,10 +1,9 @@
 """Matrices with few diagonals: products, solves, eigenvalues."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
+from gradtape._src.core.arrays import at, jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
@@ -127,14 +126,14 @@ def _solve_rule(diagonals, rhs, partial_pivoting, perturb_singular):
     return rhs
 
 
-@op("TridiagonalSolve", infer=_solve_rule, saves="diagonals y")
+@op("TridiagonalSolve", hosted=False, infer=_solve_rule, saves="diagonals y")
 def _tridiagonal_solve(diagonals, rhs, *, partial_pivoting, perturb_singular):
     if not rhs.size:
         return rhs
     m = rhs.shape[-2]
     bands, b = diagonals.reshape(-1, 3, m), rhs.reshape(-1, *rhs.shape[-2:])
-    below = bands[:, 2].at[:, 0].set(0)
-    above = bands[:, 0].at[:, -1].set(0)
+    below = at(bands[:, 2])[:, 0].set(0)
+    above = at(bands[:, 0])[:, -1].set(0)
     solved = jax.vmap(_solve_one)(below, bands[:, 1], above, b)
     return solved.reshape(rhs.shape)
 
@@ -238,9 +237,9 @@ def _banded_solve(bands, rhs, *, lower, adjoint):
         offset = row if lower else count - 1 - row
         places = jnp.arange(m - offset, dtype=jnp.int32)
         if lower:
-            dense = dense.at[..., places + offset, places].set(wide_bands[..., row, offset:])
+            dense = at(dense)[..., places + offset, places].set(wide_bands[..., row, offset:])
         else:
-            dense = dense.at[..., places, places + offset].set(wide_bands[..., row, : m - offset])
+            dense = at(dense)[..., places, places + offset].set(wide_bands[..., row, : m - offset])
     a, b = [jnp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (dense, wide(rhs))]
     x = lax.linalg.triangular_solve(a, b, left_side=True, lower=lower, transpose_a=adjoint, conjugate_a=adjoint)
     return x.astype(rhs.dtype)

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-import jax.numpy as jnp
-from jax import lax
-
 from gradtape._src.core import convert, dtypes, engine
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op

@@ -1,8 +1,8 @@
 """Comparisons, logic, tests of floats, and operations on bits."""
 
-import jax.numpy as jnp
 import numpy as np
 
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import DtypeError, DtypeInFunctionError, public, tracing

@@ -2,10 +2,8 @@
 
 import math
 
-import jax.numpy as jnp
-from jax import lax
-
 from gradtape._src.core import dtypes
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op

@@ -2,10 +2,10 @@
 
 from math import prod
 
-import jax.numpy as jnp
 import numpy as np
 
 from gradtape._src.core import dtypes
+from gradtape._src.core.arrays import at, jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import not_differentiable, op
@@ -53,7 +53,7 @@ def _dense_bincount(input, weights, *, size, binary_output):
         weights = jnp.ones(input.shape, dtype=weights.dtype)
     weights = weights.reshape(rows.shape)
     counts = jnp.zeros((rows.shape[0], size), dtype=weights.dtype)
-    places = counts.at[jnp.arange(rows.shape[0], dtype=rows.dtype)[:, None], rows]
+    places = at(counts)[jnp.arange(rows.shape[0], dtype=rows.dtype)[:, None], rows]
     counts = (places.set if binary_output else places.add)(weights, mode="drop")
     return counts.reshape(*input.shape[:-1], size)
 
@@ -129,7 +129,7 @@ def _histogram(values, value_range, *, nbins, dtype):
     width = (highest - lowest).astype(jnp.float64) / nbins
     offset = jnp.maximum(values.reshape(-1), lowest).astype(jnp.float64) - lowest.astype(jnp.float64)
     place = jnp.minimum(offset / width, nbins - 1).astype(jnp.int32)
-    return jnp.zeros(nbins, dtype=dtype).at[place].add(jnp.ones(place.shape, dtype=dtype), mode="promise_in_bounds")
+    return at(jnp.zeros(nbins, dtype=dtype))[place].add(jnp.ones(place.shape, dtype=dtype), mode="promise_in_bounds")
 
 
 not_differentiable(_histogram, because="a count is piecewise constant", unregistered=True)

@@ -3,11 +3,10 @@
 `axis` is an int (or a tensor of one); `exclusive` leaves each element out of its own result; `reverse` runs from the end.
 """
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import convert
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
@@ -63,7 +62,7 @@ def _recurrence_rule(a, b, axis, reverse):
     return b
 
 
-@op("LinearRecurrence", infer=_recurrence_rule, saves="a y")
+@op("LinearRecurrence", hosted=False, infer=_recurrence_rule, saves="a y")
 def linear_recurrence(a, b, *, axis, reverse):
     """`hₜ = aₜ·hₜ₋₁ + bₜ` along `axis`, from 0; from the end (`hₜ₊₁`) if `reverse`. `a` and `b` have one shape and dtype."""
 

@@ -1,10 +1,9 @@
 """Exponentials, logarithms, powers, and the trigonometric and hyperbolic functions with their inverses."""
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import engine
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public

@@ -7,11 +7,10 @@ A reduction's `axis` is None (all axes), an int or several; a tensor's value is 
 import functools
 from math import prod
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import convert, dtypes
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, not_differentiable, op

@@ -1,7 +1,6 @@
 """Floats rounded to whole numbers. None of these has a gradient."""
 
-import jax.numpy as jnp
-
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import public

@@ -6,11 +6,10 @@ ids in any order, of any shape that data's shape begins with, and the number of 
 
 from math import prod
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import dtypes
+from gradtape._src.core.arrays import at, jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
@@ -34,7 +33,7 @@ from gradtape._src.ops.shapes import FLOATING, INDEX, NUMERIC, REAL, require
 @op("TakeRows", infer=lambda x, ids: aval((*ids.shape, *x.shape[1:]), x.dtype), saves="ids", mixed=True)
 def take_rows(x, ids):
     """The rows of `x` that `ids` (integers of any shape) name; zeros for an id that is none of x's rows."""
-    return x.at[ids].get(mode="fill", fill_value=0, wrap_negative_indices=False)
+    return at(x)[ids].get(mode="fill", fill_value=0, wrap_negative_indices=False)
 
 
 @gradient(take_rows)
@@ -50,7 +49,7 @@ def _(op, dy):
 def _combined(data, ids, count, how, start, ordered=False):
     """`count` rows that begin as `start`, each combined (`add`, `multiply`, `max`, `min`) with the rows of data of its id."""
     rows = jnp.full((count, *data.shape[ids.ndim :]), start, dtype=data.dtype)
-    combine = getattr(rows.at[ids.reshape(-1)], how)
+    combine = getattr(at(rows)[ids.reshape(-1)], how)
     flat = data.reshape(ids.size, *rows.shape[1:])
     return combine(flat, mode="drop", indices_are_sorted=ordered, wrap_negative_indices=False)
 
@@ -383,7 +382,7 @@ def _recurrence_rule(a, b, restarts, reverse):
     return b
 
 
-@op("SegmentRecurrence", infer=_recurrence_rule, saves="a restarts y", mixed=True)
+@op("SegmentRecurrence", hosted=False, infer=_recurrence_rule, saves="a restarts y", mixed=True)
 def _segment_recurrence(a, b, restarts, *, reverse):
     """`hₜ = aₜ·hₜ₋₁ + bₜ` along the first axis, and `hₜ = bₜ` in rows where `restarts`; from the end if `reverse`.
 

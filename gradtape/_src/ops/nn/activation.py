@@ -5,10 +5,9 @@ Where TensorFlow has an op for the gradient of an activation (`ReluGrad`), so ha
 
 import math
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, op

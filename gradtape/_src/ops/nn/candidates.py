@@ -9,11 +9,10 @@ are the sample (Yellott, 1977). How many draws that took is a sum of geometric n
 
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import dtypes
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import not_differentiable, op, ran

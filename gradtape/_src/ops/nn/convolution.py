@@ -8,9 +8,8 @@ from functools import partial
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
-from jax import lax
 
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, static_list, tensor
 from gradtape._src.core.define import gradient, op

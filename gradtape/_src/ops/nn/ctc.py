@@ -5,11 +5,11 @@ an alignment stands for the labels that are left when repetitions are merged and
 labels with a blank before, between and behind them; the recursions over them are in logarithms.
 """
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax, nn
+from jax import nn
 
 from gradtape._src.core import dtypes, engine
+from gradtape._src.core.arrays import at, jnp, lax
 from gradtape._src.core.aval import aval, provisional
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
@@ -33,7 +33,7 @@ def _states(labels, blank, merge):
     Unless repetitions `merge`, a label is said in one frame, and any other may be said in the next.
     """
     batch, count = labels.shape
-    classes = jnp.full((batch, 2 * count + 1), blank, jnp.int32).at[:, 1::2].set(labels.astype(jnp.int32))
+    classes = at(jnp.full((batch, 2 * count + 1), blank, jnp.int32))[:, 1::2].set(labels.astype(jnp.int32))
     before = jnp.pad(classes, ((0, 0), (2, 0)), constant_values=blank)[:, :-2]
     is_label = lax.broadcasted_iota(jnp.int32, classes.shape, 1) % 2 == 1  # even one of the class that is the blank
     return classes, is_label & (classes != before) if merge else is_label, True if merge else ~is_label
@@ -108,6 +108,7 @@ def _possible(labels, label_length, logit_length, blank, classes, frames, strict
 
 @op(
     "CTCLossDense",
+    hosted=False,
     infer=_loss_avals,
     mixed=True,
     saves="labels logits label_length logit_length y1",
@@ -140,7 +141,7 @@ def _(op, dloss, dalphas):  # the alphas do not leave this file
     return None, expand_dims(expand_dims(dloss, 0), 2) * dlogits, None, None
 
 
-@op("CTCLossDenseGrad", infer=lambda labels, logits, *others, **attributes: logits, mixed=True)
+@op("CTCLossDenseGrad", hosted=False, infer=lambda labels, logits, *others, **attributes: logits, mixed=True)
 def _ctc_loss_gradient(labels, logits, label_length, logit_length, alphas, *, blank, merge=True):
     """softmax(logits) less the probability that a frame says a class, given the labels; 0 where they are impossible."""
     states, may_skip, may_stay = _states(labels, blank, merge)
@@ -165,7 +166,7 @@ def _ctc_loss_gradient(labels, logits, label_length, logit_length, alphas, *, bl
     possible = jnp.isfinite(likelihood)
     occupied = jnp.exp(alphas + betas - jnp.where(possible, likelihood, 0.0))
     frame, row = [lax.broadcasted_iota(jnp.int32, occupied.shape, axis) for axis in (0, 1)]
-    said = jnp.zeros_like(z).at[frame, row, states[None]].add(occupied)
+    said = at(jnp.zeros_like(z))[frame, row, states[None]].add(occupied)
     here = (index[:, None, None] < lengths[None]) & possible
     return jnp.where(here, nn.softmax(z) - said, 0.0).astype(logits.dtype)
 
@@ -272,7 +273,7 @@ def ctc_loss_v1(labels, logits, logit_length, collapse, merge, longer, time_majo
     return where(label_length > cast(lengths, label_length.dtype), 0.0, loss) if longer else loss
 
 
-@op("CTCUniqueLabels", infer=lambda labels: (aval(labels.shape, INT64), aval(labels.shape, INT32)))
+@op("CTCUniqueLabels", hosted=False, infer=lambda labels: (aval(labels.shape, INT64), aval(labels.shape, INT32)))
 def _unique_labels(labels):
     if not labels.shape[1]:
         return jnp.zeros(labels.shape, jnp.int64), jnp.zeros(labels.shape, jnp.int32)
@@ -283,7 +284,7 @@ def _unique_labels(labels):
     index = jnp.take_along_axis(rank, first, axis=1)
     row = lax.broadcasted_iota(jnp.int32, labels.shape, 0)
     place = jnp.where(is_new, rank, labels.shape[1])
-    unique = jnp.zeros(labels.shape, jnp.int64).at[row, place].set(labels.astype(jnp.int64), mode="drop")
+    unique = at(jnp.zeros(labels.shape, jnp.int64))[row, place].set(labels.astype(jnp.int64), mode="drop")
     return unique, index.astype(jnp.int32)
 
 

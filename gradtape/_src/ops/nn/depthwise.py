@@ -1,8 +1,6 @@
 """Depthwise convolutions: each channel has filters of its own, so a result is a sum of few products, no matrix's."""
 
-import jax.numpy as jnp
-from jax import lax
-
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.errors import invalid, public

@@ -3,10 +3,9 @@
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
+from gradtape._src.core.arrays import at, jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
@@ -44,7 +43,7 @@ def _pooled(x):
             return total + sums[top - 1], count + counts[top - 1], top - 1
 
         total, count, top = lax.while_loop(exceeds, merge, (x[i], jnp.ones((), x.dtype), top))
-        return sums.at[top].set(total), counts.at[top].set(count), top + 1
+        return at(sums)[top].set(total), at(counts)[top].set(count), top + 1
 
     zeros = jnp.zeros((size,), x.dtype)
     sums, counts, top = lax.fori_loop(0, size, push, (zeros, zeros, jnp.zeros((), jnp.int32)))
@@ -59,7 +58,7 @@ def _avals(input, output_dtype):
     return aval(input.shape, output_dtype), aval(input.shape, INT32)
 
 
-@op("IsotonicRegression", infer=_avals, saves="y1")
+@op("IsotonicRegression", hosted=False, infer=_avals, saves="y1")
 def _isotonic(input, *, output_dtype):
     if not input.size:
         return input.astype(output_dtype), jnp.zeros(input.shape, INT32)

@@ -2,8 +2,7 @@
 
 import functools
 
-import jax.numpy as jnp
-
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op

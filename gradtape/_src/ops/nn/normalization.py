@@ -4,11 +4,10 @@ import functools
 import operator
 from math import prod
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import dtypes
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op

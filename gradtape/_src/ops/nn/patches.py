@@ -1,7 +1,6 @@
 """Patches: what a window meets at each of its places, laid out along the channels."""
 
-import jax.numpy as jnp
-
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op

@@ -9,11 +9,10 @@ import functools
 import math
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import dtypes
+from gradtape._src.core.arrays import at, jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
@@ -176,7 +175,7 @@ def _put(x, y, dy, ways):
         (way,) = ways
         index = [lax.broadcasted_iota(jnp.int32, y.shape, axis) for axis in range(y.ndim)]
         index[way.axis] = _winning_places(x, way)
-        return jnp.zeros_like(x).at[tuple(index)].add(dy)
+        return at(jnp.zeros_like(x))[tuple(index)].add(dy)
 
     def part(number, winner, dy):
         return jnp.where(winner == number, dy, jnp.zeros_like(dy))

@@ -6,9 +6,9 @@ Inference" (2018): a range is nudged so that 0 is one of them. Gradients pass st
 
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, not_differentiable, op

@@ -1,8 +1,8 @@
 """`quantize_and_dequantize`: floats rounded to integers of some bits and back. One scale serves both signs, so that 0 stays 0."""
 
-import jax.numpy as jnp
 import numpy as np
 
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public

@@ -1,7 +1,6 @@
 """Softmax and its logarithm."""
 
-import jax.numpy as jnp
-
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public

@@ -7,9 +7,9 @@ is Σ_n S[n, i, j, c] · dy[n, o], and the input's is the transpose of that sum.
 
 import math
 
-import jax.numpy as jnp
 import numpy as np
 
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.tensor import emit, shape_of

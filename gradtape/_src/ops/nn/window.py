@@ -4,10 +4,9 @@ import itertools
 import math
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import static_list
 from gradtape._src.core.errors import invalid
 from gradtape._src.ops.array.shape import plain, reshape

@@ -7,11 +7,10 @@ Gradients flow to the shape parameter of a gamma distribution: a sample changes 
 import math
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import dtypes
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
@@ -78,7 +77,7 @@ for _each in _gamma:
     gradient(_each)(_gamma_gradient)
 
 
-@op("RandomGammaGrad", infer=only(SAMPLED, broadcast), broadcasting=True)
+@op("RandomGammaGrad", hosted=False, infer=only(SAMPLED, broadcast), broadcasting=True)
 def _gamma_slope(alpha, sample):
     """∂sample/∂alpha for samples of the gamma distribution. TensorFlow has no gradient for it, either."""
     alpha, sample_ = jnp.broadcast_arrays(wide(alpha), wide(sample))
@@ -213,7 +212,7 @@ def _categorical_aval(state, logits, num_samples, dtype):
     return aval((logits.shape[0], num_samples), dtype)
 
 
-@sampler("StatelessMultinomial", "Multinomial", infer=_categorical_aval)
+@sampler("StatelessMultinomial", "Multinomial", infer=_categorical_aval, hosted=False)
 def _categorical(state, logits, *, num_samples, dtype):
     logits = logits.astype(jnp.float64)
     has_weight = jnp.isfinite(logits)

@@ -8,11 +8,10 @@ import enum
 import math
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from gradtape._src.core import dtypes
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import not_differentiable, op

@@ -8,9 +8,9 @@ several times; but XLA puts it into the loop that uses the numbers, without a bl
 
 import math
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
+
+from gradtape._src.core.arrays import at, jnp, lax
 
 MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 INCREMENTS = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
@@ -229,14 +229,14 @@ def permutation(state, size):
         return jnp.arange(size, dtype=jnp.int32)
     time = lax.iota(jnp.int64, size)
     left = np.uint32(size) - lax.iota(np.uint32, size - 1)
-    partner = time.at[:-1].add(lax.rem(bits32(state, (size - 1,)), left).astype(jnp.int64))
+    partner = at(time)[:-1].add(lax.rem(bits32(state, (size - 1,)), left).astype(jnp.int64))
     in_order = lax.sort((partner << 32) | time)
     place, when = in_order >> 32, in_order & (2**32 - 1)
     same = place[1:] == place[:-1]
     nothing = jnp.full((1,), -1, jnp.int64)
     before = jnp.concatenate([nothing, jnp.where(same, when[:-1], -1)])  # the exchange with this place before this one
     last = jnp.concatenate([jnp.where(same, size, place[:-1]), place[-1:]])  # the place, where it is the last with it
-    origin = time.at[last].set(jnp.where(place == when, before, when), mode="drop")
+    origin = at(time)[last].set(jnp.where(place == when, before, when), mode="drop")
     origin = jnp.where(origin < 0, time, origin)
 
     def follow(carry):
@@ -245,6 +245,6 @@ def permutation(state, size):
         return further, jnp.any(further != origin)
 
     origin, _ = lax.while_loop(lambda carry: carry[1], follow, (origin, jnp.array(True, jnp.bool_)))
-    brought = jnp.zeros_like(time).at[when].set(before, unique_indices=True)
+    brought = at(jnp.zeros_like(time))[when].set(before, unique_indices=True)
     stays = jnp.where(partner == time, origin, partner)
     return jnp.where(brought < 0, stays, origin[brought]).astype(jnp.int32)

@@ -6,10 +6,9 @@ block the last one is used first.
 
 import math
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
+from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.ops.random.philox import RESERVED, blocks, double, in_loop, normals
 
 KNUTH = 10  # the mean from which on transformed rejection is used

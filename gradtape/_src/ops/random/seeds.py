@@ -13,9 +13,9 @@ import os
 import random
 import threading
 
-import jax.numpy as jnp
 import numpy as np
 
+from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import public
 from gradtape._src.core.op import Op, define

@@ -1,7 +1,6 @@
 """Frames of signals: cut out of a signal at equal distances, and added up again where they overlap."""
 
-import jax.numpy as jnp
-
+from gradtape._src.core.arrays import at, jnp
 from gradtape._src.core.aval import LARGE, PROVISIONAL, aval, provisional
 from gradtape._src.core.convert import settled, tensor
 from gradtape._src.core.define import gradient, op
@@ -47,7 +46,7 @@ def _frame(signal, *, frames, frame_length, frame_step):
     frames = _count(signal.shape[-1], frame_length, frame_step) if frames is None else frames
     first = jnp.arange(frames, dtype=jnp.int32)[:, None] * frame_step
     within = jnp.arange(frame_length, dtype=jnp.int32)
-    return signal.at[..., first + within].get(mode="promise_in_bounds")
+    return at(signal)[..., first + within].get(mode="promise_in_bounds")
 
 
 @gradient(_frame)

@@ -1,8 +1,8 @@
 """Segments of rows that are named by index: sums, means and root-n sums of `data[indices]` for each segment id."""
 
 import numpy as np
-from jax import lax, numpy as jnp
 
+from gradtape._src.core.arrays import at, jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
@@ -50,12 +50,12 @@ def _fault(indices, segment_ids, num_segments, sparse_gradient, extent):
 
 
 def _rows_per_segment(ids, count, dtype, trailing):
-    rows = jnp.zeros((count,), jnp.int32).at[ids].add(1, mode="drop", wrap_negative_indices=False)
+    rows = at(jnp.zeros((count,), jnp.int32))[ids].add(1, mode="drop", wrap_negative_indices=False)
     return lax.max(rows, jnp.ones_like(rows)).astype(dtype).reshape(count, *(1,) * trailing)
 
 
 def _reduced(data, indices, segment_ids, count, divisor):
-    rows = wide(data).at[indices].get(mode="fill", fill_value=0, wrap_negative_indices=False)
+    rows = at(wide(data))[indices].get(mode="fill", fill_value=0, wrap_negative_indices=False)
     total = _sum(rows, segment_ids, count, ordered=True)
     if divisor is not None:
         total = total / divisor(_rows_per_segment(segment_ids, count, total.dtype, data.ndim - 1))
@@ -99,7 +99,7 @@ def _pair(type, *declared):
 
 _SUM = _pair("SparseSegmentSum", REAL, None, None)
 _MEAN = _pair("SparseSegmentMean", FLOATING, _plain, _plain)
-_SQRT_N = _pair("SparseSegmentSqrtN", FLOATING, jnp.sqrt, sqrt)
+_SQRT_N = _pair("SparseSegmentSqrtN", FLOATING, lambda x: jnp.sqrt(x), sqrt)
 
 
 def _by_rows(functions, data, indices, segment_ids, num_segments, sparse_gradient):

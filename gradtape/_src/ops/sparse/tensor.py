@@ -3,11 +3,11 @@
 The places are constants: gradients go to the values of the elements and to the dense side.
 """
 
-import jax.numpy as jnp
 import numpy as np
 import optree
 
 from gradtape._src.core import dtypes, engine, nest
+from gradtape._src.core.arrays import at, jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, static_list, tensor
 from gradtape._src.core.define import gradient, op
@@ -260,7 +260,7 @@ def _sparse_to_dense(sparse_indices, sparse_values, default_value, *, output_sha
     dense = jnp.broadcast_to(default_value, output_shape)
     if not output_shape:
         return sparse_values[-1] if sparse_values.size else dense
-    return dense.at[tuple(sparse_indices.T)].set(sparse_values, mode="drop", wrap_negative_indices=False)
+    return at(dense)[tuple(sparse_indices.T)].set(sparse_values, mode="drop", wrap_negative_indices=False)
 
 
 @gradient(_sparse_to_dense)
@@ -358,9 +358,9 @@ def _sparse_mat_mul(a_indices, a_values, b, *, a_shape, adjoint_a, adjoint_b):
     values = wide(jnp.conj(a_values) if adjoint_a else a_values)
     b = wide(jnp.conj(b.T) if adjoint_b else b)
     rows = _sides(a_shape, b.shape, adjoint_a, False)[0]
-    taken = b.at[column].get(mode="fill", fill_value=0, wrap_negative_indices=False)
+    taken = at(b)[column].get(mode="fill", fill_value=0, wrap_negative_indices=False)
     result = jnp.zeros((rows, b.shape[1]), b.dtype)
-    result = result.at[row].add(values[:, None] * taken, mode="drop", wrap_negative_indices=False)
+    result = at(result)[row].add(values[:, None] * taken, mode="drop", wrap_negative_indices=False)
     return result.astype(a_values.dtype)
 
 
@@ -433,7 +433,7 @@ def _sparse_sum(input_indices, input_values, *, input_shape, reduction_axes, kee
     if kept:
         total = jnp.zeros(shape, values.dtype)
         places = tuple([input_indices[:, axis] for axis in kept])
-        total = total.at[places].add(values, mode="drop", wrap_negative_indices=False)
+        total = at(total)[places].add(values, mode="drop", wrap_negative_indices=False)
     else:
         total = jnp.sum(values, dtype=values.dtype)
     if keep_dims:

@@ -1,0 +1,87 @@
+"""The arrays that kernels compute with: JAX's where a program is compiled, NumPy's where an op runs on the host.
+
+A kernel is written once, with the `jnp` and `lax` of this module.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy
+import numpy as np
+
+from gradtape._src.core.host import arrays, indexing
+
+if TYPE_CHECKING:
+    from gradtape._src.core.aval import Aval
+    from gradtape._src.core.op import Attributes, Op
+
+
+class _Local(threading.local):
+    on_host = False
+
+
+_local = _Local()
+
+if TYPE_CHECKING:
+    import jax.numpy as jnp
+    from jax import lax
+else:
+
+    class _Namespace:
+        """The names of a module of JAX's, or of its twin on NumPy while this thread computes on the host."""
+
+        def __init__(self, compiled: Any, host: Any) -> None:
+            self._compiled, self._host = compiled, host
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._host if _local.on_host else self._compiled, name)
+
+    jnp = _Namespace(jax.numpy, arrays.Numbers)
+    lax = _Namespace(jax.lax, arrays.Primitives)
+
+
+def at(array: Any) -> Any:
+    """Return `array.at`: what of an array is read or replaced at indices, as a new array."""
+    return indexing.At(array) if _local.on_host else array.at
+
+
+@contextlib.contextmanager
+def on_host() -> Iterator[None]:
+    """Let kernels compute with NumPy, in this thread."""
+    before, _local.on_host = _local.on_host, True
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        _local.on_host = before
+
+
+def run(op: Op, attrs: Attributes, inputs: Sequence[Any], avals: Any) -> Any:
+    """Return what a hosted op gives, values of `avals`: NumPy arrays that nobody may write to."""
+    if not _local.on_host:
+        with on_host():
+            return run(op, attrs, inputs, avals)
+    result = op.run(list(map(_given, inputs)), attrs)
+    return tuple(map(_frozen, result, avals)) if isinstance(result, (tuple, list)) else _frozen(result, avals)
+
+
+def _given(value: Any) -> np.ndarray:
+    """Return an input as an array that a kernel cannot change."""
+    array = np.asarray(value)
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+def _frozen(value: Any, aval: Aval) -> np.ndarray:
+    array = np.asarray(value, aval.dtype)  # NumPy gives a Python number beside half precision a dtype of its own
+    if not array.flags.c_contiguous:
+        array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,505 @@
+"""What kernels use of `jax.numpy` and `jax.lax`, on NumPy arrays: the same arguments, dtypes and values.
+
+Only what hosted ops use is here. A name that is not here is an AttributeError, which the tests of hosted ops find.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy
+import numpy as np
+from jax import lax
+
+from gradtape._src.core.host import indexing
+from gradtape._src.core.host.convolution import convolution
+from gradtape._src.core.host.linalg import Numbers as LinearAlgebra, Primitives as Factorizations
+from gradtape._src.core.host.products import product
+
+Array = Any
+_added: Any = np.add.reduce  # `np.sum` takes three times as long to call
+
+
+class Numbers:
+    """`jax.numpy` on NumPy arrays."""
+
+    # dtypes, and what is known of them
+    bool_, int8, int16, int32, int64 = np.bool_, np.int8, np.int16, np.int32, np.int64
+    uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
+    float16, float32, float64, complex64, complex128 = np.float16, np.float32, np.float64, np.complex64, np.complex128
+    bfloat16 = jax.numpy.bfloat16
+    floating, inexact, integer, signedinteger, complexfloating = (
+        jax.numpy.floating, jax.numpy.inexact, jax.numpy.integer, jax.numpy.signedinteger, jax.numpy.complexfloating,
+    )  # fmt: skip
+    dtype, finfo, iinfo, issubdtype = jax.numpy.dtype, jax.numpy.finfo, jax.numpy.iinfo, jax.numpy.issubdtype
+    inf, nan, pi = np.inf, np.nan, np.pi
+    linalg = LinearAlgebra
+    # element by element
+    abs, conj, real, imag, angle, sign = np.abs, np.conj, np.real, np.imag, np.angle, np.sign
+    exp, expm1, log, log1p, log2, sqrt = np.exp, np.expm1, np.log, np.log1p, np.log2, np.sqrt
+    sin, cos, tan, arcsin, arccos, arctan = np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan
+    sinh, cosh, tanh, arcsinh, arccosh, arctanh = np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh, np.arctanh
+    floor, ceil, trunc, rint, round = np.floor, np.ceil, np.trunc, np.rint, np.round
+    maximum, minimum, power = np.maximum, np.minimum, np.power
+    mod, remainder, floor_divide = np.mod, np.remainder, np.floor_divide
+    arctan2, logaddexp, hypot, nextafter = np.arctan2, np.logaddexp, np.hypot, np.nextafter
+    left_shift, right_shift, searchsorted = np.left_shift, np.right_shift, np.searchsorted
+    isfinite, isinf, isnan, where = np.isfinite, np.isinf, np.isnan, np.where
+    logical_and, logical_or, logical_not, logical_xor = np.logical_and, np.logical_or, np.logical_not, np.logical_xor
+    equal, not_equal, less, greater, less_equal, greater_equal = (
+        np.equal, np.not_equal, np.less, np.greater, np.less_equal, np.greater_equal,
+    )  # fmt: skip
+    # made of shapes
+    array, asarray, arange, eye, linspace = np.array, np.asarray, np.arange, np.eye, np.linspace
+    zeros, ones, full, zeros_like, ones_like, full_like = np.zeros, np.ones, np.full, np.zeros_like, np.ones_like, np.full_like
+    # moved
+    broadcast_to, broadcast_arrays, broadcast_shapes = np.broadcast_to, np.broadcast_arrays, np.broadcast_shapes
+    reshape, transpose, swapaxes, moveaxis, expand_dims, squeeze, ravel = (
+        np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.ravel,
+    )  # fmt: skip
+    concatenate, stack, tile, repeat, flip, roll, pad = np.concatenate, np.stack, np.tile, np.repeat, np.flip, np.roll, np.pad
+    diagonal, tril, triu = np.diagonal, np.tril, np.triu
+    # reduced
+    max, min, any, all, argmax, argmin, argsort, sort = np.max, np.min, np.any, np.all, np.argmax, np.argmin, np.argsort, np.sort
+
+    @staticmethod
+    def clip(x: Array, min: Array = None, max: Array = None) -> Array:
+        """Return `x` limited to an interval."""
+        return np.clip(x, min, max)
+
+    @staticmethod
+    def take_along_axis(x: Array, indices: Array, axis: int, mode: str = "fill") -> Array:
+        """Return the elements along an axis that indices name, with JAX's rule for those that are not there."""
+        if mode == "clip":
+            indices = np.clip(indices, 0, x.shape[axis] - 1)
+        elif mode == "fill" and ((indices < -x.shape[axis]) | (indices >= x.shape[axis])).any():
+            raise NotImplementedError("an index out of range")
+        return np.take_along_axis(x, indices, axis)
+
+    @staticmethod
+    def sum(x: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
+        """Return sums; of half precision they are computed in float32, as XLA does."""
+        axis = tuple(axis) if isinstance(axis, list) else axis
+        if dtype is None and x.dtype.itemsize == 2 and x.dtype.kind not in "iu":
+            return _added(x.astype(np.float32), axis=axis, keepdims=keepdims).astype(x.dtype)
+        return _added(x, axis=axis, dtype=dtype, keepdims=keepdims)
+
+    @staticmethod
+    def take(x: Array, indices: Array, axis: int, mode: str = "clip") -> Array:
+        """Return the entries of an axis that indices name, those nearest to what lies outside."""
+        return np.take(x, indices, axis, mode="clip" if mode == "clip" else "raise")
+
+    @staticmethod
+    def cross(x: Array, y: Array) -> Array:
+        """Return cross products."""
+        return np.cross(x, y)
+
+    @staticmethod
+    def matmul(x: Array, y: Array, precision: Any = None, preferred_element_type: Any = None) -> Array:
+        """Return matrix products, whose batch axes are broadcast."""
+        return product(x, y)
+
+    @staticmethod
+    def einsum(subscripts: str, *operands: Array, **options: Any) -> Array:
+        """Return a sum of products."""
+        dtype = operands[0].dtype
+        if dtype.itemsize == 2:
+            operands = tuple([x.astype(np.float32) for x in operands])
+        return np.einsum(subscripts, *operands, optimize=len(operands) > 2).astype(dtype, copy=False)
+
+    @staticmethod
+    def prod(x: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
+        """Return products."""
+        return np.prod(x, axis, dtype=dtype, keepdims=keepdims)
+
+    @staticmethod
+    def cumsum(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
+        """Return cumulative sums."""
+        return np.cumsum(x, axis, dtype=x.dtype if dtype is None else dtype)
+
+    @staticmethod
+    def split(x: Array, where: Any, axis: int = 0) -> list[Array]:
+        """Return the parts of `x`."""
+        return np.split(x, where, axis)
+
+
+class Primitives:
+    """`jax.lax` on NumPy arrays."""
+
+    linalg = Factorizations
+    Precision, GatherScatterMode = lax.Precision, lax.GatherScatterMode
+    GatherDimensionNumbers, ScatterDimensionNumbers = lax.GatherDimensionNumbers, lax.ScatterDimensionNumbers
+    conv_general_dilated, conv_dimension_numbers = staticmethod(convolution), staticmethod(lax.conv_dimension_numbers)
+    gather = staticmethod(indexing.gather)
+    scatter, scatter_add = staticmethod(indexing.scatter(None)), staticmethod(indexing.scatter(np.add))
+    scatter_sub, scatter_mul = staticmethod(indexing.scatter(np.subtract)), staticmethod(indexing.scatter(np.multiply))
+    scatter_min, scatter_max = staticmethod(indexing.scatter(np.minimum)), staticmethod(indexing.scatter(np.maximum))
+    max, min, add, sub, mul = np.maximum, np.minimum, np.add, np.subtract, np.multiply
+    square, exp, log, tanh, sqrt, neg, select = np.square, np.exp, np.log, np.tanh, np.sqrt, np.negative, np.where
+    abs, sign, floor, ceil = np.abs, np.sign, np.floor, np.ceil
+    lt, gt, le, ge, eq, ne = np.less, np.greater, np.less_equal, np.greater_equal, np.equal, np.not_equal
+    bitwise_and, bitwise_or, bitwise_xor, bitwise_not = np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.bitwise_not
+
+    @staticmethod
+    def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+        """Return an array sorted along an axis, or several sorted by the first of them."""
+        if not isinstance(operand, tuple):
+            return np.sort(operand, dimension)
+        order = np.argsort(operand[0], dimension, kind="stable")
+        return tuple([np.take_along_axis(x, order, dimension) for x in operand])
+
+    @staticmethod
+    def argmax(x: Array, axis: int, index_dtype: Any) -> Array:
+        """Return the index of the first maximum, or of the first NaN."""
+        return np.argmax(x, axis).astype(index_dtype)
+
+    @staticmethod
+    def argmin(x: Array, axis: int, index_dtype: Any) -> Array:
+        """Return the index of the first minimum, or of the first NaN."""
+        return np.argmin(x, axis).astype(index_dtype)
+
+    @staticmethod
+    def top_k(x: Array, k: int) -> tuple[Array, Array]:
+        """Return the `k` largest entries of the last axis, and their indices; of equal ones the first."""
+        order = x.shape[-1] - 1 - np.argsort(x[..., ::-1], -1, kind="stable")[..., ::-1][..., :k]
+        return np.take_along_axis(x, order, -1), order.astype(np.int32)
+
+    @staticmethod
+    def cond(pred: Array, true_fun: Any, false_fun: Any, *operands: Any) -> Any:
+        """Return what one of two functions gives."""
+        return (true_fun if pred else false_fun)(*operands)
+
+    @staticmethod
+    def scan(step: Any, carried: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> tuple[Any, Any]:
+        """Return what a loop over the rows of arrays carries, and what its steps give, stacked."""
+        leaves = jax.tree.leaves(xs)
+        count = len(leaves[0]) if leaves else length or 0
+        rows = []
+        for i in reversed(range(count)) if reverse else range(count):
+            carried, row = step(carried, jax.tree.map(lambda x, i=i: x[i], xs))
+            rows.append(row)
+        if reverse:
+            rows.reverse()
+        return carried, jax.tree.map(lambda *parts: np.stack(parts), *rows)
+
+    @staticmethod
+    def reduce_window(
+        x: Array,
+        start: Array,
+        reduction: Any,
+        window: Sequence[int],
+        strides: Sequence[int],
+        padding: Any,
+        window_dilation: Any = None,
+    ) -> Array:
+        """Return windows of an array, each reduced by a ufunc."""
+        spread = window_dilation or (1,) * x.ndim
+        reach = [(k - 1) * d + 1 for k, d in zip(window, spread, strict=True)]
+        x = Primitives.pad(x, start, [(low, high, 0) for low, high in padding])
+        if any(extent < r for extent, r in zip(x.shape, reach, strict=True)):
+            return np.zeros([max((n - r) // s + 1, 0) for n, r, s in zip(x.shape, reach, strides, strict=True)], x.dtype)
+        windows = np.lib.stride_tricks.sliding_window_view(x, reach)
+        windows = windows[(*[slice(None, None, s) for s in strides], *[slice(None, None, d) for d in spread])]
+        return reduction.reduce(windows, tuple(range(x.ndim, 2 * x.ndim)))
+
+    @staticmethod
+    def dynamic_slice_in_dim(x: Array, start: Array, size: int, axis: int = 0) -> Array:
+        """Return a window along one axis, moved into `x` where it would leave it."""
+        first = min(max(int(start), 0), x.shape[axis] - size)
+        return x[(slice(None),) * axis + (slice(first, first + size),)]
+
+    @staticmethod
+    def lgamma(x: Array) -> Array:
+        """Return the logarithm of the gamma function."""
+        return _special("gammaln", x)
+
+    @staticmethod
+    def digamma(x: Array) -> Array:
+        """Return the derivative of the logarithm of the gamma function."""
+        return _special("digamma", x)
+
+    @staticmethod
+    def platform_dependent(*operands: Any, default: Any, **platforms: Any) -> Any:
+        """Return what the function for all platforms gives."""
+        return default(*operands)
+
+    @staticmethod
+    def fori_loop(lower: int, upper: int, body: Any, value: Any) -> Any:
+        """Return what a loop with a counter gives."""
+        for i in range(int(lower), int(upper)):
+            value = body(np.int32(i), value)
+        return value
+
+    @staticmethod
+    def while_loop(condition: Any, body: Any, value: Any) -> Any:
+        """Return what a loop gives."""
+        while condition(value):
+            value = body(value)
+        return value
+
+    @staticmethod
+    def cumlogsumexp(x: Array, axis: int = 0, reverse: bool = False) -> Array:
+        """Return cumulative sums of exponentials, as logarithms."""
+        flipped = np.flip(x, axis) if reverse else x
+        found = np.logaddexp.accumulate(flipped, axis, dtype=x.dtype)
+        return np.flip(found, axis) if reverse else found
+
+    @staticmethod
+    def reduce_max(x: Array, axes: Sequence[int]) -> Array:
+        """Return maxima."""
+        return np.max(x, tuple(axes), initial=_extreme(x.dtype, -1))
+
+    @staticmethod
+    def reduce_min(x: Array, axes: Sequence[int]) -> Array:
+        """Return minima."""
+        return np.min(x, tuple(axes), initial=_extreme(x.dtype, 1))
+
+    @staticmethod
+    def full_like(x: Array, value: Any, dtype: Any = None, shape: Any = None) -> Array:
+        """Return an array of one value."""
+        return np.full(x.shape if shape is None else shape, value, x.dtype if dtype is None else dtype)
+
+    @staticmethod
+    def pow(x: Array, y: Array) -> Array:
+        """Return powers."""
+        return np.power(x, y)
+
+    @staticmethod
+    def complex(x: Array, y: Array) -> Array:
+        """Return complex numbers of real and imaginary parts."""
+        result = np.empty(np.broadcast_shapes(np.shape(x), np.shape(y)), np.result_type(x.dtype, np.complex64))
+        result.real, result.imag = x, y
+        return result
+
+    @staticmethod
+    def bitcast_convert_type(x: Array, dtype: Any) -> Array:
+        """Return the bits of `x` in another dtype, of which there may be several or a part in each element."""
+        old, new = np.dtype(x.dtype).itemsize, np.dtype(dtype).itemsize
+        x = np.array(x, order="C")
+        if old > new:
+            return x.reshape(*np.shape(x), 1).view(dtype)
+        return x.view(dtype).reshape(np.shape(x) if old == new else np.shape(x)[:-1])
+
+    @staticmethod
+    def erf(x: Array) -> Array:
+        """Return the error function."""
+        return _special("erf", x)
+
+    @staticmethod
+    def erfc(x: Array) -> Array:
+        """Return 1 - erf(x)."""
+        return _special("erfc", x)
+
+    @staticmethod
+    def erf_inv(x: Array) -> Array:
+        """Return the inverse of the error function."""
+        return _special("erfinv", x)
+
+    @staticmethod
+    def rsqrt(x: Array) -> Array:
+        """Return 1 / √x."""
+        return (1 / np.sqrt(x)).astype(x.dtype)
+
+    @staticmethod
+    def integer_pow(x: Array, y: int) -> Array:
+        """Return x to an integer power."""
+        return x**y
+
+    @staticmethod
+    def div(x: Array, y: Array) -> Array:
+        """Return quotients; those of integers are truncated."""
+        if x.dtype.kind not in "iu":
+            return np.divide(x, y)
+        quotient = np.floor_divide(x, y)
+        return quotient + ((np.remainder(x, y) != 0) & ((x < 0) != (y < 0))).astype(x.dtype)
+
+    @staticmethod
+    def rem(x: Array, y: Array) -> Array:
+        """Return remainders that have the sign of `x`."""
+        return np.fmod(x, y)
+
+    @staticmethod
+    def logistic(x: Array) -> Array:
+        """Return 1 / (1 + exp(-x))."""
+        return (1 / (1 + np.exp(-x))).astype(x.dtype)
+
+    @staticmethod
+    def convert_element_type(x: Array, dtype: Any) -> Array:
+        """Return `x` in another dtype."""
+        return np.asarray(x, dtype)
+
+    @staticmethod
+    def optimization_barrier(x: Array) -> Array:
+        """Return `x`."""
+        return x
+
+    stop_gradient = optimization_barrier
+
+    @staticmethod
+    def broadcast_in_dim(x: Array, shape: Sequence[int], dimensions: Sequence[int]) -> Array:
+        """Return `x`, whose axes become `dimensions` of the result."""
+        view = [1] * len(shape)
+        for axis, extent in zip(dimensions, np.shape(x), strict=True):
+            view[axis] = extent
+        return np.broadcast_to(np.reshape(x, view), shape)
+
+    @staticmethod
+    def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Array:
+        """Return the indices along one axis."""
+        view = [1] * len(shape)
+        view[dimension] = shape[dimension]
+        return np.broadcast_to(np.arange(shape[dimension], dtype=dtype).reshape(view), shape)
+
+    @staticmethod
+    def iota(dtype: Any, size: int) -> Array:
+        """Return the numbers below `size`."""
+        return np.arange(size, dtype=dtype)
+
+    @staticmethod
+    def reshape(x: Array, shape: Sequence[int]) -> Array:
+        """Return `x` in another shape."""
+        return np.reshape(x, shape)
+
+    @staticmethod
+    def expand_dims(x: Array, axes: Sequence[int]) -> Array:
+        """Return `x` with axes of extent 1."""
+        return np.expand_dims(x, tuple(axes))
+
+    @staticmethod
+    def squeeze(x: Array, axes: Sequence[int]) -> Array:
+        """Return `x` without axes of extent 1."""
+        return np.squeeze(x, tuple(axes))
+
+    @staticmethod
+    def transpose(x: Array, order: Sequence[int]) -> Array:
+        """Return `x` with its axes in another order."""
+        return np.transpose(x, order)
+
+    @staticmethod
+    def rev(x: Array, dimensions: Sequence[int]) -> Array:
+        """Return `x` reversed along axes."""
+        return np.flip(x, tuple(dimensions))
+
+    @staticmethod
+    def concatenate(parts: Sequence[Array], dimension: int) -> Array:
+        """Return arrays joined along an axis."""
+        return np.concatenate(parts, dimension)
+
+    @staticmethod
+    def split(x: Array, sizes: Sequence[int], axis: int = 0) -> tuple[Array, ...]:
+        """Return the parts of `x` of these sizes."""
+        return tuple(np.split(x, np.cumsum(sizes)[:-1], axis))
+
+    @staticmethod
+    def slice(x: Array, start: Sequence[int], limit: Sequence[int], strides: Sequence[int] | None = None) -> Array:
+        """Return a window of `x`."""
+        steps = [1] * x.ndim if strides is None else strides
+        return x[tuple([slice(*bounds) for bounds in zip(start, limit, steps, strict=True)])]
+
+    @staticmethod
+    def slice_in_dim(x: Array, start: int, limit: int, stride: int = 1, axis: int = 0) -> Array:
+        """Return a window of `x` along one axis."""
+        return x[(slice(None),) * axis + (slice(start, limit, stride),)]
+
+    @staticmethod
+    def index_in_dim(x: Array, index: int, axis: int = 0, keepdims: bool = True) -> Array:
+        """Return one element of an axis."""
+        return np.take(x, [index] if keepdims else index, axis)
+
+    @staticmethod
+    def dynamic_slice(x: Array, starts: Sequence[Array], sizes: Sequence[int]) -> Array:
+        """Return the window that begins at `starts`, moved into `x` where it would leave it."""
+        return x[_window(x, starts, sizes)]
+
+    @staticmethod
+    def dynamic_update_slice(x: Array, update: Array, starts: Sequence[Array]) -> Array:
+        """Return a copy of `x` with a window replaced."""
+        result = np.array(x)
+        result[_window(x, starts, update.shape)] = update
+        return result
+
+    @staticmethod
+    def dynamic_update_index_in_dim(x: Array, update: Array, index: Array, axis: int) -> Array:
+        """Return a copy of `x` with the element of an axis at an index replaced."""
+        result = np.array(x)
+        at = (slice(None),) * axis + (min(max(int(index), 0), x.shape[axis] - 1),)
+        result[at] = np.reshape(update, result[at].shape)
+        return result
+
+    @staticmethod
+    def dynamic_index_in_dim(x: Array, index: Array, axis: int = 0, keepdims: bool = True) -> Array:
+        """Return the element of an axis at an index."""
+        at = min(max(int(index), 0), x.shape[axis] - 1)
+        return np.take(x, [at] if keepdims else at, axis)
+
+    @staticmethod
+    def pad(x: Array, value: Array, config: Sequence[tuple[int, int, int]]) -> Array:
+        """Return `x` with `value` around (cut where an edge is negative) and between its elements."""
+        shape = [
+            low + high + extent + max(extent - 1, 0) * inner for extent, (low, high, inner) in zip(x.shape, config, strict=True)
+        ]
+        result = np.full(shape, value, x.dtype)
+        into, out_of = [], []
+        for extent, size, (low, _, inner) in zip(x.shape, shape, config, strict=True):
+            step = inner + 1
+            first = -(low // step) if low < 0 else 0
+            count = max(min(extent, (size - low - 1) // step + 1) - first, 0)
+            begin = low + first * step
+            into.append(slice(begin, begin + count * step, step))
+            out_of.append(slice(first, first + count))
+        result[tuple(into)] = x[tuple(out_of)]
+        return result
+
+    @staticmethod
+    def cumsum(x: Array, axis: int = 0, reverse: bool = False) -> Array:
+        """Return cumulative sums."""
+        return _cumulated(np.cumsum, x, axis, reverse)
+
+    @staticmethod
+    def cumprod(x: Array, axis: int = 0, reverse: bool = False) -> Array:
+        """Return cumulative products."""
+        return _cumulated(np.cumprod, x, axis, reverse)
+
+    @staticmethod
+    def dot_general(
+        a: Array, b: Array, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None
+    ) -> Array:
+        """Return a contraction over some axes, with others in common."""
+        (contracted_a, contracted_b), (batch_a, batch_b) = dimension_numbers
+        free_a = [i for i in range(a.ndim) if i not in contracted_a and i not in batch_a]
+        free_b = [i for i in range(b.ndim) if i not in contracted_b and i not in batch_b]
+        batch, inner = [a.shape[i] for i in batch_a], math.prod([a.shape[i] for i in contracted_a])
+        rows, columns = [a.shape[i] for i in free_a], [b.shape[i] for i in free_b]
+        x = np.transpose(a, [*batch_a, *free_a, *contracted_a]).reshape(*batch, math.prod(rows), inner)
+        y = np.transpose(b, [*batch_b, *contracted_b, *free_b]).reshape(*batch, inner, math.prod(columns))
+        dtype = a.dtype if preferred_element_type is None else np.dtype(preferred_element_type)
+        if dtype.itemsize == 2 and dtype.kind not in "iu":
+            return product(x.astype(np.float32), y.astype(np.float32)).astype(dtype).reshape(*batch, *rows, *columns)
+        return product(x, y).astype(dtype, copy=False).reshape(*batch, *rows, *columns)
+
+
+def _extreme(dtype: np.dtype, sign: int) -> Any:
+    """Return the largest value of a dtype, or the least, which is what an extremum of no elements gives."""
+    if jax.numpy.issubdtype(dtype, jax.numpy.inexact):
+        return np.asarray(sign * np.inf, dtype)
+    limits = np.iinfo(dtype) if dtype.kind in "iu" else None
+    return sign > 0 if limits is None else limits.max if sign > 0 else limits.min
+
+
+def _special(name: str, x: Array) -> Array:
+    """Return a function of SciPy's, which is loaded when one is asked for."""
+    from scipy import special
+
+    return getattr(special, name)(x.astype(np.float32) if x.dtype.itemsize == 2 else x)
+
+
+def _window(x: Array, starts: Sequence[Array], sizes: Sequence[int]) -> tuple[slice, ...]:
+    first = [min(max(int(s), 0), extent - size) for s, size, extent in zip(starts, sizes, x.shape, strict=True)]
+    return tuple([slice(s, s + size) for s, size in zip(first, sizes, strict=True)])
+
+
+def _cumulated(function: Any, x: Array, axis: int, reverse: bool) -> Array:
+    return np.flip(function(np.flip(x, axis), axis, dtype=x.dtype), axis) if reverse else function(x, axis, dtype=x.dtype)

@@ -1,0 +1,34 @@
+"""What kernels use of `jnp` and `lax` has a twin on NumPy arrays, but for what only ops that are not hosted use."""
+
+from gradtape._src.core.host.arrays import Numbers, Primitives
+from tests.architecture.rules import ROOT, Source
+
+NONE = {
+    "jax.lax.associative_scan", "jax.lax.bessel_i0e", "jax.lax.bessel_i1e", "jax.lax.betainc",
+    "jax.lax.conv_general_dilated_patches", "jax.lax.igamma", "jax.lax.igamma_grad_a", "jax.lax.igammac", "jax.lax.linalg.eig",
+    "jax.lax.linalg.lu", "jax.lax.map", "jax.lax.polygamma", "jax.lax.random_gamma_grad", "jax.lax.switch", "jax.lax.zeta",
+    "jax.numpy.fft", "jax.numpy.polyval",
+}  # fmt: skip
+
+
+def twin(name):
+    """Return whether a name of `jax.numpy` or `jax.lax` has a twin."""
+    module, *path = name.removeprefix("jax.").split(".")
+    found = Numbers if module == "numpy" else Primitives
+    if path[:1] == ["linalg"]:
+        found, path = found.linalg, path[1:]
+    return not path or hasattr(found, path[0])
+
+
+def used():
+    """Yield the names that the library uses of the modules of `core.arrays`."""
+    for path in (ROOT / "gradtape" / "_src").rglob("*.py"):
+        text = path.read_text("utf-8")
+        if "gradtape._src.core.arrays import" in text:
+            source = Source(str(path.relative_to(ROOT)), text)
+            yield from [name for _, name in source.mentions() if name.startswith(("jax.numpy.", "jax.lax."))]
+
+
+def test_names_without_a_twin_are_known():
+    missing = {".".join(name.split(".")[: 4 if ".linalg." in name else 3]) for name in used() if not twin(name)}
+    assert missing == NONE

@@ -1,0 +1,103 @@
+"""What hosted ops give on NumPy arrays is what their compiled kernels give: dtypes, shapes, values, NaN, infinities."""
+
+import jax
+import numpy as np
+import pytest
+
+import gradtape as tf
+from gradtape._src.core import arrays, execution, tiers
+from tests.ops.rows import LEADING, ROWS
+
+# Relative to the largest finite value of a result.
+TOLERANCE = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 2e-6, "complex64": 2e-6, "float64": 1e-11, "complex128": 1e-11}
+
+
+def agree(received, expected, inputs, single):
+    """Return whether floats agree to rounding, with NaN and infinities at the same places."""
+    tolerance = max(TOLERANCE[expected.dtype.name], TOLERANCE["float32"] if single else 0.0)
+    largest = max([scale(x) for x in (*inputs, expected) if x.dtype.name in TOLERANCE])
+    return np.allclose(wide(received), wide(expected), tolerance, tolerance * largest, equal_nan=True)
+
+
+def wide(array):
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def scale(array):
+    """Return the largest finite magnitude in an array."""
+    magnitudes = np.abs(wide(array))
+    return magnitudes[np.isfinite(magnitudes)].max(initial=1e-300)
+
+
+# Computed in float32 whatever the dtype is.
+SINGLE = frozenset(("ResizeBilinearGrad", "ResizeBicubicGrad", "ScaleAndTranslateGrad", "CropAndResizeGradImage"))
+
+
+class Compared:
+    """Compares each hosted op that runs by itself with NumPy's result, without a call of JAX."""
+
+    def __init__(self):
+        self.types = set()
+
+    def __call__(self, program, index, inputs, value):
+        op, attrs = program.keys[index][:2]
+        if not op.hosted:
+            return
+        inputs = [np.asarray(x) for x in inputs]
+        with jax.transfer_guard("disallow"):  # a kernel that is left to JAX would compile
+            found = arrays.run(op, attrs, inputs, program.avals[index])
+        for received, expected in zip(several(found), several(value), strict=True):
+            expected = np.asarray(expected)
+            assert received.dtype == expected.dtype and received.shape == expected.shape, op.type
+            same = (
+                agree(received, expected, inputs, op.type in SINGLE)
+                if expected.dtype.name in TOLERANCE
+                else np.array_equal(received, expected)
+            )
+            assert same, f"{op.type}{attrs}: {received} on the host, {expected} compiled"
+        self.types.add(op.type)
+
+
+def several(value):
+    return value if isinstance(value, tuple) else (value,)
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    monkeypatch.setattr(tiers, "early", True)
+    looks = Compared()
+    execution.check_each(looks)
+    yield looks
+    execution.check_each(None)
+
+
+def gradients(row, arrays_):
+    """Compute a row's results and gradients up to the order that it states."""
+    arguments = [tf.constant(array) for array in arrays_]
+    sources = [arguments[i] for i in row.differentiated]
+    with tf.GradientTape() as outer:
+        outer.watch(sources)
+        with tf.GradientTape() as inner:
+            inner.watch(sources)
+            results = row.call(*arguments)
+        first = inner.gradient(results, sources) if row.order > 0 and sources else []
+        first = [tf.convert_to_tensor(g) for g in first if g is not None]
+    second = outer.gradient(first, sources) if row.order > 1 and first else []
+    for value in tf.nest.flatten([results, first, [g for g in second if g is not None]], expand_composites=True):
+        np.asarray(value)
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=name) for name, row in ROWS.items() if row in LEADING and row.ops])
+def test_a_row_on_the_host(row, compared, pytestconfig, count):
+    for dtype in row.dtypes if pytestconfig.getoption("--long") else row.dtypes[:1]:
+        gradients(row, row.arguments(dtype))
+    count("ops compared on the host", len(compared.types))
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=name) for name, row in ROWS.items() if row.special])
+def test_special_values_on_the_host(row, compared):
+    for arguments, *_ in row.special:
+        listed = arguments if isinstance(arguments, tuple) else (arguments,)
+        made = [tf.constant(a) for a in listed]
+        for value in tf.nest.flatten(row.call(*made), expand_composites=True):
+            np.asarray(value)
