@@ -10,22 +10,19 @@ import numpy as np
 from gradtape._src.autodiff.order import visiting_order
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Op, Rule, no_gradient
 from gradtape._src.core.program import CALL, ELEMENT, Node, Program, leaf, programs_in, used_inputs
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
-from gradtape._src.core.variable import READ
-from gradtape._src.ops.array.cast import _cast
-from gradtape._src.ops.array.shape import _identity, broadcast_to, zeros
+from gradtape._src.ops.array.shape import broadcast_to, zeros
 from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
 from gradtape._src.ops.math.arithmetic import add_n
 
 Cotangent = Tensor | IndexedSlices
-takes_none = {CALL}  # the ops whose gradient takes None for an output into which nothing flowed; others get zeros
 FORWARD = "forward"  # under it a gradient's Program keeps the Program it is of, if its derivative leads to values of that
 OF_TENSORFLOW = {"keep_dims": "keepdims", "squeeze_dims": "axis"}  # names of attributes in TensorFlow's ops
-takes_slices = {READ, _identity.op, _cast.op}  # those whose gradient takes IndexedSlices as they are; others get them dense
 
 
 class Entry:
@@ -226,11 +223,11 @@ def apply_rule(entry: Entry, needed: tuple[bool, ...], cotangent: Any, elements:
     operation = Operation(entry, needed, elements.get(node))
     if isinstance(cotangent, Parts):
         grads = [summed(cotangent[i]) if i in cotangent else None for i in range(len(node.aval))]
-        if node.op not in takes_none:
+        if not node.op.takes_none:
             grads = [zeros(a.shape, a.type) if d is None else d for d, a in zip(grads, node.aval, strict=True)]
     else:
         grads = [cotangent]
-    if node.op not in takes_slices or entry.rule is not None:
+    if not node.op.takes_slices or entry.rule is not None:
         grads = [dense(d) for d in grads]
     results = rule(operation, *grads)
     if not isinstance(results, (list, tuple)):
@@ -354,6 +351,7 @@ def _leading_to(forward: Mapping[Node, int], node: Node) -> tuple[Node, ...]:
     return used_inputs(node)
 
 
+@gradient(CALL)
 def _call_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     (program,) = op.entry.node.attrs
     given = tuple([i for i, d in enumerate(grads) if d is not None])
@@ -366,6 +364,3 @@ def _call_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
             if place is not None:
                 results[i] = EagerTensor(nodes[place])
     return results
-
-
-CALL.gradient = _call_gradient

@@ -14,6 +14,7 @@ from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.core import convert, engine, nest, tracing
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import is_tensor
+from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, Rule, define
@@ -30,8 +31,15 @@ def _results(*values: Any, count: int, **attributes: Any) -> tuple[Any, ...]:
     return values[:count]
 
 
-CUSTOM = define(Op("CustomGradient", lambda *values, count, transparent: values[:count], infer=_results, strings=_results))
-CUSTOM.reason = "custom_gradient gave it a gradient function for one tape only"
+CUSTOM = define(
+    Op(
+        "CustomGradient",
+        lambda *values, count, transparent: values[:count],
+        infer=_results,
+        strings=_results,
+        reason="custom_gradient gave it a gradient function for one tape only",
+    )
+)
 # The same in a function that is traced: (results…, arguments…, what the gradient uses besides) → results.
 CLOSED = define(
     Op(
@@ -149,6 +157,7 @@ def _record_closed(rule: Rule, results: list[Node], inputs: list[Node], transpar
     return engine.record(CLOSED, (*results, *inputs, *captured), attrs)
 
 
+@gradient(CLOSED)
 def _closed_gradient(op: Operation, *grads: Any) -> list[Any]:
     _, program, where, raising, _ = op.entry.node.attrs
     if raising is not None:
@@ -156,9 +165,6 @@ def _closed_gradient(op: Operation, *grads: Any) -> list[Any]:
     captured = op.entry.inputs[len(where) :]
     nodes = tracing.call(program, (*[d.node for d in grads], *captured)) if program.outputs else []
     return [None if place is None else EagerTensor(nodes[place]) for place in where] + [None] * len(captured)
-
-
-CLOSED.gradient = _closed_gradient
 
 
 def _node_or_none(value: Any) -> Node | None:
@@ -235,8 +241,7 @@ def _chosen(*values: Any) -> tuple[Any, ...]:
     return tuple([jnp.where(unforeseen, jnp.full_like(v, np.nan), v) if f else v for v, f in zip(values, inexact, strict=True)])
 
 
-BARRIER = define(Op("OptimizationBarrier", _barrier, infer=lambda *avals: avals))
-BARRIER.gradient = lambda op, *grads: list(grads)
+BARRIER = define(Op("OptimizationBarrier", _barrier, infer=lambda *avals: avals, gradient=lambda op, *grads: list(grads)))
 
 
 @public

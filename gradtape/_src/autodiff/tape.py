@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed, takes_none
+from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.observers import observers
 from gradtape._src.autodiff.pieces import Pieces, long
@@ -192,7 +192,7 @@ class GradientTape(Recording):
                 entry = next((e for e in entries if e.node is node), None)
                 if entry is not None and entry.node.op is ELEMENT:
                     several = entry.inputs[0]
-                    if several in active and (several.op is FUNCTION or several.op not in takes_none):
+                    if several in active and (several.op is FUNCTION or not several.op.takes_none):
                         cotangents[several] = Parts()  # nothing flows, but what it was computed from gets zeros
                 elif entry is not None and entry.lacks_gradient and any(source in on_tape for source in entry.inputs):
                     raise no_gradient(node.op.type)

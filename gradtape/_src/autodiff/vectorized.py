@@ -12,6 +12,7 @@ from gradtape._src.autodiff.products import Product, products_of, summed_product
 from gradtape._src.core import engine, execution, tracing
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.define import gradient
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
@@ -66,6 +67,7 @@ def call_vectorized(program: Program, inputs: Sequence[Node], mapped: Sequence[b
     return engine.elements(engine.record(VECTORIZED_CALL, tuple(inputs), (program, tuple(mapped), chunk)))
 
 
+@gradient(VECTORIZED_CALL)
 def _gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     program, mapped, chunk = op.entry.node.attrs
     given = tuple(range(len(grads)))
@@ -108,6 +110,3 @@ def _with_factors(
         derived.derived[key] = whole, products, factors
     found: tuple[Program, dict[int, list[Product]], list[Node]] = derived.derived[key]
     return found
-
-
-VECTORIZED_CALL.gradient = _gradient

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import FORWARD, Operation, takes_none, vjp_program
+from gradtape._src.autodiff.backward import FORWARD, Operation, vjp_program
 from gradtape._src.autodiff.products import products_of, summed_products
 from gradtape._src.control.branch import IF
 from gradtape._src.control.programs import linearized, rewired, selected
@@ -23,6 +23,7 @@ from gradtape._src.core import engine, execution, tracing
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
@@ -96,9 +97,17 @@ def _scan_avals(
     return (*results[:carry], *[aval((length, *a.shape), a.dtype) for a in results[carry:]])
 
 
-SCAN = define(Op("Scan", _scan, infer=_scan_avals, host=_scan_on_host, saves="inputs y"))
-SCAN.kept = lambda attrs: attrs[2] if attrs[5] else len(attrs[0].outputs)
-takes_none.add(SCAN)
+SCAN = define(
+    Op(
+        "Scan",
+        _scan,
+        infer=_scan_avals,
+        host=_scan_on_host,
+        saves="inputs y",
+        takes_none=True,
+        kept=lambda attrs: attrs[2] if attrs[5] else len(attrs[0].outputs),
+    )
+)
 
 
 def record_scan(
@@ -181,6 +190,7 @@ def _leading_back(
     return results
 
 
+@gradient(SCAN)
 def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     entry = op.entry
     body, consts, carry, length, reverse, dynamic, saved = entry.node.attrs
@@ -202,9 +212,6 @@ def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
         original, split, n if dynamic else None, (fixed, start, xs), residuals, grads[:plain], needed, length, reverse
     )
     return [None, *_leading_back(op, original, results, op.needed[1:], entry.inputs[1:])]
-
-
-SCAN.gradient = _scan_gradient
 
 
 def reverse_scan(
@@ -384,10 +391,18 @@ def _while_avals(
     return (*carried, number, number, *[aval((capacity, *a.shape), a.dtype) for a in carried])
 
 
-WHILE = define(Op("While", _while, infer=_while_avals, host=_while_on_host, saves="inputs y"))
-WHILE.endless = True
-WHILE.kept = lambda attrs: attrs[3]
-takes_none.add(WHILE)
+WHILE = define(
+    Op(
+        "While",
+        _while,
+        infer=_while_avals,
+        host=_while_on_host,
+        saves="inputs y",
+        endless=True,
+        takes_none=True,
+        kept=lambda attrs: attrs[3],
+    )
+)
 
 
 def record_while(
@@ -406,6 +421,7 @@ def record_while(
     return engine.elements(engine.record(WHILE, (*consts, *carry), attrs))[: len(carry)]
 
 
+@gradient(WHILE)
 def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     """A Scan from the last checkpoint to the first, each running its part of the loop again."""
     entry = op.entry
@@ -435,9 +451,6 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     )
     cotangents = [*results_of[:consts], *results_of[consts + 2 : consts + 2 + carry]]
     return _leading_back(op, body, cotangents, op.needed, entry.inputs)
-
-
-WHILE.gradient = _while_gradient
 
 
 def _run_again(

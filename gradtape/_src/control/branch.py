@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation, takes_none, vjp_with_slices
+from gradtape._src.autodiff.backward import Operation, vjp_with_slices
 from gradtape._src.control.programs import rewired
 from gradtape._src.control.scope import TENSOR, Body, Scope, connected, tensor_or_none, trace
 from gradtape._src.control.untaken import chosen
@@ -16,6 +16,7 @@ from gradtape._src.core import dtypes, engine, execution, nest, tracing
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import PROVISIONAL, Aval, aval
 from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.define import gradient
 from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -40,8 +41,8 @@ def _count_aval(*rows: Aval, count: int | None) -> Aval:
     return aval((rows[0].shape[0] if count is None else count,), np.dtype(np.int64))
 
 
-COUNT = define(Op("Count", _count, infer=_count_aval))  # the numbers below `count`, or those of the rows of its input
-COUNT.reason = "it gives integers"
+# The numbers below `count`, or those of the rows of its input.
+COUNT = define(Op("Count", _count, infer=_count_aval, reason="it gives integers"))
 
 
 def _if(pred: Any, *inputs: Any, then: Program, orelse: Program) -> tuple[Any, ...]:
@@ -73,11 +74,12 @@ def _case_avals(branch_index: Aval, *inputs: Aval, branches: tuple[Program, ...]
     return tuple([branches[0].aval_of(r) for r in branches[0].outputs])
 
 
-IF = define(Op("If", _if, infer=_if_avals, host=_if_on_host, saves="pred inputs"))
-CASE = define(Op("Case", _case, infer=_case_avals, host=_case_on_host, saves="branch_index inputs"))
-takes_none.update([IF, CASE])
+IF = define(Op("If", _if, infer=_if_avals, host=_if_on_host, saves="pred inputs", takes_none=True))
+CASE = define(Op("Case", _case, infer=_case_avals, host=_case_on_host, saves="branch_index inputs", takes_none=True))
 
 
+@gradient(IF)
+@gradient(CASE)
 def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]:
     """Each branch's gradient in a branch of its own; zeros where the branch does not use an input. Rows stay rows.
 
@@ -110,9 +112,6 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]
     for k, form in zip(places, forms, strict=True):
         results[needed[k] + 1] = form.packed(nodes)
     return results
-
-
-IF.gradient = CASE.gradient = _gradient
 
 
 class Form:

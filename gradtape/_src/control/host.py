@@ -18,6 +18,7 @@ from gradtape._src.core import dtypes, engine, nest, tracing
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, unshaped
 from gradtape._src.core.constants import to_array
 from gradtape._src.core.convert import is_tensor, tensor
+from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import (
     InvalidArgumentError,
     OpError,
@@ -127,9 +128,9 @@ def _aval(shape: tuple[int, ...] | None, dtype: Any) -> Aval:
     return unshaped(dtype) if shape is None else aval(shape, dtype.numpy)
 
 
-EAGER_PY_FUNC = define(Op("EagerPyFunc", _not_compiled, infer=_avals, host=_on_host, effect=True, saves="inputs"))
-PY_FUNC = define(Op("PyFunc", _not_compiled, infer=_avals, host=_on_host, effect=True))
-PY_FUNC.reason = "a NumPy function leaves the library: write it with tf.* functions, or give it a gradient with custom_gradient"
+LEAVES = "a NumPy function leaves the library: write it with tf.* functions, or give it a gradient with custom_gradient"
+EAGER_PY_FUNC = define(Op("EagerPyFunc", _not_compiled, infer=_avals, host=_on_host, effect=True, saves="inputs", impure=True))
+PY_FUNC = define(Op("PyFunc", _not_compiled, infer=_avals, host=_on_host, effect=True, reason=LEAVES))
 
 
 def _types(Tout: Any) -> tuple[tuple[Any, ...], bool]:
@@ -254,6 +255,7 @@ def _at_once(func: Callable[..., Any], values: list[Any]) -> Any:
     return results[0] if len(results) == 1 else results
 
 
+@gradient(EAGER_PY_FUNC)
 def _py_gradient(op: Operation, *grads: Any) -> list[Any]:
     """The gradient of a Python function: it runs again under a tape, where the gradient runs."""
     run, _, _ = op.entry.node.attrs
@@ -291,10 +293,6 @@ def _py_gradient(op: Operation, *grads: Any) -> list[Any]:
     return results
 
 
-EAGER_PY_FUNC.gradient = _py_gradient
-EAGER_PY_FUNC.impure = True
-
-
 def _jax_kernel(*inputs: Any, function: Callable[..., Any]) -> tuple[Any, ...]:
     return tuple(jax.tree_util.tree_leaves(function(*inputs)))
 
@@ -317,6 +315,7 @@ JAX = define(Op("JaxFunction", _jax_kernel, saves="inputs", hosted=False))
 JAX_GRADIENT = define(Op("JaxFunctionGradient", _jax_gradient_kernel, saves="inputs", hosted=False))
 
 
+@gradient(JAX)
 def _gradient_of_jax(op: Operation, *grads: Any) -> list[Any]:
     (function,) = op.entry.node.attrs
     count = len(op.entry.inputs)
@@ -325,6 +324,7 @@ def _gradient_of_jax(op: Operation, *grads: Any) -> list[Any]:
     return [r if need else None for r, need in zip(results, op.needed, strict=True)]
 
 
+@gradient(JAX_GRADIENT)
 def _second_gradient_of_jax(op: Operation, *grads: Any) -> list[Any]:
     function, count = op.entry.node.attrs
 
@@ -335,10 +335,6 @@ def _second_gradient_of_jax(op: Operation, *grads: Any) -> list[Any]:
     nodes = (*op.entry.inputs, *[d.node for d in grads])
     results = [EagerTensor(n) for n in engine.elements(engine.record(JAX_GRADIENT, nodes, (derived, total)))]
     return [r if need else None for r, need in zip(results, op.needed, strict=True)]
-
-
-JAX.gradient = _gradient_of_jax
-JAX_GRADIENT.gradient = _second_gradient_of_jax
 
 
 @public

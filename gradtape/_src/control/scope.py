@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import FORWARD, Operation, takes_none, vjp_program, vjp_with_slices
+from gradtape._src.autodiff.backward import FORWARD, Operation, vjp_program, vjp_with_slices
 from gradtape._src.control.checked import on_host
 from gradtape._src.control.passed import Passed
 from gradtape._src.core import engine, execution, journal, naming, nest, tracing, transcript
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import verify
+from gradtape._src.core.define import gradient, verify
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op, define
 from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf, leaves
@@ -36,8 +36,16 @@ def _verify_on_host(*inputs: Any, op: Op, attrs: Attributes) -> tuple[()]:
 
 
 # A check inside of a branch or loop that the user asked for (assert, check_numerics). Other checks there are not made.
-CHECK = define(Op("Check", lambda *inputs, op, attrs: (), infer=lambda *avals, op, attrs: (), host=_verify_on_host, effect=True))
-CHECK.reason = "it gives nothing"
+CHECK = define(
+    Op(
+        "Check",
+        lambda *inputs, op, attrs: (),
+        infer=lambda *avals, op, attrs: (),
+        host=_verify_on_host,
+        effect=True,
+        reason="it gives nothing",
+    )
+)
 ASKED_FOR = {"Assert", "CheckNumerics"}
 
 
@@ -46,8 +54,11 @@ def _first(value: Any, variable: Any) -> Any:
     return value
 
 
-READ_ASSIGNED = define(Op("ReadAssigned", _first, infer=_first, cheap=True, strings=_first))
-READ_ASSIGNED.gradient = lambda op, dy: [None, dy]
+def _to_variable(op: Any, dy: Any) -> list[Any]:
+    return [None, dy]
+
+
+READ_ASSIGNED = define(Op("ReadAssigned", _first, infer=_first, cheap=True, strings=_first, gradient=_to_variable))
 
 
 class Check(NamedTuple):
@@ -555,6 +566,7 @@ def parted(checks: Iterable[Check], nodes: Sequence[T]) -> Iterator[tuple[Check,
         yield check, tuple(itertools.islice(remaining, check.inputs))
 
 
+@gradient(FUNCTION)
 def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]:
     """The gradient of a call. An input that only other outputs depend on gets zeros, as TensorFlow gives; rows stay rows.
 
@@ -591,10 +603,6 @@ def connected(program: Program | None) -> set[int]:
     inputs = tuple([i for i, a in enumerate(program.parameters[: len(program.parameters) - len(program.constants)]) if a.inexact])
     _, where = vjp_program(program, outputs, inputs)
     return {i for i, place in zip(inputs, where, strict=True) if place is not None}
-
-
-FUNCTION.gradient = _function_gradient
-takes_none.add(FUNCTION)
 
 
 def _input(program: Program, reference: int, inputs: tuple[Node, ...]) -> Node:

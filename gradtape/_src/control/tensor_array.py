@@ -54,6 +54,7 @@ def _write_aval(buffer: Aval, value: Aval, index: Aval) -> Aval:
 WRITE = define(Op("TensorListSetItem", _write, infer=_write_aval, saves="index", strings=_written))
 
 
+@gradient(WRITE)
 def _write_gradient(op: Operation, dy: Tensor) -> list[Any]:
     _, value, index = op.entry.inputs
     d_value = gather(dy, EagerTensor(index)) if op.needed[1] else None
@@ -61,9 +62,6 @@ def _write_gradient(op: Operation, dy: Tensor) -> list[Any]:
     if op.needed[0]:
         d_buffer = EagerTensor(engine.record(WRITE, (dy.node, zeros(value.aval.shape, value.aval.type).node, index)))
     return [d_buffer, d_value, None]
-
-
-WRITE.gradient = _write_gradient
 
 
 @op("TensorListResize", saves="buffer")
@@ -459,9 +457,9 @@ WRITE_CHECK = define(
         infer=lambda buffer, index: index,
         status=_outside,
         checked="buffer index",
+        reason="it gives an index",
     )
 )
-WRITE_CHECK.reason = "it gives an index"
 
 
 def _children(array: TensorArray) -> tuple[list[Any], Any]:

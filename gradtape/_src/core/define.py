@@ -60,7 +60,7 @@ def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel],
         count = len(made.parameters)
         defaults = tuple([p.default for p in parameters if p.kind is p.KEYWORD_ONLY])
         standard: Any = None if inspect.Parameter.empty in defaults else defaults
-        made.defaults = standard
+        made.declare(defaults=standard)
         plain = standard is not None and made.status is None and not mixed
         nodes_of = _independent if mixed else convert.operands
         names = (*made.parameters, *made.attributes)
@@ -90,7 +90,7 @@ def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel],
         published: Any = function
         published.__signature__ = inspect.Signature(public_parameters)
         published.op = made
-        made.function = published
+        made.declare(function=published)
         return published
 
     return decorate
@@ -286,14 +286,20 @@ def _detected_at(line: journal.Line) -> str:
 
 
 def gradient(function: Any) -> Callable[[Rule], Rule]:
-    """Give the gradient of an op: a function of `(op, *dy)`, one `dy` per output, that returns one result per input.
+    """Give the gradient of an op, or of its public function: a function of `(op, *dy)`, one `dy` per output.
 
-    `op.inputs`, `op.outputs` are Tensors, `op.get_attr(name)` an attribute, `op.type` the type name. A result is a
-    Tensor, an IndexedSlices, or None where nothing flows. It is written with the library's own ops, so it is recorded.
+    It returns one result per input: a Tensor, an IndexedSlices, or None where nothing flows. `op.inputs` and `op.outputs`
+    are Tensors, `op.get_attr(name)` an attribute, `op.type` the type name. It is written with ops, so it is recorded.
+    A function called `_` gets the op's name, which tracebacks and profiles show.
     """
+    made = function if isinstance(function, Op) else function.op
 
     def decorate(rule: Rule) -> Rule:
-        function.op.gradient = rule
+        if rule.__name__ == "_":
+            name = f"gradient_of_{made.type}"
+            rule.__name__ = rule.__qualname__ = name
+            rule.__code__ = rule.__code__.replace(co_name=name, co_qualname=name)
+        made.declare(gradient=rule)
         return rule
 
     return decorate
@@ -307,7 +313,7 @@ def not_differentiable(*functions: Any, because: str, unregistered: bool = False
     """
     for function in functions:
         made = ops[function] if isinstance(function, str) else function.op
-        made.reason, made.unregistered = because, unregistered
+        made.declare(reason=because, unregistered=unregistered)
 
 
 def ran(function: Any, *values: Any, attrs: Attributes = ()) -> Any:

@@ -148,7 +148,8 @@ def _call_on_host(*arguments: Any, program: Program) -> tuple[Any, ...]:
     return execute(program, arguments)
 
 
-CALL.host = FUNCTION.host = _call_on_host
+CALL.declare(host=_call_on_host)
+FUNCTION.declare(host=_call_on_host)
 
 
 def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:

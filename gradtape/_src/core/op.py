@@ -29,7 +29,7 @@ KNOWN_AVALS = 1024  # results of one op that are known at the most
 
 
 class Op:
-    """One kind of operation.
+    """One kind of operation. It is declared once: what is not an argument is stated beside it, by `gradient` or the like.
 
     - `type`: TensorFlow's name; what `gradient_override_map` and error messages use.
     - `kernel(*inputs, **attributes)`: JAX arrays to a JAX array, or to a tuple of them.
@@ -51,6 +51,8 @@ class Op:
     - `strings(*inputs, **attributes)`: the kernel for strings, on NumPy arrays of bytes; without it strings are refused.
     - `on_host`: the kernel takes and gives NumPy arrays, and runs outside of XLA.
     - `hosted`: the kernel takes NumPy arrays, too, by the `jnp` and `lax` of `core.arrays`. Not what loops, or has no twin there.
+    - `takes_none`: its gradient takes None for an output into which nothing flowed; others get zeros.
+    - `takes_slices`: its gradient takes IndexedSlices as they are; others get them dense.
     - `kept(attributes)`: from which output on a loop gives what its gradient needs, in room for more trips than it makes.
     - `endless`: it may run for ever.
     - `joins`: the type of the op that makes its result of its results for parts of its inputs, with the same attributes.
@@ -60,7 +62,8 @@ class Op:
     __slots__ = (
         "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "effect", "endless", "function",
         "gradient", "host", "hosted", "impure", "infer", "joins", "kept", "kernel", "of_strings", "on_host", "parameters",
-        "prefers", "reason", "saves", "status", "strings", "type", "unregistered", "variadic", "when",
+        "prefers", "reason", "saves", "status", "strings", "takes_none", "takes_slices", "type", "unregistered", "variadic",
+        "when",
     )  # fmt: skip
     type: str
     kernel: Kernel
@@ -88,6 +91,8 @@ class Op:
     strings: Kernel | None
     on_host: bool
     of_strings: Op | None
+    takes_none: bool
+    takes_slices: bool
     kept: Callable[[Attributes], int] | None
     joins: str | None
     avals: dict[tuple[Any, ...], Any]
@@ -112,22 +117,38 @@ class Op:
         on_host: bool = False,
         joins: str | None = None,
         hosted: bool = True,
+        attributes: str | None = None,
+        gradient: Rule | None = None,
+        reason: str | None = None,
+        impure: bool = False,
+        endless: bool = False,
+        kept: Callable[[Attributes], int] | None = None,
+        takes_none: bool = False,
+        takes_slices: bool = False,
     ) -> None:
         parameters = inspect.signature(kernel).parameters.values()
-        self.type, self.kernel, self.infer, self.broadcasting = type, kernel, infer, broadcasting
-        self.parameters = tuple([p.name for p in parameters if p.kind is not p.KEYWORD_ONLY])
-        self.attributes = tuple([p.name for p in parameters if p.kind is p.KEYWORD_ONLY])
-        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        self.saves, self.cheap, self.status, self.checked = tuple(saves.split()), cheap, status, tuple(checked.split())
-        self.when, self.host, self.effect, self.kept = when, host, effect, None
-        self.strings, self.on_host, self.of_strings, self.joins = strings, on_host, None, joins
-        self.hosted = hosted and not (on_host or effect or host is not None)
+        named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY] if attributes is None else attributes.split()
+        compiled, outside = kernel, host
+        twin = hosted and not (on_host or effect or host is not None)
         if on_host:
-            self.kernel = self.host = _of_arrays(kernel)
-        self.prefers = None if prefers is None else np.dtype(prefers)
-        self.endless = self.unregistered = False
-        self.gradient = self.reason = self.function = self.defaults = None
-        self.impure, self.avals, self.derived = False, {}, {}
+            compiled = outside = _of_arrays(kernel)
+        self.declare(type=type, kernel=compiled, host=outside, infer=infer, broadcasting=broadcasting, cheap=cheap, effect=effect)
+        self.declare(parameters=tuple([p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]), attributes=tuple(named))
+        self.declare(variadic=any(p.kind is p.VAR_POSITIONAL for p in parameters), saves=tuple(saves.split()))
+        self.declare(status=status, checked=tuple(checked.split()), when=when, strings=strings, on_host=on_host, joins=joins)
+        self.declare(gradient=gradient, reason=reason, unregistered=False, impure=impure, endless=endless, kept=kept)
+        self.declare(takes_none=takes_none, takes_slices=takes_slices, prefers=None if prefers is None else np.dtype(prefers))
+        self.declare(hosted=twin, of_strings=None, function=None, defaults=None, avals={}, derived={})
+
+    def declare(self, **stated: Any) -> None:
+        """State what belongs to the declaration, and stands beside the op: its gradient, its public function."""
+        for name, value in stated.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(
+            f"{self!r} is declared already, and its {name} cannot be set. Give it to Op, or use gradient or not_differentiable."
+        )
 
     def __repr__(self) -> str:
         return f"<Op {self.type}>"
@@ -147,9 +168,10 @@ class Op:
             return self, self.result(inputs, attrs)
         if self.of_strings is None:
             made = Op(self.type, self.strings, infer=self.infer, on_host=True)
-            made.attributes, made.parameters, made.variadic = self.attributes, self.parameters, self.variadic
-            made.function, made.saves, made.gradient, made.reason = self.function, self.saves, self.gradient, self.reason
-            self.of_strings = made
+            made.declare(attributes=self.attributes, parameters=self.parameters, variadic=self.variadic)
+            made.declare(function=self.function, saves=self.saves, gradient=self.gradient, reason=self.reason)
+            self.declare(of_strings=made)
+        assert self.of_strings is not None
         return self.of_strings, self.of_strings.result(inputs, attrs)
 
     def result(self, inputs: tuple[Any, ...], attrs: Attributes) -> Any:
@@ -195,13 +217,13 @@ class Op:
         derived = self.derived.get(name)
         if derived is None:
             derived = Op(self.type, self.kernel, infer=self.infer, broadcasting=self.broadcasting, saves=" ".join(self.saves))
-            derived.function, derived.avals = self.function, self.avals
-            derived.host, derived.effect, derived.strings, derived.hosted = self.host, self.effect, self.strings, self.hosted
+            derived.declare(function=self.function, avals=self.avals, host=self.host, hosted=self.hosted)
+            derived.declare(effect=self.effect, strings=self.strings)
             try:
-                derived.gradient, derived.impure = gradient_named(name)
+                rule, impure = gradient_named(name)
             except LookupError:  # an error once a gradient is asked for, and not before: it may be registered later
-                derived.gradient, derived.impure = _named_later(name), True
-            derived.saves = (*self.parameters, "y")
+                rule, impure = _named_later(name), True
+            derived.declare(gradient=rule, impure=impure, saves=(*self.parameters, "y"))
             self.derived[name] = derived
         return derived
 
@@ -296,7 +318,7 @@ class RegisterGradient:
         frame = sys._getframe(1)
         registered[self._name] = function, f"{frame.f_code.co_filename}:{frame.f_lineno}"
         if op is not None:
-            op.gradient, op.impure, op.saves = function, True, (*op.parameters, "y")
+            op.declare(gradient=function, impure=True, saves=(*op.parameters, "y"))
         return function
 
 

@@ -376,9 +376,9 @@ def _call_avals(*avals: Aval, program: Program) -> tuple[Any, ...]:
 # One output of an op that has several: only these are seen outside, so every reference is one int.
 ELEMENT = define(Op("TupleElement", _element, infer=lambda avals, index: avals[index], host=_element, cheap=True))
 # A Program as an op.
-CALL = define(Op("PartitionedCall", _call, infer=_call_avals, saves="arguments", hosted=False))
+CALL = define(Op("PartitionedCall", _call, infer=_call_avals, saves="arguments", takes_none=True, hosted=False))
 # The same for a function of the user's.
-FUNCTION = define(Op("StatefulPartitionedCall", _call, infer=_call_avals, saves="arguments", hosted=False))
+FUNCTION = define(Op("StatefulPartitionedCall", _call, infer=_call_avals, saves="arguments", takes_none=True, hosted=False))
 CALLS = frozenset([CALL, FUNCTION])
 
 

@@ -34,9 +34,8 @@ STATE = (
 
 
 def _assigning(type: str, kernel: Kernel) -> Op:
-    op = define(Op(type, kernel, infer=lambda value, *rest: value, strings=kernel if kernel is _whole else None))
-    op.reason = STATE
-    return op
+    strings = kernel if kernel is _whole else None
+    return define(Op(type, kernel, infer=lambda value, *rest: value, strings=strings, reason=STATE))
 
 
 def _whole(value: Any) -> Any:
@@ -47,8 +46,17 @@ ASSIGN = _assigning("AssignVariableOp", _whole)
 ASSIGN_ADD = _assigning("AssignAddVariableOp", lambda value, delta: value + delta)
 ASSIGN_SUB = _assigning("AssignSubVariableOp", lambda value, delta: value - delta)
 # Reading in so many words (read_value, identity) gives a tensor of its own, apart from the variable.
-READ = define(Op("ReadVariableOp", _whole, infer=_whole, cheap=True, strings=_whole))
-READ.gradient = lambda op, dy: dy
+READ = define(
+    Op(
+        "ReadVariableOp",
+        _whole,
+        infer=_whole,
+        cheap=True,
+        strings=_whole,
+        gradient=lambda op, dy: dy,
+        takes_slices=True,
+    )
+)
 
 
 def hold_all(variables: Sequence[Variable], nodes: Sequence[Node]) -> None:

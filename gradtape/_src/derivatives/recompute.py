@@ -6,12 +6,13 @@ import functools
 from collections.abc import Callable, Collection
 from typing import Any
 
-from gradtape._src.autodiff.backward import Operation, takes_none, vjp_program
+from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.custom import BARRIER, recompute_grad as recompute_everything
 from gradtape._src.control.arguments import Arguments
 from gradtape._src.control.programs import linearized
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine, tracing
+from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import LOOKS_AT_VALUES, public
 from gradtape._src.core.op import Op, define, ops
 from gradtape._src.core.program import Program, leaf
@@ -36,8 +37,7 @@ def _avals(*avals: Any, program: Program, policy: Any, results: int) -> tuple[An
 
 
 # A Program whose gradient keeps what the policy says: (arguments…) → (results…, residuals…).
-RECOMPUTED = define(Op("Recomputed", _evaluate, infer=_avals, saves="inputs y", hosted=False))
-takes_none.add(RECOMPUTED)
+RECOMPUTED = define(Op("Recomputed", _evaluate, infer=_avals, saves="inputs y", takes_none=True, hosted=False))
 
 
 @public
@@ -162,6 +162,7 @@ def _bytes(program: Program, reference: int) -> int:
     return 0 if type(of) is tuple else of.size * of.dtype.itemsize
 
 
+@gradient(RECOMPUTED)
 def _gradient(op: Operation, *grads: Any) -> list[Any]:
     entry = op.entry
     forward, policy, count = entry.node.attrs
@@ -191,6 +192,3 @@ def _gradient(op: Operation, *grads: Any) -> list[Any]:
         if place is not None and op.needed[i]:
             results[i] = EagerTensor(nodes[place])
     return results
-
-
-RECOMPUTED.gradient = _gradient

@@ -11,16 +11,21 @@ from gradtape._src.core.op import Op, define
 from gradtape._src.core.tensor import Tensor, emit
 from gradtape._src.ops.array.shape import reshape, stop_gradient
 
-SCALED = define(Op("ScaledGradient", lambda x, factors: x, infer=lambda x, factors: x, saves="factors", cheap=True))
-STRAIGHT_THROUGH = define(Op("StraightThrough", lambda value, x: value, infer=lambda value, x: value, cheap=True))
-
 
 def _scaled_gradient(op: Operation, dy: Tensor) -> list[Any]:
     return [dy * op.inputs[1], None]
 
 
-SCALED.gradient = _scaled_gradient
-STRAIGHT_THROUGH.gradient = lambda op, dy: [None, dy]
+def _straight(op: Operation, dy: Tensor) -> list[Any]:
+    return [None, dy]
+
+
+SCALED = define(
+    Op("ScaledGradient", lambda x, factors: x, infer=lambda x, factors: x, saves="factors", cheap=True, gradient=_scaled_gradient)
+)
+STRAIGHT_THROUGH = define(
+    Op("StraightThrough", lambda value, x: value, infer=lambda value, x: value, cheap=True, gradient=_straight)
+)
 
 
 @public

@@ -91,8 +91,8 @@ def host_op(type: str, *, gives: Rule, effect: bool = False) -> Callable[[Callab
         def infer(*avals: Aval, attributes: Attributes) -> tuple[Aval, ...]:
             return tuple([_aval(*known) for known in gives(*avals, **dict(attributes))])
 
-        made = define(Op(type, run, infer=infer, effect=True, host=run) if effect else Op(type, run, infer=infer, on_host=True))
-        made.reason = REASON
+        running: dict[str, Any] = {"effect": True, "host": run} if effect else {"on_host": True}
+        made = define(Op(type, run, infer=infer, reason=REASON, **running))
 
         @functools.wraps(kernel)
         def call(*inputs: Tensor, **attributes: Any) -> Any:

@@ -192,8 +192,9 @@ def _bool(*inputs: Aval, writer: Any, tag: str, encode: Any) -> Aval:
     return aval((), np.dtype(bool))
 
 
-WRITE = define(Op("WriteSummary", _not_compiled, infer=_bool, host=_write, effect=True))
-WRITE.reason = "it says whether something was written"
+WRITE = define(
+    Op("WriteSummary", _not_compiled, infer=_bool, host=_write, effect=True, reason="it says whether something was written")
+)
 
 
 class Encoded:

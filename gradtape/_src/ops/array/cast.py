@@ -22,7 +22,7 @@ def _cast_aval(x, DstT):
     return aval(x.shape, DstT.numpy)
 
 
-@op("Cast", infer=_cast_aval, cheap=True)
+@op("Cast", infer=_cast_aval, cheap=True, takes_slices=True)
 def _cast(x, *, DstT):
     if jnp.issubdtype(x.dtype, jnp.complexfloating) and not DstT.is_complex and not DstT.is_bool:
         x = jnp.real(x)

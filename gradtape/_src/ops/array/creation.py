@@ -134,8 +134,8 @@ _COUNTED = Op(
     lambda *, start, limit, delta, dtype: jnp.arange(start, limit, delta, dtype=dtype),
     infer=lambda *, start, limit, delta, dtype: aval((_count(start, limit, delta),), dtype),
     cheap=True,
+    reason="it has no inputs",
 )
-_COUNTED.reason = "it has no inputs"
 
 not_differentiable(_range, because="range gives as many numbers as its bounds say: their number jumps")
 

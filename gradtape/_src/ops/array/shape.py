@@ -73,7 +73,7 @@ def under_broadcast(function, dy):
 # Identities
 
 
-@op("Identity", infer=same, cheap=True, strings=lambda input: input)
+@op("Identity", infer=same, cheap=True, strings=lambda input: input, takes_slices=True)
 def _identity(input):
     return input
 

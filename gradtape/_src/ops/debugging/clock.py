@@ -22,8 +22,7 @@ def _now_aval():
     return aval((), FLOAT64)
 
 
-NOW = define(Op("Timestamp", _now, infer=_now_aval, host=_now, effect=True))
-NOW.reason = "it depends on no tensor"
+NOW = define(Op("Timestamp", _now, infer=_now_aval, host=_now, effect=True, reason="it depends on no tensor"))
 
 
 @public

@@ -115,8 +115,7 @@ def _nothing(*inputs, pieces, summarize, stream, alone):
     return ()
 
 
-PRINT = define(Op("PrintV2", _nothing, infer=_nothing, host=_show, effect=True))
-PRINT.reason = "it gives nothing"
+PRINT = define(Op("PrintV2", _nothing, infer=_nothing, host=_show, effect=True, reason="it gives nothing"))
 
 
 @public

@@ -259,9 +259,9 @@ def _of_trip(state, number):
     return jnp.stack([lower, upper, key * MIX + number + 1])
 
 
-_OF_TRIP = define(Op("SeedOfTrip", _of_trip, infer=lambda state, number: state))
-_ADVANCED = define(Op("RngSkip", philox.advanced, infer=lambda state, count, blocks: state))
-_OF_TRIP.reason = _ADVANCED.reason = "a seed has no derivative"
+REASON = "a seed has no derivative"
+_OF_TRIP = define(Op("SeedOfTrip", _of_trip, infer=lambda state, number: state, reason=REASON))
+_ADVANCED = define(Op("RngSkip", philox.advanced, infer=lambda state, count, blocks: state, reason=REASON))
 
 
 def of_trip(state, number):

@@ -37,36 +37,14 @@ def _never(*inputs: Any, **attributes: Any) -> Any:
     raise NotImplementedError("a Session runs this op")
 
 
-def _graph_op(type: str, infer: Any) -> Op:
-    """An op that a Session replaces; `infer` names its attributes."""
-    op = define(Op(type, _never, infer=infer, effect=True))
-    op.reason = "it is where a graph begins or ends"
-    return op
+def _graph_op(type: str, infer: Any, attributes: str | None = None, **declared: Any) -> Op:
+    """An op that a Session replaces; `attributes` are the names of its attributes."""
+    declared = declared or {"reason": "it is where a graph begins or ends"}
+    return define(Op(type, _never, infer=infer, effect=True, attributes=attributes, **declared))
 
 
 def _shaped(*inputs: Aval, dtype: Any, shape: tuple[int, ...]) -> Aval:
     return aval(shape, dtype)
-
-
-PLACEHOLDER = _graph_op("Placeholder", _shaped)
-PLACEHOLDER.attributes = ("dtype", "shape")
-HANDLE = _graph_op("VarHandleOp", _shaped)
-HANDLE.attributes = ("dtype", "shape")
-CONST = define(Op("Const", lambda *, held: held.array, infer=lambda *, held: aval(held.array.shape, held.array.dtype)))
-CONST.reason = "it has no inputs"
-
-
-NOOP = _graph_op("NoOp", lambda: ())
-INITIALIZED = _graph_op("VarIsInitializedOp", lambda handle: aval((), np.dtype(bool)))
-# (ys…, what flows into them…, xs…) → gradients: recorded as one op, walked when the graph runs.
-GRADIENT = _graph_op("SymbolicGradient", lambda *inputs, request: request.avals)
-GRADIENT.attributes = ("request",)
-# A call of a public function that is made when the graph runs, as its inputs' ranks are not known before.
-LATE = _graph_op("Late", lambda *inputs, call, avals: avals)
-LATE.attributes = ("call", "avals")
-
-
-BY_VALUES: set[Op] = set()  # the ops, of those that a graph has, whose results have shapes that depend on values
 
 
 def _some_gradient(op: Any, *grads: Any) -> list[Any]:
@@ -74,7 +52,27 @@ def _some_gradient(op: Any, *grads: Any) -> list[Any]:
     return [x * 0 if x.dtype.is_floating or x.dtype.is_complex else None for x in op.inputs]
 
 
-LATE.gradient, LATE.reason = _some_gradient, None
+PLACEHOLDER = _graph_op("Placeholder", _shaped, "dtype shape")
+HANDLE = _graph_op("VarHandleOp", _shaped, "dtype shape")
+CONST = define(
+    Op(
+        "Const",
+        lambda *, held: held.array,
+        infer=lambda *, held: aval(held.array.shape, held.array.dtype),
+        reason="it has no inputs",
+    )
+)
+
+
+NOOP = _graph_op("NoOp", lambda: ())
+INITIALIZED = _graph_op("VarIsInitializedOp", lambda handle: aval((), np.dtype(bool)))
+# (ys…, what flows into them…, xs…) → gradients: recorded as one op, walked when the graph runs.
+GRADIENT = _graph_op("SymbolicGradient", lambda *inputs, request: request.avals, "request")
+# A call of a public function that is made when the graph runs, as its inputs' ranks are not known before.
+LATE = _graph_op("Late", lambda *inputs, call, avals: avals, "call avals", gradient=_some_gradient)
+
+
+BY_VALUES: set[Op] = set()  # the ops, of those that a graph has, whose results have shapes that depend on values
 
 
 class Request:

@@ -40,8 +40,9 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     return made
 
 
-WITH_DEFAULT = define(Op("PlaceholderWithDefault", lambda input: input, infer=lambda input: input, cheap=True))
-WITH_DEFAULT.gradient = lambda op, dy: dy
+WITH_DEFAULT = define(
+    Op("PlaceholderWithDefault", lambda input: input, infer=lambda input: input, cheap=True, gradient=lambda op, dy: dy)
+)
 
 
 @public
