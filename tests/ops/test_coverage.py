@@ -40,7 +40,14 @@ def test_gradient_or_reason(op_type, count):
         count("op types with a reason why there is no gradient")
     else:
         assert op.reason is None, f"{op_type} has both a gradient and a reason why there is none"
+        assert op.gradient.__name__ != "_", f"the gradient of {op_type} has no name for tracebacks: give it with `@gradient`"
         count("op types with a gradient")
+
+
+def test_an_op_is_declared_once():
+    with pytest.raises(AttributeError, match=r"<Op Tanh> is declared already, and its cheap cannot be set"):
+        tf.tanh.op.cheap = True
+    assert tf.tanh.op.gradient.__code__.co_name == "gradient_of_Tanh"
 
 
 def test_ops_without_gradient_exist():
