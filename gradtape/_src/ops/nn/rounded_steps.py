@@ -11,7 +11,7 @@ from gradtape._src.ops.array.shape import reshape, zeros
 from gradtape._src.ops.shapes import axis_of
 
 FLOATS = ("bfloat16", "float16", "float32", "float64")
-ROUNDINGS = {"HALF_TO_EVEN": jnp.round, "HALF_UP": lambda x: jnp.floor(x + jnp.asarray(0.5, x.dtype))}
+ROUNDINGS = {"HALF_TO_EVEN": lambda x: jnp.round(x), "HALF_UP": lambda x: jnp.floor(x + jnp.asarray(0.5, x.dtype))}
 
 
 def _checked(input, input_min, input_max, *, signed_input, num_bits, range_given, round_mode, narrow_range, axis):
