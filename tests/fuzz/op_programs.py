@@ -35,10 +35,16 @@ class Pool:
         order = np.random.default_rng(0).permutation(USABLE).tolist()
         chosen = [order[(chunk * rows + i) % len(order)] for i in range(rows)]
         free = [ELEMENTWISE[(chunk * free + i) % len(ELEMENTWISE)] for i in range(free)]
-        dtypes = {name: random.choice(ROWS[name].dtypes or ("float64",)).item() for name in chosen}
+        dtypes = {name: random.choice(holding(ROWS[name])).item() for name in chosen}
         floating = {name: [d for d in ROWS[name].dtypes if d.startswith(("float", "bfloat"))] for name in free}
         dtypes |= {name: random.choice(kinds).item() for name, kinds in floating.items()}
         return cls(chosen, free, [SHAPES[i] for i in random.permutation(len(SHAPES))[:shapes]], dtypes)
+
+
+def holding(row):
+    """The dtypes of a row that can hold its arguments: a cast of a negative number to unsigned gives anything."""
+    negative = any(array.dtype.kind in "fi" and (array < 0).any() for array in row.args)
+    return [dtype for dtype in row.dtypes if not (negative and dtype.startswith("uint"))] or ["float64"]
 
 
 def draw(seed, pool=None):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.fuzz.op_programs import CHUNK, Pool, draw
+from tests.fuzz.op_programs import CHUNK, Pool, draw, holding
+from tests.fuzz.table import ROWS, USABLE
 from tests.fuzz.ways import by_jax_at_once, differences, reduced, run
 
 FEW = 200  # programs by default, of which the first OTHER run in other ways, too: each of those takes twice as long
@@ -36,6 +37,11 @@ def test_recorded_programs_and_jax_agree(first, count):
     pool = Pool.of(0, **SMALL)
     for begin in range(first, first + HALF, TOGETHER):
         compare(range(begin, begin + TOGETHER), one_other, count, pool)
+
+
+def test_rows_are_drawn_in_dtypes_that_hold_their_arguments():
+    assert "uint16" in ROWS["indexing-integer"].dtypes and "uint16" not in holding(ROWS["indexing-integer"])
+    assert all(holding(ROWS[name]) for name in USABLE)
 
 
 @pytest.mark.long
