@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import enum
 import functools
-import inspect
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -67,31 +66,6 @@ class Feature(enum.Enum):
     EQUALITY_OPERATORS = "EQUALITY_OPERATORS"
     LISTS = "LISTS"
     NAME_SCOPES = "NAME_SCOPES"
-
-
-def _plain_function(entity: Any) -> Any:
-    """The Python function of a function or method; ValueError for what has no source to transform."""
-    function = getattr(entity, "__func__", entity)
-    if not inspect.isfunction(function):
-        raise ValueError(
-            f"converting {entity!r}: Cannot apply autograph to a function that doesn't expose a __code__ object. "
-            "If this is a @tf.function, try passing f.python_function instead."
-        )
-    return function
-
-
-@public
-def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:
-    """Return the source that a Python function or method is transformed to, as text, to read what `to_graph` made of it.
-
-    `experimental_optional_features` are those that the text shows, as in TensorFlow none; `tf.function` uses them all.
-    ValueError for what is no Python function, OSError where its source cannot be read.
-    """
-    from gradtape._src.control.autograph import source_of
-
-    asked = experimental_optional_features
-    features = () if asked is None else asked if isinstance(asked, (list, tuple, set, frozenset)) else (asked,)
-    return source_of(_plain_function(entity), [feature.name for feature in features])
 
 
 @public

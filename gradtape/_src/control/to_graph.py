@@ -1,7 +1,8 @@
-"""`tf.autograph.to_graph`: what `tf.function` does with Python's statements, for one function by itself."""
+"""`tf.autograph.to_graph` and `to_code`: what `tf.function` does with Python's statements, for one function by itself."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -38,3 +39,28 @@ def to_graph(entity: Any, recursive: bool = True, experimental_optional_features
     from gradtape._src.control.autograph import converted  # loads what transforms source, at the first function only
 
     return converted(entity)
+
+
+def _plain_function(entity: Any) -> Any:
+    """The Python function of a function or method; ValueError for what has no source to transform."""
+    function = getattr(entity, "__func__", entity)
+    if not inspect.isfunction(function):
+        raise ValueError(
+            f"converting {entity!r}: Cannot apply autograph to a function that doesn't expose a __code__ object. "
+            "If this is a @tf.function, try passing f.python_function instead."
+        )
+    return function
+
+
+@public
+def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:
+    """Return the source that a Python function or method is transformed to, as text, to read what `to_graph` made of it.
+
+    `experimental_optional_features` are those that the text shows, as in TensorFlow none; `tf.function` uses them all.
+    ValueError for what is no Python function, OSError where its source cannot be read.
+    """
+    from gradtape._src.control.autograph import source_of  # loads what transforms source
+
+    asked = experimental_optional_features
+    features = () if asked is None else asked if isinstance(asked, (list, tuple, set, frozenset)) else (asked,)
+    return source_of(_plain_function(entity), [feature.name for feature in features])
