@@ -47,7 +47,7 @@ def test_an_extent_that_is_not_known_beside_one_that_is(session, make, value):
 def test_the_run_finds_extents_that_differ(session):
     x = tf.placeholder(tf.float32, [None, 2])
     loss = tf.nn.sigmoid_cross_entropy_with_logits(labels=tf.constant(ONES), logits=x)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="logits and labels must be broadcastable"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="`logits` and `labels` must have the same shape"):
         session.run(loss, {x: X[:2]})
 
 

@@ -322,3 +322,7 @@ class Overrides:
     def __call__(self, op: Op) -> Op:
         name = self.names.get(op.type)
         return op if name is None else op.with_gradient(name)
+
+    def recorded(self, op: Op, inputs: tuple[Node, ...], attrs: tuple[Any, ...]) -> Node | None:
+        """The node of an op that is recorded otherwise than by its Avals: see graphs."""
+        return None

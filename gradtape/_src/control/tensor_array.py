@@ -22,9 +22,10 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TypeSpec
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import zeros_like
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat, split, stack, unstack
-from gradtape._src.ops.array.shape import reshape, shape, zeros
+from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, shape as shape_of, zeros
 
 
 def _write(buffer: Any, value: Any, index: Any) -> Any:
@@ -74,7 +75,7 @@ def _resized(buffer, index):
 
 @gradient(_resized)
 def _(op, dy):
-    return [dy[: shape(op.inputs[0])[0]], None]
+    return [dy[: shape_of(op.inputs[0])[0]], None]
 
 
 def _beyond(why: str, what: str, at: int, count: int) -> OutOfRangeError | InvalidArgumentError:
@@ -188,7 +189,7 @@ class TensorArray:
             return tensor(count)
         if self._buffer is None:  # a graph that runs knows it
             return cast(self._stated, dtypes.int32)
-        return shape(self._buffer)[0]
+        return shape_of(self._buffer)[0]
 
     def _copy(self) -> TensorArray:
         """Itself in eager code, as TensorFlow's; where a function is traced another one, so that branches differ."""
@@ -270,7 +271,7 @@ class TensorArray:
                 new._extents = entry.node.aval.shape
             elif new._element() != entry.node.aval.shape:
                 raise engine.NeedsValues("the entries of a TensorArray that is written in a loop have different shapes")
-        buffer = new._materialized()
+        buffer = new._materialized(entry)
         nodes = (buffer.node, entry.node, cast(at, dtypes.int32).node)
         scope = engine.local.trace.scope
         if scope is not None:
@@ -299,8 +300,8 @@ class TensorArray:
         if is_around(self._room):
             raise engine.NeedsValues("the size of a TensorArray is asked for in the loop that makes it longer")
 
-    def _materialized(self) -> Tensor:
-        """All entries as one tensor; what was never written is zeros."""
+    def _materialized(self, like: Tensor | None = None) -> Tensor:
+        """All entries as one tensor; what was never written is zeros. `like` is an entry, where extents may not be known."""
         if self._buffer is not None:
             return self._buffer
         shape = self._element()
@@ -308,6 +309,8 @@ class TensorArray:
             return zeros((0,), self._dtype)
         if shape is None:
             raise self._unknown("Tried to stack elements of an empty list with non-fully-defined element_shape")
+        if like is not None and like.node.aval.large and not self._entries:
+            return broadcast_to(expand_dims(zeros_like(like), 0), concat([[self._size], shape_of(like)], 0))
         if not self._entries or self._size >= LARGE:
             buffer = zeros((self._size, *shape), self._dtype)
             for at, entry in self._entries.items():

@@ -98,6 +98,8 @@ def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
     trace = local.trace
     if trace.overrides is not None:
         op = trace.overrides(op)
+        if (made := trace.overrides.recorded(op, inputs, attrs)) is not None:
+            return made
     if len(trace.nodes) >= trace.limit:
         trace = _cut(trace)
     known = trace.leaf_index
@@ -189,6 +191,19 @@ def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
     node.offset = frame.f_lasti
     node.value = node.handle = node.origin = None
     nodes.append(node)  # the one change to the trace, so that an interrupt finds it whole
+    return node
+
+
+def record_as(op: Op, inputs: tuple[Node, ...], attrs: Attributes, result: Any) -> Node:
+    """Append one op whose result has the Aval `result`, or Avals: as `record`, where a graph knows better than the op."""
+    trace = local.trace
+    known = trace.leaf_index
+    references = [x.index if x.trace is trace else adopt(trace, x) if (r := known.get(x)) is None else r for x in inputs]
+    frame = sys._getframe(1)
+    while internal[frame.f_code.co_filename] and frame.f_back is not None:
+        frame = frame.f_back
+    node = Node((op, attrs, *references), inputs, result, trace, len(trace.nodes), frame.f_code, frame.f_lasti)
+    trace.nodes.append(node)
     return node
 
 
@@ -445,11 +460,13 @@ def _realize_in_trace(trace: Trace, node: Node) -> None:
     if trace.scope is not None and (found := folded(node)) is not None:
         node.value = found
         return
-    raise NeedsValues(
+    error = NeedsValues(
         "Cannot convert a symbolic tf.Tensor to a NumPy array: its value was asked for (numpy(), float(), np.…, a shape) "
         "while a function or gradient is being traced, where there are no values yet. Use the tf.* function for what is "
         "computed here, take the value outside of the function, or use tf.py_function."
     )
+    error.node = node
+    raise error
 
 
 def symbolic(node: Node) -> bool:
@@ -475,12 +492,20 @@ def folded(node: Node) -> np.ndarray | None:
                 return None
             order.pop(current, None)
             order[current] = None
-            stack.extend(current.inputs)
+            if not current.op.of_shapes:
+                stack.extend(current.inputs)
+            elif any(i.aval.large for i in current.inputs) and graph_around() is not None:
+                return None
     values: dict[Node, Any] = {}
     for current in reversed(order):
-        inputs = [values[i] if i.value is None else i.value for i in current.inputs]
         op, attrs = current.op, current.attrs
-        if op.on_host:
+        if op.of_shapes:
+            inputs = [np.broadcast_to(np.zeros((), i.aval.dtype), i.aval.shape) for i in current.inputs]
+        else:
+            inputs = [values[i] if i.value is None else i.value for i in current.inputs]
+        if op.of_shapes:
+            values[current] = np.asarray(op.run(inputs, attrs))
+        elif op.on_host:
             values[current] = op.run(inputs, attrs)
         else:
             avals = tuple([i.aval for i in current.inputs])

@@ -43,8 +43,11 @@ UNAUTHENTICATED = 16
 class NeedsValues(NotImplementedError):
     """Something that is being traced cannot be compiled: a shape, or the way it goes on, depends on values.
 
-    Raised by the library where it needs a value, not where the user asks for one; a function is run eagerly then.
+    Raised by the library where it needs a value, not where the user asks for one; a function is run eagerly then. `node` is what
+    has to have a value, where that is known.
     """
+
+    node: Any = None
 
 
 class OpError(Exception):

@@ -29,8 +29,9 @@ class Graphs:
     type: Any = ()  # the class of graphs, for isinstance
 
     refused: Callable[[Exception], Exception]  # the error for an op that cannot take its inputs
-    adapted: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any]  # what it gives if unknown extents are known ones, or None
-    put_off: Callable[..., Any]  # what a call gives that waits for a rank; NotImplemented for one that need not
+    passes: Callable[..., bool]  # whether a function is no call that a graph keeps: those that it makes are
+    put_off: Callable[..., Any]  # what a call gives that waits for a shape; NotImplemented for one that need not
+    inferred: Callable[..., Any]  # what is known of an op's result where shapes are not
     waits: Callable[..., Any]  # what a call gives that waits for values
     spoken: Callable[[BaseException], None]  # takes the numbers that stand for unknown extents out of an error's message
     other: Callable[[Any, Any], str | None]  # what is wrong with a node that belongs to another graph
@@ -54,10 +55,12 @@ class Given:
 class Call:
     """One call of a public function while a graph is built: the name it gives its result, and that result."""
 
-    __slots__ = ("function", "name", "operator", "result", "scope")
+    __slots__ = ("function", "name", "operator", "result", "scope", "through")
+    through: bool  # whether it is no call that a graph keeps, but the calls in it are
 
     def __init__(self, name: str | None, function: str, operator: bool) -> None:
         self.name, self.function, self.operator, self.result, self.scope = name, function, operator, None, ""
+        self.through = False
 
 
 class Calls(threading.local):
@@ -74,18 +77,20 @@ _positions: dict[Any, tuple[int, Any] | None] = {}
 def named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None = None) -> Any:
     """`function(*args, **kwargs)`; what it records in a graph gets `name`, or the name among the arguments."""
     stack = calls.stack
-    if not stack:
-        late = Graphs.put_off(function, args, kwargs)
-        if late is not NotImplemented:
-            return late
+    outermost = not stack or stack[-1].through
     name = name or _name(function, args, kwargs, outermost=not stack)
     operator = not stack and sys._getframe(2).f_code.co_filename in OPERATORS
     call = Call(name, function.__name__, operator)
     stack.append(call)
     try:
-        result = function(*args, **kwargs)
+        result = NotImplemented
+        if outermost:
+            call.through = Graphs.passes(function)
+            result = Graphs.put_off(function, args, kwargs)
+        if result is NotImplemented:
+            result = function(*args, **kwargs)
     except NotImplementedError as error:  # it needs values: `engine.NeedsValues`
-        if len(stack) > 1:
+        if not outermost:
             raise
         result = Graphs.waits(function, args, kwargs, error)
     finally:

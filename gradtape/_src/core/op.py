@@ -50,6 +50,7 @@ class Op:
       its attributes has effects or strings.
     - `strings(*inputs, **attributes)`: the kernel for strings, on NumPy arrays of bytes; without it strings are refused.
     - `on_host`: the kernel takes and gives NumPy arrays, and runs outside of XLA.
+    - `of_shapes`: the result depends on the shapes of its inputs, and not on their values.
     - `hosted`: the kernel takes NumPy arrays, too, by the `jnp` and `lax` of `core.arrays`. Not what loops, or has no twin there.
     - `takes_none`: its gradient takes None for an output into which nothing flowed; others get zeros.
     - `takes_slices`: its gradient takes IndexedSlices as they are; others get them dense.
@@ -61,9 +62,9 @@ class Op:
 
     __slots__ = (
         "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "effect", "endless", "function",
-        "gradient", "host", "hosted", "impure", "infer", "joins", "kept", "kernel", "of_strings", "on_host", "parameters",
-        "prefers", "reason", "saves", "status", "strings", "takes_none", "takes_slices", "type", "unregistered", "variadic",
-        "when",
+        "gradient", "host", "hosted", "impure", "infer", "joins", "kept", "kernel", "of_shapes", "of_strings", "on_host",
+        "parameters", "prefers", "reason", "saves", "status", "strings", "takes_none", "takes_slices", "type", "unregistered",
+        "variadic", "when",
     )  # fmt: skip
     type: str
     kernel: Kernel
@@ -90,6 +91,7 @@ class Op:
     hosted: bool
     strings: Kernel | None
     on_host: bool
+    of_shapes: bool
     of_strings: Op | None
     takes_none: bool
     takes_slices: bool
@@ -125,6 +127,7 @@ class Op:
         kept: Callable[[Attributes], int] | None = None,
         takes_none: bool = False,
         takes_slices: bool = False,
+        of_shapes: bool = False,
     ) -> None:
         parameters = inspect.signature(kernel).parameters.values()
         named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY] if attributes is None else attributes.split()
@@ -138,7 +141,7 @@ class Op:
         self.declare(status=status, checked=tuple(checked.split()), when=when, strings=strings, on_host=on_host, joins=joins)
         self.declare(gradient=gradient, reason=reason, unregistered=False, impure=impure, endless=endless, kept=kept)
         self.declare(takes_none=takes_none, takes_slices=takes_slices, prefers=None if prefers is None else np.dtype(prefers))
-        self.declare(hosted=twin, of_strings=None, function=None, defaults=None, avals={}, derived={})
+        self.declare(hosted=twin, of_shapes=of_shapes, of_strings=None, function=None, defaults=None, avals={}, derived={})
 
     def declare(self, **stated: Any) -> None:
         """State what belongs to the declaration, and stands beside the op: its gradient, its public function."""
@@ -187,9 +190,7 @@ class Op:
                 error.message = f"{error.message} [Op:{self.type}]"
             if not naming.open_graphs:
                 raise
-            result = naming.Graphs.adapted(self, inputs, attrs)
-            if result is None:
-                raise naming.Graphs.refused(error) from None
+            raise naming.Graphs.refused(error) from None
         if strings and self.host is None and not self.effect:  # what has an effect is no kernel of XLA's
             raise invalid_dtype(
                 f"Value for attr 'T' of string is not in the list of allowed values: {self.type} takes numbers. "

@@ -419,12 +419,12 @@ def transpose(a, perm=None, conjugate=False, name="transpose"):
 # Shapes as tensors. Shapes are always known, so these are constants.
 
 
-@op("Shape", infer=lambda input, out_type: aval((input.ndim,), out_type), cheap=True, mixed=True)
+@op("Shape", infer=lambda input, out_type: aval((input.ndim,), out_type), cheap=True, mixed=True, of_shapes=True)
 def _shape(input, *, out_type):
     return jnp.array(input.shape, dtype=out_type)
 
 
-@op("Size", infer=lambda input, out_type: aval((), out_type), cheap=True, mixed=True)
+@op("Size", infer=lambda input, out_type: aval((), out_type), cheap=True, mixed=True, of_shapes=True)
 def _size(input, *, out_type):
     return jnp.array(math.prod(input.shape), dtype=out_type)
 

@@ -88,6 +88,10 @@ class Shared:
         """As the stream's."""
         return Shared(self.stream.again(), self.blocks)
 
+    def shared(self, blocks):
+        """What draws from the same stream, another number of `blocks` each time."""
+        return self.stream.shared(blocks)
+
     def draw(self, blocks=None):
         """The next state of the stream."""
         return self.stream.draw(self.blocks if blocks is None else blocks)
@@ -151,6 +155,7 @@ class Drawing(threading.local):
     source = None  # the Global of the graph that is being built
     own = None  # the Global of the pass over a dataset whose function runs
     unseeded = 0  # how many ops without a seed this call of that function had
+    asked = None  # what gives states instead, of a call that a graph keeps
 
     def __init__(self):
         self.trips = []  # the nodes that number the trips of the loops that are being traced
@@ -184,6 +189,8 @@ def set_seed(seed):
 def draw(kind, seed, blocks):
     """The state for one run of an op of type `kind` that uses up to `blocks`; its own seed is `seed` (or None). A Tensor."""
     draws, trips = _drawing.draws, _drawing.trips
+    if _drawing.asked is not None and not trips:
+        return _drawing.asked(kind, seed, blocks)
     if draws is None:
         return _of_trips(_taken((_drawing.own or _global).stream(kind, seed), blocks), trips)
     source = _drawing.source or _global
@@ -192,6 +199,43 @@ def draw(kind, seed, blocks):
         draws.unseeded += 1
     state = _taken(draws.stream(source.seed, seed, blocks, bool(trips)))
     return advanced(_of_trips(state, trips[:-1]), EagerTensor(trips[-1]), blocks) if trips else state
+
+
+@contextlib.contextmanager
+def _asking(source):
+    outer, _drawing.asked = _drawing.asked, source
+    try:
+        yield
+    finally:
+        _drawing.asked = outer
+
+
+@contextlib.contextmanager
+def noted():
+    """For an example of a call: yields a list of what it draws, the arguments of `draw`. Nothing is drawn."""
+    wishes = []
+
+    def note(*wish):
+        wishes.append(wish)
+        return EagerTensor(leaf(STATE, np.zeros(3, np.int64)))
+
+    with _asking(note):
+        yield wishes
+
+
+def given(states):
+    """For a call whose states were drawn before, as its inputs: it takes one after the other."""
+    remaining = iter(states)
+
+    def take(kind, seed, blocks):
+        state = next(remaining)
+        draws = _drawing.draws or []
+        for place, (node, stream) in enumerate(draws):
+            if node is state.node:  # how much it draws is known now
+                draws[place] = node, stream.shared(blocks)
+        return state
+
+    return _asking(take)
 
 
 def pair_of(seed):

@@ -186,7 +186,10 @@ def _assembled(extents, parts):
         try:
             extents = _extents_of(made._dense_shape)
         except (engine.NeedsValues, TypeError):  # a symbol, inside and outside of its function
-            made._dense_shape = host_constant(np.array(extents, np.int64))
+            if extents is None or any(map(provisional, extents)):
+                extents = None
+            else:
+                made._dense_shape = host_constant(np.array(extents, np.int64))
     made._known_extents = extents
     return made
 

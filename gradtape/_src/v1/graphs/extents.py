@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core import engine
-from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
-from gradtape._src.core.dtypes import DType
+from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval
 from gradtape._src.core.errors import invalid
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import NUMBER, Node
@@ -234,26 +233,3 @@ def _ambiguous(op: Op) -> Exception:
         f"{op.type} depends on an unknown extent, and several tensors that were fed have different ones. Compute the shape with "
         f"tf.shape, or give the placeholders their shapes. [Op:{op.type}]"
     )
-
-
-def with_extent(known: Aval, extent: int) -> Aval:
-    """An Aval with `extent` where one is not known."""
-    return aval(tuple([extent if e == PROVISIONAL else e for e in known.shape]), known.dtype) if known.large else known
-
-
-def beside(avals: Sequence[Any]) -> list[Any]:
-    """Avals with the extents that others have at the same axis, counted from the right, where one is not known."""
-
-    def one(a: Any) -> Any:
-        if type(a) is tuple or not a.large:
-            return a
-        others = [b.shape[::-1] for b in avals if type(b) is not tuple]
-        known = [[e for other in others if len(other) > k and 1 < (e := other[k]) < LARGE] for k in range(a.ndim)][::-1]
-        return aval(tuple([max(k) if e == PROVISIONAL and k else e for e, k in zip(a.shape, known, strict=True)]), a.dtype)
-
-    return list(map(one, avals))
-
-
-def only_types(attrs: Attributes) -> bool:
-    """Whether attributes say nothing of axes or shapes."""
-    return all(isinstance(a, (np.dtype, DType, bool, float, str, type(None))) for a in attrs)

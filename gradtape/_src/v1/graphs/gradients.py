@@ -10,20 +10,20 @@ from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.tape import UnconnectedGradients
 from gradtape._src.control import eager_record
 from gradtape._src.core import engine
-from gradtape._src.core.aval import LARGE
+from gradtape._src.core.aval import LARGE, Aval, aval
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.errors import InvalidArgumentError, public
+from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.program import Node, leaf
+from gradtape._src.core.program import Node
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import READ, Variable
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import ones, reshape, shape, zeros
-from gradtape._src.v1.graphs.extents import with_extent
+from gradtape._src.v1.graphs.deferred import alike, examples_of
+from gradtape._src.v1.graphs.examples import Example
 from gradtape._src.v1.graphs.graph import Graph
-from gradtape._src.v1.graphs.kinds import GRADIENT, PLACEHOLDER, Request
-from gradtape._src.v1.graphs.late import aside, provisional
-from gradtape._src.v1.graphs.replay import Replay, needed_nodes
+from gradtape._src.v1.graphs.kinds import GRADIENT, Request
+from gradtape._src.v1.graphs.replay import needed_nodes
 
 AGGREGATIONS = (
     AggregationMethod.ADD_N,
@@ -111,11 +111,13 @@ def _in_graph(
     request = Request([y.node for y in ys], [None if d is None else d.node for d in given], xs, stops, zero)
     found = _looked_into(graph, request)
     avals: list[Any] = []
-    for x, result in zip(xs, found, strict=True):
-        if isinstance(result, IndexedSlices):
+    for x, examples in zip(xs, zip(*found, strict=True), strict=True):
+        if all(isinstance(e, IndexedSlices) for e in examples):
             request.layout.append((len(avals), len(avals) + 1))
-            avals += [result.values.node.aval, result.indices.node.aval]
-        elif result is None:
+            for part in ("values", "indices"):
+                known = alike([getattr(e, part).node.aval for e in examples])
+                avals.append(known if isinstance(known, Aval) else aval((), known))
+        elif all(e is None for e in examples):
             request.layout.append(None)
         else:
             request.layout.append(len(avals))
@@ -125,41 +127,31 @@ def _in_graph(
         return [None] * len(xs)
     inputs = [*request.ys, *[d for d in request.given if d is not None], *xs]
     node = engine.record(GRADIENT, tuple(inputs), (request,))
-    outputs = [EagerTensor(n) for n in engine.elements(node)]
+    nodes = engine.elements(node)
+    outputs = [EagerTensor(n) for n in nodes]
     results: list[Any] = []
     for x, layout in zip(xs, request.layout, strict=True):
         if isinstance(layout, tuple):
             results.append(IndexedSlices(outputs[layout[0]], outputs[layout[1]], shape(handle(x))))
         else:
             results.append(None if layout is None else outputs[layout])
+            if layout is not None and graph.open_rank(x):
+                graph.unknown_rank.add(nodes[layout])
     return results
 
 
-def _looked_into(graph: Graph, request: Request) -> list[Any]:
-    """The gradients, recorded with provisional shapes where nobody will run them."""
-    wanted = [*request.ys, *[d for d in request.given if d is not None], *request.xs]
+def _looked_into(graph: Graph, request: Request) -> list[list[Any]]:
+    """The gradients, in examples of the graph."""
+    wanted = [*request.ys, *[d for d in request.given if d is not None], *request.xs, *request.stops]
+
+    def attempt(example: Example) -> list[Any]:
+        example.of(wanted)
+        return example.gradients(request)
+
     try:
-        try:
-            return _recorded_aside(graph, request, wanted, None)
-        except (InvalidArgumentError, ValueError):
-            if graph.guessed is None:
-                raise
-            return _recorded_aside(graph, request, wanted, graph.guessed)
+        return examples_of(graph).try_out(wanted, [], attempt, by_themselves=False).results
     except LookupError as error:
         raise _named(graph, wanted, error) from None
-
-
-def _recorded_aside(graph: Graph, request: Request, wanted: list[Node], extent: int | None) -> list[Any]:
-    """The gradients, with `extent` for each one that is not known (None: the provisional one)."""
-    feeds = {}
-    if extent is not None:
-        placeholders = [n for n in needed_nodes(graph, wanted) if n.op is PLACEHOLDER]
-        feeds = {n: leaf(with_extent(n.aval, extent), None) for n in placeholders}
-    scope = provisional()
-    with aside(scope):
-        replay = Replay(graph, feeds, {}, scope, true=extent is not None)
-        replay.run(wanted)
-        return replay.gradients(request)
 
 
 def _named(graph: Graph, wanted: Sequence[Node], error: LookupError) -> LookupError:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from gradtape._src.autodiff.custom import Overrides, gradient_override_map
 from gradtape._src.control.branch import COUNT
 from gradtape._src.core import engine, naming, nest, scopes
-from gradtape._src.core.aval import LARGE, PROVISIONAL, aval
+from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op
@@ -21,7 +21,6 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import UPDATES, EagerTensor, Tensor, graph_of, handle
 from gradtape._src.core.variable import ASSIGN, READ, Variable
 from gradtape._src.ops.random import seeds
-from gradtape._src.v1.graphs.extents import beside, only_types, with_extent
 from gradtape._src.v1.graphs.kinds import BY_VALUES, CONST, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, Extent, Held
 from gradtape._src.v1.graphs.names import NameScope, Operations
 from gradtape._src.v1.graphs.operation import Operation
@@ -48,6 +47,23 @@ class GraphOverrides(Overrides):
         if engine.local.trace is self._graph.trace:
             self._graph.note(op)
         return super().__call__(op)
+
+    def recorded(self, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | None:
+        """The node of an op on inputs whose shapes are not fully known, with what examples know of its result."""
+        found = naming.Graphs.inferred(self._graph, op, inputs, attrs)
+        if found is None:
+            return None
+        found, by_itself = found
+        many = type(found) is tuple
+        known = [a if isinstance(a, Aval) else aval((), a) for a in (found if many else (found,))]
+        node = engine.record_as(op, inputs, attrs, tuple(known) if many else known[0])
+        if many:
+            self._graph.unknown_elements |= {(node, i) for i, a in enumerate(found) if not isinstance(a, Aval)}
+        elif not isinstance(found, Aval):
+            self._graph.unknown_rank.add(node)
+        if by_itself and not many:
+            self._graph.opened_nodes.add(node)
+        return node
 
 
 class Defaults(threading.local):
@@ -82,12 +98,14 @@ class Graph(Operations):
         self.draws: seeds.Draws = seeds.Draws()
         self.variables: dict[Node, Variable] = {}  # the handle of each variable
         self.unknown_rank: set[Node] = set()
+        self.unknown_elements: set[tuple[Node, int]] = set()  # the same, of ops with several results
+        self.opened_nodes: set[Node] = set()  # what has other shapes than its op makes of its inputs
+        self.examples: Any = None
         self.attached: dict[Node, list[Node]] = {}  # assignments that branches and loops make
         self.control: dict[Node, frozenset[Node]] = {}
         self._initializers: dict[int, tuple[Node, Node]] = {}  # by variable: the initializer, the initial value
         self._collections: dict[Any, list[Any]] = {}
         self._prefix = ""
-        self.guessed: int | None = None  # the extent that stood for unknown ones, the last time that one had to
         self._shapes: dict[Node, Node] = {}
         self.variable_scopes: dict[str, Any] = {}
         self.next_collections: Any = None
@@ -202,7 +220,8 @@ class Graph(Operations):
     def structural(self, node: Node) -> tuple[int, ...] | None:
         """The ints that a node gives, as far as that is known: see `structure_of`."""
         found = structure_of(node)
-        if found is None:
+        kept = bool(naming.calls.stack) and not naming.calls.stack[-1].through
+        if found is None or (found[1] and kept):
             raise engine.NeedsValues(
                 f"The value of {handle(node)} is needed to build the graph, as it says what a shape or an axis is, but it "
                 "depends on values that are not known before the graph runs. Give a Python number, or compute it from tf.shape."
@@ -228,9 +247,11 @@ class Graph(Operations):
 
         How many there will be along its first axis is not known; the rest is what the op gives for some array.
         """
+        known = all(n.value is not None or n.op is CONST for n in nodes)
+        if naming.calls.stack and not naming.calls.stack[-1].through and not known:
+            raise engine.NeedsValues(f"the shape of what {op.type} gives depends on values")
         results = tried(op, nodes, attrs)
-        op.avals[(attrs, *[n.aval for n in nodes])] = tuple(results) if isinstance(results, list) else results
-        node = engine.record(op, nodes, attrs)
+        node = engine.record_as(op, nodes, attrs, tuple(results) if isinstance(results, list) else results)
         BY_VALUES.add(node.op)
         if isinstance(results, list):
             return tuple([EagerTensor(n) for n in engine.elements(node)])
@@ -251,20 +272,13 @@ class Graph(Operations):
         )
 
     def open_rank(self, node: Node) -> bool:
-        """Whether a node counts as a scalar because a placeholder without a shape does: only element-wise ops lie between."""
-        waiting, seen = [node] if self.unknown_rank else [], set()
-        while waiting:
-            node = waiting.pop()
-            if node in self.unknown_rank:
-                return True
-            seen.add(node)
-            if type(node.aval) is not tuple and node.inputs and only_types(node.key[1]):
-                waiting += [n for n in node.inputs if n not in seen]
-        return False
+        """Whether the rank of a node is not known."""
+        return node in self.unknown_rank or (node.op is ELEMENT and (node.inputs[0], node.attrs[0]) in self.unknown_elements)
 
     def open_extents(self, node: Node, shape: TensorShape) -> None:
         """Let a node have other extents in each run, where `shape` has None."""
         node.aval = aval(extents_of(shape), node.aval.dtype)
+        self.opened_nodes.add(node)
 
     def opened(self, node: Node, shape: TensorShape) -> Node:
         """`node`, as something that has other extents when the graph runs, where `shape` has None."""
@@ -544,26 +558,6 @@ def refused(error: Exception) -> Exception:
     if unknown:
         hint = f" (A placeholder without shape= counts as a scalar: {', '.join(unknown)}. Give it shape=[None, …].)"
     return (TypeError if isinstance(error, TypeError) else ValueError)(error.message + hint)
-
-
-def adapted(op: Op, inputs: tuple[Any, ...], attrs: Attributes) -> Any:
-    """What an op gives if the extents that are not known are one that another input has; None if that does not help."""
-    if not any(type(a) is not tuple and PROVISIONAL in a.shape for a in inputs):
-        return None
-    for extent in sorted({e for a in inputs if type(a) is not tuple for e in a.shape if e < LARGE}, reverse=True):
-        trial = tuple([a if type(a) is tuple else with_extent(a, extent) for a in inputs])
-        try:
-            result = op.result(trial, attrs)
-        except (InvalidArgumentError, ValueError):
-            continue
-        if (graph := engine.graph_around()) is not None:
-            graph.guessed = extent
-        return result
-    trial = tuple(beside(inputs))
-    if trial != inputs:
-        with contextlib.suppress(InvalidArgumentError, ValueError):
-            return op.result(trial, attrs)
-    return None
 
 
 def other(node: Node, trace: Trace) -> str | None:

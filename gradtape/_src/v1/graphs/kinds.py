@@ -37,10 +37,9 @@ def _never(*inputs: Any, **attributes: Any) -> Any:
     raise NotImplementedError("a Session runs this op")
 
 
-def _graph_op(type: str, infer: Any, attributes: str | None = None, **declared: Any) -> Op:
+def _graph_op(type: str, infer: Any, attributes: str | None = None) -> Op:
     """An op that a Session replaces; `attributes` are the names of its attributes."""
-    declared = declared or {"reason": "it is where a graph begins or ends"}
-    return define(Op(type, _never, infer=infer, effect=True, attributes=attributes, **declared))
+    return define(Op(type, _never, infer=infer, effect=True, attributes=attributes, reason="it is where a graph begins or ends"))
 
 
 def _shaped(*inputs: Aval, dtype: Any, shape: tuple[int, ...]) -> Aval:
@@ -68,8 +67,8 @@ NOOP = _graph_op("NoOp", lambda: ())
 INITIALIZED = _graph_op("VarIsInitializedOp", lambda handle: aval((), np.dtype(bool)))
 # (ys…, what flows into them…, xs…) → gradients: recorded as one op, walked when the graph runs.
 GRADIENT = _graph_op("SymbolicGradient", lambda *inputs, request: request.avals, "request")
-# A call of a public function that is made when the graph runs, as its inputs' ranks are not known before.
-LATE = _graph_op("Late", lambda *inputs, call, avals: avals, "call avals", gradient=_some_gradient)
+# A call of a public function that is made when the graph runs, as its inputs' shapes are not known before.
+LATE = define(Op("Late", _never, infer=lambda *inputs, call, avals: avals, attributes="call avals", gradient=_some_gradient))
 
 
 BY_VALUES: set[Op] = set()  # the ops, of those that a graph has, whose results have shapes that depend on values

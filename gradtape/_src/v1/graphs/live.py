@@ -17,8 +17,7 @@ from gradtape._src.core.program import CALLS, Node, Program, programs_in
 from gradtape._src.core.tensor import handle, to_numpy
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import zeros
-from gradtape._src.ops.random import seeds
-from gradtape._src.v1.graphs.kinds import BY_VALUES
+from gradtape._src.v1.graphs.kinds import BY_VALUES, LATE
 
 
 class NeedsEager(Exception):
@@ -35,7 +34,9 @@ def is_open(program: Program) -> bool:
     if known is None:
         avals = [a for of in program.avals for a in (of if type(of) is tuple else (of,))]
         held = [inner for _, attrs, *_ in program.keys for inner in programs_in(attrs)]
-        known = any(a.large for a in (*avals, *program.parameters)) or any(key[0] in BY_VALUES for key in program.keys)
+        known = any(a.large for a in (*avals, *program.parameters)) or any(
+            key[0] in BY_VALUES or key[0] is LATE for key in program.keys
+        )
         known = program.derived["open"] = known or any(map(is_open, held))
     return known
 
@@ -62,16 +63,16 @@ def of_one_shape(op: Op, attrs: Attributes, avals: Sequence[Any]) -> bool:
     return True
 
 
-def gradient_of_call(call: Callable[[Sequence[Node]], Any], seed: int) -> Callable[..., list[Any]]:
-    """The gradient of a call that was made when the graph ran: it is made again, under a tape, and draws the same."""
+def gradient_of_call(call: Callable[[Sequence[Node]], Any]) -> Callable[..., list[Any]]:
+    """The gradient of a call that was made when the graph ran: it is made again, under a tape."""
 
     def rule(op: Operation, *grads: Any) -> list[Any]:
         inputs = op.entry.inputs
-        floating = [i for i, n in enumerate(inputs) if n.aval.inexact and op.needed[i]]
+        floating = [i for i, n in enumerate(inputs) if n.aval.inexact and op.needed[i] and inputs.index(n) == i]
         given = [i for i, d in enumerate(grads) if d is not None]
-        with seeds.drawn_from(seeds.Global(seed)), GradientTape() as tape:
+        with GradientTape() as tape:
             tape.watch([handle(inputs[i]) for i in floating])
-            results = nest.flatten(call(inputs), expand_composites=True)
+            results = [r for r in nest.flatten(call(inputs), expand_composites=True) if r is not None]
         found = tape.gradient(
             [results[i] for i in given], [handle(inputs[i]) for i in floating], output_gradients=[grads[i] for i in given]
         )

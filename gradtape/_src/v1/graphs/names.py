@@ -14,10 +14,10 @@ from gradtape._src.core.errors import internal, public
 from gradtape._src.core.function_names import DEFAULTS, OPERATORS
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op, ops
-from gradtape._src.core.program import ELEMENT, Node, Trace
+from gradtape._src.core.program import ELEMENT, RAN, Node, Trace
 from gradtape._src.core.tensor import Tensor, graph_of, handle
 from gradtape._src.core.variable import READ, Variable
-from gradtape._src.v1.graphs.kinds import CONST, Extent, Held
+from gradtape._src.v1.graphs.kinds import CONST, LATE, Extent, Held
 from gradtape._src.v1.graphs.operation import Operation
 
 if TYPE_CHECKING:
@@ -66,11 +66,13 @@ class Operations:
         self._controls: list[frozenset[Node]] = []
         self._awaited: set[Node] = set()  # what a branch or loop that is being traced waits for
         self._finalized = False
+        self.shown: Op | None = None  # after which what is recorded next is named
 
     def note(self, op: Op) -> None:
         """Called before each op is recorded."""
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified. Record ops before finalize(), or in another graph.")
+        op = self.shown or op
         stack = naming.calls.stack
         call = next((c for c in reversed(stack) if c.name is not None), None)
         outermost = stack[0].function if stack else ""
@@ -124,25 +126,26 @@ class Operations:
 
     def _enter(self, node: Node, note: Note) -> Operation:
         name = self._name_of(node, note)
-        type_ = node.op.type
+        op = shown_op(node)
+        type_ = op.type
         inputs: list[Node] = []
         if type_ == "BroadcastTo" and note.outermost in OWN_NAMES:  # a number spread over a shape
-            like = [e.node.inputs[0] for e in node.attrs[0] if type(e) is Extent]
+            like = list(node.inputs[:1]) if node.op is LATE else [e.node.inputs[0] for e in node.attrs[0] if type(e) is Extent]
             type_ = SPREAD_TYPES[note.outermost] if like else "Const"
             return self._add(node, name, type_, like[:1], self._control_of(note, like[:1]))
-        for position, source in enumerate(node.inputs):
+        for position, source in enumerate(shown_inputs(node)):
             if source.trace is not self.trace:
                 if source.value is None:
                     continue  # the seed of a random op
                 copy = Node((CONST, (Held(source.value),)), (), source.aval, self.trace, len(self.trace.nodes), None, 0)
                 self.trace.nodes.append(copy)
-                self._add(copy, f"{name}/{_parameter(node.op, position)}", "Const", [], [])
+                self._add(copy, f"{name}/{_parameter(op, position)}", "Const", [], [])
                 inputs.append(copy)
                 continue
             inputs.append(source)
             producer = _producer(source)
             if producer not in self._of_node and (pending := self._notes.get(producer.index)) is not None and pending.implicit:
-                what = "ReadVariableOp" if producer.op is READ else _parameter(node.op, position)
+                what = "ReadVariableOp" if producer.op is READ else _parameter(op, position)
                 self._add(producer, self._unique(f"{name}/{what}"), producer.op.type, producer.inputs, [])
         assigned = self.assignments.get(node)
         if assigned is not None and (not inputs or inputs[0] is not assigned._tensor.node):
@@ -172,7 +175,7 @@ class Operations:
             return note.name[:-1]
         call = note.call
         if call is None:
-            return self._unique(note.prefix + (note.name or DEFAULTS.get(node.op.type, node.op.type)))
+            return self._unique(note.prefix + (note.name or DEFAULTS.get(shown_op(node).type, shown_op(node).type)))
         main = _main(call)
         if main is node or (main is None and not call.scope):
             if call.scope:
@@ -181,7 +184,7 @@ class Operations:
             return call.scope
         if not call.scope:
             call.scope = self._unique(note.prefix + str(call.name))
-        return self._unique(f"{call.scope}/{node.op.type}")
+        return self._unique(f"{call.scope}/{shown_op(node).type}")
 
     def operation_of(self, node: Node) -> Operation:
         """The Operation that gives a node."""
@@ -341,6 +344,32 @@ class NameScope:
 
     def __exit__(self, *reason: object) -> None:
         scopes.enter_scope(self._before)
+
+
+def shown_op(node: Node) -> Op:
+    """The op that a node shows: of a call that the graph keeps, that of its result."""
+    assert node.op is not None
+    sample = getattr(node.attrs[0].array, "sample", None) if node.op is LATE else None
+    return node.op if sample is None else op_of_sample(sample)
+
+
+def op_of_sample(sample: Node) -> Op:
+    """The op that made a node of an example."""
+    if sample.op is RAN:
+        op: Op = sample.attrs[0]
+        return op
+    return ops["Identity"] if sample.op is None else sample.op
+
+
+def shown_inputs(node: Node) -> Sequence[Node]:
+    """The inputs that a node shows: of a call that is one op, those of the op, with the constants that the call made."""
+    call: Any = node.attrs[0].array if node.op is LATE else None
+    sample = getattr(call, "sample", None)
+    if sample is None:
+        return node.inputs
+    places = {given: node.inputs[i] for i, given in enumerate(call.sampled)}
+    sources = sample.inputs or ()
+    return [places.get(s, s) for s in sources] if all(s in places or s.value is not None for s in sources) else node.inputs
 
 
 def _producer(node: Node) -> Node:

@@ -12,7 +12,7 @@ from gradtape._src.core.errors import public
 from gradtape._src.core.program import Node
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import Tensor, handle, name_of
-from gradtape._src.v1.graphs.kinds import CONST, HANDLE, PLACEHOLDER
+from gradtape._src.v1.graphs.kinds import CONST, HANDLE, LATE, PLACEHOLDER
 
 if TYPE_CHECKING:
     from gradtape._src.v1.graphs.graph import Graph
@@ -78,8 +78,11 @@ class Operation:
         node = self.node
         op = node.op
         here = OF_TENSORFLOW.get(name, name)
-        if op is not None and here in op.attributes:
-            value = node.attrs[op.attributes.index(here)]
+        attributes = {} if op is None else dict(zip(op.attributes, node.attrs, strict=True))
+        if op is LATE:
+            attributes = getattr(attributes["call"].array, "attributes", {})
+        if here in attributes:
+            value = attributes[here]
             if op in (PLACEHOLDER, HANDLE) and name == "shape":
                 return TensorShape([None if extent >= LARGE else extent for extent in value])
             return node.aval.type if name == "dtype" else shown_attribute(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from gradtape._src.control.scope import Check, Scope
 from gradtape._src.core import engine, execution, nest, tracing
 from gradtape._src.core.aval import LARGE, Aval, aval
 from gradtape._src.core.define import check
-from gradtape._src.core.errors import InvalidArgumentError, invalid
+from gradtape._src.core.errors import InvalidArgumentError, OpError, invalid
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import ELEMENT, NUMBER, Node, Program, leaf, programs_in
@@ -22,7 +23,7 @@ from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken
 from gradtape._src.v1.graphs.by_rank import Inlined
-from gradtape._src.v1.graphs.extents import Pairs, decoded, on_axis, only_types, open_ints, pairs_of, resolved, within
+from gradtape._src.v1.graphs.extents import Pairs, decoded, on_axis, open_ints, pairs_of, resolved, within
 from gradtape._src.v1.graphs.kinds import (
     BY_VALUES,
     CONST,
@@ -36,7 +37,7 @@ from gradtape._src.v1.graphs.kinds import (
     Request,
 )
 from gradtape._src.v1.graphs.live import NeedsEager, Several, gradient_of_call, in_python, is_open, of_one_shape
-from gradtape._src.v1.graphs.structure import structure_of
+from gradtape._src.v1.graphs.structure import MOST, NeedsFeed, structure_of
 
 if TYPE_CHECKING:
     from gradtape._src.v1.graphs.graph import Graph
@@ -129,9 +130,14 @@ class Replay:
         self._stream, self._has_value = stream, has_value
         self._entries: list[Entry] = []  # what ran, where no trace keeps it
         self.values: dict[Node, Any] = dict(feeds)
+        self._parameters = [n for n in feeds.values() if n.value is None]
         self.reads: dict[Node, list[Node]] = {}
         self._streams = dict(graph.draws)
-        self._everywhere: Pairs = pairs_of([n.aval for n in feeds], [n.aval for n in feeds.values()]) if true else {}
+        self._feeds = feeds if true else {}
+
+    @functools.cached_property
+    def _everywhere(self) -> Pairs:
+        return pairs_of([n.aval for n in self._feeds], [n.aval for n in self._feeds.values()])
 
     def run(self, wanted: Iterable[Node]) -> None:
         """Record what `wanted` need."""
@@ -212,18 +218,6 @@ class Replay:
             "give it in feed_dict.",
         )
 
-    def _check_rank(self, op: Op, attrs: Attributes, before: Sequence[Any], after: Sequence[Any]) -> None:
-        """What took the rank of a scalar into account cannot run on another."""
-        if op is ELEMENT or only_types(attrs) or any(True for _ in programs_in(attrs)):
-            return
-        for old, new in zip(before, after, strict=True):
-            if type(old) is not tuple and old.ndim != new.ndim:
-                names = ", ".join([f"'{self.graph.operation_of(n).name}'" for n in self.graph.unknown_rank])
-                raise invalid(
-                    f"{op.type} was recorded for rank {old.ndim} and is fed rank {new.ndim}: a placeholder without shape= "
-                    f"counts as a scalar there ({names}). Give it shape=[None, …], with as many entries as it has axes."
-                )
-
     def record(self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Any], like: Node | None = None) -> Any:
         """Record one op on `inputs`, whose Avals were `before` when it was recorded first; several nodes are a `Several`."""
         if op is ELEMENT and isinstance(inputs[0], Several):
@@ -232,8 +226,6 @@ class Replay:
         if self._true:
             if op is LATE:
                 return self._call(op, attrs, inputs)
-            if self.graph.unknown_rank and (whole := _of_the_whole(op, attrs, before, inputs)) is not None:
-                attrs, before = whole, [source.aval for source in inputs]
             recorded = attrs
             try:
                 attrs, inputs = self._with_true_shapes(op, attrs, before, inputs)
@@ -266,8 +258,6 @@ class Replay:
         after = [source.aval for source in inputs]
         holds = any(True for _ in programs_in(attrs))
         if holds or any(a is not b for a, b in zip(before, after, strict=True)) or any(map(open_ints, attrs)):
-            if self.graph.unknown_rank:
-                self._check_rank(op, attrs, before, after)
             recorded, attrs = attrs, self._attributes(op, attrs, before, after)
             inputs = self._numbers(op, recorded, inputs, before, after)
             if op.type == "StridedSlice" and before[0].large:
@@ -277,22 +267,37 @@ class Replay:
         return attrs, inputs
 
     def _call(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Several:
-        """Make a call that waited for ranks or values."""
+        """Make a call that waited for shapes or values."""
         call = attrs[0].array
         if isinstance(call, Inlined):
             return Several(call.run(self, inputs, engine.local.trace.scope is None))
         if engine.local.trace.scope is not None:
             try:
-                return Several([item.node for item in nest.flatten(call(inputs), expand_composites=True)])
-            except engine.NeedsValues:
-                raise NeedsEager from None
-        seed = call.next_seed()
-        with seeds.drawn_from(seeds.Global(seed)):
-            values = tuple([engine.value(item.node) for item in nest.flatten(call(inputs), expand_composites=True)])
+                return Several(_nodes(call(inputs)))
+            except engine.NeedsValues as error:
+                raise self._needs(error) from None
+            except (ValueError, TypeError) as error:  # at session time what an op refuses is an InvalidArgumentError
+                raise error if isinstance(error, OpError) else InvalidArgumentError(None, None, str(error)) from None
+        values = tuple(map(engine.value, _nodes(call(inputs))))
         node = engine.record_ran(op, tuple(inputs), attrs, values)
         elements = Several(engine.elements(node))
-        self._entries += [Entry(node, tuple(inputs), gradient_of_call(call, seed)), *[Entry(n, (node,)) for n in elements]]
+        self._entries += [Entry(node, tuple(inputs), gradient_of_call(call)), *[Entry(n, (node,)) for n in elements]]
         return elements
+
+    def _needs(self, error: engine.NeedsValues) -> Exception:
+        """What is said where a call needs a value: which parameter it is, if it is one of integers, as it is structure then."""
+        waiting = [error.node] if getattr(error, "node", None) is not None else []
+        leaves: list[Node] = []
+        while waiting:
+            node = waiting.pop()
+            if node.op is None:
+                leaves.append(node)
+            elif not node.op.of_shapes:
+                waiting += [n for n in node.inputs if n.value is None]
+        parameters = set(self._parameters)
+        if leaves and all(n in parameters and n.aval.dtype.kind in "iu" and n.aval.size <= MOST for n in leaves):
+            return NeedsFeed(leaves[0])
+        return NeedsEager()
 
     def noted(self, inputs: Sequence[Node], made: list[Node]) -> list[Node]:
         """What public functions recorded for `made` out of `inputs` is part of the record, where no trace keeps it."""
@@ -444,13 +449,8 @@ class Replay:
         return [self.value(node)]
 
 
-def _of_the_whole(op: Op, attrs: Attributes, before: Sequence[Any], inputs: Sequence[Node]) -> Attributes | None:
-    """The attributes of a reduction over all axes of what counted as a scalar; None for all other ops."""
-    if len(inputs) != 1 or type(before[0]) is tuple or before[0].ndim or not inputs[0].aval.ndim:
-        return None
-    if op.attributes == ("axis", "keepdims") and attrs[0] == ():
-        return (tuple(range(inputs[0].aval.ndim)), attrs[1])
-    return None
+def _nodes(results: Any) -> list[Node]:
+    return [item.node for item in nest.flatten(results, expand_composites=True) if item is not None]
 
 
 def _between(inputs: Sequence[Node], made: Sequence[Node]) -> list[Node]:

@@ -327,8 +327,8 @@ class Session:
             state.trace, state.tapes = outer, tapes
 
     def _plan(self, wanted: Sequence[Node], feeds: dict[Node, Any], fixed: Any) -> Plan:
-        parameters = {node: leaf(aval(v.shape, v.dtype), None) for node, v in feeds.items()}
-        fed = {parameters[n]: np.asarray(feeds[n]) for n in fixed}
+        parameters = {n: leaf(aval(v.shape, v.dtype), np.asarray(v) if n in fixed else None) for n, v in feeds.items()}
+        fed: dict[Node, np.ndarray] = {}
         scope = RunScope(self._aval_of)
         asks_state = False
 

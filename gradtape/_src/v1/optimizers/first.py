@@ -19,7 +19,7 @@ from gradtape._src.core.scopes import control_dependencies
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.creation import fill
+from gradtape._src.ops.array.creation import fill, ones_like
 from gradtape._src.ops.array.gather import scatter_rows
 from gradtape._src.ops.array.select import unique, where
 from gradtape._src.ops.array.shape import size, zeros
@@ -179,7 +179,7 @@ class Optimizer(SlotOwner):
         if isinstance(gradient, IndexedSlices):
             dense = scatter_rows(tensor(gradient.values), tensor(gradient.indices), tuple(variable.aval.shape))
             rows = tensor(gradient.indices)
-            count = scatter_rows(fill([rows.node.aval.size], tensor(1.0)), rows, (variable.aval.shape[0],))
+            count = scatter_rows(ones_like(rows, dtypes.float32), rows, (variable.aval.shape[0],))
             named = (count > 0)[(...,) + (None,) * (variable.aval.ndim - 1)]
             return self._update(variable, dense, lambda new, old: where(named, new, old))
         return self._update(variable, tensor(gradient), lambda new, old: new)

@@ -1,0 +1,457 @@
+"""Calls on tensors whose shapes are not fully known: a graph keeps them, and makes them when it runs and the shapes are there."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradtape._src.autodiff.custom import Overrides
+from gradtape._src.core import convert, engine, naming, nest
+from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.op import Attributes, Op
+from gradtape._src.core.program import ELEMENT, RAN, Node, Trace, programs_in
+from gradtape._src.core.tensor import EagerTensor, Tensor, handle
+from gradtape._src.core.variable import Variable
+from gradtape._src.ops.random import seeds
+from gradtape._src.v1.graphs.by_rank import call_of_functions
+from gradtape._src.v1.graphs.examples import RANKS, REFUSALS, Example, Examples, Found
+from gradtape._src.v1.graphs.graph import Graph
+from gradtape._src.v1.graphs.kinds import CONST, GRADIENT, LATE, Extent, Held
+from gradtape._src.v1.graphs.live import NeedsEager
+from gradtape._src.v1.graphs.names import op_of_sample
+
+FLOORS = ("gradtape._src.ops.", "gradtape._src.v1.ops.", "gradtape._src.v1.initial")
+FUNCTIONS = ("gradtape._src.control.mapping", "gradtape._src.control.vectorized_map", "gradtape._src.control.loop")
+CHOICES = ("cond", "case", "switch_case")  # what chooses is a scalar
+# What they call is kept, as they enter something into the graph besides.
+ENTERING = ("gradtape._src.v1.ops.losses", "gradtape._src.v1.ops.sparse", "gradtape._src.ops.operators")
+AS_THEY_ARE = ("shape", "shape_n", "size", "rank")  # of a known rank, they are ops on shapes
+
+
+class DeferredCall:
+    """A call of a public function that a graph keeps.
+
+    `positions` says where its tensors stand among its arguments, flattened. The call is named after `sample`, the node of its
+    first result in an example.
+    """
+
+    __slots__ = ("arguments", "attributes", "function", "layout", "overrides", "positions", "sample", "sampled", "wishes")
+    layout: Any  # how its results are packed
+    wishes: list[Any]  # what it draws: the type of the op, its seed, how much
+
+    def __init__(self, function: Callable[..., Any], arguments: Any, positions: Sequence[int]) -> None:
+        self.function, self.arguments, self.positions = function, arguments, positions
+        self.overrides = engine.local.trace.overrides
+        self.sample: Node | None = None
+        self.wishes = []
+        self.attributes: dict[str, Any] = {}  # of the op of the sample, those that are the same in all examples
+        self.sampled: list[Node] = []
+
+    def __call__(self, nodes: Sequence[Node]) -> Any:
+        """What the call gives for these nodes, the last of which are the states that it draws from."""
+        flat = nest.flatten(self.arguments, expand_composites=True)
+        for position, node in zip(self.positions, nodes, strict=False):
+            flat[position] = handle(node)
+        args, kwargs = nest.pack_sequence_as(self.arguments, flat, expand_composites=True)
+        args = [_with_slices(a) for a in args]
+        states = [handle(node) for node in nodes[len(self.positions) :]]
+        trace, names = engine.local.trace, self.overrides.names if self.overrides is not None else {}
+        outer = trace.overrides
+        trace.overrides = Overrides(names) if names else outer
+        try:
+            with seeds.given(states) if states else contextlib.nullcontext():
+                return self.function(*args, **kwargs)
+        finally:
+            trace.overrides = outer
+
+    def example(self, nodes: Sequence[Node]) -> tuple[Any, list[Aval]]:
+        """The layout and the Avals of what it gives for nodes of an example. NotTensors if results are something else."""
+        with seeds.noted() as wishes:
+            result = self(nodes)
+        made, layout = nest.flatten_with_spec(result, nest.EXPANDED)
+        tensors = [item is not None for item in made]
+        made = [item for item in made if item is not None]
+        if not made or not all(isinstance(item, Tensor) for item in made):
+            raise NotTensors
+        self.wishes = wishes
+        node = made[0].node.inputs[0] if made[0].node.op is ELEMENT else made[0].node
+        shown = {} if node.op in (None, RAN) else dict(zip(node.op.attributes, node.attrs, strict=True))
+        if self.sample is None:
+            self.sample, self.sampled, self.attributes = node, list(nodes), shown
+        self.attributes = {name: value for name, value in self.attributes.items() if shown.get(name) == value}
+        return (layout, tensors), [item.node.aval for item in made]
+
+
+class NotTensors(Exception):
+    """What a call gives is no nest of tensors."""
+
+
+class Bounds(NamedTuple):
+    """A slice, as a part of a structure."""
+
+    start: Any
+    stop: Any
+    step: Any
+
+
+def _without_slices(value: Any) -> Any:
+    return nest.map_structure(lambda x: Bounds(x.start, x.stop, x.step) if type(x) is slice else x, value)
+
+
+def _with_slices(value: Any) -> Any:
+    if type(value) is Bounds:
+        return slice(*value)
+    return type(value)(map(_with_slices, value)) if type(value) in (tuple, list) else value
+
+
+def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DeferredCall, list[Node]]:
+    """A call, and the nodes of its tensors."""
+    args = tuple([_without_slices(a) for a in args])
+    flat = nest.flatten((args, kwargs), expand_composites=True)
+    if any(type(item) is Extent for item in flat):
+        flat = [_tensor_of(item) if type(item) is Extent else item for item in flat]
+        args, kwargs = nest.pack_sequence_as((args, kwargs), flat, expand_composites=True)
+    positions = [i for i, item in enumerate(flat) if isinstance(item, (Tensor, Variable))]
+    return DeferredCall(function, (args, kwargs), positions), [tensor(flat[i]).node for i in positions]
+
+
+def _tensor_of(extent: Extent) -> Tensor:
+    whole = handle(extent.node)
+    return whole if not extent.node.aval.ndim else whole[np.unravel_index(extent.position, extent.node.aval.shape)]
+
+
+def is_open(graph: Graph, node: Node) -> bool:
+    """Whether the shape of a node is not fully known."""
+    return type(node.aval) is not tuple and (node.aval.large or graph.open_rank(node))
+
+
+def passes(function: Callable[..., Any]) -> bool:
+    """Whether a function is no call that a graph keeps: what it calls is."""
+    module = function.__module__
+    if module in ENTERING or function.__name__ == "__init__":
+        return True
+    return not module.startswith((*FLOORS, *FUNCTIONS)) or hasattr(function, "makes_variables")
+
+
+def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a call gives that the graph keeps; NotImplemented if it can be recorded as it is."""
+    graph, op = engine.graph_around(), getattr(function, "op", None)
+    if op is not None and op.function is function:  # it is recorded as it is
+        return NotImplemented
+    if graph is None or passes(function):
+        return NotImplemented
+    flat = nest.flatten((args, kwargs), expand_composites=True)
+    if not any(type(item) is Extent or (isinstance(item, Tensor) and is_open(graph, item.node)) for item in flat):
+        return NotImplemented
+    changes = function.__name__.startswith(("assign", "scatter", "batch_scatter"))
+    if changes and any(isinstance(item, Variable) for item in flat):
+        naming.calls.stack[-1].through = True
+        return NotImplemented
+    functions = _takes_function(function, flat)
+    ranks = any(isinstance(item, Tensor) and graph.open_rank(item.node) for item in flat)
+    if not ranks and (functions or function.__name__ in AS_THEY_ARE or function.__module__.startswith(FUNCTIONS)):
+        naming.calls.stack[-1].through = functions or function.__module__.startswith(FUNCTIONS)
+        return NotImplemented
+    call, nodes = _call(function, args, kwargs)
+    if functions:
+        naming.calls.stack[-1].through = True
+        if function.__name__ in CHOICES or engine.local.trace is not graph.trace:
+            return NotImplemented
+        return call_of_functions(graph, call, nodes, [graph.open_rank(n) for n in nodes], RANKS)
+    return _kept(graph, call, nodes)
+
+
+def waits(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
+    """What a call gives that needs values while a graph is built: it is made when the graph runs. Else `error` is raised."""
+    graph = engine.graph_around()
+    if graph is None or not isinstance(error, engine.NeedsValues) or not function.__module__.startswith(FLOORS):
+        raise error
+    call, nodes = _call(function, args, kwargs)
+    if _takes_function(function, nest.flatten((args, kwargs), expand_composites=True)):
+        raise error
+    result = _kept(graph, call, nodes)
+    if result is NotImplemented:
+        raise error
+    return result
+
+
+def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
+    """What a call gives, as a node of the graph or of what it contains."""
+    by_itself = False
+    hints = _hints(call.arguments)
+    found: tuple[Any, list[Aval | np.dtype]] | None
+    try:
+        tried = examples_of(graph).try_out(nodes, hints, lambda e: call.example(e.of(nodes)))
+        found, by_itself = _learned(tried), tried.by_itself
+    except NotTensors:
+        naming.calls.stack[-1].through = True
+        return NotImplemented
+    except REFUSALS:
+        found, by_itself = _told(graph, call), True
+        if found is None:
+            raise
+    except (NotImplementedError, NeedsEager):
+        found, by_itself = _sampled(graph, call, nodes), True
+    if found is None:
+        naming.calls.stack[-1].through = True
+        return NotImplemented
+    call.layout, avals = found
+    return _recorded(graph, call, nodes, avals, by_itself)
+
+
+def _hints(arguments: Any) -> list[int | tuple[int, ...]]:
+    """What an extent may have to be: the numbers among the arguments of a call, and the shapes of arrays and lists."""
+    args, kwargs = arguments
+    arrays = [a for a in (*args, *kwargs.values()) if isinstance(a, (list, tuple, np.ndarray))]
+    shapes = [_shape_of_list(a) for a in arrays]
+    return [i for i in nest.flatten(arguments) if type(i) is int and 0 < i < 1 << 16] + [s for s in shapes if s]
+
+
+def _shape_of_list(value: Any) -> tuple[int, ...]:
+    if isinstance(value, np.ndarray):
+        return value.shape
+    if not isinstance(value, (list, tuple)) or not value or isinstance(value, Bounds):
+        return ()
+    return (len(value), *_shape_of_list(value[0]))
+
+
+def examples_of(graph: Graph) -> Examples:
+    """The examples of a graph."""
+    if graph.examples is None:
+        graph.examples = Examples(graph)
+    return graph.examples
+
+
+def _learned(tried: Found) -> tuple[Any, list[Aval | np.dtype]]:
+    """The layout, and what is the same in all examples of each result."""
+    layout, first = tried.results[0]
+    if any(len(avals) != len(first) for _, avals in tried.results):
+        raise ValueError(
+            "Cannot infer argument `num` from shape: how many tensors there are depends on an extent that is not known."
+        )
+    if not tried.ranked:
+        return layout, [a.dtype for a in first]
+    return layout, [alike(each, tried.doubtful) for each in zip(*[avals for _, avals in tried.results], strict=True)]
+
+
+def alike(avals: Sequence[Aval], doubtful: Sequence[int] = ()) -> Aval | np.dtype:
+    """What is the same of all these: the Aval, with what differs or is `doubtful` not known; the dtype if ranks differ."""
+    if any(a.ndim != avals[0].ndim for a in avals):
+        return avals[0].dtype
+    axes = zip(*[a.shape for a in avals], strict=True)
+    known = [e[0] if len(set(e)) == 1 < len(e) and e[0] not in doubtful else PROVISIONAL for e in axes]
+    return aval(tuple(known), avals[0].dtype)
+
+
+def inferred(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Any:
+    """The Aval that an op gives (a tuple of them; a dtype for an unknown rank), and whether its inputs fit by themselves only.
+
+    None if its inputs have known shapes.
+    """
+    if op in (LATE, GRADIENT) or op.effect or not any(is_open(graph, n) for n in inputs):
+        return None
+    holds = any(True for _ in programs_in(attrs))
+    if holds and not any(map(graph.open_rank, inputs)):
+        return None
+    many = False
+
+    def attempt(example: Example) -> tuple[None, list[Aval]]:
+        nonlocal many
+        given = example.of(inputs)
+        result: Any
+        if holds:
+            made = example.record(op, attrs, [n.aval for n in inputs], given)
+            result = tuple([n.aval for n in made]) if isinstance(made, list) else made.aval
+        else:
+            result = op.result(tuple([n.aval for n in given]), attrs)
+        many = type(result) is tuple
+        return None, list(result) if many else [result]
+
+    hints = [i for i in nest.flatten(attrs) if type(i) is int and 1 < i < 1 << 16]
+    try:
+        tried = examples_of(graph).try_out(inputs, hints, attempt)
+    except (NeedsEager, NotImplementedError):
+        return None
+    _, avals = _learned(tried)
+    return tuple(avals) if many else avals[0], tried.by_itself
+
+
+# What unknown extents and numbers are in the trials of a call that needs values: extents and values must differ between
+# them, so that what is the same in all results does not depend on them.
+TRIALS: tuple[tuple[int, Any], ...] = (
+    (7, lambda place, size: place + 1),
+    (5, lambda place, size: 3),
+    (5, lambda place, size: 1),
+    (12, lambda place, size: np.arange(size) % 3),
+    (12, lambda place, size: 0),
+    (6, lambda place, size: 2),
+    (2, lambda place, size: place + 1),
+    (3, lambda place, size: place + 1),
+    (1, lambda place, size: place + 1),
+    (2, lambda place, size: 3),
+    (3, lambda place, size: 4),
+)
+INTEGERS: tuple[Any, ...] = ([1], [1, 1], [2, 3], 1, [0, 1], [1, 0], [[1]], [0, 1, 2], [1, 2, 0], [0, 1, 2, 3], [3, 2, 1, 0])
+# Axes: each once.
+ORDERS: tuple[Any, ...] = (
+    lambda place, size: np.arange(size),
+    lambda place, size: np.arange(size)[::-1],
+    lambda place, size: np.arange(size) + 1,
+)
+ENOUGH = 4  # results of trials
+ONE = nest.flatten_with_spec(0)[1], [True]  # a single tensor, as a structure
+
+
+def _sampled(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> tuple[Any, list[Aval | np.dtype]] | None:
+    """As `_learned`, of a call that needs values: it is made on some."""
+    if (told := _told(graph, call)) is not None:
+        return told
+    state = engine.local
+    outer, tapes = state.trace, state.tapes
+    found: list[tuple[Any, list[Aval]]] = []
+    seen: set[bytes] = set()  # the integers that were taken
+    known = sorted({e for n in nodes for e in n.aval.shape if 1 < e < LARGE})  # what is not known may have to be another input's
+    more = [(e, TRIALS[0][1]) for e in known] + [(size, lambda place, _, e=e: e) for e in known for size in (1, 2, 3)]
+    ranks = sorted({n.aval.ndim for n in nodes if n.aval.ndim})
+    trials = (*TRIALS, *more, *[(rank, order) for rank in ranks for order in ORDERS])
+    fixed = any(n.value is None and n.op is not CONST for n in nodes)
+    open_ranks = {n.aval.dtype.kind in "iu" for n in nodes if graph.open_rank(n)}
+    samples = itertools.product(RANKS if False in open_ranks else (0,), trials, INTEGERS if True in open_ranks else (None,))
+    of_rank: Counter[int] = Counter()
+    for rank, (extent, value), array in samples:
+        if of_rank[rank] == ENOUGH:
+            continue
+        state.trace, state.tapes = Trace(engine.UNBOUNDED), []
+        try:
+            given = [
+                _with_value(graph, n, extent, functools.partial(value, k), (rank, array), fixed) for k, n in enumerate(nodes)
+            ]
+            with seeds.drawn_from(seeds.Global(0)):
+                found.append(call.example(given))
+            of_rank[rank] += 1
+            seen.add(b"".join([n.value.tobytes() for n in given if n.value is not None and n.aval.dtype.kind in "iu"]))
+        except (NotImplementedError, *REFUSALS):
+            continue
+        finally:
+            state.trace, state.tapes = outer, tapes
+    if not found:
+        return None
+    if len(seen) == 1 and seen != {b""}:  # extents that never differ may be these integers
+        found.append((found[0][0], [aval((PROVISIONAL,) * a.ndim, a.dtype) for a in found[0][1]]))
+    return _learned(Found(found))
+
+
+def _told(graph: Graph, call: DeferredCall) -> tuple[Any, list[Aval | np.dtype]] | None:
+    """What the arguments say that a call gives; None if it has to be tried."""
+    known = TOLD.get(call.function.__name__)
+    if known is None or not call.function.__module__.startswith(TELLING):
+        return None
+    args, kwargs = call.arguments
+    return known(graph, **inspect.signature(call.function).bind(*args, **kwargs).arguments)
+
+
+def _reshaped(
+    graph: Graph, shape: Any, tensor: Any = None, input: Any = None, name: Any = None
+) -> tuple[Any, list[Aval | np.dtype]] | None:
+    """What a reshape to a shape that depends on values gives."""
+    dtype = convert.tensor(input if tensor is None else tensor).node.aval.dtype
+    if not isinstance(shape, (list, tuple)):
+        vector = convert.tensor(shape).node
+        if vector.aval.large or (vector.trace is graph.trace and graph.open_rank(vector)):
+            return ONE, [dtype]
+        shape = [None] * vector.aval.size
+    extents = [e if isinstance(e, (int, np.integer)) and 0 <= e < LARGE else PROVISIONAL for e in shape]
+    return ONE, [aval(tuple(map(int, extents)), dtype)]
+
+
+def _parts(
+    graph: Graph, value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: Any = None
+) -> tuple[Any, list[Aval | np.dtype]] | None:
+    """What is cut into parts whose sizes depend on values."""
+    x, axis = convert.tensor(value), axis if isinstance(axis, int) else None
+    if num is None or graph.open_rank(x.node) or axis is None:
+        return None
+    shape = list(x.node.aval.shape)
+    shape[axis] = PROVISIONAL
+    return (nest.flatten_with_spec([0] * num)[1], [True] * num), [aval(tuple(shape), x.node.aval.dtype)] * num
+
+
+def _turned(graph: Graph, a: Any, **others: Any) -> tuple[Any, list[Aval | np.dtype]] | None:
+    """What has its axes in an order that depends on values."""
+    x = convert.tensor(a).node
+    return None if graph.open_rank(x) else (ONE, [aval((PROVISIONAL,) * x.aval.ndim, x.aval.dtype)])
+
+
+def _losses(
+    graph: Graph, inputs: Any = None, logits: Any = None, time_major: bool = True, logits_time_major: bool = True, **others: Any
+) -> tuple[Any, list[Aval | np.dtype]] | None:
+    """A loss for each row of a batch."""
+    x = convert.tensor(logits if inputs is None else inputs).node.aval
+    return (ONE, [aval((x.shape[time_major and logits_time_major],), x.dtype)]) if x.ndim == 3 else None
+
+
+TELLING = ("gradtape._src.ops.array.", "gradtape._src.ops.nn.", "gradtape._src.v1.ops.")  # where those functions stand
+TOLD: dict[str, Callable[..., tuple[Any, list[Aval | np.dtype]] | None]] = {
+    "reshape": _reshaped,
+    "broadcast_to": _reshaped,
+    "split": _parts,
+    "transpose": _turned,
+    "ctc_loss": _losses,
+}
+
+
+def _with_value(
+    graph: Graph, node: Node, extent: int, value: Callable[[int], Any], open_rank: tuple[int, Any], fixed: bool
+) -> Node:
+    """A leaf like `node`, for a trial; of `open_rank`, or that array for integers. What is known is itself if it is `fixed`."""
+    if node.value is not None and fixed:
+        return node
+    if node.op is CONST and fixed:
+        return engine.constant(np.asarray(node.attrs[0].array))
+    dtype = node.aval.dtype
+    if graph.open_rank(node) and dtype.kind in "iu":
+        return engine.constant(np.array(open_rank[1], dtype))
+    shape = [extent] * open_rank[0] if graph.open_rank(node) else [extent if e >= LARGE else e for e in node.aval.shape]
+    size = math.prod(shape)
+    filled = np.broadcast_to(value(size) if dtype.kind in "iuf" else b"1" if dtype.hasobject else 1, size if shape else (1,))
+    return engine.constant(filled.reshape(shape).astype(dtype))
+
+
+def _takes_function(function: Callable[..., Any], flat: Sequence[Any]) -> bool:
+    return any(map(_is_function, flat[1:] if function.__name__ == "__call__" else flat))
+
+
+def _is_function(item: Any) -> bool:
+    return callable(item) and not isinstance(item, (Tensor, Variable, type))
+
+
+def _noted(op: Op) -> Op:
+    """The op, whose name the graph has noted."""
+    overrides = engine.local.trace.overrides
+    return op if overrides is None else overrides(op)
+
+
+def _recorded(graph: Graph, call: DeferredCall, nodes: Sequence[Node], avals: Sequence[Aval | np.dtype], by_itself: bool) -> Any:
+    known = tuple([a if isinstance(a, Aval) else aval((), a) for a in avals])
+    states = [seeds.draw(*wish).node for wish in call.wishes]
+    graph.shown = None if call.sample is None else op_of_sample(call.sample)
+    try:
+        node = engine.record_as(_noted(LATE), (*nodes, *states), (Held(call), known), known)
+    finally:
+        graph.shown = None
+    results = engine.elements(node)
+    graph.unknown_rank.update([n for n, a in zip(results, avals, strict=True) if not isinstance(a, Aval)])
+    if by_itself:
+        graph.opened_nodes.update(results)
+    layout, tensors = call.layout
+    made = iter(results)
+    return nest.unflatten(layout, [EagerTensor(next(made)) if is_tensor else None for is_tensor in tensors])

@@ -1,0 +1,362 @@
+"""Examples of a graph: what it records for made-up shapes, from which dtypes, ranks and known extents are learned.
+
+Nothing of an example is ever run, and nothing of it enters the graph but what is the same in all examples.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from gradtape._src.core import engine
+from gradtape._src.core.aval import LARGE, Aval, aval
+from gradtape._src.core.errors import OpError
+from gradtape._src.core.program import ELEMENT, Node, Trace, leaf
+from gradtape._src.ops.random import seeds
+from gradtape._src.v1.graphs.graph import Graph
+from gradtape._src.v1.graphs.kinds import LATE, PLACEHOLDER, Held
+from gradtape._src.v1.graphs.live import NeedsEager, Several
+from gradtape._src.v1.graphs.replay import Replay, RunScope
+from gradtape._src.v1.graphs.structure import NeedsFeed
+
+T = TypeVar("T")
+Axis = tuple[Node, int]  # of what is made up; -1: its rank
+REFUSALS = (OpError, ValueError, TypeError, IndexError, AssertionError, OverflowError, ArithmeticError)
+
+SIZES = (24, 48)  # what extents are in an example, unless it is made otherwise; results that differ depend on them
+# How extents are made up: of what size, and by how much they differ from axis to axis and from tensor to tensor.
+BASE = tuple([(size, 0, 0) for size in SIZES])
+APART = ((24, 12, 60),)  # which tell what is the same in BASE by chance
+ONES = ((1, 0, 0), (24, 12, 0))
+OTHERS = (1, 2, 3, 4, 240)  # what is tried where a call refuses those
+RANKS = (2, 1, 3, 4, 0, 5)
+MOST = 300  # examples that are made for one call, and
+STEPS = 20_000  # the ops that are recorded for all of them
+_NUMBER = re.compile(r"\d+")
+
+
+class Example(Replay):
+    """A graph, recorded for made-up shapes: extents are of `sizes`, ranks are `rank`, but for those `chosen`.
+
+    What nodes of `cut` depend on is left out: they are made up, too.
+    """
+
+    def __init__(
+        self, graph: Graph, sizes: tuple[int, int, int], rank: int, chosen: dict[Axis, int], cut: Sequence[Node] = ()
+    ) -> None:
+        super().__init__(graph, {}, {}, RunScope(lambda variable: _filled(variable.aval, sizes[0])))
+        self._sizes, self._rank, self._chosen, self._cut = sizes, rank, chosen, set(cut)
+        self._order: dict[Node, int] = {}
+        scope: Any = self.scope
+        self._trace = Trace(engine.UNBOUNDED, Trace(engine.UNBOUNDED), None, scope)
+        self._failed: dict[Node, Exception] = {}
+
+    @contextlib.contextmanager
+    def recording(self) -> Iterator[None]:
+        """A context in which the thread records into the example."""
+        state = engine.local
+        outer, tapes = state.trace, state.tapes
+        state.trace, state.tapes = self._trace, []
+        try:
+            with seeds.drawn_by_caller():
+                yield
+        finally:
+            state.trace, state.tapes = outer, tapes
+
+    def of(self, nodes: Iterable[Node]) -> list[Node]:
+        """What stands for nodes of the graph, also for those of its branches and loops."""
+        return [self.value(node) for node in nodes]
+
+    def value(self, node: Node) -> Node:
+        """What stands for a node; what cannot be recorded without values is made up from what the graph knows of it."""
+        waiting = [node]
+        while waiting:
+            current = waiting[-1]
+            if current in self.values or current.value is not None:
+                waiting.pop()
+            elif current in self._failed:
+                raise self._failed[current]
+            elif current in self._cut:
+                self.values[waiting.pop()] = leaf(self._aval(current), None)
+            elif current.op is None or current.op is PLACEHOLDER or current in self.graph.opened_nodes:
+                if missing := [n for n in _sources(current) if n not in self.values and n.value is None]:
+                    waiting += missing
+                else:
+                    self.values[waiting.pop()] = self._made_up(current)
+            elif missing := [n for n in current.inputs if n not in self.values and n.value is None]:
+                waiting += missing
+            else:
+                self._recorded(waiting.pop())
+        found: Node = self.values.get(node, node)
+        return found
+
+    def _recorded(self, node: Node) -> None:
+        try:
+            self._step(node)
+            if node not in self.values:  # a handle
+                self.values[node] = super().value(node)
+        except (NeedsEager, NeedsFeed, NotImplementedError, LookupError):
+            self.values[node] = self._made_up(node)
+        except REFUSALS as error:
+            self._failed[node] = error
+            raise
+
+    def _made_up(self, node: Node) -> Any:
+        """What has the shape that the graph knows, and depends on what the node does."""
+        elements = _elements(node)
+        avals = tuple([self._aval(n) for n in elements])
+        if node.op is None or node.op is PLACEHOLDER:
+            return leaf(avals[0], None)
+        inputs = tuple([self.value(n) for n in _sources(node)])
+        made = engine.elements(engine.record_as(LATE, inputs, (Held(None), avals), avals))
+        return Several(made) if type(node.aval) is tuple else made[0]
+
+    def _aval(self, node: Node) -> Aval:
+        if self.graph.open_rank(node):
+            shape: Sequence[int] = (LARGE,) * self._chosen.get((node, -1), self._rank)
+        else:
+            shape = node.aval.shape
+        size, by_axis, by_tensor = self._sizes
+        size += by_tensor * self._order.setdefault(node, len(self._order))
+        extents = [
+            self._chosen.get((node, i), size + by_axis * (len(shape) - i)) if e >= LARGE else e for i, e in enumerate(shape)
+        ]
+        return aval(tuple(extents), node.aval.dtype)
+
+
+def _sources(node: Node) -> Sequence[Node]:
+    """What the op of a node takes."""
+    producer = node.inputs[0] if node.op is ELEMENT else node
+    return producer.inputs or ()
+
+
+def _elements(node: Node) -> list[Node]:
+    if type(node.aval) is not tuple:
+        return [node]
+    assert node.trace is not None
+    nodes = node.trace.nodes
+    return [nodes[node.index + 1 + i] for i in range(len(node.aval))]
+
+
+class Found(NamedTuple):
+    """What was found in examples: the results, and whether the nodes fit only `by_itself`, without what they depend on.
+
+    `doubtful` are extents that may be the same in all results by chance, and so may their ranks be if not `ranked`.
+    """
+
+    results: list[Any]
+    by_itself: bool = False
+    doubtful: tuple[int, ...] = ()
+    ranked: bool = True
+
+
+class Examples:
+    """The examples of a graph, which serve all of its calls."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._known: dict[Any, Example] = {}
+        self._chosen: list[dict[Axis, int]] = []  # what calls asked for, the last of them first
+
+    def try_out(
+        self, nodes: Sequence[Node], hints: Sequence[Any], attempt: Callable[[Example], T], by_themselves: bool = True
+    ) -> Found:
+        """The results of `attempt` for examples that differ in what is not known of `nodes`; what it raises if it never succeeds.
+
+        `hints` are ints that an extent may have to be, and shapes that a tensor may have to fit. `by_themselves`: the
+        nodes may be made up, whatever they depend on.
+        """
+        graph = self._graph
+        made_up, count = _origins(graph, nodes)
+        ranks = [n for n in made_up if graph.open_rank(n)]
+        refused: list[Exception] = []
+        search = _Search(graph, nodes, made_up, STEPS // (count + 1), hints, attempt)
+        among = set(made_up)
+        latest = [{axis: e for axis, e in chosen.items() if axis[0] in among} for chosen in self._chosen]
+        found: list[T] = []
+        doubtful: tuple[int, ...] = ()
+        for rank in RANKS if ranks else RANKS[:1]:
+            some = self._some(rank, {}, made_up, attempt, refused)
+            for chosen in [c for c in latest if c and all(e == rank for (_, axis), e in c.items() if axis < 0)]:
+                some = some or self._some(rank, chosen, made_up, attempt, refused)
+            if not some and ranks:
+                some, doubtful = search.first(dict.fromkeys(ranks, rank), 8), SIZES
+                self._remember(search.fixed if some else {})
+            found += some
+        cut = [n for n in dict.fromkeys(nodes) if type(n.aval) is not tuple and (n.aval.large or graph.open_rank(n))]
+        alone = _Search(graph, nodes, cut, MOST, hints, attempt, cut)
+        unranked = [n for n in cut if graph.open_rank(n)]
+        if found:
+            if len(ranks) == 2 and len(cut) > 1:  # ranks that differ from each other
+                pairs = [given for given in itertools.product(RANKS[:5], repeat=2) if len(set(given)) > 1]
+                others = [{(n, -1): rank for n, rank in zip(ranks, given, strict=True)} for given in pairs]
+                found += [each for other in others for each in self._of(BASE[:1], 0, other, attempt, [])]
+            return Found(found, False, doubtful, len(ranks) < 3 or len(cut) < 2)
+        for chosen in [c for c in latest if any(axis < 0 for _, axis in c)]:
+            if found := self._some(0, chosen, made_up, attempt, refused):
+                return Found(found, False, SIZES, False)
+        if found := search.of_ranks(ranks):
+            self._remember(search.fixed)
+            return Found(found, False, SIZES, not ranks)
+        found = alone.of_ranks(unranked) if by_themselves else []
+        if not found:
+            raise _without_extents(refused)
+        return Found(found, True, SIZES, not unranked)
+
+    def _remember(self, chosen: dict[Axis, int]) -> None:
+        if chosen and chosen not in self._chosen:
+            self._chosen = [chosen, *self._chosen[:7]]
+
+    def _some(
+        self,
+        rank: int,
+        chosen: dict[Axis, int],
+        made_up: Sequence[Node],
+        attempt: Callable[[Example], T],
+        refused: list[Exception],
+    ) -> list[T]:
+        found = self._of(BASE, rank, chosen, attempt, refused)
+        if found:
+            shapes = [(n, (LARGE,) * rank if self._graph.open_rank(n) else n.aval.shape) for n in made_up]
+            axes = [(n, i) for n, shape in shapes for i, e in enumerate(shape) if e >= LARGE]
+            apart = self._of(APART, rank, chosen, attempt, []) if len(axes) > 1 else []
+            if len(axes) > 1 and not apart:
+                apart = [each for axis in axes for each in self._of(BASE[:1], rank, {**chosen, axis: SIZES[1]}, attempt, [])]
+            found += [*apart, *self._of(ONES, rank, chosen, attempt, [])]
+        return found
+
+    def _of(
+        self, sizes: Iterable[Any], rank: int, chosen: dict[Axis, int], attempt: Callable[[Example], T], refused: list[Exception]
+    ) -> list[T]:
+        found = []
+        for size in sizes:
+            key = (size, rank, frozenset(chosen.items()))
+            example = self._known.get(key)
+            if example is None:
+                example = Example(self._graph, size, rank, chosen)
+                if len(self._known) < MOST:
+                    self._known[key] = example
+            try:
+                with example.recording():
+                    found.append(attempt(example))
+            except engine.NeedsValues:
+                raise
+            except (NotImplementedError, *REFUSALS) as error:
+                refused.append(error)
+        return found
+
+
+class _Search:
+    """A search for extents that a call takes."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        nodes: Sequence[Node],
+        made_up: Sequence[Node],
+        most: int,
+        hints: Sequence[Any],
+        attempt: Callable[[Example], Any],
+        cut: Sequence[Node] = (),
+    ) -> None:
+        self._graph, self._made_up, self._attempt, self._cut = graph, made_up, attempt, cut
+        self._left = max(min(MOST, most), 20)
+        self._shapes = [n.aval.shape for n in nodes if type(n.aval) is not tuple and not graph.open_rank(n)]
+        self._shapes += [hint for hint in hints if type(hint) is tuple]
+        numbers = [hint for hint in hints if type(hint) is int]
+        near = sorted({e for shape in self._shapes for e in shape if 1 < e < LARGE}, reverse=True)
+        self._sizes = list(dict.fromkeys([*near, sum(numbers), *numbers, *OTHERS]))[:14]
+        self.fixed: dict[Axis, int] = {}
+
+    def of_ranks(self, ranks: Sequence[Node]) -> list[Any]:
+        """As `first`, for any ranks of those that are not known."""
+        for given in itertools.product(RANKS, repeat=len(ranks)) if len(ranks) < 4 else ():
+            if found := self.first(dict(zip(ranks, given, strict=True)), 3 if ranks else MOST):
+                return found
+        return []
+
+    def first(self, ranks: dict[Node, int], most: int) -> list[Any]:
+        """The results for the first choice that is taken, of `most`, and for others in which what is free differs."""
+        for chosen in itertools.islice(self._choices(ranks), most):
+            if self._left < 0:
+                break
+            if not (found := self._taken(chosen)):
+                continue
+            fixed = dict(chosen)
+            for axis in chosen:
+                if axis[1] >= 0 and (more := self._taken({**fixed, axis: SIZES[1]})):
+                    found += more
+                    del fixed[axis]
+            for place in [place for place in fixed if place[1] >= 0]:
+                others = (self._taken({**fixed, place: size}) for size in self._sizes if size != fixed[place])
+                found += next(filter(None, others), [])
+            free = len(fixed) < len(chosen) or len(fixed) == 1
+            both = [result for size in SIZES for result in self._taken(fixed, size)] if free else []
+            self.fixed = fixed
+            return [*found, *both]
+        return []
+
+    def _taken(self, chosen: dict[Axis, int], size: int = SIZES[0]) -> list[Any]:
+        self._left -= 1
+        example = Example(self._graph, (size, 0, 0), 0, chosen, self._cut)
+        try:
+            with example.recording():
+                return [self._attempt(example)]
+        except engine.NeedsValues:
+            raise
+        except (NotImplementedError, *REFUSALS):
+            return []
+
+    def _choices(self, ranks: dict[Node, int]) -> Iterator[dict[Axis, int]]:
+        """Extents that may have to be: known ones of others, at the same place or anywhere; hints."""
+        base = {(n, -1): rank for n, rank in ranks.items()}
+        beside: dict[Axis, int] = {}
+        for n in self._made_up:
+            shape = (LARGE,) * ranks[n] if n in ranks else n.aval.shape
+            for axis in [axis for axis, e in enumerate(shape) if e >= LARGE]:
+                there = [s[axis - len(shape)] for s in self._shapes if len(shape) - axis <= len(s)]
+                beside[n, axis] = max([e for e in there if 1 < e < LARGE], default=SIZES[0])
+        plain = dict.fromkeys(beside, SIZES[0])
+        yield base | plain
+        yield base | beside
+        for size in self._sizes:
+            yield base | dict.fromkeys(beside, size)
+        if len(beside) > 1:
+            for of, size, place in itertools.product((plain, beside), self._sizes, beside):
+                yield {**base, **of, place: size}
+        if 1 < len(beside) < 5:
+            for each in itertools.product(self._sizes[:5], repeat=len(beside)):
+                yield base | dict(zip(beside, each, strict=True))
+
+
+def _origins(graph: Graph, nodes: Sequence[Node]) -> tuple[list[Node], int]:
+    """The nodes that examples make up, of those on which `nodes` depend, and how many those are."""
+    waiting, seen = list(nodes), dict.fromkeys(nodes)
+    while waiting:
+        for source in waiting.pop().inputs or ():
+            if source not in seen:
+                seen[source] = None
+                waiting.append(source)
+    made_up = [n for n in seen if n.value is None and (n.op is None or n.op is PLACEHOLDER or n in graph.opened_nodes)]
+    return [n for n in made_up if graph.open_rank(n) or n.aval.large], len(seen)
+
+
+def _without_extents(refused: Sequence[Exception]) -> Exception:
+    """The error of an example, with ? for numbers that are others in another example."""
+    error = refused[0]
+    others = [other for other in refused[1:] if type(other) is type(error)]
+    numbers = _NUMBER.findall(str(others[0])) if others else []
+    if len(_NUMBER.findall(str(error))) == len(numbers):
+        remaining = iter(numbers)
+        text = _NUMBER.sub(lambda found: found[0] if found[0] == next(remaining) else "?", str(error))
+        error.args = (text, *error.args[1:])
+        if hasattr(error, "message"):
+            error.message = text
+    return error
+
+
+def _filled(known: Aval, size: int) -> Aval:
+    return aval(tuple([size if e >= LARGE else e for e in known.shape]), known.dtype) if known.large else known
