@@ -268,7 +268,7 @@ class _Search:
         self._shapes += [hint for hint in hints if type(hint) is tuple]
         numbers = [hint for hint in hints if type(hint) is int]
         near = sorted({e for shape in self._shapes for e in shape if 1 < e < LARGE}, reverse=True)
-        self._sizes = list(dict.fromkeys([*near, sum(numbers), *numbers, *OTHERS]))[:14]
+        self._sizes = list(dict.fromkeys([*near, *([sum(numbers)] if numbers else []), *numbers, *OTHERS]))[:14]
         self.fixed: dict[Axis, int] = {}
 
     def of_ranks(self, ranks: Sequence[Node]) -> list[Any]:
