@@ -39,7 +39,7 @@ def test_infinities(f, x, upstream, result, gradient):
 
 
 @pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "function"])
-def test_denormal_numbers_count_as_0_in_computations_and_are_kept_where_they_are_moved(mode):
+def test_denormal_numbers_count_as_0_in_computations_and_are_kept_where_they_are_moved(mode, compiled_early):
     x = tf.constant([1e-40, 1e-45, 2e-38])
     np.testing.assert_array_equal(mode(lambda x: x[1:])(x), np.array([1e-45, 2e-38], "float32"))
     np.testing.assert_array_equal(mode(lambda x: x * 1.5)(x), np.array([0.0, 0.0, 3e-38], "float32"))

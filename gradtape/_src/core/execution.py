@@ -99,9 +99,9 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
         if compiled is None:
             interruptible.watch()
             program.runs += 1
-            if eager or tiers.stays_apart(program, kernels, again, tiers.on_one_device(arguments)):
+            if eager or tiers.stays_apart(program, kernels, again):
                 counters.node_by_node += 1
-                if check is None and tiers.all_hosted(program) and tiers.on_one_device(arguments):
+                if check is None and tiers.all_hosted(program):
                     with arrays.on_host():
                         return interpret(program, arguments)
                 return interpret(program, arguments)
@@ -176,7 +176,7 @@ def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
 
 def run_kernel(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Sequence[Any]) -> Any:
     """Run one op by itself, on the host or compiled; `avals` are those of its inputs."""
-    if op.hosted and tiers.hosts(op, avals, ()) and tiers.on_one_device(inputs):
+    if op.hosted and tiers.hosts(op, avals, ()):
         return arrays.run(op, attrs, inputs, op.avals.get((attrs, *avals)) or op.result(avals, attrs))
     key = (op, attrs, *avals)
     kernel: Executable = kernels.find(key) or kernels.keep(key, Executable(1))

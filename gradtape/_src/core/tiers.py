@@ -10,7 +10,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import jax
-import numpy as np
 
 from gradtape._src.core import memory, tuning
 from gradtape._src.core.aval import bytes_of
@@ -39,11 +38,11 @@ LARGE_RECORD = 64  # nodes; a smaller record is compiled faster than its kernels
 early = False  # whether each Program is compiled at first sight, unless its kernels are known
 
 
-def stays_apart(program: Program, kernels: Container[Any], again: bool, one_device: bool) -> bool:
+def stays_apart(program: Program, kernels: Container[Any], again: bool) -> bool:
     """Return whether a Program that is not compiled yet runs node by node this time.
 
     `kernels` are those that are compiled. `again`: it is a record that the explainer runs again. All its values are results, so a
-    large one is never compiled whole. `one_device`: its arguments lie on one.
+    large one is never compiled whole.
     """
     if again and program.size > LARGE_RECORD:
         return True
@@ -54,7 +53,7 @@ def stays_apart(program: Program, kernels: Container[Any], again: bool, one_devi
     costs, own = _costs(program)
     new = COMPILE_KERNEL * sum([key not in kernels for key in own])
     whole = COMPILE + COMPILE_NODE * program.size
-    if not (one_device and hosting()):
+    if not hosting():
         return program.runs == 1 and new < whole
     program.spent += costs / PATIENCE + new
     return program.spent < whole
@@ -90,28 +89,20 @@ def all_hosted(program: Program) -> bool:
 
 
 def hosting() -> bool:
-    """Return whether ops may run on the host: where the device that computes is the CPU, and programs are not compiled early."""
-    return not early and _backend() == "cpu"
+    """Return whether ops may run on the host: where the CPU is the only device, and programs are not compiled early."""
+    return not early and _on_one_cpu()
 
 
 def hosts(op: Op, avals: Sequence[Any], result: Any) -> bool:
-    """Return whether an op runs on NumPy where it runs by itself."""
-    return op.hosted and hosting() and sum(map(bytes_of, avals)) + bytes_of(result) <= HOSTED_BYTES
+    """Return whether an op runs on NumPy where it runs by itself.
+
+    Complex numbers do not: NumPy's products and quotients of infinities are not those of C, which XLA has.
+    """
+    if not (op.hosted and hosting()) or any(type(a) is not tuple and a.dtype.kind == "c" for a in avals):
+        return False
+    return sum(map(bytes_of, avals)) + bytes_of(result) <= HOSTED_BYTES
 
 
 @functools.cache
-def _backend() -> str:
-    return jax.default_backend()
-
-
-@functools.cache
-def _devices() -> int:
-    return jax.device_count()
-
-
-def on_one_device(arguments: Sequence[Any]) -> bool:
-    """Return whether all arrays lie on the host or on the first device."""
-    if _devices() == 1:
-        return True
-    first = {jax.devices()[0]}
-    return all(type(a) is np.ndarray or not isinstance(a, jax.Array) or a.sharding.device_set == first for a in arguments)
+def _on_one_cpu() -> bool:
+    return jax.default_backend() == "cpu" and jax.device_count() == 1
