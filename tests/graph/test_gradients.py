@@ -288,3 +288,13 @@ def test_batch_jacobian_of_rows_without_elements():
             tape.watch(x)
             y = x * 2.0
         assert session.run(tape.batch_jacobian(y, x)).shape == (2, 0, 0)
+
+
+def test_a_shape_that_a_constant_decides(session):
+    """What was computed from constants while the graph was built has a value, and stands in examples as that."""
+    v1 = tf.compat.v1
+    x = v1.placeholder(tf.float64, (3,))
+    counts = tf.math.bincount(tf.reshape(tf.constant([[1, 2, 3], [1, 1, 1]]), [6]), maxlength=3, dtype=tf.float32)
+    total = tf.reduce_sum(tf.cast(counts, tf.float64))
+    (gradient,) = v1.gradients(tf.stack([x, x * total]), [x])
+    assert session.run(gradient, {x: [1.0, 1.0, 1.0]}).tolist() == [6.0, 6.0, 6.0]

@@ -75,7 +75,11 @@ class Example(Replay):
         waiting = [node]
         while waiting:
             current = waiting[-1]
-            if current in self.values or current.value is not None:
+            if current in self.values:
+                waiting.pop()
+            elif current.value is not None:
+                if current.trace is not None:  # it depends on constants only, and was looked at
+                    self.values[current] = leaf(current.aval, current.value)
                 waiting.pop()
             elif current in self._failed:
                 raise self._failed[current]
