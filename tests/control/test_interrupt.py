@@ -5,6 +5,11 @@ import subprocess
 import sys
 import time
 
+import numpy as np
+import pytest
+
+from gradtape._src.core import executables
+
 ENDLESS = """
 import signal
 
@@ -93,3 +98,22 @@ def test_what_a_function_assigns_changes_all_at_once(tmp_path):
     script.write_text(MANY)
     result = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
     assert result.stdout == "whole\n", result.stderr
+
+
+def test_an_interrupt_while_a_program_is_compiled():
+    """JAX drops what a signal raises in some of its lines; here it is raised when the program is compiled, which is kept."""
+    compiled = []
+
+    def kernel(x):
+        signal.raise_signal(signal.SIGINT)
+        compiled.append(x)
+        return x + 1.0
+
+    owner, before = executables.Executable(1), signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt, match="^$"):
+            executables.pool.compile(owner, kernel, [np.float32(1.0)])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(compiled) == 1
+    assert owner.compiled(np.float32(1.0)) == 2.0

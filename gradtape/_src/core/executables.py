@@ -78,6 +78,9 @@ class Pool:
         """
         runtime.prune_cache()
         interruptible.watch()
+        return interruptible.to_its_end(self._compile, owner, function, arguments, options)
+
+    def _compile(self, owner: Executable, function: Callable[..., Any], arguments: Sequence[Any], options: Any) -> Any:
         compiled = jax.jit(function, compiler_options=options).lower(*arguments).compile()
         owner.compiled = compiled
         owner.builds += 1

@@ -49,6 +49,35 @@ def call(function: Callable[..., Any], arguments: Any) -> Any:
     return result
 
 
+def to_its_end(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call `function` where no interrupt arrives; one that comes meanwhile is raised when the call has ended.
+
+    JAX drops an exception that a signal raises while it traces. A second interrupt gives the call up.
+    """
+    global _worker
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments)
+    worker, _worker = _worker or Worker(), None
+    ended, answers = threading.Event(), queue.SimpleQueue[Any]()
+
+    def whole() -> Any:
+        try:
+            return function(*arguments)
+        finally:
+            ended.set()
+
+    worker.calls.put((whole, (), answers))
+    try:
+        ended.wait()
+    finally:
+        ended.wait()
+        _worker = worker
+    result, error = answers.get()
+    if error is not None:
+        raise error
+    return result
+
+
 _show = sys.unraisablehook
 
 
