@@ -111,7 +111,7 @@ def test_an_interrupt_while_a_program_is_compiled():
 
     owner, before = executables.Executable(1), signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with pytest.raises(KeyboardInterrupt, match="^$"):
+        with pytest.raises(KeyboardInterrupt, match=r"^$"):
             executables.pool.compile(owner, kernel, [np.float32(1.0)])
     finally:
         signal.signal(signal.SIGINT, before)
