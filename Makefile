@@ -3,6 +3,7 @@
 #   make demo        train a small network on real handwritten digits
 #   make test        the tests                (some of them: make test ARGS="tests/core -k tape")
 #   make test-long   the tests, with many more random programs, and by optimized code
+#   make test-native-sanitize  the tests of the extension in C, under sanitizers for addresses and undefined behaviour (gcc)
 #   make test-keras  Keras's own tests on this backend, with TensorFlow beside them (a few minutes of them: make test-keras-sample)
 #   make test-thirdparty  tests of libraries that were written for TensorFlow (a minute of them: make test-thirdparty-sample)
 #   make bench       against JAX, PyTorch and TensorFlow, in environments of their own under .bench/
@@ -31,10 +32,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses $(JOBS) --dist workstea
 .NOTPARALLEL:
 .SECONDARY:
 .PHONY: help demo test test-long test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample \
-    thirdparty-baseline bench lint format types docs snapshot clean
+    test-native-sanitize thirdparty-baseline bench lint format types docs snapshot clean
 
 help:
-	@sed -n '3,16s/^# \{0,1\}//p' Makefile
+	@sed -n '3,17s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/ready-demo
 	$(BIN)/gradtape demo $(ARGS)
@@ -47,6 +48,17 @@ test: $(VENV)/ready-test
 
 test-long: $(VENV)/ready-test
 	XLA_FLAGS= $(PYTEST) --long $(ARGS)
+
+# In a copy, so that the extension that is built in place stays as it is. JAX and Python leave memory to the end of the process.
+SANITIZED := build/sanitized
+
+test-native-sanitize: $(VENV)/ready-test
+	rm -rf $(SANITIZED) && mkdir -p $(SANITIZED)
+	cp -r gradtape tests pyproject.toml hatch_build.py $(SANITIZED)
+	$(BIN)/python -m pip --disable-pip-version-check install -qq setuptools
+	$(BIN)/python $(SANITIZED)/hatch_build.py -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+	cd $(SANITIZED) && ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	    $(abspath $(BIN))/python -m pytest -p no:cacheprovider tests/native tests/engine/test_rules.py tests/engine/test_threads.py $(ARGS)
 
 # Keras's tests import TensorFlow here and there, so they have an environment of their own.
 test-keras:
@@ -94,8 +106,8 @@ snapshot: $(VENV)/ready-test
 clean:
 	rm -rf $(VENV) .venv-* .thirdparty .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 
-# One stamp per extra.
-$(VENV)/ready-%: pyproject.toml | $(VENV)/bin/python
+# One stamp per extra. The extension in C is built in place, where a compiler is.
+$(VENV)/ready-%: pyproject.toml hatch_build.py gradtape/_src/core/native/recording.c | $(VENV)/bin/python
 	$(VENV)/$(PIP) install -qq -e '.[$*]'
 	@touch $@
 

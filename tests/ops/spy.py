@@ -6,6 +6,7 @@ from unittest import mock
 from gradtape._src.autodiff.backward import Entry, Operation
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.native import twins
 from gradtape._src.core.program import CALL, ELEMENT, RAN, leaf
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.ops.array.shape import zeros
@@ -30,7 +31,7 @@ def recorded():
         seen.append((op, attrs, tuple([n.aval for n in inputs]), node.aval))
         return node
 
-    with mock.patch.object(engine, "record", spy), mock.patch.object(engine, "record_ran", spy_ran):
+    with twins.off(), mock.patch.object(engine, "record", spy), mock.patch.object(engine, "record_ran", spy_ran):
         yield seen
 
 

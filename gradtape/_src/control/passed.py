@@ -11,11 +11,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gradtape._src.core.errors import internal
+from gradtape._src.core.native import twins
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
 
 LIMIT = 20_000  # objects that are looked at
-_VALUES = (
+_VALUES: tuple[type, ...] = (
     str,
     bytes,
     int,
@@ -29,6 +30,7 @@ _VALUES = (
     ModuleType,
     CodeType,
     BuiltinFunctionType,
+    *twins.kinds,
 )
 
 

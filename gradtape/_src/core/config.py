@@ -11,6 +11,7 @@ from gradtape._src.core import engine, execution, tiers, transcript
 from gradtape._src.core.allocator import give_back
 from gradtape._src.core.errors import public
 from gradtape._src.core.executables import BOUND, pool
+from gradtape._src.core.native import twins
 from gradtape._src.core.op import ops
 
 
@@ -50,9 +51,11 @@ def cache_info() -> dict[str, int]:
     `runs` programs were run, of which `hits` were found as recorded; `programs` and `kernels` were compiled (whole
     programs, single ops); `node_by_node` runs went op by op; `plans` gradients were planned; `most_pending` nodes were
     pending at the most; `programs_held` programs are known, of at most `programs_bound`; their compiled code takes about
-    `bytes_held`. Beyond `bytes_bound` code is dropped that ran only once, or was not run for long.
+    `bytes_held`. Beyond `bytes_bound` code is dropped that ran only once, or was not run for long. `in_c` is 1 if ops are
+    recorded in C, 0 if in Python.
     """
     counted = dict(vars(execution.counters))
+    counted["in_c"] = int(twins.which() == "C")
     held = {"programs_held": len(execution.programs), "programs_bound": execution.programs.bound}
     return counted | held | {"bytes_held": pool.bytes, "bytes_bound": BOUND}
 

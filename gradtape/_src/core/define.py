@@ -18,18 +18,18 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from gradtape._src.core import convert, engine, journal, naming
+from gradtape._src.core import convert, engine, errors, execution, journal, naming
+from gradtape._src.core.aval import Aval
 from gradtape._src.core.errors import InvalidArgumentError, cut
+from gradtape._src.core.native import twins
 from gradtape._src.core.op import Attributes, Kernel, Op, Rule, define, ops
+from gradtape._src.core.program import ELEMENT, Node, Trace
 from gradtape._src.core.tensor import EagerTensor, emit, handle, to_numpy
 from gradtape._src.core.variable import ResourceVariable
-
-if TYPE_CHECKING:
-    from gradtape._src.core.program import Node
 
 BinaryOperator = Callable[[Any, Any], Any]
 Call = Callable[[Any, dict[str, Any]], Any]
@@ -81,7 +81,7 @@ def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel],
 
         shape = {1: _unary, 2: _binary}.get(count if plain else 0, _several)
         function = shape(kernel, made, standard, call)
-        del function.__wrapped__
+        vars(function).pop("__wrapped__", None)
         public_parameters = [
             p.replace(kind=p.POSITIONAL_OR_KEYWORD) if p.kind is p.KEYWORD_ONLY and not variadic else p for p in parameters
         ]
@@ -110,7 +110,7 @@ def _unary(kernel: Kernel, made: Op, standard: Any, call: Call) -> Any:
             cut(error)
             raise
 
-    return function
+    return twins.of(function, "unary", made, standard)
 
 
 def _binary(kernel: Kernel, made: Op, standard: Any, call: Call) -> Any:
@@ -128,7 +128,7 @@ def _binary(kernel: Kernel, made: Op, standard: Any, call: Call) -> Any:
             cut(error)
             raise
 
-    return function
+    return twins.of(function, "binary", made, standard)
 
 
 def _several(kernel: Kernel, made: Op, standard: Any, call: Call) -> Any:
@@ -204,7 +204,7 @@ def binary_operator(
             cut(error)
             raise
 
-    return forward, reflected
+    return twins.of(forward, "forward", made, attrs, rank), twins.of(reflected, "reflected", made, attrs, rank)
 
 
 def _bind(
@@ -333,3 +333,24 @@ def ran(function: Any, *values: Any, attrs: Attributes = ()) -> Any:
         node = engine.record_ran(made, nodes, attrs, tuple([np.asarray(r) for r in result]))
         return tuple([EagerTensor(n) for n in engine.elements(node)])
     return EagerTensor(engine.record_ran(made, nodes, attrs, np.asarray(result)))
+
+
+twins.bind(
+    Node=Node,
+    Trace=Trace,
+    Op=Op,
+    Aval=Aval,
+    EagerTensor=EagerTensor,
+    ResourceVariable=ResourceVariable,
+    Array=np.ndarray,
+    local=engine.local,
+    internal=errors.internal,
+    wanted=engine.wanted,
+    numbers=engine._numbers,
+    cut=cut,
+    element=ELEMENT,
+    execution=vars(execution),
+    engine=vars(engine),
+    naming=vars(naming),
+    longest=engine.LIMIT,
+)

@@ -17,6 +17,7 @@ import numpy as np
 from gradtape._src.core import errors, execution, journal, memory, naming, runtime
 from gradtape._src.core.aval import LARGE, aval
 from gradtape._src.core.errors import internal
+from gradtape._src.core.native import twins
 from gradtape._src.core.op import has_strings
 from gradtape._src.core.program import (
     ELEMENT,
@@ -89,6 +90,7 @@ structures = execution.Cache(1024)  # the same without saying which outputs are 
 # The door
 
 
+@twins.in_c
 def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
     """Append one op to the thread's trace and return its node. `inputs` is a tuple of nodes, `attrs` of structure.
 
@@ -296,6 +298,7 @@ def _aval_of(value: Any) -> Aval | tuple[Aval, ...]:
     return tuple([aval(v.shape, v.dtype) for v in value]) if isinstance(value, tuple) else aval(value.shape, value.dtype)
 
 
+@twins.in_c
 def elements(node: Node) -> list[Node]:
     """The nodes of the outputs of a node that has several, which was recorded last."""
     trace = node.trace
@@ -550,7 +553,7 @@ def _cut(trace: Trace) -> Trace:
     if len(trace.nodes) >= LIMIT:
         state.anchor = journal.loop_anchor([(n.code, n.offset) for n in trace.nodes])
     else:
-        frame = sys._getframe(3)
+        frame = sys._getframe(1)
         while internal[frame.f_code.co_filename] and frame.f_back is not None:
             frame = frame.f_back
         if (frame.f_code, frame.f_lasti) != state.anchor:
@@ -565,8 +568,7 @@ def run(trace: Trace) -> None:
     execution.counters.runs += 1
     if len(nodes) > execution.counters.most_pending:
         execution.counters.most_pending = len(nodes)
-    live = [n.index for n in nodes if (handle := n.handle) is not None and n.value is None and handle() is not None]
-    structure = (tuple([n.key for n in nodes]), tuple([n.aval for n in trace.leaves]))
+    live, structure = scanned(trace)
     if trace.tapes:
         live = _with_residuals(trace, structure, live)
     key = (structure, tuple(live))
@@ -596,6 +598,14 @@ def run(trace: Trace) -> None:
                 if again.value is not None and original.value is None:
                     original.value = again.value
         _retire(trace, structure[1], outputs, keys)
+
+
+@twins.in_c
+def scanned(trace: Trace) -> tuple[list[int], Structure]:
+    """Return the indices of the live nodes of a trace that is to run, and its structure."""
+    nodes = trace.nodes
+    live = [n.index for n in nodes if (handle := n.handle) is not None and n.value is None and handle() is not None]
+    return live, (tuple([n.key for n in nodes]), tuple([n.aval for n in trace.leaves]))
 
 
 def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:

@@ -13,6 +13,7 @@ import numpy as np
 from gradtape._src.core import device_config, engine, execution, journal, memory, naming
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, internal, public
 from gradtape._src.core.function_names import in_function, name_in_function
+from gradtape._src.core.native import twins
 from gradtape._src.core.shape import TensorShape
 
 if TYPE_CHECKING:
@@ -477,6 +478,7 @@ def handle(node: Node) -> Tensor:
 new = EagerTensor.__new__
 
 
+@twins.in_c
 def emit(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Any:
     """Record one op on nodes and return its Tensor, or a tuple of Tensors."""
     result: Any

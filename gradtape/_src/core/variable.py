@@ -15,6 +15,7 @@ from gradtape._src.core import creators, dtypes, engine, execution, journal, tra
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import node_of, tensor
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, cut, invalid, public
+from gradtape._src.core.native import twins
 from gradtape._src.core.op import Kernel, Op, define
 from gradtape._src.core.program import NUMBER, leaf
 from gradtape._src.core.scopes import scoped
@@ -401,6 +402,7 @@ class Variable(Stored, metaclass=creators.Created):
         )
         return updated if read_value else getattr(updated, "_operation", None)
 
+    @twins.in_c
     def _update(self, op: Op, delta: Any, how: str) -> Any:
         try:
             if delta.__class__ is EagerTensor and delta.node.aval is self._tensor.node.aval:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
+from gradtape._src.core.native import twins
 from gradtape._src.core.tensor import Stored, Tensor
 from gradtape._src.core.variable import Variable
 
@@ -45,7 +46,7 @@ def _look(names: list[tuple[str, Any]], variable: Variable, used: set[int], foun
 
 
 def _holds(value: Any) -> bool:
-    return not isinstance(value, (type, FunctionType, ModuleType, Tensor, Variable, Stored, str, bytes, int, float))
+    return not isinstance(value, (type, FunctionType, *twins.kinds, ModuleType, Tensor, Variable, Stored, str, bytes, int, float))
 
 
 def _parts(value: Any) -> list[tuple[str, Any]]:

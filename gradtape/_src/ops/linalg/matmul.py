@@ -10,6 +10,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, known_shape, node_of, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
+from gradtape._src.core.native import twins
 from gradtape._src.core.tensor import emit, handle, to_numpy
 from gradtape._src.ops.array.shape import (
     _broadcast_to,
@@ -245,6 +246,9 @@ def matmul(
         made, conjugated = _batch_mat_mul.op, (transpose_a, transpose_b)
     nodes = [conj(handle(n)).node if flip else n for n, flip in zip((x, y), conjugated, strict=True)]
     return emit(made, tuple(nodes), flags)
+
+
+matmul = twins.of(matmul, "public", MAT_MUL, (False, False), rank=2)
 
 
 def _into_type(a, b, flip_a, flip_b, output_type):

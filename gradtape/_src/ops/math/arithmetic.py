@@ -9,6 +9,7 @@ from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.native import twins
 from gradtape._src.core.tensor import emit
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import filled, identity, under_broadcast
@@ -67,6 +68,9 @@ def add(x, y, name=None):
     `y` takes the dtype of `x` if it is no tensor; what cannot is an InvalidArgumentError, which is a TypeError, too.
     """
     return emit(sum_of_two.op, convert.operands(sum_of_two.op, (x, y), one_by_one=True))
+
+
+add = twins.of(add, "public", sum_of_two.op, ())
 
 
 @op("Sub", infer=only(NUMERIC, broadcast), broadcasting=True)

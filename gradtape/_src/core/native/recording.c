@@ -1,0 +1,871 @@
+/* Recording in C: the hot path of the engine, a second time.
+
+   The Python functions are the definition. A `Twin` stands in the place of one: it does the common case of its Python function, and
+   calls that function for every other, before it has changed anything. So nearly all errors, and all rules that are not those of plain
+   eager code, are Python's. The comment over each function here names its twin.
+
+   A function that returns an `Outcome` has done its work (DONE), left everything as it was (TWIN: let the Python function do it), or
+   set an error (FAILED).
+
+   What can run Python code (hashing attributes, the garbage collector, which runs finalizers when objects are made) comes first; then the
+   thread's trace is read and changed, and nothing runs in between. So no finalizer, and no other thread, finds a trace half changed.
+
+   README.md has what is assumed of the interpreter. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+#include <math.h>
+
+typedef enum { FAILED = -1, TWIN = 0, DONE = 1 } Outcome;
+
+/* ------------------------------------------------------------------------------------------------------------------
+   What `bind` hands over: classes, the offsets of their slots, objects of the engine */
+
+static PyTypeObject *Node, *Trace, *Op, *Aval, *EagerTensor, *ResourceVariable, *Array;
+static PyObject *local, *internal, *wanted, *numbers, *cut, *element_op, *execution_names, *engine_names, *naming_names;
+static Py_ssize_t longest; /* engine.LIMIT */
+static int enabled;
+
+static struct {
+    Py_ssize_t aval, code, handle, index, inputs, key, offset, origin, trace, value; /* of a Node */
+} node_at;
+static struct {
+    Py_ssize_t assigned, leaf_index, leaves, limit, nodes, overrides, parent, reads, scope, serial;
+} trace_at;
+static struct {
+    Py_ssize_t dtype, inexact, ndim;
+} aval_at;
+static Py_ssize_t op_avals, tensor_node;
+
+static PyObject *nothing; /* () */
+static PyObject *n_trace, *n_tapes, *n_anchor, *n_eager, *n_tensor, *n_num, *n_assigned_in, *n_shared, *n_acquire, *n_release, *n_open_graphs;
+
+#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+
+static inline void put(PyObject *object, Py_ssize_t offset, PyObject *value) { /* object.slot = value */
+    PyObject *before = SLOT(object, offset);
+    SLOT(object, offset) = Py_NewRef(value);
+    Py_XDECREF(before);
+}
+
+static inline int is(PyObject *object, PyTypeObject *type) { /* isinstance(object, type); its slots are there, and may be empty */
+    return object != NULL && PyObject_TypeCheck(object, type);
+}
+
+static inline int is_tensor(PyObject *object) { return Py_IS_TYPE(object, EagerTensor); }
+
+static inline PyObject *node_of(PyObject *tensor) { /* tensor.node, borrowed; NULL without an error where it is none */
+    PyObject *node = SLOT(tensor, tensor_node);
+    return node != NULL && Py_IS_TYPE(node, Node) && is(SLOT(node, node_at.aval), Aval) ? node : NULL;
+}
+
+static inline PyObject *dtype_of(PyObject *node) { return SLOT(SLOT(node, node_at.aval), aval_at.dtype); }
+
+static inline int inexact(PyObject *node) { return SLOT(SLOT(node, node_at.aval), aval_at.inexact) == Py_True; }
+
+static int has_rank(PyObject *node, long rank) { /* node.aval.ndim == rank; an Unshaped has none */
+    PyObject *ndim = SLOT(SLOT(node, node_at.aval), aval_at.ndim);
+    return ndim != NULL && PyLong_Check(ndim) && PyLong_AsLong(ndim) == rank;
+}
+
+static inline int is_number(PyObject *node) { /* node.index == NUMBER */
+    PyObject *index = SLOT(node, node_at.index);
+    return index != NULL && PyLong_CheckExact(index) && PyLong_AsLong(index) == -2;
+}
+
+static int alive(PyObject *reference) { /* reference() is not None, of a weak reference */
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *object;
+    int found = PyWeakref_GetRef(reference, &object);
+    Py_XDECREF(object);
+    return found;
+#else
+    return PyWeakref_GetObject(reference) != Py_None;
+#endif
+}
+
+/* ------------------------------------------------------------------------------------------------------------------
+   What an op is recorded with */
+
+/* The result's Aval, or Avals, that `op.avals` has for these attributes and inputs (a new reference), as `engine.record` finds it. */
+static Outcome find_aval(PyObject *op, PyObject *attrs, PyObject *inputs, PyObject **result) {
+    PyObject *avals = SLOT(op, op_avals);
+    if (avals == NULL || !PyDict_CheckExact(avals)) return TWIN;
+    Py_ssize_t count = PyTuple_GET_SIZE(inputs);
+    PyObject *key = PyTuple_New(count + 1);
+    if (key == NULL) return FAILED;
+    PyTuple_SET_ITEM(key, 0, Py_NewRef(attrs));
+    for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(key, i + 1, Py_NewRef(SLOT(PyTuple_GET_ITEM(inputs, i), node_at.aval)));
+    Py_INCREF(avals);
+    *result = Py_XNewRef(PyDict_GetItemWithError(avals, key));
+    Py_DECREF(avals);
+    Py_DECREF(key);
+    if (*result != NULL) return DONE;
+    return PyErr_Occurred() ? FAILED : TWIN;
+}
+
+/* The user's instruction: the code object (a new reference) and the offset in it, as `engine.record` finds them. */
+static Outcome user_line(PyObject **code, int *offset) {
+    PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
+    if (frame == NULL) return TWIN;
+    for (;;) {
+        PyCodeObject *here = PyFrame_GetCode(frame);
+        PyObject *ours = Py_XNewRef(PyDict_GetItemWithError(internal, here->co_filename));
+        if (ours == NULL && !PyErr_Occurred()) ours = PyObject_GetItem(internal, here->co_filename); /* which enters it */
+        if (ours == NULL) {
+            Py_DECREF(here);
+            Py_DECREF(frame);
+            return FAILED;
+        }
+        int inside = ours == Py_True;
+        Py_DECREF(ours);
+        PyFrameObject *back = inside ? PyFrame_GetBack(frame) : NULL;
+        if (back == NULL) {
+            *code = (PyObject *)here;
+            *offset = PyFrame_GetLasti(frame);
+            Py_DECREF(frame);
+            return DONE;
+        }
+        Py_DECREF(here);
+        Py_DECREF(frame);
+        frame = back;
+    }
+}
+
+/* Whether `engine._cut` is to be asked: the trace is as long as one may be, or a loop may be back at its anchor. */
+static int is_to_be_cut(PyObject *trace, int offset) {
+    Py_ssize_t count = PyList_GET_SIZE(SLOT(trace, trace_at.nodes));
+    PyObject *stated = SLOT(trace, trace_at.limit);
+    Py_ssize_t limit = stated != NULL ? PyLong_AsSsize_t(stated) : -1;
+    if (limit == -1 && PyErr_Occurred()) return -1;
+    if (count < limit) return 0;
+    if (limit <= 0 || count >= longest) return 1; /* 0 in a forked process, where the next op raises */
+    PyObject *anchor = PyObject_GetAttr(local, n_anchor);
+    if (anchor == NULL) return -1;
+    /* code that is equal and not the same is for Python to compare */
+    int at = PyTuple_CheckExact(anchor) && PyTuple_GET_SIZE(anchor) == 2 && PyLong_AsLong(PyTuple_GET_ITEM(anchor, 1)) == offset;
+    Py_DECREF(anchor);
+    return at;
+}
+
+/* Whether an input needs no `engine.adopt`: then `reference` knows what to do with it. */
+static int is_at_hand(PyObject *trace, PyObject *node) {
+    if (SLOT(node, node_at.trace) == trace || is_number(node)) return 1;
+    if (SLOT(node, node_at.value) != Py_None && SLOT(trace, trace_at.parent) == Py_None) return 1;
+    return PyDict_Contains(SLOT(trace, trace_at.leaf_index), node);
+}
+
+/* The reference of an input (a new int), which becomes a leaf if it is none: the branches written out in `engine.record`. */
+static PyObject *reference(PyObject *trace, PyObject *node) {
+    if (SLOT(node, node_at.trace) == trace) return Py_NewRef(SLOT(node, node_at.index));
+    PyObject *known = SLOT(trace, trace_at.leaf_index), *leaves = SLOT(trace, trace_at.leaves);
+    int shared = !is_number(node);
+    if (shared) {
+        PyObject *found = PyDict_GetItemWithError(known, node);
+        if (found != NULL) return Py_NewRef(found);
+        if (PyErr_Occurred()) return NULL;
+    }
+    PyObject *made = PyLong_FromSsize_t(-PyList_GET_SIZE(leaves) - 1);
+    if (made == NULL || PyList_Append(leaves, node) < 0 || (shared && PyDict_SetItem(known, node, made) < 0)) Py_CLEAR(made);
+    return made;
+}
+
+/* A node whose slots are set but for the key and the place in a trace; `Node.__init__`. */
+static PyObject *new_node(PyObject *inputs, PyObject *aval, PyObject *code, PyObject *offset) {
+    PyObject *node = Node->tp_alloc(Node, 0);
+    if (node == NULL) return NULL;
+    SLOT(node, node_at.inputs) = Py_NewRef(inputs);
+    SLOT(node, node_at.aval) = Py_NewRef(aval);
+    SLOT(node, node_at.code) = Py_NewRef(code);
+    SLOT(node, node_at.offset) = Py_NewRef(offset);
+    SLOT(node, node_at.value) = Py_NewRef(Py_None);
+    SLOT(node, node_at.handle) = Py_NewRef(Py_None);
+    SLOT(node, node_at.origin) = Py_NewRef(Py_None);
+    return node;
+}
+
+/* The tensor of a node, and the node's weak reference to it: what `tensor.emit` has written out. */
+static PyObject *new_tensor(PyObject *node) {
+    PyObject *tensor = EagerTensor->tp_alloc(EagerTensor, 0);
+    if (tensor == NULL) return NULL;
+    SLOT(tensor, tensor_node) = Py_NewRef(node);
+    PyObject *handle = PyWeakref_NewRef(tensor, NULL);
+    if (handle == NULL) {
+        Py_DECREF(tensor);
+        return NULL;
+    }
+    put(node, node_at.handle, handle);
+    Py_DECREF(handle);
+    return tensor;
+}
+
+/* Whether the parts of a trace are what they should be. */
+static int is_whole(PyObject *trace) {
+    PyObject *nodes, *leaves, *known;
+    return (nodes = SLOT(trace, trace_at.nodes)) != NULL && PyList_CheckExact(nodes) && (leaves = SLOT(trace, trace_at.leaves)) != NULL &&
+           PyList_CheckExact(leaves) && (known = SLOT(trace, trace_at.leaf_index)) != NULL && PyDict_CheckExact(known);
+}
+
+/* Whether ops are recorded as they are, and not with other gradients. */
+static int is_plain(PyObject *trace) { return is(trace, Trace) && SLOT(trace, trace_at.overrides) == Py_None && is_whole(trace); }
+
+/* Whether no input needs `engine.adopt`. */
+static Outcome are_at_hand(PyObject *trace, PyObject *inputs) {
+    Py_ssize_t count = PyTuple_GET_SIZE(inputs);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        int ready = is_at_hand(trace, PyTuple_GET_ITEM(inputs, i));
+        if (ready <= 0) return ready < 0 ? FAILED : TWIN;
+    }
+    return DONE;
+}
+
+/* Append a node to a trace, which is the one change that makes it part of it: the end of `engine.record`. */
+static Outcome append(PyObject *trace, PyObject *node, PyObject *key, PyObject *inputs) {
+    Py_ssize_t count = PyTuple_GET_SIZE(inputs);
+    PyObject *nodes = SLOT(trace, trace_at.nodes), *index = PyLong_FromSsize_t(PyList_GET_SIZE(nodes));
+    if (index == NULL) return FAILED;
+    SLOT(node, node_at.index) = index;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *referred = reference(trace, PyTuple_GET_ITEM(inputs, i));
+        if (referred == NULL) return FAILED;
+        PyTuple_SET_ITEM(key, i + 2, referred);
+    }
+    SLOT(node, node_at.key) = Py_NewRef(key);
+    SLOT(node, node_at.trace) = Py_NewRef(trace);
+    return PyList_Append(nodes, node) < 0 ? FAILED : DONE;
+}
+
+/* What `Variable.read` notes for the open tapes, but for its place: (place, variable, node). */
+typedef struct {
+    PyObject *of[2]; /* for each of the first two operands; NULL: it is no variable */
+} Reads;
+
+/* Note that variables were read: `Variable.read`. */
+static Outcome note_reads(PyObject *trace, Reads *reads) {
+    if (SLOT(trace, trace_at.scope) != Py_None) return TWIN; /* a function knows what its variables hold */
+    PyObject *noted = SLOT(trace, trace_at.reads), *tapes = PyObject_GetAttr(local, n_tapes);
+    if (tapes == NULL) return FAILED;
+    int watched = PyList_CheckExact(tapes) ? PyList_GET_SIZE(tapes) > 0 : -1;
+    Py_DECREF(tapes);
+    if (watched < 0 || noted == NULL || !PyList_CheckExact(noted)) return TWIN;
+    for (int i = 0; watched && i < 2; i++) {
+        if (reads->of[i] == NULL) continue;
+        PyObject *place = PyLong_FromSsize_t(PyList_GET_SIZE(SLOT(trace, trace_at.nodes)));
+        if (place == NULL) return FAILED;
+        PyTuple_SET_ITEM(reads->of[i], 0, place);
+        if (PyList_Append(noted, reads->of[i]) < 0) return FAILED;
+    }
+    return DONE;
+}
+
+/* Append one op to the thread's trace, and return its node and, if `tensor` is asked for, its Tensor: `engine.record`, `tensor.emit`.
+
+   `reads` (NULL: none) are those of variables among the inputs. */
+static Outcome record(PyObject *op, PyObject *inputs, PyObject *attrs, Reads *reads, PyObject **node, PyObject **tensor) {
+    PyObject *aval = NULL, *code = NULL, *key = NULL, *trace = NULL, *at = NULL;
+    int offset;
+    *node = NULL;
+    if (!enabled || !is(op, Op)) return TWIN;
+    Py_ssize_t count = PyTuple_GET_SIZE(inputs);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *input = PyTuple_GET_ITEM(inputs, i);
+        if (!Py_IS_TYPE(input, Node) || SLOT(input, node_at.aval) == NULL) return TWIN;
+    }
+    Outcome outcome = find_aval(op, attrs, inputs, &aval);
+    if (outcome == DONE && tensor != NULL && PyTuple_Check(aval)) outcome = TWIN;
+    if (outcome == DONE) outcome = user_line(&code, &offset);
+    if (outcome != DONE) goto done;
+    outcome = FAILED;
+    if ((key = PyTuple_New(count + 2)) == NULL) goto done;
+    PyTuple_SET_ITEM(key, 0, Py_NewRef(op));
+    PyTuple_SET_ITEM(key, 1, Py_NewRef(attrs));
+    if ((at = PyLong_FromLong(offset)) == NULL) goto done;
+    if ((*node = new_node(inputs, aval, code, at)) == NULL) goto done;
+    if (tensor != NULL && (*tensor = new_tensor(*node)) == NULL) goto done;
+    if ((trace = PyObject_GetAttr(local, n_trace)) == NULL) goto done; /* which makes the state of a new thread */
+    outcome = TWIN;
+    if (!is_plain(trace)) goto done;
+    int cut_here = is_to_be_cut(trace, offset);
+    if (cut_here != 0) {
+        outcome = cut_here < 0 ? FAILED : TWIN;
+        goto done;
+    }
+    outcome = are_at_hand(trace, inputs);
+    if (outcome == DONE && reads != NULL) outcome = note_reads(trace, reads);
+    if (outcome == DONE) outcome = append(trace, *node, key, inputs);
+done:
+    if (outcome != DONE) {
+        if (tensor != NULL) Py_CLEAR(*tensor);
+        Py_CLEAR(*node);
+    }
+    Py_XDECREF(aval);
+    Py_XDECREF(code);
+    Py_XDECREF(key);
+    Py_XDECREF(at);
+    Py_XDECREF(trace);
+    return outcome;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------
+   Operands */
+
+/* The node of a tensor, or of what a variable holds now (a new reference), with the read in its place; else TWIN. */
+static Outcome operand(PyObject *value, PyObject **node, PyObject **read) {
+    if (is_tensor(value)) {
+        *node = Py_XNewRef(node_of(value));
+        return *node != NULL ? DONE : TWIN;
+    }
+    if (!Py_IS_TYPE(value, ResourceVariable)) return TWIN;
+    PyObject *held = PyObject_GetAttr(value, n_tensor);
+    if (held == NULL) return FAILED;
+    *node = is_tensor(held) ? Py_XNewRef(node_of(held)) : NULL;
+    Py_DECREF(held);
+    if (*node == NULL) return TWIN;
+    if ((*read = PyTuple_New(3)) == NULL) return FAILED;
+    PyTuple_SET_ITEM(*read, 1, Py_NewRef(value));
+    PyTuple_SET_ITEM(*read, 2, Py_NewRef(*node));
+    return DONE;
+}
+
+/* Whether `engine.number` may look for it: a float or an int of 64 bits, but for -0.0, which equals 0.0. */
+static int is_plain_number(PyObject *value, int ints) {
+    if (PyFloat_CheckExact(value)) return PyFloat_AS_DOUBLE(value) != 0.0 || !signbit(PyFloat_AS_DOUBLE(value));
+    if (!ints || !PyLong_CheckExact(value)) return 0;
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return overflow == 0 && number != LLONG_MIN;
+}
+
+/* The leaf of a Python number (a new reference), if it was used before and stands on the device: `engine.number`. */
+static Outcome number(PyObject *value, PyObject *dtype, PyObject **node) {
+    PyObject *num = PyObject_GetAttr(dtype, n_num);
+    if (num == NULL) return FAILED;
+    PyObject *key = PyTuple_Pack(2, value, num);
+    Py_DECREF(num);
+    if (key == NULL) return FAILED;
+    PyObject *known = Py_XNewRef(PyDict_GetItemWithError(numbers, key));
+    Py_DECREF(key);
+    if (known == NULL) return PyErr_Occurred() ? FAILED : TWIN;
+    PyObject *held = Py_IS_TYPE(known, Node) && is(SLOT(known, node_at.aval), Aval) ? SLOT(known, node_at.value) : NULL;
+    if (held == NULL || held == Py_None || Py_IS_TYPE(held, Array)) {
+        Py_DECREF(known);
+        return TWIN;
+    }
+    *node = known;
+    return DONE;
+}
+
+/* Whether each op runs at once (`execution.eager`), so that Python has to see to it. */
+static int runs_at_once(void) {
+    PyObject *eager = PyDict_GetItemWithError(execution_names, n_eager);
+    return eager != Py_False;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------
+   What stands in the place of a Python function */
+
+typedef struct Twin Twin;
+typedef Outcome (*Body)(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result);
+struct Twin {
+    PyObject_HEAD
+    vectorcallfunc call;
+    Body body;
+    PyObject *python;     /* the Python function */
+    PyObject *op, *attrs; /* what it records, where that is always the same; else None */
+    long rank;            /* the rank of its operands, or -1 */
+    int public;           /* whether errors of the body are cut here, as the Python function would */
+    PyObject *names, *references; /* its __dict__ and weak references */
+};
+
+/* Take the library's lines out of the traceback of the error that is set: `errors.cut`. */
+static void cut_error(void) {
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    if (traceback != NULL && PyException_SetTraceback(error, traceback) < 0) PyErr_Clear();
+    PyObject *done = PyObject_CallOneArg(cut, error);
+    if (done == NULL) PyErr_Clear();
+    Py_XDECREF(done);
+    Py_XDECREF(traceback);
+    PyErr_Restore(type, error, PyException_GetTraceback(error));
+}
+
+static PyObject *twin_call(PyObject *callable, PyObject *const *args, size_t flags, PyObject *names) {
+    Twin *self = (Twin *)callable;
+    if (enabled && (names == NULL || PyTuple_GET_SIZE(names) == 0)) {
+        PyObject *result = NULL;
+        Outcome outcome = self->body(self, args, PyVectorcall_NARGS(flags), &result);
+        if (outcome == DONE) return result;
+        if (outcome == FAILED) {
+            if (self->public) cut_error();
+            return NULL;
+        }
+    }
+    return PyObject_Vectorcall(self->python, args, flags, names);
+}
+
+/* `engine.record` */
+static Outcome twin_record(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count < 2 || count > 3 || !PyTuple_CheckExact(args[1])) return TWIN;
+    return record(args[0], args[1], count == 3 ? args[2] : nothing, NULL, result, NULL);
+}
+
+/* `tensor.emit` */
+static Outcome twin_emit(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count < 2 || count > 3 || !PyTuple_CheckExact(args[1]) || runs_at_once()) return TWIN;
+    PyObject *node;
+    Outcome outcome = record(args[0], args[1], count == 3 ? args[2] : nothing, NULL, &node, result);
+    Py_XDECREF(node);
+    return outcome;
+}
+
+/* Record the twin's op on one node or two, whose references it takes over, and return the Tensor. */
+static Outcome emit(Twin *self, PyObject *x, PyObject *y, Reads *reads, PyObject **result) {
+    PyObject *node = NULL, *inputs = y == NULL ? PyTuple_Pack(1, x) : PyTuple_Pack(2, x, y);
+    if (inputs == NULL) return FAILED;
+    int variables = reads != NULL && (reads->of[0] != NULL || reads->of[1] != NULL);
+    Outcome outcome = record(self->op, inputs, self->attrs, variables ? reads : NULL, &node, result);
+    Py_DECREF(inputs);
+    Py_XDECREF(node);
+    return outcome;
+}
+
+/* The public function of an op of one tensor: `define._unary`. */
+static Outcome twin_unary(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 1 || !is_tensor(args[0]) || runs_at_once()) return TWIN;
+    PyObject *x = Py_XNewRef(node_of(args[0]));
+    if (x == NULL) return TWIN;
+    Outcome outcome = emit(self, x, NULL, NULL, result);
+    Py_DECREF(x);
+    return outcome;
+}
+
+/* Two operands of one dtype, the second of which may be a number: the fast paths of `convert.operands` and `define.binary_operator`.
+
+   An operator takes ints beside floats, and is for inexact dtypes only. */
+static Outcome pair(Twin *self, PyObject *first, PyObject *second, int operator, PyObject **result) {
+    PyObject *x = NULL, *y = NULL;
+    Reads reads = {{NULL, NULL}};
+    if (runs_at_once()) return TWIN;
+    Outcome outcome = operand(first, &x, &reads.of[0]);
+    if (outcome != DONE) goto done;
+    outcome = TWIN;
+    if (operator && !inexact(x)) goto done;
+    if (self->rank < 0 && is_plain_number(second, operator) && inexact(x)) {
+        outcome = number(second, dtype_of(x), &y);
+    } else {
+        outcome = operand(second, &y, &reads.of[1]);
+    }
+    if (outcome != DONE) goto done;
+    outcome = TWIN;
+    if (dtype_of(x) != dtype_of(y)) goto done;
+    if (self->rank >= 0 && !(has_rank(x, self->rank) && has_rank(y, self->rank))) goto done;
+    outcome = emit(self, x, y, &reads, result);
+done:
+    Py_XDECREF(x);
+    Py_XDECREF(y);
+    Py_XDECREF(reads.of[0]);
+    Py_XDECREF(reads.of[1]);
+    return outcome;
+}
+
+/* The public function of an op of two tensors: `define._binary`. */
+static Outcome twin_binary(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    return count == 2 ? pair(self, args[0], args[1], 0, result) : TWIN;
+}
+
+/* An operator: `forward` in `define.binary_operator`. */
+static Outcome twin_forward(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    return count == 2 ? pair(self, args[0], args[1], 1, result) : TWIN;
+}
+
+/* An operator between a float and a tensor: `reflected` in `define.binary_operator`. */
+static Outcome twin_reflected(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 2 || self->rank >= 0 || !is_tensor(args[0]) || !is_plain_number(args[1], 0) || runs_at_once()) return TWIN;
+    PyObject *x = Py_XNewRef(node_of(args[0])), *y = NULL;
+    if (x == NULL) return TWIN;
+    Outcome outcome = inexact(x) ? number(args[1], dtype_of(x), &y) : TWIN;
+    if (outcome == DONE) outcome = emit(self, y, x, NULL, result);
+    Py_DECREF(x);
+    Py_XDECREF(y);
+    return outcome;
+}
+
+/* `engine.elements` */
+static Outcome twin_elements(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 1 || !Py_IS_TYPE(args[0], Node)) return TWIN;
+    PyObject *node = args[0], *avals = SLOT(node, node_at.aval), *trace = SLOT(node, node_at.trace), *index = SLOT(node, node_at.index);
+    if (avals == NULL || !PyTuple_CheckExact(avals) || SLOT(node, node_at.value) != Py_None || !is(trace, Trace)) return TWIN;
+    PyObject *nodes = SLOT(trace, trace_at.nodes), *inputs = PyTuple_Pack(1, node);
+    if (inputs == NULL) return FAILED;
+    Outcome outcome = FAILED;
+    Py_ssize_t outputs = PyTuple_GET_SIZE(avals);
+    PyObject *made = PyList_New(outputs);
+    if (made == NULL) goto done;
+    for (Py_ssize_t i = 0; i < outputs; i++) {
+        PyObject *element = new_node(inputs, PyTuple_GET_ITEM(avals, i), SLOT(node, node_at.code), SLOT(node, node_at.offset));
+        if (element == NULL) goto done;
+        PyList_SET_ITEM(made, i, element);
+        PyObject *key = Py_BuildValue("O(n)O", element_op, i, index);
+        if (key == NULL) goto done;
+        SLOT(element, node_at.key) = key;
+        SLOT(element, node_at.trace) = Py_NewRef(trace);
+    }
+    Py_ssize_t first = PyList_GET_SIZE(nodes);
+    for (Py_ssize_t i = 0; i < outputs; i++) {
+        PyObject *place = PyLong_FromSsize_t(first + i);
+        if (place == NULL) goto done;
+        SLOT(PyList_GET_ITEM(made, i), node_at.index) = place;
+    }
+    if (PyList_SetSlice(nodes, first, first, made) == 0) outcome = DONE;
+done:
+    Py_DECREF(inputs);
+    if (outcome == DONE) *result = made;
+    else Py_XDECREF(made);
+    return outcome;
+}
+
+/* Swap a tensor in, as the last lines of `Variable._hold`, with `Variable._keep_for_undo`; `undo` is (variable, what it held). */
+static Outcome hold(PyObject *trace, PyObject *variable, PyObject *undo, PyObject *tensor) {
+    PyObject *serial = SLOT(trace, trace_at.serial), *assigned = SLOT(trace, trace_at.assigned);
+    PyObject *since = PyObject_GetAttr(variable, n_assigned_in);
+    if (since == NULL) return FAILED;
+    int first = PyObject_RichCompareBool(since, serial, Py_NE);
+    Py_DECREF(since);
+    if (first < 0) return FAILED;
+    if (first && (PyObject_SetAttr(variable, n_assigned_in, serial) < 0 || PyList_Append(assigned, undo) < 0)) return FAILED;
+    return PyObject_SetAttr(variable, n_tensor, tensor) < 0 ? FAILED : DONE;
+}
+
+/* The body of `Variable._update`, of a tensor that has the variable's Aval, in plain eager code; `engine.shared` is held. */
+static Outcome update(PyObject *variable, PyObject *op, PyObject *delta) {
+    PyObject *held = PyObject_GetAttr(variable, n_tensor), *before = NULL, *inputs = NULL, *undo = NULL;
+    PyObject *trace = NULL, *node = NULL, *latest = NULL;
+    Reads read = {{NULL, NULL}};
+    if (held == NULL) return FAILED;
+    Outcome outcome = operand(variable, &before, &read.of[0]);
+    if (outcome != DONE) goto done;
+    outcome = FAILED;
+    if ((trace = PyObject_GetAttr(local, n_trace)) == NULL) goto done;
+    outcome = TWIN;
+    if (!is_plain(trace) || SLOT(trace, trace_at.scope) != Py_None || !PyList_CheckExact(SLOT(trace, trace_at.assigned))) goto done;
+    if (SLOT(before, node_at.aval) != SLOT(delta, node_at.aval)) goto done;
+    outcome = FAILED;
+    if ((inputs = PyTuple_Pack(2, before, delta)) == NULL || (undo = PyTuple_Pack(2, variable, held)) == NULL) goto done;
+    outcome = record(op, inputs, nothing, NULL, &node, &latest);
+    if (outcome != DONE) goto done;
+    Py_SETREF(trace, Py_NewRef(SLOT(node, node_at.trace)));
+    outcome = note_reads(trace, &read);
+    if (outcome == DONE) outcome = hold(trace, variable, undo, latest);
+    if (outcome == TWIN) outcome = FAILED; /* not after the op was recorded: `note_reads` found a trace that is none of eager code */
+done:
+    if (outcome == FAILED && !PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "the trace changed while an op was recorded");
+    Py_XDECREF(held);
+    Py_XDECREF(before);
+    Py_XDECREF(inputs);
+    Py_XDECREF(undo);
+    Py_XDECREF(trace);
+    Py_XDECREF(node);
+    Py_XDECREF(latest);
+    Py_XDECREF(read.of[0]);
+    return outcome;
+}
+
+/* `Variable._update`: (variable, op, delta, name of the method) → the variable. */
+static Outcome twin_update(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 4 || !Py_IS_TYPE(args[0], ResourceVariable) || !is_tensor(args[2]) || runs_at_once()) return TWIN;
+    PyObject *lock = Py_XNewRef(PyDict_GetItemWithError(engine_names, n_shared)), *delta = Py_XNewRef(node_of(args[2]));
+    Outcome outcome = TWIN;
+    if (lock == NULL || delta == NULL) goto done;
+    PyObject *taken = PyObject_CallMethodNoArgs(lock, n_acquire);
+    outcome = FAILED;
+    if (taken == NULL) goto done;
+    Py_DECREF(taken);
+    outcome = update(args[0], args[1], delta);
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyObject *released = PyObject_CallMethodNoArgs(lock, n_release);
+    if (released == NULL && outcome != FAILED) outcome = FAILED;
+    else if (released == NULL) PyErr_Clear();
+    Py_XDECREF(released);
+    if (type != NULL) PyErr_Restore(type, error, traceback);
+    if (outcome == DONE) *result = Py_NewRef(args[0]);
+done:
+    Py_XDECREF(lock);
+    Py_XDECREF(delta);
+    return outcome;
+}
+
+/* A public function that records one op of two operands, to which graphs give names: `ops.math.arithmetic.add`, `ops.linalg.matmul.matmul`. */
+static Outcome twin_public(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 2) return TWIN;
+    PyObject *graphs = PyDict_GetItemWithError(naming_names, n_open_graphs);
+    if (graphs == NULL || !PyLong_CheckExact(graphs) || PyLong_AsLong(graphs) != 0) return PyErr_Occurred() ? FAILED : TWIN;
+    return pair(self, args[0], args[1], 0, result);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------
+   Running a trace */
+
+/* Whether a user still holds the tensor of a node that has no value: 1, 0, or -1 where only Python can say. */
+static int is_live(PyObject *node) {
+    PyObject *handle = SLOT(node, node_at.handle);
+    if (handle == Py_None || SLOT(node, node_at.value) != Py_None) return 0;
+    if (handle == wanted) return 1;
+    return handle != NULL && PyWeakref_CheckRef(handle) ? alive(handle) : -1;
+}
+
+/* A tuple of one slot of each node. */
+static PyObject *each(PyObject *nodes, Py_ssize_t slot) {
+    Py_ssize_t count = PyList_GET_SIZE(nodes);
+    PyObject *found = PyTuple_New(count);
+    if (found == NULL) return NULL;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *node = i < PyList_GET_SIZE(nodes) ? PyList_GET_ITEM(nodes, i) : NULL;
+        PyObject *value = node != NULL && Py_IS_TYPE(node, Node) ? SLOT(node, slot) : NULL;
+        if (value == NULL) {
+            Py_DECREF(found);
+            PyErr_SetString(PyExc_SystemError, "a trace holds what is no node");
+            return NULL;
+        }
+        PyTuple_SET_ITEM(found, i, Py_NewRef(value));
+    }
+    return found;
+}
+
+/* `engine.scanned`: trace → (indices of the live nodes, (keys, Avals of the leaves)). */
+static Outcome twin_scanned(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 1 || !is(args[0], Trace) || !is_whole(args[0])) return TWIN;
+    PyObject *nodes = SLOT(args[0], trace_at.nodes), *keys = NULL, *avals = NULL, *live = PyList_New(0);
+    Outcome outcome = FAILED;
+    if (live == NULL || (keys = each(nodes, node_at.key)) == NULL) goto done;
+    if ((avals = each(SLOT(args[0], trace_at.leaves), node_at.aval)) == NULL) goto done;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(nodes); i++) {
+        int found = is_live(PyList_GET_ITEM(nodes, i));
+        if (found < 0) outcome = TWIN;
+        if (found < 0 || (found && PyList_Append(live, SLOT(PyList_GET_ITEM(nodes, i), node_at.index)) < 0)) goto done;
+    }
+    *result = Py_BuildValue("O(OO)", live, keys, avals);
+    if (*result != NULL) outcome = DONE;
+done:
+    Py_XDECREF(live);
+    Py_XDECREF(keys);
+    Py_XDECREF(avals);
+    return outcome;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------
+   The module */
+
+static const struct {
+    const char *name;
+    Body body;
+    int public;
+} kinds[] = {
+    {"record", twin_record, 0},       {"emit", twin_emit, 0},     {"elements", twin_elements, 0}, {"unary", twin_unary, 1},
+    {"binary", twin_binary, 1},       {"forward", twin_forward, 1}, {"reflected", twin_reflected, 1}, {"_update", twin_update, 1},
+    {"public", twin_public, 1},       {"scanned", twin_scanned, 0},
+};
+
+static PyObject *twin_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"kind", "python", "op", "attrs", "rank", NULL};
+    const char *kind;
+    PyObject *python, *op = Py_None, *attrs = Py_None, *rank = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "sO|OOO", names, &kind, &python, &op, &attrs, &rank)) return NULL;
+    long wanted_rank = rank == Py_None ? -1 : PyLong_AsLong(rank);
+    if (wanted_rank == -1 && PyErr_Occurred()) return NULL;
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(kinds); i++) {
+        if (strcmp(kinds[i].name, kind) != 0) continue;
+        Twin *self = (Twin *)type->tp_alloc(type, 0);
+        if (self == NULL) return NULL;
+        self->call = twin_call;
+        self->body = kinds[i].body;
+        self->public = kinds[i].public;
+        self->python = Py_NewRef(python);
+        self->op = Py_NewRef(op);
+        self->attrs = Py_NewRef(attrs);
+        self->rank = wanted_rank;
+        return (PyObject *)self;
+    }
+    return PyErr_Format(PyExc_ValueError, "no function of %R is written in C", python);
+}
+
+static int twin_traverse(PyObject *object, visitproc visit, void *arg) {
+    Twin *self = (Twin *)object;
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->python);
+    Py_VISIT(self->op);
+    Py_VISIT(self->attrs);
+    Py_VISIT(self->names);
+    return 0;
+}
+
+static int twin_clear(PyObject *object) {
+    Twin *self = (Twin *)object;
+    Py_CLEAR(self->python);
+    Py_CLEAR(self->op);
+    Py_CLEAR(self->attrs);
+    Py_CLEAR(self->names);
+    return 0;
+}
+
+static void twin_dealloc(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    if (((Twin *)object)->references != NULL) PyObject_ClearWeakRefs(object);
+    twin_clear(object);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+static PyObject *twin_get(PyObject *self, PyObject *instance, PyObject *owner) {
+    return instance == NULL || instance == Py_None ? Py_NewRef(self) : PyMethod_New(self, instance);
+}
+
+static PyObject *twin_repr(PyObject *self) { return PyObject_Repr(((Twin *)self)->python); }
+
+/* Pickled and copied as a function is: by its name. */
+static PyObject *twin_reduce(PyObject *self, PyObject *nothing_more) { return PyObject_GetAttrString(self, "__qualname__"); }
+
+static PyMemberDef twin_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Twin, call), READONLY},
+    {"__dictoffset__", T_PYSSIZET, offsetof(Twin, names), READONLY},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Twin, references), READONLY},
+    {"python", T_OBJECT, offsetof(Twin, python), READONLY},
+    {NULL},
+};
+static PyMethodDef twin_methods[] = {{"__reduce__", twin_reduce, METH_NOARGS, NULL}, {NULL}};
+static PyGetSetDef twin_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL}, {NULL}};
+static PyType_Slot twin_slots[] = {
+    {Py_tp_new, twin_new},           {Py_tp_traverse, twin_traverse}, {Py_tp_clear, twin_clear},     {Py_tp_dealloc, twin_dealloc},
+    {Py_tp_call, PyVectorcall_Call}, {Py_tp_descr_get, twin_get},     {Py_tp_repr, twin_repr},       {Py_tp_members, twin_members},
+    {Py_tp_methods, twin_methods},   {Py_tp_getset, twin_getset},     {0, NULL},
+};
+static PyType_Spec twin_spec = {
+    .name = "gradtape._src.core.native.recording.Twin",
+    .basicsize = sizeof(Twin),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .slots = twin_slots,
+};
+
+/* The offset of a slot of a class, read off its member descriptor and checked; -1 with an error where it is no such slot. */
+static Py_ssize_t offset_of(PyTypeObject *type, const char *name) {
+    PyObject *found = PyObject_GetAttrString((PyObject *)type, name);
+    if (found == NULL) return -1;
+    Py_ssize_t offset = -1;
+    if (Py_IS_TYPE(found, &PyMemberDescr_Type)) {
+        PyMemberDef *member = ((PyMemberDescrObject *)found)->d_member;
+        if (member->type == T_OBJECT_EX && member->offset > 0 && member->offset < type->tp_basicsize) offset = member->offset;
+    }
+    if (offset < 0) PyErr_Format(PyExc_ImportError, "%s.%s is no slot", type->tp_name, name);
+    Py_DECREF(found);
+    return offset;
+}
+
+/* Take what the engine works with, once it is all there: `native.bind`. */
+static PyObject *bind(PyObject *module, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"Node", "Trace", "Op", "Aval", "EagerTensor", "ResourceVariable", "Array", "local", "internal", "wanted",
+                            "numbers", "cut", "element", "execution", "engine", "naming", "longest", NULL};
+    PyObject *type[7], *object[9];
+    Py_ssize_t most;
+    if (!PyArg_ParseTupleAndKeywords(
+            args, keywords, "O!O!O!O!O!O!O!OO!OO!OOO!O!O!n", names, &PyType_Type, &type[0], &PyType_Type, &type[1], &PyType_Type, &type[2],
+            &PyType_Type, &type[3], &PyType_Type, &type[4], &PyType_Type, &type[5], &PyType_Type, &type[6], &object[0], &PyDict_Type,
+            &object[1], &object[2], &PyDict_Type, &object[3], &object[4], &object[5], &PyDict_Type, &object[6], &PyDict_Type, &object[7],
+            &PyDict_Type, &object[8], &most))
+        return NULL;
+    PyTypeObject *node = (PyTypeObject *)type[0], *trace = (PyTypeObject *)type[1], *aval = (PyTypeObject *)type[3];
+    const struct {
+        PyTypeObject *type;
+        const char *name;
+        Py_ssize_t *offset;
+    } slots[] = {
+        {node, "aval", &node_at.aval},
+        {node, "code", &node_at.code},
+        {node, "handle", &node_at.handle},
+        {node, "index", &node_at.index},
+        {node, "inputs", &node_at.inputs},
+        {node, "key", &node_at.key},
+        {node, "offset", &node_at.offset},
+        {node, "origin", &node_at.origin},
+        {node, "trace", &node_at.trace},
+        {node, "value", &node_at.value},
+        {trace, "assigned", &trace_at.assigned},
+        {trace, "leaf_index", &trace_at.leaf_index},
+        {trace, "leaves", &trace_at.leaves},
+        {trace, "limit", &trace_at.limit},
+        {trace, "nodes", &trace_at.nodes},
+        {trace, "overrides", &trace_at.overrides},
+        {trace, "parent", &trace_at.parent},
+        {trace, "reads", &trace_at.reads},
+        {trace, "scope", &trace_at.scope},
+        {trace, "serial", &trace_at.serial},
+        {aval, "dtype", &aval_at.dtype},
+        {aval, "inexact", &aval_at.inexact},
+        {aval, "ndim", &aval_at.ndim},
+        {(PyTypeObject *)type[2], "avals", &op_avals},
+        {(PyTypeObject *)type[4], "node", &tensor_node},
+    };
+    Py_ssize_t found[Py_ARRAY_LENGTH(slots)];
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++)
+        if ((found[i] = offset_of(slots[i].type, slots[i].name)) < 0) return NULL;
+    PyObject *all = PyObject_GetAttrString(type[0], "__slots__");
+    Py_ssize_t count = all == NULL ? -1 : PyObject_Length(all);
+    Py_XDECREF(all);
+    if (count < 0) return NULL;
+    if (count != 10) return PyErr_Format(PyExc_ImportError, "a Node has %zd slots, and 10 are known here", count);
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++) *slots[i].offset = found[i];
+    PyTypeObject **types[] = {&Node, &Trace, &Op, &Aval, &EagerTensor, &ResourceVariable, &Array};
+    PyObject **objects[] = {&local, &internal, &wanted, &numbers, &cut, &element_op, &execution_names, &engine_names, &naming_names};
+    for (int i = 0; i < 7; i++) Py_XSETREF(*types[i], (PyTypeObject *)Py_NewRef(type[i]));
+    for (int i = 0; i < 9; i++) Py_XSETREF(*objects[i], Py_NewRef(object[i]));
+    longest = most;
+    enabled = 1;
+    Py_RETURN_NONE;
+}
+
+/* Switch the twins on or off, for tests; returns what they were. */
+static PyObject *enable(PyObject *module, PyObject *on) {
+    int before = enabled, now = PyObject_IsTrue(on);
+    if (now < 0) return NULL;
+    enabled = now && Node != NULL;
+    return PyBool_FromLong(before);
+}
+
+static int execute(PyObject *module) {
+#ifdef Py_GIL_DISABLED
+    PyErr_SetString(PyExc_ImportError, "a Python without the global lock is not supported: traces are read and changed under it");
+    return -1;
+#endif
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_ImportError, "a sub-interpreter is not supported: what `bind` hands over is one for each process");
+        return -1;
+    }
+    const struct {
+        PyObject **name;
+        const char *text;
+    } words[] = {
+        {&n_trace, "trace"},       {&n_tapes, "tapes"},     {&n_anchor, "anchor"},     {&n_eager, "eager"},
+        {&n_tensor, "_tensor"},    {&n_num, "num"},         {&n_assigned_in, "_assigned_in"}, {&n_shared, "shared"},
+        {&n_acquire, "acquire"},   {&n_release, "release"}, {&n_open_graphs, "open_graphs"},
+    };
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(words); i++)
+        if (*words[i].name == NULL && (*words[i].name = PyUnicode_InternFromString(words[i].text)) == NULL) return -1;
+    if (nothing == NULL && (nothing = PyTuple_New(0)) == NULL) return -1;
+    PyObject *twin = PyType_FromSpec(&twin_spec);
+    if (twin == NULL) return -1;
+    int failed = PyModule_AddObjectRef(module, "Twin", twin) < 0;
+    Py_DECREF(twin);
+    return failed || PyModule_AddStringConstant(module, "source", GRADTAPE_SOURCE) < 0 ? -1 : 0;
+}
+
+static PyMethodDef functions[] = {
+    {"bind", (PyCFunction)(void (*)(void))bind, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"enable", enable, METH_O, NULL},
+    {NULL},
+};
+static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, execute}, {0, NULL}};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "recording", .m_methods = functions, .m_slots = module_slots};
+
+PyMODINIT_FUNC PyInit_recording(void) { return PyModuleDef_Init(&definition); }

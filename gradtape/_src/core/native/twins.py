@@ -1,0 +1,89 @@
+"""The choice between a Python function of the hot path and its twin in `recording.c`; see README.md.
+
+The Python functions are the definition, and the fallback: without the extension each stands for itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+logger = logging.getLogger("gradtape")
+SOURCE = Path(__file__).with_name("recording.c")
+
+
+def checksum() -> str:
+    """Return what an extension is known by that was built of the `recording.c` beside this file."""
+    return f"{zlib.crc32(SOURCE.read_bytes()):08x}"
+
+
+def _load() -> tuple[Any, str]:
+    """Return the extension, or None with the reason why there is none."""
+    if os.environ.get("GRADTAPE_PURE", "") not in ("", "0"):
+        return None, "GRADTAPE_PURE is set"
+    try:
+        from gradtape._src.core.native import recording
+    except ModuleNotFoundError:
+        return None, "it was not built"
+    except ImportError as error:
+        return None, _refused(str(error))
+    if SOURCE.exists() and recording.source != checksum():
+        return None, _refused("it was built of another version of recording.c; build it again: pip install -e .")
+    return recording, ""
+
+
+def _refused(why: str) -> str:
+    logger.warning("gradtape records in Python, as its C extension cannot be used: %s", why)
+    return why
+
+
+_extension, reason = _load()
+kinds: tuple[type, ...] = () if _extension is None else (_extension.Twin,)  # the classes of functions in C
+
+
+def of(function: F, kind: str, op: Any = None, attrs: Any = None, rank: int | None = None) -> F:
+    """Return the twin in C of a Python function, or the function itself. `op` is what it records, with the values `attrs`."""
+    if _extension is None:
+        return function
+    made: Any = functools.update_wrapper(_extension.Twin(kind, function, op, attrs, rank), function)
+    del made.__wrapped__
+    return made
+
+
+def in_c(function: F) -> F:
+    """Decorator of a function that has a twin of its own in `recording.c`, by its name."""
+    return of(function, function.__name__)
+
+
+def bind(**engine: Any) -> None:
+    """Hand over what the extension works with, and begin to use it: classes, whose slots it finds, and objects of the engine."""
+    global reason
+    if _extension is not None:
+        try:
+            _extension.bind(**engine)
+        except ImportError as error:
+            reason = _refused(str(error))
+
+
+def which() -> str:
+    """Say what records ops: "C", or "Python", with the reason."""
+    return f"Python ({reason})" if reason else "C"
+
+
+@contextlib.contextmanager
+def off() -> Iterator[None]:
+    """Let the Python functions do their work themselves, in all threads; for tests."""
+    before = _extension is not None and _extension.enable(False)
+    try:
+        yield
+    finally:
+        if before:
+            _extension.enable(True)
