@@ -44,6 +44,13 @@ def test_switched_off():
     assert run(told, GRADTAPE_PURE="1") == "0 [2.]"
 
 
+def test_not_built(monkeypatch, caplog):
+    monkeypatch.setitem(sys.modules, "gradtape._src.core.native.recording", None)
+    monkeypatch.delenv("GRADTAPE_PURE", raising=False)
+    assert twins._load() == (None, "it was not built")
+    assert not caplog.records
+
+
 @native
 def test_of_another_source(tmp_path, monkeypatch, caplog):
     (tmp_path / "recording.c").write_text("int another;")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import logging
 import os
 import zlib
@@ -30,7 +31,7 @@ def _load() -> tuple[Any, str]:
     if os.environ.get("GRADTAPE_PURE", "") not in ("", "0"):
         return None, "GRADTAPE_PURE is set"
     try:
-        from gradtape._src.core.native import recording
+        recording = importlib.import_module("gradtape._src.core.native.recording")
     except ModuleNotFoundError:
         return None, "it was not built"
     except ImportError as error:
