@@ -9,8 +9,8 @@ from gradtape._src.autodiff.backward import Entry, active_nodes
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.program import ELEMENT, NUMBER, RAN, Node, Program, Trace, leaf
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.program import ELEMENT, NUMBER, RAN, Node, Program, Trace, avals_of, keys_of, leaf
+from gradtape._src.core.tensor import tensors
 
 if TYPE_CHECKING:
     from gradtape._src.autodiff.recording import Segment
@@ -34,9 +34,14 @@ class Places:
             trace = segment.trace
             stop = len(trace.nodes) if segment.stop is None else segment.stop
             leaves = trace.leaves if segment.leaves is None else trace.leaves[: segment.leaves]
-            keys = tuple([node.key for node in trace.nodes[:stop]])
-            avals = tuple([node.aval for node in leaves])
-            structure.append((keys, segment.start, avals, self._link(number, leaves) if len(segments) > 1 else None))
+            structure.append(
+                (
+                    keys_of(trace.nodes[:stop]),
+                    segment.start,
+                    avals_of(leaves),
+                    self._link(number, leaves) if len(segments) > 1 else None,
+                )
+            )
         self.structure = tuple(structure)
 
     def _link(self, number: int, leaves: Sequence[Node]) -> tuple[Place | None, ...]:
@@ -99,15 +104,14 @@ class Plan:
             outputs = call_vectorized(self.program, inputs, mapped, chunk)
         else:
             outputs = tracing.call(self.program, tuple(inputs))
+        made = tensors(outputs)
         results: list[Any] = []
         for place in self.layout:
-            if place is None:
-                results.append(None)
-            elif type(place) is tuple:
+            if type(place) is tuple:
                 values, indices, shape = place
-                results.append(IndexedSlices(EagerTensor(outputs[values]), EagerTensor(outputs[indices]), shape))
+                results.append(IndexedSlices(made[values], made[indices], shape))
             else:
-                results.append(EagerTensor(outputs[place]))
+                results.append(None if place is None else made[place])
         if self.program.effects:
             engine.flush_if_outermost()  # a check that fails raises where the gradient is asked for
         return results

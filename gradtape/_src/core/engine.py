@@ -29,7 +29,10 @@ from gradtape._src.core.program import (
     Node,
     Program,
     Trace,
+    avals_of,
     effectful,
+    inputs_of,
+    keys_of,
     leaf,
     slice_trace,
 )
@@ -581,19 +584,13 @@ def run(trace: Trace) -> None:
     if outputs:
         leaves, compiled = trace.leaves, program.compiled is not None
         try:
-            taken = [leaves[p] for p in positions]
-            values = execution.execute(
-                program, [_argument(n, compiled) if type(v := n.value) is np.ndarray else v for n in taken], local.again
-            )
+            values = execution.execute(program, arguments([leaves[p] for p in positions], compiled), local.again)
         except BaseException:
             _undo(trace)
             raise
     with shared:
         if outputs:
-            for index, computed in zip(outputs, values, strict=True):
-                node = nodes[index]
-                if node.value is None:
-                    node.value = computed
+            fill([nodes[index] for index in outputs], values)
             for original, again in trace.recomputed:
                 if again.value is not None and original.value is None:
                     original.value = again.value
@@ -605,7 +602,7 @@ def scanned(trace: Trace) -> tuple[list[int], Structure]:
     """Return the indices of the live nodes of a trace that is to run, and its structure."""
     nodes = trace.nodes
     live = [n.index for n in nodes if (handle := n.handle) is not None and n.value is None and handle() is not None]
-    return live, (tuple([n.key for n in nodes]), tuple([n.aval for n in trace.leaves]))
+    return live, (keys_of(nodes), avals_of(trace.leaves))
 
 
 def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:
@@ -647,6 +644,12 @@ def _argument(node: Node, compiled: bool) -> Any:
     return value
 
 
+@twins.in_c
+def arguments(nodes: list[Node], compiled: bool) -> list[Any]:
+    """The values of leaves, as the arguments of a Program that is `compiled` or not."""
+    return [_argument(n, compiled) if type(v := n.value) is np.ndarray else v for n in nodes]
+
+
 def argument(node: Node) -> Any:
     """The value of a node as the argument of a Program that is run at once."""
     if node.value is None:
@@ -659,16 +662,29 @@ def _retire(trace: Trace, avals: tuple[Any, ...], outputs: tuple[int, ...], keys
     """Let go of what is not needed: a node that has a value needs no inputs, so that the past is freed."""
     nodes = trace.nodes
     if trace.tapes:
-        trace.inputs = [n.inputs for n in nodes]
-    serial = trace.serial
-    for node in [*[nodes[index] for index in outputs], *trace.early]:
-        node.origin = serial, node.index
-        node.trace = node.inputs = None
+        trace.inputs = inputs_of(nodes)
+    release([*[nodes[index] for index in outputs], *trace.early], trace.serial)
     journal.ran(trace, keys, avals)
     trace.assigned, trace.early = [], []
     for original, _ in trace.recomputed:
         if original.value is not None:
             original.inputs = None
+
+
+@twins.in_c
+def fill(nodes: list[Node], values: Sequence[Any]) -> None:
+    """Give nodes the values that were computed for them, but for those that have one."""
+    for node, computed in zip(nodes, values, strict=True):
+        if node.value is None:
+            node.value = computed
+
+
+@twins.in_c
+def release(nodes: list[Node], serial: int) -> None:
+    """Take nodes that have values out of the trace with this number, so that the past is freed."""
+    for node in nodes:
+        node.origin = serial, node.index
+        node.trace = node.inputs = None
 
 
 def _undo(trace: Trace) -> None:

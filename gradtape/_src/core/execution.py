@@ -46,9 +46,9 @@ class Cache(OrderedDict[Any, Any]):
         self.lock = threading.Lock()
 
     def find(self, key: Any) -> Any:
-        """The value under `key`, which becomes the most recent, or None."""
+        """The value under `key`, or None. It becomes the most recent, once the table is half full: to hash a trace takes long."""
         value = self.get(key)
-        if value is not None:
+        if value is not None and 2 * len(self) > self.bound:
             with contextlib.suppress(KeyError):
                 self.move_to_end(key)
         return value

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary, ref
 
 from gradtape._src.core.errors import internal
-from gradtape._src.core.program import NUMBER
+from gradtape._src.core.program import NUMBER, lines_of
 
 if TYPE_CHECKING:
     from gradtape._src.core.aval import Aval
@@ -145,7 +145,7 @@ variables: WeakValueDictionary[int, Any] = WeakValueDictionary()  # number → V
 def ran(trace: Trace, keys: tuple[Key, ...], avals: tuple[Aval, ...]) -> None:
     """Keep what a trace computed that has run."""
     nodes = trace.nodes
-    codes, offsets = [n.code for n in nodes], [n.offset for n in nodes]
+    codes, offsets = lines_of(nodes)
     if ring and (last := ring[-1]).keys is keys and last.offsets == offsets and last.codes == codes:
         codes, offsets = last.codes, last.offsets  # the next step of a loop
     leaves = [n.origin or origin_of(n) for n in trace.leaves]

@@ -16,6 +16,7 @@ from gradtape._src.core import runtime
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.executables import Executable
+from gradtape._src.core.native import twins
 from gradtape._src.core.op import Attributes, Op, define, has_strings
 
 if TYPE_CHECKING:
@@ -122,6 +123,30 @@ def leaves(avals: Iterable[Any], values: Iterable[Any]) -> list[Node]:
         node.inputs = node.trace = node.code = node.handle = node.origin = None
         made.append(node)
     return made
+
+
+@twins.in_c
+def keys_of(nodes: list[Node]) -> tuple[Key, ...]:
+    """The keys of nodes."""
+    return tuple([n.key for n in nodes])
+
+
+@twins.in_c
+def avals_of(nodes: list[Node]) -> tuple[Any, ...]:
+    """The Avals of nodes."""
+    return tuple([n.aval for n in nodes])
+
+
+@twins.in_c
+def lines_of(nodes: list[Node]) -> tuple[list[CodeType | None], list[int]]:
+    """At which instructions of the user's nodes were recorded: code objects, and offsets in them."""
+    return [n.code for n in nodes], [n.offset for n in nodes]
+
+
+@twins.in_c
+def inputs_of(nodes: list[Node]) -> list[Any]:
+    """The inputs of nodes."""
+    return [n.inputs for n in nodes]
 
 
 class Trace:

@@ -479,12 +479,18 @@ new = EagerTensor.__new__
 
 
 @twins.in_c
+def tensors(nodes: list[Node]) -> list[EagerTensor]:
+    """The Tensors of nodes that were just made."""
+    return [EagerTensor(n) for n in nodes]
+
+
+@twins.in_c
 def emit(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Any:
     """Record one op on nodes and return its Tensor, or a tuple of Tensors."""
     result: Any
     node = engine.record(op, inputs, attrs)
     if type(node.aval) is tuple:
-        result = tuple([EagerTensor(n) for n in engine.elements(node)])
+        result = tuple(tensors(engine.elements(node)))
     else:
         result = new(EagerTensor)  # written out: calling the class would cost a tenth of the whole
         result.node = node

@@ -393,6 +393,8 @@ class Variable(Stored, metaclass=creators.Created):
         )
         return updated if read_value else getattr(updated, "_operation", None)
 
+    assign_add = twins.of(assign_add, "update", ASSIGN_ADD)
+
     def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Subtract `delta` from the value. Returns the variable, if `read_value`."""
         updated = (
@@ -402,7 +404,8 @@ class Variable(Stored, metaclass=creators.Created):
         )
         return updated if read_value else getattr(updated, "_operation", None)
 
-    @twins.in_c
+    assign_sub = twins.of(assign_sub, "update", ASSIGN_SUB)
+
     def _update(self, op: Op, delta: Any, how: str) -> Any:
         try:
             if delta.__class__ is EagerTensor and delta.node.aval is self._tensor.node.aval:

@@ -572,17 +572,17 @@ done:
     return outcome;
 }
 
-/* `Variable._update`: (variable, op, delta, name of the method) → the variable. */
+/* `Variable.assign_add` and `Variable.assign_sub` of a tensor; `Variable._update` takes the lock. */
 static Outcome twin_update(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
-    if (count != 4 || !Py_IS_TYPE(args[0], ResourceVariable) || !is_tensor(args[2]) || runs_at_once()) return TWIN;
-    PyObject *lock = Py_XNewRef(PyDict_GetItemWithError(engine_names, n_shared)), *delta = Py_XNewRef(node_of(args[2]));
+    if (count != 2 || !Py_IS_TYPE(args[0], ResourceVariable) || !is_tensor(args[1]) || runs_at_once()) return TWIN;
+    PyObject *lock = Py_XNewRef(PyDict_GetItemWithError(engine_names, n_shared)), *delta = Py_XNewRef(node_of(args[1]));
     Outcome outcome = TWIN;
     if (lock == NULL || delta == NULL) goto done;
     PyObject *taken = PyObject_CallMethodNoArgs(lock, n_acquire);
     outcome = FAILED;
     if (taken == NULL) goto done;
     Py_DECREF(taken);
-    outcome = update(args[0], args[1], delta);
+    outcome = update(args[0], self->op, delta);
     PyObject *type, *error, *traceback;
     PyErr_Fetch(&type, &error, &traceback);
     PyObject *released = PyObject_CallMethodNoArgs(lock, n_release);
@@ -616,31 +616,133 @@ static int is_live(PyObject *node) {
     return handle != NULL && PyWeakref_CheckRef(handle) ? alive(handle) : -1;
 }
 
-/* A tuple of one slot of each node. */
-static PyObject *each(PyObject *nodes, Py_ssize_t slot) {
+static int are_nodes(PyObject *nodes) {
+    if (!PyList_CheckExact(nodes)) return 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(nodes); i++)
+        if (!Py_IS_TYPE(PyList_GET_ITEM(nodes, i), Node)) return 0;
+    return 1;
+}
+
+/* A tuple, or list, of one slot of each node; NULL without an error where one is not set. */
+static PyObject *each(PyObject *nodes, Py_ssize_t slot, int as_list) {
     Py_ssize_t count = PyList_GET_SIZE(nodes);
-    PyObject *found = PyTuple_New(count);
+    PyObject *found = as_list ? PyList_New(count) : PyTuple_New(count); /* which may run Python code, but none that knows the list */
     if (found == NULL) return NULL;
     for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *node = i < PyList_GET_SIZE(nodes) ? PyList_GET_ITEM(nodes, i) : NULL;
-        PyObject *value = node != NULL && Py_IS_TYPE(node, Node) ? SLOT(node, slot) : NULL;
+        PyObject *value = i < PyList_GET_SIZE(nodes) ? SLOT(PyList_GET_ITEM(nodes, i), slot) : NULL;
         if (value == NULL) {
             Py_DECREF(found);
-            PyErr_SetString(PyExc_SystemError, "a trace holds what is no node");
             return NULL;
         }
-        PyTuple_SET_ITEM(found, i, Py_NewRef(value));
+        if (as_list) PyList_SET_ITEM(found, i, Py_NewRef(value));
+        else PyTuple_SET_ITEM(found, i, Py_NewRef(value));
     }
     return found;
+}
+
+static Outcome column(PyObject *const *args, Py_ssize_t count, Py_ssize_t slot, int as_list, PyObject **result) {
+    if (count != 1 || !are_nodes(args[0])) return TWIN;
+    *result = each(args[0], slot, as_list);
+    return *result != NULL ? DONE : PyErr_Occurred() ? FAILED : TWIN;
+}
+
+/* `program.keys_of` */
+static Outcome twin_keys_of(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    return column(args, count, node_at.key, 0, result);
+}
+
+/* `program.avals_of` */
+static Outcome twin_avals_of(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    return column(args, count, node_at.aval, 0, result);
+}
+
+/* `program.inputs_of` */
+static Outcome twin_inputs_of(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    return column(args, count, node_at.inputs, 1, result);
+}
+
+/* `program.lines_of` */
+static Outcome twin_lines_of(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 1 || !are_nodes(args[0])) return TWIN;
+    PyObject *codes = each(args[0], node_at.code, 1), *offsets = codes != NULL ? each(args[0], node_at.offset, 1) : NULL;
+    if (offsets != NULL) *result = PyTuple_Pack(2, codes, offsets);
+    Py_XDECREF(codes);
+    Py_XDECREF(offsets);
+    return *result != NULL ? DONE : PyErr_Occurred() ? FAILED : TWIN;
+}
+
+/* `tensor.tensors` */
+static Outcome twin_tensors(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 1 || !are_nodes(args[0])) return TWIN;
+    PyObject *made = PyList_New(0);
+    if (made == NULL) return FAILED;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); i++) {
+        PyObject *node = Py_NewRef(PyList_GET_ITEM(args[0], i)), *tensor = new_tensor(node);
+        Py_DECREF(node);
+        int failed = tensor == NULL || PyList_Append(made, tensor) < 0;
+        Py_XDECREF(tensor);
+        if (failed) {
+            Py_DECREF(made);
+            return FAILED;
+        }
+    }
+    *result = made;
+    return DONE;
+}
+
+/* `engine.arguments`, of leaves that hold no NumPy arrays. */
+static Outcome twin_arguments(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 2 || !are_nodes(args[0])) return TWIN;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); i++) {
+        PyObject *value = SLOT(PyList_GET_ITEM(args[0], i), node_at.value);
+        if (value == NULL || Py_IS_TYPE(value, Array)) return TWIN;
+    }
+    return column(args, 1, node_at.value, 1, result);
+}
+
+/* `engine.fill` */
+static Outcome twin_fill(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 2 || !are_nodes(args[0]) || !(PyList_CheckExact(args[1]) || PyTuple_CheckExact(args[1]))) return TWIN;
+    if (PyList_GET_SIZE(args[0]) != PySequence_Fast_GET_SIZE(args[1])) return TWIN;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); i++) {
+        PyObject *node = PyList_GET_ITEM(args[0], i);
+        if (SLOT(node, node_at.value) == Py_None) put(node, node_at.value, PySequence_Fast_GET_ITEM(args[1], i));
+    }
+    *result = Py_NewRef(Py_None);
+    return DONE;
+}
+
+/* `engine.release` */
+static Outcome twin_release(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 2 || !are_nodes(args[0])) return TWIN;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); i++) {
+        PyObject *node = Py_NewRef(PyList_GET_ITEM(args[0], i));
+        PyObject *origin = SLOT(node, node_at.index) != NULL ? PyTuple_Pack(2, args[1], SLOT(node, node_at.index)) : NULL;
+        if (origin != NULL) {
+            put(node, node_at.origin, origin);
+            put(node, node_at.trace, Py_None);
+            put(node, node_at.inputs, Py_None);
+        }
+        int failed = origin == NULL;
+        Py_XDECREF(origin);
+        Py_DECREF(node);
+        if (failed) return PyErr_Occurred() ? FAILED : TWIN;
+    }
+    *result = Py_NewRef(Py_None);
+    return DONE;
 }
 
 /* `engine.scanned`: trace → (indices of the live nodes, (keys, Avals of the leaves)). */
 static Outcome twin_scanned(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 1 || !is(args[0], Trace) || !is_whole(args[0])) return TWIN;
+    if (!are_nodes(SLOT(args[0], trace_at.nodes)) || !are_nodes(SLOT(args[0], trace_at.leaves))) return TWIN;
     PyObject *nodes = SLOT(args[0], trace_at.nodes), *keys = NULL, *avals = NULL, *live = PyList_New(0);
     Outcome outcome = FAILED;
-    if (live == NULL || (keys = each(nodes, node_at.key)) == NULL) goto done;
-    if ((avals = each(SLOT(args[0], trace_at.leaves), node_at.aval)) == NULL) goto done;
+    if (live == NULL) goto done;
+    if ((keys = each(nodes, node_at.key, 0)) == NULL || (avals = each(SLOT(args[0], trace_at.leaves), node_at.aval, 0)) == NULL) {
+        if (!PyErr_Occurred()) outcome = TWIN;
+        goto done;
+    }
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(nodes); i++) {
         int found = is_live(PyList_GET_ITEM(nodes, i));
         if (found < 0) outcome = TWIN;
@@ -664,8 +766,11 @@ static const struct {
     int public;
 } kinds[] = {
     {"record", twin_record, 0},       {"emit", twin_emit, 0},     {"elements", twin_elements, 0}, {"unary", twin_unary, 1},
-    {"binary", twin_binary, 1},       {"forward", twin_forward, 1}, {"reflected", twin_reflected, 1}, {"_update", twin_update, 1},
+    {"binary", twin_binary, 1},       {"forward", twin_forward, 1}, {"reflected", twin_reflected, 1}, {"update", twin_update, 1},
     {"public", twin_public, 1},       {"scanned", twin_scanned, 0},
+    {"keys_of", twin_keys_of, 0},     {"avals_of", twin_avals_of, 0}, {"lines_of", twin_lines_of, 0}, {"inputs_of", twin_inputs_of, 0},
+    {"fill", twin_fill, 0},           {"release", twin_release, 0}, {"tensors", twin_tensors, 0},
+    {"arguments", twin_arguments, 0},
 };
 
 static PyObject *twin_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {

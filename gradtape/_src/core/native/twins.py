@@ -54,9 +54,7 @@ def of(function: F, kind: str, op: Any = None, attrs: Any = None, rank: int | No
     """Return the twin in C of a Python function, or the function itself. `op` is what it records, with the values `attrs`."""
     if _extension is None:
         return function
-    made: Any = functools.update_wrapper(_extension.Twin(kind, function, op, attrs, rank), function)
-    del made.__wrapped__
-    return made
+    return functools.update_wrapper(_extension.Twin(kind, function, op, attrs, rank), function)  # type: ignore[return-value]
 
 
 def in_c(function: F) -> F:
