@@ -14,7 +14,8 @@ from gradtape._src.core.define import gradient
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Op, Rule, no_gradient
-from gradtape._src.core.program import CALL, ELEMENT, Node, Program, leaf, programs_in, used_inputs
+from gradtape._src.core.program import CALL, ELEMENT, Node, Program, leaf, used_inputs
+from gradtape._src.core.structured import programs_of
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.ops.array.shape import broadcast_to, zeros
 from gradtape._src.ops.gradients import concatenate_slices, unbroadcast
@@ -344,7 +345,7 @@ def _leading_to(forward: Mapping[Node, int], node: Node) -> tuple[Node, ...]:
     A loop is given all that its forward pass kept, whether its derivative needs it or not: its Program says so.
     """
     inputs = node.inputs or ()
-    if any(FORWARD in program.derived for program in programs_in(node.attrs)):
+    if any(FORWARD in program.derived for program in programs_of(node.op, node.attrs)):
         return (*inputs, *list(forward)[:1])  # what it leads to may be a constant inside of the loop
     if node.op.kept is not None:
         return tuple([n for n in inputs if n not in forward and not (n.op is ELEMENT and n.inputs and n.inputs[0] in forward)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, Rule, define
-from gradtape._src.core.program import INSIDE, NUMBER, Node, leaf
+from gradtape._src.core.program import INSIDE, NUMBER, Node, Program, leaf
+from gradtape._src.core.structured import GRADIENT, Body, StructuredOp, arity
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.shape import broadcast_to
@@ -40,14 +41,43 @@ CUSTOM = define(
         reason="custom_gradient gave it a gradient function for one tape only",
     )
 )
+
+
+class Closed(NamedTuple):
+    """The attributes of a custom gradient in a function: `program` gives the gradients, which stand at `where`."""
+
+    results: int
+    program: Program
+    where: tuple[int | None, ...]
+    raising: Exception | None
+    transparent: bool
+
+    def bodies(self) -> tuple[Body, ...]:
+        """Its Program takes what flows into the results, of their Avals, and what the gradient uses besides."""
+        taken = arity(self.program) - self.results
+        takes = [*range(self.results), *range(len(self.where), len(self.where) + taken)]
+        return (Body(self.program, takes, {}),)
+
+
+def _closed_kernel(
+    *values: Any, results: int, program: Program, where: tuple[int | None, ...], raising: Exception | None, transparent: bool
+) -> tuple[Any, ...]:
+    return values[:results]
+
+
 # The same in a function that is traced: (results…, arguments…, what the gradient uses besides) → results.
 CLOSED = define(
-    Op(
+    StructuredOp(
         "CustomGradientProgram",
-        lambda *values, count, program, where, raising, transparent: values[:count],
-        infer=_results,
+        _closed_kernel,
+        Closed,
+        kind=GRADIENT,
+        bodies=Closed.bodies,
+        run=lambda interpreter, attrs, inputs: inputs[: attrs.results],
+        runs=lambda attrs, decision: (),
+        infer=_closed_kernel,
         saves="values",
-        strings=_results,
+        strings=_closed_kernel,
     )
 )
 
@@ -153,15 +183,16 @@ def _record_closed(rule: Rule, results: list[Node], inputs: list[Node], transpar
         tracing.enter(inner, flat)
         captured = [n for n in inner.leaves if n not in seeds and n.index not in (NUMBER, INSIDE)]
         program = tracing.close(inner, flat, [*seeds, *captured])
-    attrs = (len(results), program, tuple(where), raising, transparent)
+    attrs = Closed(len(results), program, tuple(where), raising, transparent)
     return engine.record(CLOSED, (*results, *inputs, *captured), attrs)
 
 
 @gradient(CLOSED)
 def _closed_gradient(op: Operation, *grads: Any) -> list[Any]:
-    _, program, where, raising, _ = op.entry.node.attrs
-    if raising is not None:
-        raise raising
+    closed = Closed(*op.entry.node.attrs)
+    program, where = closed.program, closed.where
+    if closed.raising is not None:
+        raise closed.raising
     captured = op.entry.inputs[len(where) :]
     nodes = tracing.call(program, (*[d.node for d in grads], *captured)) if program.outputs else []
     return [None if place is None else EagerTensor(nodes[place]) for place in where] + [None] * len(captured)

@@ -10,7 +10,8 @@ from gradtape._src.autodiff.vectorized import call_vectorized, check_chunk
 from gradtape._src.core import memory
 from gradtape._src.core.aval import Aval, bytes_of
 from gradtape._src.core.errors import ResourceExhaustedError
-from gradtape._src.core.program import Node, Program, Trace, programs_in
+from gradtape._src.core.program import Node, Program, Trace
+from gradtape._src.core.structured import programs_of
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.ops.array.creation import eye
 from gradtape._src.ops.array.shape import ones, reshape, transpose
@@ -140,7 +141,7 @@ def peak_bytes(program: Program) -> int:
     ]
     now = peak = 0
     for index, key in enumerate(program.keys):
-        inner = max([peak_bytes(p) for p in programs_in(key[1])], default=0)
+        inner = max([peak_bytes(p) for p in programs_of(*key[:2])], default=0)
         now += sizes[index]
         peak = max(peak, now + inner)
         now -= sum([sizes[r] for r in {*key[2:], index} if r >= 0 and last.get(r, index) == index])

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.products import Product, products_of, summed_products
 from gradtape._src.core import engine, execution, tracing
-from gradtape._src.core.arrays import jnp, lax
+from gradtape._src.core.arrays import lax
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.define import gradient
-from gradtape._src.core.op import Op, define
+from gradtape._src.core.op import define
 from gradtape._src.core.program import Node, Program, leaf
+from gradtape._src.core.structured import ROWS, Body, Interpreter, StructuredOp, whole
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.ops.math.reduction import reduce_sum
 
@@ -37,17 +38,35 @@ def _avals(*avals: Aval, program: Program, mapped: tuple[bool, ...], chunk: int 
     return tuple([aval((count, *r.shape), r.dtype) for r in results])
 
 
-def _row_by_row(*arguments: Any, program: Program, mapped: tuple[bool, ...], chunk: int | None) -> tuple[Any, ...]:
-    """The same for a Program with effects, which run for one row after the other."""
-    count = next(len(a) for a, m in zip(arguments, mapped, strict=True) if m)
-    rows = [
-        execution.execute(program, [*[a[k] if m else a for a, m in zip(arguments, mapped, strict=True)], *program.constants])
-        for k in range(count)
-    ]
-    return tuple([jnp.stack(column) for column in zip(*rows, strict=True)])
+class Vectorized(NamedTuple):
+    """The attributes of a vectorized call: the inputs in `mapped` have one more axis in front, as have all results."""
+
+    program: Program
+    mapped: tuple[bool, ...]
+    chunk: int | None
+
+    def bodies(self) -> tuple[Body, ...]:
+        """Its Program takes one row of each input that is mapped."""
+        one = whole(self.program)
+        return (one._replace(rows=[i for i, m in enumerate(self.mapped) if m]),)
 
 
-VECTORIZED_CALL = define(Op("VectorizedCall", _kernel, infer=_avals, host=_row_by_row))
+def _row_by_row(interpreter: Interpreter, attrs: Vectorized, inputs: Sequence[Any]) -> list[Any]:
+    program, mapped, _ = attrs
+    count = next(interpreter.extent(x) for x, m in zip(inputs, mapped, strict=True) if m)
+
+    def given(at: int) -> list[Any]:
+        return [interpreter.row(x, at) if m else x for x, m in zip(inputs, mapped, strict=True)]
+
+    rows = [interpreter.call(program, given(at)) for at in range(count)]
+    columns = zip(*rows, strict=True) if rows else [()] * len(program.outputs)
+    avals = [program.aval_of(r) for r in program.outputs]
+    return [interpreter.stacked(column, of, count) for column, of in zip(columns, avals, strict=True)]
+
+
+VECTORIZED_CALL = define(
+    StructuredOp("VectorizedCall", _kernel, Vectorized, kind=ROWS, bodies=Vectorized.bodies, run=_row_by_row, infer=_avals)
+)
 
 
 def check_chunk(chunk_size: int | None) -> None:
@@ -64,12 +83,12 @@ def call_vectorized(program: Program, inputs: Sequence[Node], mapped: Sequence[b
     count = next(node.aval.shape[0] for node, m in zip(inputs, mapped, strict=True) if m)
     if chunk is not None and chunk >= count:
         chunk = None
-    return engine.elements(engine.record(VECTORIZED_CALL, tuple(inputs), (program, tuple(mapped), chunk)))
+    return engine.elements(engine.record(VECTORIZED_CALL, tuple(inputs), Vectorized(program, tuple(mapped), chunk)))
 
 
 @gradient(VECTORIZED_CALL)
 def _gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
-    program, mapped, chunk = op.entry.node.attrs
+    program, mapped, chunk = Vectorized(*op.entry.node.attrs)
     given = tuple(range(len(grads)))
     needed = tuple([i for i, need in enumerate(op.needed) if need])
     derived, where = vjp_program(program, given, needed)

@@ -10,22 +10,23 @@ for optimal online checkpointing" (2010), section 2).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradtape._src.autodiff.backward import FORWARD, Operation, vjp_program
 from gradtape._src.autodiff.products import products_of, summed_products
-from gradtape._src.control.branch import IF
-from gradtape._src.control.programs import linearized, rewired, selected
+from gradtape._src.control.branch import IF, If
+from gradtape._src.control.programs import linearized, narrowed, rewired, selected
 from gradtape._src.core import engine, execution, tracing
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient
-from gradtape._src.core.op import Op, define
-from gradtape._src.core.program import Node, Program, leaf
+from gradtape._src.core.op import define
+from gradtape._src.core.program import Node, Program, leaf, read_by
+from gradtape._src.core.structured import LOOP, Body, Interpreter, Pruned, StructuredOp, arity
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import identity_n, zeros
@@ -70,26 +71,6 @@ def _scan(
     return (*final, *ys)
 
 
-def _scan_on_host(
-    *inputs: Any, body: Program, consts: int, carry: int, length: int, reverse: bool, dynamic: bool, saved: int
-) -> tuple[Any, ...]:
-    n, fixed, carried, xs = _split(inputs, consts, carry)
-    count = int(n) if dynamic else length
-    outputs = [body.aval_of(r) for r in body.outputs[carry:]]
-    ys = [_room(length, a) for a in outputs]
-    for at in reversed(range(count)) if reverse else range(count):
-        results = execution.execute(body, [*fixed, *carried, *[x[at, ...] for x in xs]])
-        carried = results[:carry]
-        for buffer, part in zip(ys, results[carry:], strict=True):
-            buffer[at, ...] = part
-    return (*carried, *map(engine.to_device, ys))
-
-
-def _room(count: int, of: Aval) -> np.ndarray:
-    """An array for `count` values, of zeros or empty strings."""
-    return np.full((count, *of.shape), b"", object) if of.dtype.hasobject else np.zeros((count, *of.shape), of.dtype)
-
-
 def _scan_avals(
     *inputs: Aval, body: Program, consts: int, carry: int, length: int, reverse: bool, dynamic: bool, saved: int
 ) -> tuple[Aval, ...]:
@@ -97,12 +78,81 @@ def _scan_avals(
     return (*results[:carry], *[aval((length, *a.shape), a.dtype) for a in results[carry:]])
 
 
+class Scan(NamedTuple):
+    """The attributes of a loop of known length. `dynamic`: it makes n trips, in room for `length` of them.
+
+    The last `saved` outputs of `body` are residuals.
+    """
+
+    body: Program
+    consts: int
+    carry: int
+    length: int
+    reverse: bool
+    dynamic: bool
+    saved: int
+
+    def split(self, inputs: Sequence[Any]) -> tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+        """Return the number of trips, the constants, the carry and the xs."""
+        return _split(inputs, self.consts, self.carry)
+
+    def rows(self, avals: Sequence[Aval]) -> int | None:
+        """Return how many rows the xs have, from the Avals of the inputs; None if there are none."""
+        xs = avals[1 + self.consts + self.carry :]
+        return xs[0].shape[0] if xs else None
+
+    def bodies(self) -> tuple[Body, ...]:
+        """Its body takes the constants, what it carries, and rows of the xs."""
+        first, count = self.consts, arity(self.body)
+        gives = {k: k for k in range(len(self.body.outputs))}
+        carried = {first + k: k for k in range(self.carry)}
+        return (Body(self.body, range(1, 1 + count), gives, range(first + self.carry, count), carried),)
+
+
+def _run_scan(interpreter: Interpreter, scan: Scan, inputs: Sequence[Any]) -> list[Any]:
+    n, fixed, carried, xs = scan.split(inputs)
+    trips = int(interpreter.number(n)) if scan.dynamic or not xs else interpreter.extent(xs[0])
+    wanted = len(scan.body.outputs) - (0 if interpreter.residuals else scan.saved)
+    rows = []
+    for at in reversed(range(trips)) if scan.reverse else range(trips):
+        results = interpreter.call(scan.body, [*fixed, *carried, *[interpreter.row(x, at) for x in xs]])
+        carried = tuple(results[: scan.carry])
+        rows.append(results[scan.carry : wanted])
+    if scan.reverse:
+        rows.reverse()
+    avals = [scan.body.aval_of(r) for r in scan.body.outputs[scan.carry : wanted]]
+    columns: Any = zip(*rows, strict=True) if rows else [()] * len(avals)
+    return [*carried, *[interpreter.stacked(column, of, scan.length) for column, of in zip(columns, avals, strict=True)]]
+
+
+def _pruned_scan(scan: Scan, live: Sequence[int], normal: Callable[..., Program]) -> Pruned:
+    consts, carry = scan.consts, scan.carry
+    carried = {i for i in live if i < carry}
+    ys = [i for i in live if i >= carry]
+    while True:
+        body = normal(scan.body, (*sorted(carried), *ys))
+        reads = read_by(body)
+        more = {i - consts for i in reads if consts <= i < consts + carry}
+        if more <= carried:
+            break
+        carried |= more
+    kept = sorted(reads | {consts + i for i in carried})
+    attrs = scan._replace(body=narrowed(body, kept), consts=sum(i < consts for i in kept), carry=len(carried), saved=0)
+    return attrs, [0, *[1 + i for i in kept]], [*sorted(carried), *ys]
+
+
 SCAN = define(
-    Op(
+    StructuredOp(
         "Scan",
         _scan,
+        Scan,
+        kind=LOOP,
+        bodies=Scan.bodies,
+        run=_run_scan,
+        pruned=_pruned_scan,
+        runs=lambda scan, trips: [(scan.body, scan.length if trips is None else trips)],
+        decided_by=lambda scan: 0 if scan.dynamic else None,
         infer=_scan_avals,
-        host=_scan_on_host,
         saves="inputs y",
         takes_none=True,
         kept=lambda attrs: attrs[2] if attrs[5] else len(attrs[0].outputs),
@@ -135,7 +185,7 @@ def record_scan(
             whole.derived[FORWARD] = body.derived[FORWARD]
         saved = len(whole.outputs) - len(body.outputs)
     n = engine.constant(np.array(length, TRIPS)) if trips is None else trips
-    attrs = (whole, len(consts), len(carry), length, reverse, trips is not None, saved)
+    attrs = Scan(whole, len(consts), len(carry), length, reverse, trips is not None, saved)
     return engine.elements(engine.record(SCAN, (n, *consts, *carry, *xs), attrs))
 
 
@@ -193,8 +243,9 @@ def _leading_back(
 @gradient(SCAN)
 def _scan_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     entry = op.entry
-    body, consts, carry, length, reverse, dynamic, saved = entry.node.attrs
-    n, fixed, start, xs = _split(entry.inputs, consts, carry)
+    scan = Scan(*entry.node.attrs)
+    body, consts, carry, length, reverse, dynamic, saved = scan
+    n, fixed, start, xs = scan.split(entry.inputs)
     plain = len(body.outputs) - saved
     outputs = [t.node for t in op.outputs]
     if saved and any(d is not None for d in grads[plain:]):
@@ -360,29 +411,6 @@ def _while(
     return (*carried, trip, stride, *kept)
 
 
-def _while_on_host(
-    *inputs: Any, cond: Program, body: Program, consts: int, carry: int, capacity: int, limit: int | None
-) -> tuple[Any, ...]:
-    fixed, carried = inputs[:consts], tuple(inputs[consts:])
-    trip, stride = 0, 1
-    kept: list[tuple[Any, ...]] = []
-    while (limit is None or trip < limit) and execution.execute(cond, [*fixed, *carried])[0]:
-        if trip == stride * capacity:
-            kept, stride = kept[::2], stride * 2
-        if trip % stride == 0:
-            kept.append(carried)
-        carried = execution.execute(body, [*fixed, *carried])
-        trip += 1
-    buffers = []
-    for k in range(carry):
-        value = np.asarray(inputs[consts + k])
-        buffer = _room(capacity, aval(value.shape, value.dtype))
-        for slot, checkpoint in enumerate(kept):
-            buffer[slot, ...] = checkpoint[k]
-        buffers.append(engine.to_device(buffer))
-    return (*carried, np.array(trip, TRIPS), np.array(stride, TRIPS), *buffers)
-
-
 def _while_avals(
     *inputs: Aval, cond: Program, body: Program, consts: int, carry: int, capacity: int, limit: int | None
 ) -> tuple[Aval, ...]:
@@ -391,12 +419,82 @@ def _while_avals(
     return (*carried, number, number, *[aval((capacity, *a.shape), a.dtype) for a in carried])
 
 
+class While(NamedTuple):
+    """The attributes of a loop that runs until its condition fails, at most `limit` times; `capacity` checkpoints are kept."""
+
+    cond: Program
+    body: Program
+    consts: int
+    carry: int
+    capacity: int
+    limit: int | None
+
+    def bodies(self) -> tuple[Body, ...]:
+        """Its condition and its body take the constants and what it carries."""
+        carried = {self.consts + k: k for k in range(self.carry)}
+        takes = range(self.consts + self.carry)
+        return (
+            Body(self.cond, takes, {}, carried=carried),
+            Body(self.body, takes, {k: k for k in range(self.carry)}, carried=carried),
+        )
+
+
+def _run_while(interpreter: Interpreter, loop: While, inputs: Sequence[Any]) -> list[Any]:
+    fixed, carried = inputs[: loop.consts], tuple(inputs[loop.consts :])
+    trip, stride = 0, 1
+    kept: list[tuple[Any, ...]] = []
+    while (loop.limit is None or trip < loop.limit) and interpreter.holds(loop.cond, [*fixed, *carried]):
+        if trip == stride * loop.capacity:
+            kept, stride = kept[::2], stride * 2
+        if interpreter.residuals and trip % stride == 0:
+            kept.append(carried)
+        carried = tuple(interpreter.call(loop.body, [*fixed, *carried]))
+        trip += 1
+    if not interpreter.residuals:
+        return list(carried)
+    columns: Any = zip(*kept, strict=True) if kept else [()] * loop.carry
+    avals = loop.body.parameters[loop.consts : loop.consts + loop.carry]
+    checkpoints = [interpreter.stacked(column, of, loop.capacity) for column, of in zip(columns, avals, strict=True)]
+    return [*carried, interpreter.constant(trip), interpreter.constant(stride), *checkpoints]
+
+
+def _while_runs(loop: While, trips: Any) -> list[tuple[Program, int]]:
+    if trips is None:
+        trips = 1 if loop.limit is None else loop.limit
+    return [(loop.cond, trips + 1), (loop.body, trips)]
+
+
+def _pruned_while(loop: While, live: Sequence[int], normal: Callable[..., Program]) -> Pruned:
+    consts, carry = loop.consts, loop.carry
+    test = normal(loop.cond)
+    carried = {i if i < carry else i - carry - 2 for i in live if i < carry or i >= carry + 2}
+    carried |= {i - consts for i in read_by(test) if i >= consts}
+    while True:
+        body = normal(loop.body, tuple(sorted(carried)))
+        more = {i - consts for i in read_by(body) if i >= consts}
+        if more <= carried:
+            break
+        carried |= more
+    kept = sorted(read_by(test) | read_by(body) | {consts + i for i in carried})
+    outputs = [*sorted(carried), carry, carry + 1, *[carry + 2 + i for i in sorted(carried)]]
+    attrs = loop._replace(
+        cond=narrowed(test, kept), body=narrowed(body, kept), consts=sum(i < consts for i in kept), carry=len(carried)
+    )
+    return attrs, kept, outputs
+
+
 WHILE = define(
-    Op(
+    StructuredOp(
         "While",
         _while,
+        While,
+        kind=LOOP,
+        bodies=While.bodies,
+        run=_run_while,
+        pruned=_pruned_while,
+        runs=_while_runs,
+        counted_by=lambda loop: loop.carry,
         infer=_while_avals,
-        host=_while_on_host,
         saves="inputs y",
         endless=True,
         takes_none=True,
@@ -417,15 +515,15 @@ def record_while(
     if limit is not None:
         capacity = min(capacity, max(limit, 1))
     capacity = capacity + capacity % 2 if capacity > 1 else 2
-    attrs = (cond, body, len(consts), len(carry), capacity, limit)
-    return engine.elements(engine.record(WHILE, (*consts, *carry), attrs))[: len(carry)]
+    loop = While(cond, body, len(consts), len(carry), capacity, limit)
+    return engine.elements(engine.record(WHILE, (*consts, *carry), loop))[: len(carry)]
 
 
 @gradient(WHILE)
 def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     """A Scan from the last checkpoint to the first, each running its part of the loop again."""
     entry = op.entry
-    _, body, consts, carry, capacity, _ = entry.node.attrs
+    _, body, consts, carry, capacity, _ = While(*entry.node.attrs)
     fixed, start = entry.inputs[:consts], entry.inputs[consts:]
     if [body.aval_of(r) for r in body.outputs] != [n.aval for n in start]:  # a graph is being built, and shapes are open
         return [zeros(n.aval.shape, n.aval.type) if need else None for n, need in zip(entry.inputs, op.needed, strict=True)]
@@ -466,7 +564,7 @@ def _run_again(
         several = execution.intern(tracing.close(inner, results, parts))
     once = rewired(body, range(count), avals)
     choice = EagerTensor(stride) == tensor(1, "int64")
-    return engine.elements(engine.record(IF, (choice.node, *consts, *carry, trips, stride), (once, several)))
+    return engine.elements(engine.record(IF, (choice.node, *consts, *carry, trips, stride), If(once, several)))
 
 
 def _unless_beyond(value: Node, stride: Node, capacity: int) -> Node:

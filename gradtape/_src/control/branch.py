@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, vjp_with_slices
-from gradtape._src.control.programs import rewired
+from gradtape._src.control.programs import narrowed, rewired
 from gradtape._src.control.scope import TENSOR, Body, Scope, connected, tensor_or_none, trace
 from gradtape._src.control.untaken import chosen
-from gradtape._src.core import dtypes, engine, execution, nest, tracing
+from gradtape._src.core import dtypes, engine, execution, nest, structured, tracing
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import PROVISIONAL, Aval, aval
 from gradtape._src.core.convert import is_tensor, tensor
@@ -21,8 +21,9 @@ from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Op, define
-from gradtape._src.core.program import Node, Program, leaf
+from gradtape._src.core.program import Node, Program, leaf, read_by
 from gradtape._src.core.scopes import control_dependencies
+from gradtape._src.core.structured import BRANCH, Interpreter, Pruned, StructuredOp, arity, programs_of, whole
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat, stack
@@ -45,12 +46,42 @@ def _count_aval(*rows: Aval, count: int | None) -> Aval:
 COUNT = define(Op("Count", _count, infer=_count_aval, reason="it gives integers"))
 
 
+class If(NamedTuple):
+    """The attributes of a branch on a bool."""
+
+    then: Program
+    orelse: Program
+
+    @property
+    def branches(self) -> tuple[Program, ...]:
+        """The Programs in the order in which a choice counts them."""
+        return (self.then, self.orelse)
+
+    def taken(self, choice: Any) -> Program:
+        """Return the branch that a choice takes."""
+        return self.then if choice else self.orelse
+
+    def of(self, branches: Sequence[Program]) -> If:
+        """Return the attributes for other branches."""
+        return If(*branches)
+
+
+class Case(NamedTuple):
+    """The attribute of a branch on an integer."""
+
+    branches: tuple[Program, ...]
+
+    def taken(self, choice: Any) -> Program:
+        """Return the branch that a choice takes: as in TensorFlow the last one for an index that is none."""
+        return self.branches[choice if 0 <= choice < len(self.branches) else -1]
+
+    def of(self, branches: Sequence[Program]) -> Case:
+        """Return the attributes for other branches."""
+        return Case(tuple(branches))
+
+
 def _if(pred: Any, *inputs: Any, then: Program, orelse: Program) -> tuple[Any, ...]:
     return tuple(jax.lax.cond(pred, then.evaluate, orelse.evaluate, *inputs))
-
-
-def _if_on_host(pred: Any, *inputs: Any, then: Program, orelse: Program) -> tuple[Any, ...]:
-    return execution.execute(then if pred else orelse, inputs)
 
 
 def _if_avals(pred: Aval, *inputs: Aval, then: Program, orelse: Program) -> tuple[Any, ...]:
@@ -58,24 +89,40 @@ def _if_avals(pred: Aval, *inputs: Aval, then: Program, orelse: Program) -> tupl
 
 
 def _case(branch_index: Any, *inputs: Any, branches: tuple[Program, ...]) -> tuple[Any, ...]:
-    return tuple(jax.lax.switch(_branch(branch_index, len(branches)), [b.evaluate for b in branches], *inputs))
-
-
-def _branch(index: Any, count: int) -> Any:
-    """TensorFlow takes the last branch for an index that is none."""
-    return jax.numpy.where((index < 0) | (index >= count), count - 1, index)
-
-
-def _case_on_host(branch_index: Any, *inputs: Any, branches: tuple[Program, ...]) -> tuple[Any, ...]:
-    return execution.execute(branches[int(_branch(branch_index, len(branches)))], inputs)
+    last = len(branches) - 1
+    number = jax.numpy.where((branch_index < 0) | (branch_index > last), last, branch_index)
+    return tuple(jax.lax.switch(number, [b.evaluate for b in branches], *inputs))
 
 
 def _case_avals(branch_index: Aval, *inputs: Aval, branches: tuple[Program, ...]) -> tuple[Any, ...]:
     return tuple([branches[0].aval_of(r) for r in branches[0].outputs])
 
 
-IF = define(Op("If", _if, infer=_if_avals, host=_if_on_host, saves="pred inputs", takes_none=True))
-CASE = define(Op("Case", _case, infer=_case_avals, host=_case_on_host, saves="branch_index inputs", takes_none=True))
+def _bodies(attrs: If | Case) -> list[structured.Body]:
+    """Each branch takes all inputs but the choice."""
+    return [whole(program)._replace(takes=range(1, 1 + arity(program))) for program in attrs.branches]
+
+
+def _taken(interpreter: Interpreter, attrs: If | Case, inputs: Sequence[Any]) -> Sequence[Any]:
+    return interpreter.call(attrs.taken(interpreter.number(inputs[0])), inputs[1:])
+
+
+def _runs(attrs: If | Case, choice: Any) -> list[tuple[Program, int]]:
+    return [(program, 1) for program in (attrs.branches if choice is None else [attrs.taken(choice)])]
+
+
+def _pruned(attrs: If | Case, live: Sequence[int], normal: Callable[..., Program]) -> Pruned:
+    chosen = [normal(branch, tuple(live)) for branch in attrs.branches]
+    kept = sorted(set().union(*map(read_by, chosen)))
+    return attrs.of([narrowed(branch, kept) for branch in chosen]), [0, *[1 + i for i in kept]], list(live)
+
+
+_BRANCH: dict[str, Any] = {
+    "kind": BRANCH, "bodies": _bodies, "run": _taken, "runs": _runs, "pruned": _pruned, "decided_by": lambda attrs: 0,
+    "takes_none": True,
+}  # fmt: skip
+IF = define(StructuredOp("If", _if, If, infer=_if_avals, saves="pred inputs", **_BRANCH))
+CASE = define(StructuredOp("Case", _case, Case, infer=_case_avals, saves="branch_index inputs", **_BRANCH))
 
 
 @gradient(IF)
@@ -86,8 +133,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]
     An input that only other results depend on gets zeros, as TensorFlow gives.
     """
     entry = op.entry
-    attrs = entry.node.attrs
-    branches = attrs[0] if entry.node.op is CASE else attrs
+    branches = programs_of(entry.node.op, entry.node.attrs)
     given = tuple([i for i, d in enumerate(grads) if d is not None and d.dtype.is_floating | d.dtype.is_complex])
     needed = tuple([i - 1 for i, need in enumerate(op.needed) if need and i])
     choice, *inputs = entry.inputs
@@ -168,7 +214,7 @@ def _formed(
 
 
 def _record(choice: Node, programs: Sequence[Program], inputs: Sequence[Node], op: Op) -> list[Node]:
-    attrs = tuple(programs) if op is IF else (tuple(programs),)
+    attrs = If(*programs) if op is IF else Case(tuple(programs))
     node = engine.record(op, (choice, *inputs), attrs)
     if not alike(programs):
         return _open_elements(node, programs)

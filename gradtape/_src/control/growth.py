@@ -17,7 +17,8 @@ import jax
 import numpy as np
 
 from gradtape._src.core import engine
-from gradtape._src.core.program import CALLS, ELEMENT, Node, effectful
+from gradtape._src.core.program import ELEMENT, Node, effectful
+from gradtape._src.core.structured import is_call
 from gradtape._src.core.tensor import Tensor
 
 MOST_TRIPS = 1 << 16  # of all loops around, for which an index is computed
@@ -98,7 +99,7 @@ def _largest(index: Node, counted: Mapping[Node, np.ndarray]) -> int | None:
         if node in counted:
             used[node] = None
         elif node.value is None:
-            if node.op is None or not node.inputs or node.op in CALLS or effectful(node.key):
+            if node.op is None or not node.inputs or is_call(node.op) or effectful(node.key):
                 return None
             order.pop(node, None)
             order[node] = None

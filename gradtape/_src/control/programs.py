@@ -36,6 +36,21 @@ def selected(program: Program, outputs: Sequence[int]) -> Program:
     return _renumbered(program, kept, wanted, program.parameters, {})
 
 
+def narrowed(program: Program, kept: Sequence[int]) -> Program:
+    """`program` whose parameters are only those at the positions `kept`, which are all that it reads."""
+    count = len(program.parameters) - len(program.constants)
+    number = {-1 - old: -1 - new for new, old in enumerate(kept)}
+    number |= {-1 - count - k: -1 - len(kept) - k for k in range(len(program.constants))}
+    return Program(
+        tuple([(*key[:2], *[number.get(r, r) for r in key[2:]]) for key in program.keys]),
+        program.avals,
+        (*[program.parameters[i] for i in kept], *program.parameters[count:]),
+        tuple([number.get(r, r) for r in program.outputs]),
+        program.constants,
+        program.lines,
+    )
+
+
 def _needed(keys: Sequence[Key], references: Sequence[int]) -> list[int]:
     wanted = {r for r in references if r >= 0}
     kept = []

@@ -81,7 +81,10 @@ def _given(value: Any) -> np.ndarray:
 
 def _frozen(value: Any, aval: Aval) -> np.ndarray:
     array = np.asarray(value, aval.dtype)  # NumPy gives a Python number beside half precision a dtype of its own
-    if not array.flags.c_contiguous:
-        array = np.ascontiguousarray(array)
+    return frozen(array if array.flags.c_contiguous else np.ascontiguousarray(array))
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return an array of the library's own, to which nobody may write from now on."""
     array.flags.writeable = False
     return array

@@ -177,7 +177,7 @@ def record(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Node:
         result = None  # what a bad call raises is raised below, where no other exception is in hand
     if result is None:
         op, result = op.resolved(tuple([x.aval for x in inputs]), attrs)
-        if op.host is not None and (ran := _run_on_host(op, inputs, attrs)) is not None:
+        if op.runs_outside and (ran := _run_on_host(op, inputs, attrs)) is not None:
             return ran
         key = (op, *key[1:])
     frame = sys._getframe(3)  # record, emit and the public function lie between here and the user
@@ -279,8 +279,7 @@ def _run_on_host(op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | 
         return None
     for x in inputs:
         peek(x)
-    assert op.host is not None
-    result = op.host(*[value(x) for x in inputs], **dict(zip(op.attributes, attrs, strict=True)))
+    result = execution.run_outside(op, attrs, [value(x) for x in inputs])
     if trace.parent is None:
         return record_ran(op, inputs, attrs, result)
     return None if isinstance(result, tuple) else constant(result)

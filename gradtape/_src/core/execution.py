@@ -9,14 +9,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
+import numpy as np
 
 from gradtape._src.core import arrays, devices, interruptible, memory, runtime, stages, tiers, tuning
 from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.executables import Executable, by_placement, pool
-from gradtape._src.core.program import CALL, CALLS, ELEMENT, FUNCTION, Program
+from gradtape._src.core.program import ELEMENT, Program
 from gradtape._src.core.stages import Stages
+from gradtape._src.core.structured import StructuredOp, is_call
 
 if TYPE_CHECKING:
+    from gradtape._src.core.aval import Aval
     from gradtape._src.core.op import Attributes, Op
 
 
@@ -138,18 +141,60 @@ def _staged(staged: Stages, arguments: Sequence[Any]) -> tuple[Any, ...]:
             values.update(zip(outputs, execute(what, given), strict=True))
         else:
             op, attrs = what
-            values[outputs[0]] = op.host(*given, **dict(zip(op.attributes, attrs, strict=True)))
+            values[outputs[0]] = run_outside(op, attrs, given)
         for reference in done:
             del values[reference]
     return tuple([values[r] for r in staged.outputs])
 
 
-def _call_on_host(*arguments: Any, program: Program) -> tuple[Any, ...]:
-    return execute(program, arguments)
+class OnHost:
+    """The Interpreter that runs each body as a Program of its own, on arrays."""
+
+    residuals = True
+
+    def call(self, program: Program, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Run a body."""
+        return execute(program, inputs)
+
+    def holds(self, program: Program, inputs: Sequence[Any]) -> bool:
+        """Run a condition."""
+        return bool(self.call(program, inputs)[0])
+
+    def number(self, value: Any) -> Any:
+        """Return a scalar as a Python number."""
+        return np.asarray(value).item()
+
+    def extent(self, value: Any) -> int:
+        """Return how many rows a value has."""
+        return int(value.shape[0])
+
+    def row(self, value: Any, at: int) -> Any:
+        """Return one row of an array."""
+        return value[at, ...]
+
+    def stacked(self, rows: Sequence[Any], of: Aval, count: int) -> Any:
+        """Return rows as one array; those that are missing at the end are zeros, or empty strings."""
+        made = np.zeros((count, *of.shape), of.dtype)
+        if of.dtype.hasobject:
+            made.fill(b"")
+        for at, row in enumerate(rows):
+            made[at, ...] = row
+        return arrays.frozen(made)
+
+    def constant(self, number: int) -> Any:
+        """Return an int64 scalar."""
+        return np.array(number, np.int64)
 
 
-CALL.declare(host=_call_on_host)
-FUNCTION.declare(host=_call_on_host)
+ON_HOST = OnHost()
+
+
+def run_outside(op: Op, attrs: Attributes, inputs: Sequence[Any]) -> Any:
+    """Run an op that has effects or strings, or holds what has, outside of XLA."""
+    if isinstance(op, StructuredOp):
+        return op.interpret(ON_HOST, attrs, inputs)
+    assert op.host is not None
+    return op.host(*inputs, **dict(zip(op.attributes, attrs, strict=True)))
 
 
 def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
@@ -159,7 +204,7 @@ def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     values: list[Any] = []
     for index, (op, attrs, *references) in enumerate(program.keys):
         inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
-        if op in CALLS:
+        if is_call(op):
             values.append(interpret(attrs[0], inputs))
         elif op is ELEMENT:
             values.append(inputs[0][attrs[0]])

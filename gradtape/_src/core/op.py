@@ -99,6 +99,7 @@ class Op:
     joins: str | None
     avals: dict[tuple[Any, ...], Any]
     derived: dict[str, Op]
+    structured = False  # whether it is a `StructuredOp`, which holds Programs
 
     def __init__(
         self,
@@ -157,6 +158,11 @@ class Op:
         return f"<Op {self.type}>"
 
     @property
+    def runs_outside(self) -> bool:
+        """Whether it can run outside of XLA, by Python."""
+        return self.host is not None or self.structured
+
+    @property
     def in_registry(self) -> bool:
         """Whether TensorFlow's registry has an entry for it: a gradient, or that there is none."""
         return self.gradient is not None or (self.reason is not None and not self.unregistered)
@@ -191,7 +197,7 @@ class Op:
             if not naming.open_graphs:
                 raise
             raise naming.Graphs.refused(error) from None
-        if strings and self.host is None and not self.effect:  # what has an effect is no kernel of XLA's
+        if strings and not (self.runs_outside or self.effect):  # what has an effect is no kernel of XLA's
             raise invalid_dtype(
                 f"Value for attr 'T' of string is not in the list of allowed values: {self.type} takes numbers. "
                 f"tf.strings.to_number makes numbers of strings. [Op:{self.type}]"
@@ -217,9 +223,11 @@ class Op:
         """The same op, whose gradient is the one registered under `name` (an override in force)."""
         derived = self.derived.get(name)
         if derived is None:
-            derived = Op(self.type, self.kernel, infer=self.infer, broadcasting=self.broadcasting, saves=" ".join(self.saves))
-            derived.declare(function=self.function, avals=self.avals, host=self.host, hosted=self.hosted)
-            derived.declare(effect=self.effect, strings=self.strings)
+            derived = object.__new__(type(self))
+            for kind in type(self).__mro__:
+                derived.declare(**{slot: getattr(self, slot) for slot in vars(kind).get("__slots__", ())})
+            derived.declare(derived={}, of_strings=None, reason=None, unregistered=False, cheap=False, kept=None)
+            derived.declare(takes_none=False, takes_slices=False)
             try:
                 rule, impure = gradient_named(name)
             except LookupError:  # an error once a gradient is asked for, and not before: it may be registered later

@@ -7,8 +7,8 @@ A *key* is `(op, attribute values, *references)`: what a node computes, without 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.executables import Executable
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import Attributes, Op, define, has_strings
+from gradtape._src.core.structured import CALL_OF, Interpreter, StructuredOp, arity, is_call, programs_of, whole
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -226,32 +227,26 @@ class Trace:
         return False
 
 
-def programs_in(value: Any) -> Iterator[Program]:
-    """The Programs among the values of an op's attributes."""
-    if type(value) is Program:
-        yield value
-    elif type(value) is tuple:
-        for item in value:
-            yield from programs_in(item)
-
-
 def used_inputs(node: Node) -> tuple[Node, ...]:
     """The inputs of a node, without those of a call, branch or loop that its Programs do not read."""
     inputs = node.inputs or ()
-    programs = list(programs_in(node.attrs))
-    if not programs:
+    op = node.op
+    if not isinstance(op, StructuredOp):
         return inputs
-    read: set[int] = set()
-    for program in programs:
-        count = len(program.parameters) - len(program.constants)
-        found = {-1 - r for references in (program.outputs, *[key[2:] for key in program.keys]) for r in references if r < 0}
-        read |= {len(inputs) - count + position for position in found if position < count}  # what chooses comes before them
+    read = {body.takes[p] for body in op.bodies(node.attrs) for p in read_by(body.program)}
     return tuple([node for position, node in enumerate(inputs) if position in read])
+
+
+def read_by(program: Program) -> set[int]:
+    """The positions of the parameters that a Program reads, its constants aside."""
+    references = {r for key in program.keys for r in key[2:]} | set(program.outputs)
+    count = arity(program)
+    return {-1 - r for r in references if r < 0 and -1 - r < count}
 
 
 def effectful(key: Key) -> bool:
     """Whether a node will do something besides giving values."""
-    return key[0] is not RAN and (key[0].effect or any(program.effects for program in programs_in(key[1])))
+    return bool(key[0].effect) or (key[0].structured and any(program.effects for program in programs_of(*key[:2])))
 
 
 class Program(Executable):
@@ -260,8 +255,7 @@ class Program(Executable):
     The last parameters are `constants`: values that are part of the program. `lines` are the user's lines that the keys
     were recorded at (of a gradient: the line of the op that it belongs to); empty where that is not known. `effects` says
     that it does something besides giving values, `on_host` names the nodes that run outside of XLA (effects, and what has
-    strings), `hosted` says that there are such nodes, or parameters that are strings, `loops` that it has branches or loops in
-    it, which are compiled as a whole, `endless` that one of those may never end.
+    strings), `hosted` says that there are such nodes, or parameters that are strings, `endless` that a loop in it may never end.
     """
 
     __slots__ = (
@@ -274,7 +268,6 @@ class Program(Executable):
         "hosted",
         "keys",
         "lines",
-        "loops",
         "on_host",
         "outputs",
         "parameters",
@@ -293,7 +286,6 @@ class Program(Executable):
     effects: bool
     on_host: frozenset[int]
     hosted: bool
-    loops: bool
     endless: bool
     derived: dict[Any, Any]
 
@@ -308,15 +300,14 @@ class Program(Executable):
     ) -> None:
         self.keys, self.avals, self.parameters, self.outputs = keys, avals, parameters, outputs
         self.constants, self.lines = constants, lines
-        super().__init__(sum([key[1][0].size if key[1] and type(key[1][0]) is Program else 1 for key in keys]))
+        held = [(i, key[0], programs_of(*key[:2])) for i, key in enumerate(keys) if key[0].structured or key[0].effect]
+        super().__init__(len(keys) + sum([sum([p.size for p in inner]) - is_call(op) for _, op, inner in held]))
         self.bytes = bytes_of(avals)
-        held = [(i, key[0], tuple(programs_in(key[1]))) for i, key in enumerate(keys) if key[1] or key[0].effect]
         strings = has_strings(parameters) or has_strings(avals)
-        self.effects = any(op is not RAN and (op.effect or any(p.effects for p in inner)) for _, op, inner in held)
-        hosted = [i for i, op, inner in held if op is not RAN and (op.effect or any(p.hosted for p in inner))]
+        self.effects = any(op.effect or any(p.effects for p in inner) for _, op, inner in held)
+        hosted = [i for i, op, inner in held if op.effect or any(p.hosted for p in inner)]
         self.on_host = frozenset([*hosted, *[i for i in range(len(keys)) if strings and self._has_strings(i)]])
         self.hosted = bool(self.on_host) or strings
-        self.loops = any(p.loops or op not in CALLS for _, op, inner in held for p in inner)
         self.endless = any(op.endless or any(p.endless for p in inner) for _, op, inner in held)
         self.runs, self.spent, self.derived = 0, 0.0, {}
 
@@ -400,11 +391,29 @@ def _call_avals(*avals: Aval, program: Program) -> tuple[Any, ...]:
 
 # One output of an op that has several: only these are seen outside, so every reference is one int.
 ELEMENT = define(Op("TupleElement", _element, infer=lambda avals, index: avals[index], host=_element, cheap=True))
-# A Program as an op.
-CALL = define(Op("PartitionedCall", _call, infer=_call_avals, saves="arguments", takes_none=True, hosted=False))
-# The same for a function of the user's.
-FUNCTION = define(Op("StatefulPartitionedCall", _call, infer=_call_avals, saves="arguments", takes_none=True, hosted=False))
-CALLS = frozenset([CALL, FUNCTION])
+
+
+class Called(NamedTuple):
+    """The attribute of a call."""
+
+    program: Program
+
+
+def _run_call(interpreter: Interpreter, attrs: Called, inputs: Sequence[Any]) -> Sequence[Any]:
+    return interpreter.call(attrs.program, inputs)
+
+
+def _call_op(type: str) -> StructuredOp:
+    declared: Any = {"infer": _call_avals, "saves": "arguments", "takes_none": True}
+    made = StructuredOp(
+        type, _call, Called, kind=CALL_OF, bodies=lambda attrs: (whole(attrs.program),), run=_run_call, **declared
+    )
+    define(made)
+    return made
+
+
+CALL = _call_op("PartitionedCall")  # a Program as an op
+FUNCTION = _call_op("StatefulPartitionedCall")  # the same for a function of the user's
 
 
 def _ran(value: Any, *inputs: Any, op: Op, attrs: Attributes) -> Any:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape._src.core.op import Attributes, Op, ops
-from gradtape._src.core.program import CALLS, ELEMENT, Key, Program
+from gradtape._src.core.program import ELEMENT, Key, Program
+from gradtape._src.core.structured import is_call
 
 # What XLA needs to compile a program grows with the square of its parameters and outputs: some 10 s at `WIDE`, minutes at 10⁴.
 WIDE = 4096  # parameters and outputs from which on a Program is cut
@@ -126,7 +127,7 @@ class _WrittenOut:
         at: list[Any] = []  # the reference of each node, of a call those of its results
         for (op, attrs, *references), aval in zip(program.keys, program.avals, strict=True):
             inputs = [at[r] if r >= 0 else leaves[-1 - r] for r in references]
-            if op in CALLS:
+            if is_call(op):
                 at.append(self._enter(attrs[0], inputs))
             elif op is ELEMENT and type(inputs[0]) is list:
                 at.append(inputs[0][attrs[0]])

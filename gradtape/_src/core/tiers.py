@@ -13,7 +13,8 @@ import jax
 
 from gradtape._src.core import memory, tuning
 from gradtape._src.core.aval import bytes_of
-from gradtape._src.core.program import CALLS, ELEMENT
+from gradtape._src.core.program import ELEMENT
+from gradtape._src.core.structured import StructuredOp, is_call
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -46,7 +47,7 @@ def stays_apart(program: Program, kernels: Container[Any], again: bool) -> bool:
     """
     if again and program.size > LARGE_RECORD:
         return True
-    if program.loops or program.bytes > memory.LARGE:
+    if has_loops(program) or program.bytes > memory.LARGE:
         return False
     if tuning.is_fused_again(program):
         return True
@@ -67,7 +68,7 @@ def _costs(program: Program) -> tuple[float, frozenset[Any]]:
         own: set[Any] = set()
         for (op, attrs, *references), result in zip(program.keys, program.avals, strict=True):
             avals = [program.aval_of(r) for r in references]
-            if op in CALLS:
+            if is_call(op):
                 cost, inner = _costs(attrs[0])
                 total += cost
                 own |= inner
@@ -83,9 +84,19 @@ def _costs(program: Program) -> tuple[float, frozenset[Any]]:
     return known
 
 
+def has_loops(program: Program) -> bool:
+    """Return whether a Program holds branches or loops."""
+    known = program.derived.get("loops")
+    if known is None:
+        inner = [(key[0], key[0].bodies(key[1])) for key in program.keys if isinstance(key[0], StructuredOp)]
+        known = any(not is_call(op) or any(has_loops(body.program) for body in bodies) for op, bodies in inner)
+        program.derived["loops"] = known
+    return bool(known)
+
+
 def all_hosted(program: Program) -> bool:
     """Return whether each op of a Program runs on NumPy where it runs by itself."""
-    return hosting() and not program.loops and not _costs(program)[1]
+    return hosting() and not has_loops(program) and not _costs(program)[1]
 
 
 def hosting() -> bool:

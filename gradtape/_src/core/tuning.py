@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import jax
 import numpy as np
 
-from gradtape._src.core.program import CALLS, programs_in
+from gradtape._src.core.structured import is_call, programs_of
 
 if TYPE_CHECKING:
     from gradtape._src.core.program import Program
@@ -61,8 +61,8 @@ def _finds_large(program: Program, constant: frozenset[int]) -> bool:
             avals = [program.aval_of(r) for r in references]
             if any(type(a) is not tuple and a.size >= LARGE_CONSTANT for a in avals):
                 return True
-        given = frozenset([-1 - i for i, r in enumerate(references) if r in known]) if op in CALLS else frozenset()
-        if any(_folds_large(inner, given) for inner in programs_in(attrs)):
+        given = frozenset([-1 - i for i, r in enumerate(references) if r in known]) if is_call(op) else frozenset()
+        if any(_folds_large(inner, given) for inner in programs_of(op, attrs)):
             return True
     return False
 
@@ -103,7 +103,7 @@ def _holds_convolution(program: Program) -> bool:
         for op, attrs, *_ in pending.pop().keys:
             if op.type in CONVOLUTIONS:
                 return True
-            if op.type == "PartitionedCall":
+            if is_call(op):
                 pending.append(attrs[0])
     return False
 

@@ -18,7 +18,8 @@ from scipy import sparse
 
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.op import Op
-from gradtape._src.core.program import CALLS, ELEMENT, Program
+from gradtape._src.core.program import ELEMENT, Program
+from gradtape._src.core.structured import BRANCH, LOOP, Body, StructuredOp, is_call
 from gradtape._src.derivatives.dependence_rules import RULES, Unknown, Value, empty, everything, union
 from gradtape._src.derivatives.rerouted import STRAIGHT_THROUGH
 
@@ -70,22 +71,17 @@ def of_program(program: Program, parameters: Sequence[Value]) -> list[Value]:
 
 def of_node(op: Op, attrs: Any, inputs: list[Value], avals: Sequence[Aval]) -> list[Value]:
     """The outputs of one op. Nothing differentiable passes through integers, so they depend on nothing."""
-    if op in CALLS:
+    if is_call(op):
         return of_program(attrs[0], inputs)
     parts = [x.dependence for x in inputs]
     if all(p is None for p in parts):
         found = None
     elif op is STRAIGHT_THROUGH:
         found = [parts[1]]
-    elif op.type in OWN_GRADIENTS or op.impure or (op.type == "Scan" and (attrs[5] or attrs[3] > MOST_TRIPS)):
+    elif op.type in OWN_GRADIENTS or op.impure:
         found = [everything(parts, a.size) for a in avals]
-    elif op.type in ("If", "Case"):
-        branches = attrs if op.type == "If" else attrs[0]
-        found = [union(pair) for pair in zip(*[_dependences(p, inputs[1:]) for p in branches], strict=True)]
-    elif op.type == "Scan":
-        found = _of_scan(attrs, inputs)
-    elif op.type == "While":
-        found = _of_while(attrs, inputs) or [everything(parts, a.size) for a in avals]
+    elif isinstance(op, StructuredOp) and op.kind in (BRANCH, LOOP):
+        found = _of_structured(op, attrs, inputs) or [everything(parts, a.size) for a in avals]
         found += [everything(parts, a.size) for a in avals[len(found) :]]
     else:
         specs = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in inputs]
@@ -99,44 +95,74 @@ def _dependences(program: Program, inputs: Sequence[Value]) -> list[Any]:
     return [v.dependence for v in of_program(program, inputs)]
 
 
-def _of_scan(attrs: Any, inputs: Sequence[Value]) -> list[Any]:
-    """A loop of few trips, trip by trip."""
-    body, consts, carry, length, reverse, *_ = attrs
-    fixed, carried, xs = inputs[1 : 1 + consts], list(inputs[1 + consts : 1 + consts + carry]), inputs[1 + consts + carry :]
-    rows: list[list[Value]] = [[] for _ in body.outputs[carry:]]
-    for trip in reversed(range(length)) if reverse else range(length):
-        results = of_program(body, [*fixed, *carried, *[x.row(trip) for x in xs]])
-        carried = results[:carry]
-        for column, value in zip(rows, results[carry:], strict=True):
-            column.append(value)
-    stacked = []
-    for column in rows:
-        in_order = column[::-1] if reverse else column
-        width = next((v.dependence.shape[1] for v in in_order if v.dependence is not None), None)
+def _of_structured(op: StructuredOp, attrs: Any, inputs: Sequence[Value]) -> list[Any] | None:
+    """The results of a branch or loop; None if they may depend on everything."""
+    bodies = op.bodies(attrs)
+    if op.kind is BRANCH:
+        ways = [_dependences(body.program, [inputs[i] for i in body.takes]) for body in bodies]
+        return [union(way) for way in zip(*ways, strict=True)]
+    if op.counted_by(attrs) is not None:
+        return _settled(bodies[-1], op.form(*attrs).limit, inputs)
+    if op.decided_by(attrs) is not None or any(times > MOST_TRIPS for _, times in op.runs(attrs)):
+        return None
+    return [v.dependence for v in op.interpret(_Patterns(), attrs, inputs)]
+
+
+class _Patterns:
+    """The Interpreter whose values are dependences."""
+
+    residuals = True
+
+    def call(self, program: Program, inputs: Sequence[Value]) -> list[Value]:
+        """Return the outputs of a body."""
+        return of_program(program, inputs)
+
+    def holds(self, program: Program, inputs: Sequence[Value]) -> bool:
+        """Return the value of a condition; Unknown if it depends on an argument."""
+        return bool(self.number(self.call(program, inputs)[0]))
+
+    def number(self, value: Value) -> Any:
+        """Return the value of a scalar; Unknown if it depends on an argument."""
+        return np.asarray(value.known()).item()
+
+    def extent(self, value: Value) -> int:
+        """Return how many rows a value has."""
+        return int(value.shape[0])
+
+    def row(self, value: Value, at: int) -> Value:
+        """Return the dependence of one row."""
+        return value.row(at)
+
+    def stacked(self, rows: Sequence[Value], of: Aval, count: int) -> Value:
+        """Return the dependence of all rows."""
+        width = next((v.dependence.shape[1] for v in rows if v.dependence is not None), None)
         if width is None:
-            stacked.append(None)
-        else:
-            parts = [v.dependence if v.dependence is not None else empty(math.prod(v.shape), width) for v in in_order]
-            stacked.append(sparse.vstack(parts, "csr"))
-    return [*[v.dependence for v in carried], *stacked]
+            return Value((count, *of.shape), of.dtype)
+        parts = [v.dependence if v.dependence is not None else empty(math.prod(v.shape), width) for v in rows]
+        return Value((count, *of.shape), of.dtype, sparse.vstack(parts, "csr"))
+
+    def constant(self, number: int) -> Value:
+        """Return what depends on nothing."""
+        return Value((), np.dtype(np.int64), None, np.array(number, np.int64))
 
 
-def _of_while(attrs: Any, inputs: Sequence[Value]) -> list[Any]:
-    """The carry of a loop after any number of trips, as far as it may go; empty if it has not settled by then."""
-    _, body, consts, _, _, limit = attrs
-    fixed, carried = inputs[:consts], [Value(x.shape, x.dtype, x.dependence) for x in inputs[consts:]]
+def _settled(body: Body, limit: int | None, inputs: Sequence[Value]) -> list[Any] | None:
+    """The carry of a loop after any number of trips, as far as it may go; None if it has not settled by then."""
+    values = [Value(x.shape, x.dtype, x.dependence) if p in body.carried else x for p, x in enumerate(inputs)]
     for _ in range(MOST_TRIPS if limit is None else min(limit, MOST_TRIPS)):
-        after = [union([x.dependence, d]) for x, d in zip(carried, _dependences(body, [*fixed, *carried]), strict=True)]
+        given = _dependences(body.program, values)
+        after = {p: union([values[p].dependence, given[k]]) for p, k in body.carried.items()}
         settled = all(
-            d is None or (x.dependence is not None and d.nnz == x.dependence.nnz) for x, d in zip(carried, after, strict=True)
+            d is None or (values[p].dependence is not None and d.nnz == values[p].dependence.nnz) for p, d in after.items()
         )
-        carried = [Value(x.shape, x.dtype, d) for x, d in zip(carried, after, strict=True)]
+        for p, d in after.items():
+            values[p] = Value(values[p].shape, values[p].dtype, d)
         if settled:
             break
     else:
         if limit is None or limit > MOST_TRIPS:
-            return []
-    return [x.dependence for x in carried]
+            return None
+    return [values[p].dependence for p in body.carried]
 
 
 def of_jaxpr(jaxpr: Any, consts: Sequence[Any], inputs: Sequence[Value]) -> list[Value]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradtape._src.autodiff.backward import Operation, vjp_program
 from gradtape._src.autodiff.custom import BARRIER, recompute_grad as recompute_everything
 from gradtape._src.control.arguments import Arguments
-from gradtape._src.control.programs import linearized
+from gradtape._src.control.programs import linearized, selected
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import LOOKS_AT_VALUES, public
-from gradtape._src.core.op import Op, define, ops
+from gradtape._src.core.op import define, ops
 from gradtape._src.core.program import Program, leaf
+from gradtape._src.core.structured import CALL_OF, StructuredOp, whole
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.ops.array.shape import zeros
 
@@ -28,6 +29,14 @@ PRODUCTS = frozenset(
 Policy = str | int | Collection[str]
 
 
+class Recomputed(NamedTuple):
+    """The attributes of a function whose gradient keeps what `policy` says; the first `results` outputs are the function's."""
+
+    program: Program
+    policy: Any
+    results: int
+
+
 def _evaluate(*inputs: Any, program: Program, policy: Any, results: int) -> tuple[Any, ...]:
     return program.evaluate(*inputs)
 
@@ -37,7 +46,19 @@ def _avals(*avals: Any, program: Program, policy: Any, results: int) -> tuple[An
 
 
 # A Program whose gradient keeps what the policy says: (arguments…) → (results…, residuals…).
-RECOMPUTED = define(Op("Recomputed", _evaluate, infer=_avals, saves="inputs y", takes_none=True, hosted=False))
+RECOMPUTED = define(
+    StructuredOp(
+        "Recomputed",
+        _evaluate,
+        Recomputed,
+        kind=CALL_OF,
+        bodies=lambda attrs: (whole(attrs.program),),
+        run=lambda interpreter, attrs, inputs: interpreter.call(attrs.program, inputs),
+        infer=_avals,
+        saves="inputs y",
+        takes_none=True,
+    )
+)
 
 
 @public
@@ -81,7 +102,7 @@ def recompute_grad(f: Callable[..., Any], policy: Policy = "nothing") -> Callabl
             raise ValueError(f"The function assigns {names}, which would happen twice. Assign outside of it.")
         inputs = body.inputs(arguments.nodes)
         forward, _, _ = _split(body.program, checked)
-        nodes = engine.elements(engine.record(RECOMPUTED, inputs, (forward, checked, len(body.program.outputs))))
+        nodes = engine.elements(engine.record(RECOMPUTED, inputs, Recomputed(forward, checked, len(body.program.outputs))))
         return body.structure.pack(nodes[: len(body.program.outputs)])
 
     return checkpointed
@@ -114,7 +135,6 @@ def _split(program: Program, policy: Any) -> tuple[Program, Program, tuple[int |
         derived, where = vjp_program(program, given, needed)
         again = _again(derived, policy, count, len(given))
         forward, backward, _ = linearized(program, derived, set(range(count)), again)
-        forward.derived["recomputed from"] = program
         program.derived[key] = forward, backward, where
     found: tuple[Program, Program, tuple[int | None, ...]] = program.derived[key]
     return found
@@ -165,7 +185,7 @@ def _bytes(program: Program, reference: int) -> int:
 @gradient(RECOMPUTED)
 def _gradient(op: Operation, *grads: Any) -> list[Any]:
     entry = op.entry
-    forward, policy, count = entry.node.attrs
+    forward, policy, count = Recomputed(*entry.node.attrs)
     results: list[Any] = [None] * len(entry.inputs)
     if any(d is not None for d in grads[count:]):  # a gradient of a gradient: the residuals are results like others
         given = tuple([i for i, d in enumerate(grads) if d is not None])
@@ -176,14 +196,15 @@ def _gradient(op: Operation, *grads: Any) -> list[Any]:
             if place is not None:
                 results[i] = EagerTensor(nodes[place])
         return results
-    program = forward.derived["recomputed from"]
-    _, backward, where = _split(program, policy)
+    program = selected(forward, range(count))
+    made, backward, where = _split(program, policy)
     seeds = []
     for d, r in zip(grads[:count], program.outputs, strict=True):
         of = program.aval_of(r)
         if of.inexact:
             seeds.append((zeros(of.shape, of.type) if d is None else d).node)
-    outputs = [t.node for t in op.outputs]
+    # in a graph the Program is traced again for true shapes, for which the policy may keep other values
+    outputs = [t.node for t in op.outputs] if made is forward else tracing.call(made, entry.inputs)
     # the barrier keeps XLA from finding the forward pass again and keeping its values after all
     held = engine.elements(engine.record(BARRIER, (*entry.inputs, *seeds)))
     nodes = tracing.call(backward, (*held, *outputs[count:])) if backward.outputs else []

@@ -15,7 +15,7 @@ from gradtape._src.core.journal import Line, Moment, Taped
 from gradtape._src.core.op import Op, ops
 from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, Node, leaf
 from gradtape._src.core.variable import READ
-from gradtape._src.explain.history import INSIDES, RESULT, History, Name, Step
+from gradtape._src.explain.history import RESULT, History, Name, Step, opens
 from gradtape._src.explain.source import NO_LINE, rebound_name, same_line
 from gradtape._src.ops.array.shape import ones
 
@@ -168,7 +168,7 @@ class View:
             return Break("stopped", step.line, op.type, step)
         if op.type == "Cast" and not _inexact(self.history.aval(step.name)):
             return Break("not_floating", step.line, op.type, step, how="cast")
-        if op.gradient is None and op not in INSIDES and op is not ELEMENT and op is not CUSTOM:
+        if op.gradient is None and not opens(op) and op is not ELEMENT and op is not CUSTOM:
             if op.reason is None:
                 return Break("no_gradient_registered", step.line, op.type, step)
             code = "state" if "state stops gradients" in op.reason else "not_differentiable"
@@ -266,7 +266,7 @@ class View:
 
     def silent(self, before: Name, step: Step) -> bool:
         """Whether the gradient function of a step gives None for an input, which only calling it can tell."""
-        if step.op is None or step.op.gradient is None or step.op.impure or step.op in INSIDES or step.op is ELEMENT:
+        if step.op is None or step.op.gradient is None or step.op.impure or opens(step.op) or step.op is ELEMENT:
             return False
         avals = [self.history.aval(i) for i in step.inputs]
         result = self.history.aval(step.name)

@@ -13,13 +13,12 @@ import numpy as np
 from gradtape._src.autodiff.custom import CUSTOM
 from gradtape._src.autodiff.recording import kept_step
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.control.bounded_scan import SCAN, WHILE
-from gradtape._src.control.branch import CASE, IF
 from gradtape._src.core import journal, nest, transcript
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.journal import Asked, Taped
 from gradtape._src.core.program import Node
+from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp
 from gradtape._src.core.tensor import Stored, Tensor, graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
@@ -440,12 +439,12 @@ def _merged(breaks: Sequence[Break]) -> list[Break]:
 
 def _untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Break:
     """The branch or loop of a function in which the source is used, and which did not run."""
-    for kinds in ((IF, CASE), (SCAN, WHILE)):
+    for kind in (BRANCH, LOOP):
         for _, step in way:
             for length in range(len(step.name) - 1, 1, -1):
                 around = history.steps.get(step.name[:length])
-                if around is not None and around.op in kinds:
-                    return Break("branch_not_taken", around.line, around.how, around, loop=around.op in (SCAN, WHILE))
+                if around is not None and isinstance(around.op, StructuredOp) and around.op.kind is kind:
+                    return Break("branch_not_taken", around.line, around.how, around, loop=kind is LOOP)
     return Break("unknown", text.NO_LINE)
 
 

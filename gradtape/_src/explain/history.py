@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import get_ident
 from typing import Any
 
 from gradtape._src.autodiff.custom import CLOSED, CUSTOM
-from gradtape._src.autodiff.vectorized import VECTORIZED_CALL
-from gradtape._src.control.bounded_scan import SCAN, WHILE
-from gradtape._src.control.branch import CASE, IF
 from gradtape._src.core import engine, journal
 from gradtape._src.core.aval import aval
 from gradtape._src.core.journal import Line, Moment, Origin
 from gradtape._src.core.op import Op
-from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, RAN, Node, Program, Trace
+from gradtape._src.core.program import ELEMENT, RAN, Node, Program, Trace
+from gradtape._src.core.structured import GRADIENT, Body, StructuredOp
 from gradtape._src.core.variable import ASSIGN_ADD, ASSIGN_SUB
 from gradtape._src.explain.inside import Inside
 from gradtape._src.explain.source import NO_LINE
@@ -23,18 +20,11 @@ from gradtape._src.explain.source import NO_LINE
 Name = tuple[Any, ...]  # an Origin, or for a value inside of a function (origin of the call, …, number)
 ELSEWHERE = -1
 RESULT = "result"  # of a call, or a parameter of it: no op of its own
-INSIDES = {CALL, FUNCTION, IF, CASE, SCAN, WHILE, VECTORIZED_CALL}
 
 
-def opens(step: Step) -> bool:
-    """Return whether a step runs Programs that can be looked into: a call, a branch, a loop, or one Program on all its inputs."""
-    return step.op in INSIDES or runs_one(step.attrs, len(step.inputs))
-
-
-def runs_one(attrs: Sequence[Any], count: int) -> bool:
-    """Return whether an op with these attributes runs one Program on all its inputs, `count` of them."""
-    program = attrs[0] if attrs else None
-    return isinstance(program, Program) and len(program.parameters) == count + len(program.constants)
+def opens(op: Op | None) -> bool:
+    """Return whether an op runs Programs that can be looked into; a gradient of the user's own is looked at as a whole."""
+    return isinstance(op, StructuredOp) and op.kind is not GRADIENT
 
 
 class Step:
@@ -224,12 +214,13 @@ class History:
             count = step.attrs[0]
             if step.attrs[-1]:  # transparent: the results are those of the function's own ops
                 step.inputs, step.op, step.attrs, step.how = step.inputs[:count], None, (), RESULT
-                self._results(step, [step.inputs])
+                for place, name in enumerate(step.inputs):
+                    self._result_of(step, place, [name])
             else:
                 step.hidden = step.inputs[:count]
                 step.inputs = step.inputs[count:] if step.op is CUSTOM else step.inputs[count : len(step.attrs[2])]
         self.steps[step.name] = step
-        if inside and opens(step):
+        if inside and opens(step.op):
             self._enter(step)
         elif inside:
             self._redirect(step)
@@ -243,7 +234,7 @@ class History:
         """Open the calls from which `names` were computed."""
         for name in self.before(names):
             step = self.steps.get(name)
-            if step is not None and opens(step):
+            if step is not None and opens(step.op):
                 self._enter(step)
         for step in list(self.steps.values()):
             self._redirect(step)
@@ -251,42 +242,36 @@ class History:
     def _enter(self, call: Step) -> None:
         """The steps of the Programs that a step runs; its results are `(*name, "results", i)`."""
         op, attrs, inputs = call.op, call.attrs, call.inputs
-        if op is SCAN:
-            self._loop(call, attrs[0], inputs[1:], attrs[1], attrs[2])
-            self._decides(call, inputs[0])
-        elif op is WHILE:
-            parameters = self._loop(call, attrs[1], inputs, attrs[2], attrs[3])
-            self._decides(call, *self._inside(call, 1, attrs[0], parameters))
-        elif op is VECTORIZED_CALL:
-            self._results(call, [self._inside(call, 0, attrs[0], self._parameters(call, attrs[0], inputs))])
-        else:
-            chosen = op is IF or op is CASE
-            programs: Sequence[Program] = attrs[0] if op is CASE else attrs if chosen else attrs[:1]
-            given = inputs[1:] if chosen else inputs
-            self._results(call, [self._inside(call, k, program, given) for k, program in enumerate(programs)])
-            if chosen:
-                self._decides(call, inputs[0])
+        assert isinstance(op, StructuredOp)
+        ways: dict[int, list[Name]] = {}  # a result of the op → the outputs that it may be
+        chosen = op.decided_by(op.form(*attrs))
+        deciding = None if chosen is None else inputs[chosen]
+        for number, body in enumerate(op.bodies(attrs)):
+            parameters = self._parameters(call, body, inputs)
+            outputs = self._inside(call, number, body.program, parameters)
+            if not body.gives:
+                (deciding,) = outputs
+                continue
+            for k, result in body.gives.items():
+                ways.setdefault(result, []).append(outputs[k])
+            for p, k in body.carried.items():
+                ways[body.gives[k]].append(parameters[p])
+                self.steps[parameters[p]].inputs = (inputs[body.takes[p]], outputs[k])
+        for result, names in ways.items():
+            self._result_of(call, result, names)
+            if deciding is not None:
+                self.deciding[(*call.name, "results", result)] = deciding
 
-    def _decides(self, call: Step, condition: Name) -> None:
-        results = itertools.takewhile(self.steps.__contains__, ((*call.name, "results", k) for k in itertools.count()))
-        self.deciding.update(dict.fromkeys(results, condition))
-
-    def _loop(self, call: Step, body: Program, inputs: Sequence[Name], consts: int, carry: int) -> list[Name]:
-        """A loop as one trip, whose results are what it carries into the next; gives what the trip gets."""
-        parameters = self._parameters(call, body, inputs)
-        outputs = self._inside(call, 0, body, parameters)
-        for k in range(carry):
-            self.steps[parameters[consts + k]].inputs = (inputs[consts + k], outputs[k])
-        self._results(call, [outputs, [parameters[consts + k] for k in range(carry)]])
-        return parameters
-
-    def _parameters(self, call: Step, program: Program, inputs: Sequence[Name]) -> list[Name]:
-        """Names for the parameters of a Program that takes parts of the inputs, or other values in each trip."""
+    def _parameters(self, call: Step, body: Body, inputs: Sequence[Name]) -> list[Name]:
+        """Names for the parameters of a Program: those of the inputs, and new ones if it takes rows, or others in each trip."""
+        if not (body.rows or body.carried):
+            return [inputs[i] for i in body.takes]
         names: list[Name] = []
-        for k, given in enumerate(inputs):
-            own = (*call.name, "parameter", k)
-            self.steps[own] = Step(own, None, (), (given,), call.line, call.at, call.thread, RESULT)
-            self.avals[own] = program.parameters[k]
+        for p, i in enumerate(body.takes):
+            own = (*call.name, "parameter", i)
+            if own not in self.steps:
+                self.steps[own] = Step(own, None, (), (inputs[i],), call.line, call.at, call.thread, RESULT)
+                self.avals[own] = body.program.parameters[p]
             names.append(own)
         return names
 
@@ -303,12 +288,10 @@ class History:
             self._step(Step(name(index), op, attrs, [name(r) for r in references], where, call.at, call.thread), inside=True)
         return [name(reference) for reference in program.outputs]
 
-    def _results(self, call: Step, ways: Sequence[Sequence[Name]]) -> None:
-        """Each output of a call comes from that of each of its `ways`."""
-        for place in range(max(map(len, ways))):
-            own = (*call.name, "results", place)
-            names = [way[place] for way in ways if place < len(way)]
-            self.steps[own] = Step(own, None, (), names, call.line, call.at, call.thread, RESULT)
+    def _result_of(self, call: Step, place: int, names: Sequence[Name]) -> None:
+        """Let a result of a call come from any of `names`."""
+        own = (*call.name, "results", place)
+        self.steps[own] = Step(own, None, (), names, call.line, call.at, call.thread, RESULT)
 
     def aval(self, name: Name) -> Any:
         """The Aval of a value, a tuple of them, or None where it is not known."""

@@ -12,22 +12,20 @@ import numpy as np
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, apply_rule, leading_back, reverse
 from gradtape._src.autodiff.custom import CLOSED, CUSTOM
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.control.bounded_scan import SCAN, WHILE
-from gradtape._src.control.branch import CASE, IF
 from gradtape._src.core import engine, journal, tracing
+from gradtape._src.core.aval import Aval
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.journal import Line
-from gradtape._src.core.program import CALL, ELEMENT, FUNCTION, RAN, Key, Node, Program, Trace, leaf
+from gradtape._src.core.program import ELEMENT, RAN, Key, Node, Program, Trace, leaf
 from gradtape._src.core.tensor import EagerTensor, to_numpy
 from gradtape._src.core.variable import Variable
-from gradtape._src.explain.history import runs_one
+from gradtape._src.explain.history import opens
 from gradtape._src.explain.source import NO_LINE
-from gradtape._src.ops.array.joining import stack
-from gradtape._src.ops.array.shape import ones
+from gradtape._src.ops.array.joining import concat, stack
+from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.gradients import unbroadcast
 
 LARGEST = 20_000  # a loop that would become more ops than this stays closed
-OPENED = {CALL, FUNCTION, IF, CASE, SCAN, WHILE}
 
 
 @contextlib.contextmanager
@@ -44,6 +42,57 @@ def own_trace() -> Iterator[None]:
         others = [r for r in list(journal.ring) if r.serial > first and r.thread != get_ident()]
         journal.ring.clear()
         journal.ring.extend([*ring, *others])
+
+
+class TooLong(Exception):
+    """A loop would become too many ops."""
+
+
+class _Opened:
+    """The Interpreter that records the ops of an op's Programs in a Probe."""
+
+    residuals = True
+
+    def __init__(self, probe: Probe, line: Line) -> None:
+        self._probe, self._line, self._left = probe, line, LARGEST
+
+    def call(self, program: Program, inputs: Sequence[Node]) -> Sequence[Node]:
+        """Record a body."""
+        self._left -= program.size
+        if self._left < 0:
+            raise TooLong
+        return self._probe.inside(program, inputs, self._line)
+
+    def holds(self, program: Program, inputs: Sequence[Node]) -> bool:
+        """Run a condition, which no gradient passes through."""
+        return bool(self.number(tracing.inline(program, inputs)[0]))
+
+    def number(self, value: Node) -> Any:
+        """Return the value of a scalar."""
+        return np.asarray(engine.value(value)).item()
+
+    def extent(self, value: Node) -> int:
+        """Return how many rows a value has."""
+        return int(value.aval.shape[0])
+
+    def row(self, value: Node, at: int) -> Node:
+        """Record the reading of a row."""
+        return self._probe.recorded(lambda: EagerTensor(value)[at])
+
+    def stacked(self, rows: Sequence[Node], of: Aval, count: int) -> Node:
+        """Record the joining of rows."""
+
+        def joined() -> Any:
+            parts = [stack([EagerTensor(row) for row in rows])] if rows else []
+            if len(rows) < count:
+                parts.append(zeros((count - len(rows), *of.shape), of.type))
+            return parts[0] if len(parts) == 1 else concat(parts, 0)
+
+        return self._probe.recorded(joined)
+
+    def constant(self, number: int) -> Node:
+        """Record an int64 scalar."""
+        return engine.constant(np.array(number, np.int64))
 
 
 class Probe:
@@ -104,7 +153,7 @@ class Probe:
             part.value = given[0].value[node.attrs[0]]
             self._enter(Entry(part, given))
             self._now[node] = part
-        elif (entry.rule is None and (node.op in OPENED or runs_one(node.attrs, len(given)))) or transparent(node.key):
+        elif (entry.rule is None and opens(node.op)) or transparent(node.key):
             self._now[node] = self._open(node.key, given, line)
         else:
             again = engine.record(node.op, given, node.attrs)
@@ -121,25 +170,22 @@ class Probe:
         op, attrs = key[0], key[1]
         if transparent(key):
             return list(inputs[: attrs[0]])
-        if op is CALL or op is FUNCTION:
-            return self._inside(attrs[0], inputs, line)
-        if op is IF:
-            return self._inside(attrs[0] if _scalar(inputs[0]) else attrs[1], inputs[1:], line)
-        if op is CASE:
-            index, count = int(_scalar(inputs[0])), len(attrs[0])
-            return self._inside(attrs[0][index if 0 <= index < count else count - 1], inputs[1:], line)
-        if op not in OPENED and runs_one(attrs, len(inputs)):
-            return self._inside(attrs[0], inputs, line)
-        if op is SCAN and (results := self._scan(attrs, inputs, line)) is not None:
-            return results
-        if op is WHILE and (results := self._while(attrs, inputs, line)) is not None:
-            return results
+        if opens(op):
+            entered = len(self.entries)
+            try:
+                results = op.interpret(_Opened(self, line), attrs, inputs)
+            except TooLong:
+                del self.entries[entered:]
+            else:
+                avals = op.result(tuple([i.aval for i in inputs]), attrs)
+                return [*results, *[leaf(a, None) for a in avals[len(results) :]]]
         node = engine.record(op, tuple(inputs), attrs)
         node.code, node.offset = line
         self._enter(Entry(node, tuple(inputs)))
         return node
 
-    def _inside(self, program: Program, inputs: Sequence[Node], line: Line) -> list[Node]:
+    def inside(self, program: Program, inputs: Sequence[Node], line: Line) -> list[Node]:
+        """Record what a Program does, called at a line; returns the nodes of its outputs."""
         leaves = [*inputs, *[engine.constant(c) for c in program.constants]]
         values: list[Any] = []
         lines = program.lines or (NO_LINE,) * len(program.keys)
@@ -154,47 +200,7 @@ class Probe:
                 values.append(self._open(key, given, where if where[0] is not None else line))
         return [values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]
 
-    def _scan(self, attrs: Any, inputs: Sequence[Node], line: Line) -> list[Node] | None:
-        body, consts, carry, length, backwards, dynamic, _ = attrs
-        n, *rest = inputs
-        fixed, carried, xs = rest[:consts], rest[consts : consts + carry], rest[consts + carry :]
-        trips = int(_scalar(n)) if dynamic else length
-        if not trips or trips * body.size > LARGEST or trips != length:
-            return None
-        rows: list[list[Node]] = []
-        for trip in range(trips):
-            at = trips - 1 - trip if backwards else trip
-            parts = [self._row(x, at) for x in xs]
-            results = self._inside(body, [*fixed, *carried, *parts], line)
-            carried = results[:carry]
-            rows.append(results[carry:])
-        ordered = rows[::-1] if backwards else rows
-        stacked = [self._stacked(parts) for parts in zip(*ordered, strict=True)]
-        return [*carried, *stacked]
-
-    def _while(self, attrs: Any, inputs: Sequence[Node], line: Line) -> list[Node] | None:
-        cond, body, consts, carry, _, limit = attrs
-        fixed, carried = list(inputs[:consts]), list(inputs[consts:])
-        most = min(limit if limit is not None else LARGEST, LARGEST // max(body.size, 1))
-        entries = len(self.entries)
-        for _ in range(most + 1):
-            (holds,) = tracing.inline(cond, [*fixed, *carried])
-            if not _scalar(holds):
-                unknown = [leaf(a, None) for a in WHILE.result(tuple([i.aval for i in inputs]), attrs)[carry:]]
-                return [*carried, *unknown]
-            carried = self._inside(body, [*fixed, *carried], line)
-        if limit is not None and most == limit:
-            return [*carried, *[leaf(a, None) for a in WHILE.result(tuple([i.aval for i in inputs]), attrs)[carry:]]]
-        del self.entries[entries:]
-        return None
-
-    def _stacked(self, parts: Sequence[Node]) -> Node:
-        return self._recorded(lambda: stack([EagerTensor(p) for p in parts]))
-
-    def _row(self, node: Node, at: int) -> Node:
-        return self._recorded(lambda: EagerTensor(node)[at])
-
-    def _recorded(self, make: Callable[[], Any]) -> Node:
+    def recorded(self, make: Callable[[], Any]) -> Node:
         """Record ops with the library's own functions, and enter them."""
         first = len(engine.local.trace.nodes)
         trace = engine.local.trace
@@ -260,10 +266,6 @@ def transparent(key: Key) -> bool:
 def value(node: Node) -> np.ndarray:
     """The value of a node that was recorded here."""
     return to_numpy(node)
-
-
-def _scalar(node: Node) -> Any:
-    return np.asarray(engine.value(node)).reshape(-1)[0]
 
 
 def _dense(cotangent: Any) -> Any:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.recording import Segment
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.control.bounded_scan import SCAN, WHILE
-from gradtape._src.control.branch import CASE, IF
 from gradtape._src.core import engine, execution, journal
 from gradtape._src.core.journal import Taped
 from gradtape._src.core.program import LEAF_KEY, Node, Program, Trace, leaf, slice_trace
+from gradtape._src.core.structured import BRANCH, LOOP, StructuredOp, programs_of
 from gradtape._src.core.tensor import EagerTensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain.inside import Inside, Name, Opened, finite
 
-KINDS = (IF, CASE, SCAN, WHILE)
 LONGEST = 10_000  # so many trips of a loop are run again
 
 
@@ -127,11 +123,11 @@ class Restored:
             nodes = [None if name is None else self.node(name) for name in opened.given]
             return None if not nodes or None in nodes else values(nodes)
         index, branch, places = placed
-        node = next((n for n in around.nodes[index:] if n.op in KINDS), None)
+        node = next((n for n in around.nodes[index:] if isinstance(n.op, StructuredOp) and n.op.kind in (BRANCH, LOOP)), None)
         given = None if node is None else values(node.inputs)
         if node is None or given is None:
             return None
-        found = _of_branch(node, branch, given) if node.op in (IF, CASE) else _of_trip(node, given)
+        found = _taken(node, branch, given)
         return None if found is None else [found[place] for place in places]
 
 
@@ -148,57 +144,52 @@ def values(nodes: Sequence[Any]) -> list[Any] | None:
     return [found[node] for node in nodes]
 
 
-def _of_branch(node: Node, branch: int, given: Sequence[Any]) -> Sequence[Any] | None:
-    """Return the inputs of a branch; None if another branch ran."""
-    choice = np.asarray(given[0])
-    if node.op is IF:
-        taken = 0 if choice else 1
-    else:
-        count = len(node.attrs[0])
-        taken = int(choice) if 0 <= choice < count else count - 1
-    return given[1:] if taken == branch else None
+class _Stopped(Exception):
+    """What a Program in an op took is found, or cannot be."""
 
 
-def _of_trip(node: Node, given: Sequence[Any]) -> Sequence[Any] | None:
-    """What the body of a loop took in the first trip that made of finite values others, or in the last trip."""
-    found = None
-    for taken, gave in (_scanned if node.op is SCAN else _repeated)(node, given):
-        if gave is None:
-            return None
-        found = taken
-        if all(map(finite, taken)) and not all(map(finite, gave)):
-            break
-    return found
+class _Watched(execution.OnHost):
+    """The Interpreter that notes what one of an op's Programs takes: of a loop, in the first trip that made of finite values
+    others, or in the last trip."""
+
+    residuals = False
+
+    def __init__(self, op: StructuredOp, watched: Program) -> None:
+        self._op, self._watched, self._trips = op, watched, 0
+        self.taken: Sequence[Any] | None = None
+
+    def call(self, program: Program, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Run a Program; a branch's inputs are all that is asked for."""
+        if self._op.kind is BRANCH:
+            self.taken = inputs if program is self._watched else None
+            raise _Stopped
+        if program.effects or self._trips == LONGEST:
+            self.taken = None if program.effects else self.taken
+            raise _Stopped
+        results = super().call(program, inputs)
+        self.taken, self._trips = inputs, self._trips + 1
+        if all(map(finite, inputs)) and not all(map(finite, results)):
+            raise _Stopped
+        return results
+
+    def holds(self, program: Program, inputs: Sequence[Any]) -> bool:
+        """Run a condition."""
+        if program.effects:
+            self.taken = None
+            raise _Stopped
+        return bool(execution.execute(program, inputs)[0])
 
 
-def _scanned(node: Node, given: Sequence[Any]) -> Iterator[tuple[list[Any], Any]]:
-    """Yield the inputs and results of a Scan's body, trip by trip."""
-    body, consts, carry, length, backwards, _, _ = node.attrs
-    count, rest = int(np.asarray(given[0])), list(given[1:])
-    fixed, carried, xs = rest[:consts], rest[consts : consts + carry], [np.asarray(x) for x in rest[consts + carry :]]
-    for trip in range(min(count, LONGEST)):
-        taken = [*fixed, *carried, *[x[length - 1 - trip if backwards else trip] for x in xs]]
-        gave = _run(body, taken)
-        yield taken, gave
-        carried = list(gave or ())[:carry]
-
-
-def _repeated(node: Node, given: Sequence[Any]) -> Iterator[tuple[list[Any], Any]]:
-    """Yield the inputs and results of a While's body, trip by trip."""
-    cond, body, consts, _, _, limit = node.attrs
-    fixed, carried = list(given[:consts]), list(given[consts:])
-    for _ in range(LONGEST if limit is None else min(limit, LONGEST)):
-        holds = _run(cond, [*fixed, *carried])
-        if holds is None or not np.asarray(holds[0]):
-            return
-        taken = [*fixed, *carried]
-        gave = _run(body, taken)
-        yield taken, gave
-        carried = list(gave or ())
-
-
-def _run(program: Program, given: Sequence[Any]) -> Sequence[Any] | None:
-    return None if program.effects else execution.execute(program, given)
+def _taken(node: Node, branch: int, given: Sequence[Any]) -> Sequence[Any] | None:
+    """What a Program of a branch or loop took; None if it did not run, or cannot be run again."""
+    op = node.op
+    assert isinstance(op, StructuredOp)
+    watching = _Watched(op, programs_of(op, node.attrs)[branch])
+    try:
+        op.interpret(watching, node.attrs, given)
+    except _Stopped:
+        pass
+    return watching.taken
 
 
 def _place(node: Node) -> tuple[int, int]:

@@ -9,14 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradtape._src.autodiff.vectorized import VECTORIZED_CALL
-from gradtape._src.control.bounded_scan import SCAN, WHILE
-from gradtape._src.control.branch import CASE, IF
+import numpy as np
+
+from gradtape._src.control.programs import narrowed
 from gradtape._src.core import execution
 from gradtape._src.core.aval import bytes_of
-from gradtape._src.core.program import ELEMENT, Key, Line, Program
+from gradtape._src.core.op import Attributes
+from gradtape._src.core.program import ELEMENT, Key, Line, Program, read_by
+from gradtape._src.core.structured import BRANCH, ROWS, Body, StructuredOp, programs_of
 from gradtape._src.profile.formulas import NAMES, flops, moved
-from gradtape._src.profile.normal import UNKNOWN, Place, narrowed, normal, placed, pruned, used
+from gradtape._src.profile.normal import UNKNOWN, Place, normal, placed, pruned
 
 Values = Sequence[Any] | None  # of a Program's parameters; None where they are not known
 
@@ -71,24 +73,18 @@ class Tally:
         return Tally(self.asking, entries, self.open - other.open)
 
 
-def inside_of(key: Key) -> tuple[Program, ...]:
-    """The Programs that an op runs: a loop's condition and body, branches, what is vectorized."""
-    op, attrs, *_ = key
-    if op is CASE:
-        return tuple(attrs[0])
-    if op is IF:
-        return tuple(attrs)
-    if op is WHILE:
-        return tuple(attrs[:2])
-    return (attrs[0],) if op is SCAN or op is VECTORIZED_CALL else ()
-
-
 def _open(key: Key) -> bool:
     """Whether what an op costs depends on values."""
     op, attrs, *_ = key
-    if op is VECTORIZED_CALL:
+    if not isinstance(op, StructuredOp) or op.kind is ROWS:
         return False
-    return op in (IF, CASE, WHILE) or (op is SCAN and attrs[5]) or any(map(depends_on_values, inside_of(key)))
+    return _decision(op, attrs) is not None or any(depends_on_values(program) for program, _ in op.runs(attrs))
+
+
+def _decision(op: StructuredOp, attrs: Attributes) -> tuple[bool, int] | None:
+    """What decides which Programs run and how often: `(whether it is a result, its position)`; None if nothing does."""
+    result, given = op.counted_by(op.form(*attrs)), op.decided_by(op.form(*attrs))
+    return (True, result) if result is not None else None if given is None else (False, given)
 
 
 def depends_on_values(program: Program) -> bool:
@@ -109,7 +105,7 @@ def evaluated(program: Program, values: Sequence[Any], references: Sequence[int]
     if made is None:
         asked = Program(program.keys, program.avals, program.parameters, tuple(references), (), program.lines)
         asked = pruned(asked)
-        kept = sorted(used(asked))
+        kept = sorted(read_by(asked))
         made = program.derived[("asked", *references)] = narrowed(asked, kept), kept
     asked, kept = made
     arguments = [*values, *program.constants]
@@ -136,33 +132,56 @@ class Step:
         """The op and what it takes."""
         return self.program.keys[self.index]
 
-    def inputs(self) -> list[Any]:
-        """The values that it takes."""
-        assert self.values is not None
-        return evaluated(self.program, self.values, self.key[2:])
-
-    def count(self, inside: Program, times: float, values: Values = None) -> None:
-        """Count `times` runs of a Program in it."""
-        count(inside, values, self.tally, self.times * times, self.line)
-
-    def count_if_same(self, inside: Program, times: int, consts: int, at: int) -> bool:
-        """Count `times` runs whose costs are all the same, as they depend on constants only; False if they do not.
-
-        The constants are the inputs from `at` on.
-        """
-        if not depends_on_values(inside):
-            self.count(inside, times)
-            return True
-        assert self.values is not None
+    def count(self) -> None:
+        """Count the op: each Program as often as it runs."""
+        op, attrs, *_ = self.key
+        runs = op.runs(attrs, self.decision)
+        if self.values is None or (self.decision is None and _decision(op, attrs) is not None):
+            if _open(self.key):
+                self.tally.open.add(self.line)
+            if op.kind is BRANCH:
+                runs = [max(runs, key=lambda run: _static_flops(run[0]))]
+            for inside, times in runs:
+                self.run(inside, times)
+            return
+        fixed = {id(body.program): body for body in op.bodies(attrs)}
         trial = Tally(self.tally.asking)
         try:
-            fixed = evaluated(self.program, self.values, self.key[2 + at : 2 + at + consts])
-            unknown = [None] * (len(inside.parameters) - len(inside.constants) - consts)
-            count(inside, [*fixed, *unknown], trial, self.times * times, self.line)
+            for inside, times in runs:
+                self.run(inside, times, self._fixed(fixed[id(inside)]) if depends_on_values(inside) else None, trial)
         except Varies:
-            return False
-        self.tally.merge(trial)
-        return True
+            op.interpret(_Counted(self), attrs, evaluated(self.program, self.values, self.key[2:]))
+        else:
+            self.tally.merge(trial)
+
+    def _fixed(self, body: Body) -> list[Any]:
+        """The values of a Program's parameters that are the same in all trips, None for the others."""
+        assert self.values is not None
+        references = self.key[2:]
+        same = [p for p in range(len(body.takes)) if p not in body.rows and p not in body.carried]
+        found = evaluated(self.program, self.values, [references[body.takes[p]] for p in same])
+        values: list[Any] = [None] * len(body.takes)
+        for p, value in zip(same, found, strict=True):
+            values[p] = value
+        return values
+
+    def run(self, inside: Program, times: float, values: Values = None, tally: Tally | None = None) -> None:
+        """Count `times` runs of a Program in it."""
+        count(inside, values, self.tally if tally is None else tally, self.times * times, self.line)
+
+
+class _Counted(execution.OnHost):
+    """The Interpreter that counts what it runs, where not all trips cost the same."""
+
+    residuals = False
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+
+    def call(self, program: Program, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Count and run a Program."""
+        self._step.run(program, 1, inputs if depends_on_values(program) else None)
+        return super().call(program, inputs)
 
 
 def count(program: Program, values: Values, tally: Tally, times: float = 1, around: Place = UNKNOWN) -> None:
@@ -171,8 +190,9 @@ def count(program: Program, values: Values, tally: Tally, times: float = 1, arou
     for index, key in enumerate(program.keys):
         op, _, *references = key
         line = tally.line(program.lines[index] if program.lines else UNKNOWN, around)
-        if op in _STRUCTURED:
-            _STRUCTURED[op](Step(program, values, index, decisions.get(index), tally, times, line))
+        if isinstance(op, StructuredOp):
+            step = Step(program, values, index, decisions.get(index), tally, times, line)
+            _vectorized(step) if op.kind is ROWS else step.count()
         elif op is not ELEMENT:
             tally.add(key, [program.aval_of(r) for r in references], program.avals[index], line, times)
 
@@ -183,66 +203,20 @@ def _decisions(program: Program, values: Sequence[Any]) -> dict[int, Any]:
     if made is None:
         keys, avals, references = list(program.keys), list(program.avals), {}
         for index, (op, attrs, *inputs) in enumerate(program.keys):
-            if op is WHILE:  # the number of trips is among what it gives
-                keys.append((ELEMENT, (attrs[3],), index))
-                avals.append(program.avals[index][attrs[3]])
-                references[index] = len(keys) - 1
-            elif op in (IF, CASE) or (op is SCAN and attrs[5]):
-                references[index] = inputs[0]
+            decision = _decision(op, attrs) if isinstance(op, StructuredOp) else None
+            if decision is None:
+                continue
+            result, position = decision
+            references[index] = len(keys) if result else inputs[position]
+            if result:
+                keys.append((ELEMENT, (position,), index))
+                avals.append(program.avals[index][position])
         lines: Any = (*program.lines, *[UNKNOWN] * (len(keys) - len(program.keys)))
         whole = Program(tuple(keys), tuple(avals), program.parameters, (), program.constants, lines)
         made = program.derived["decisions"] = whole, references
     whole, references = made
-    return dict(zip(references, evaluated(whole, values, tuple(references.values())), strict=True))
-
-
-def _while(step: Step) -> None:
-    cond, body, consts, _, _, limit = step.key[1]
-    trips = step.decision
-    if trips is None:
-        step.tally.open.add(step.line)
-        trips = 1 if limit is None else limit
-        step.count(cond, trips + 1)
-        step.count(body, trips)
-        return
-    if step.count_if_same(body, int(trips), consts, 0):
-        step.count(cond, int(trips) + 1)
-        return
-    given = step.inputs()
-    fixed, carried = given[:consts], given[consts:]
-    step.count(cond, int(trips) + 1)
-    for _ in range(int(trips)):
-        step.count(body, 1, [*fixed, *carried])
-        carried = list(execution.execute(body, [*fixed, *carried]))
-
-
-def _scan(step: Step) -> None:
-    body, consts, carry, length, reverse, dynamic, _ = step.key[1]
-    if step.values is None and (dynamic or depends_on_values(body)):
-        step.tally.open.add(step.line)
-    if step.values is None:
-        step.count(body, length)
-        return
-    trips = int(step.decision) if dynamic else length
-    if step.count_if_same(body, trips, consts, 1):
-        return
-    _, *given = step.inputs()
-    fixed, carried, xs = given[:consts], given[consts : consts + carry], given[consts + carry :]
-    for at in reversed(range(trips)) if reverse else range(trips):
-        arguments = [*fixed, *carried, *[x[at] for x in xs]]
-        step.count(body, 1, arguments)
-        carried = list(execution.execute(body, arguments)[:carry])
-
-
-def _branches(step: Step) -> None:
-    branches = inside_of(step.key)
-    if step.decision is None:
-        step.tally.open.add(step.line)
-        step.count(max(branches, key=_static_flops), 1)
-        return
-    number = int(step.decision) if step.key[0] is CASE else int(not step.decision)
-    chosen = branches[number if 0 <= number < len(branches) else -1]
-    step.count(chosen, 1, step.inputs()[1:] if depends_on_values(chosen) else None)
+    found = evaluated(whole, values, tuple(references.values()))
+    return {index: np.asarray(value).item() for index, value in zip(references, found, strict=True)}
 
 
 def _static_flops(program: Program) -> float:
@@ -262,10 +236,7 @@ def _vectorized(step: Step) -> None:
         own = tuple([whole.aval_of(r) for r in references])
         keys = ((op, attrs, *[-1 - k for k in range(len(own))]),)
         alone = Program(keys, (whole.avals[index],), own, (0,), (), (whole.lines[index],))
-        step.count(alone, rows if each[-1] else 1)
-
-
-_STRUCTURED = {WHILE: _while, SCAN: _scan, IF: _branches, CASE: _branches, VECTORIZED_CALL: _vectorized}
+        step.run(alone, rows if each[-1] else 1)
 
 
 def peak(program: Program) -> int:
@@ -287,7 +258,7 @@ def peak(program: Program) -> int:
     alive = most = sum(map(bytes_of, program.parameters))
     for index, key in enumerate(program.keys):
         alive += bytes_of(program.avals[index]) if root[index] == index else 0
-        most = max(most, alive + max(map(_peak_inside, inside_of(key)), default=0))
+        most = max(most, alive + max(map(_peak_inside, programs_of(*key[:2])), default=0))
         alive -= sum([bytes_of(program.avals[r]) for r in ends.get(index, ())])
     return most
 

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.bounded_scan import SCAN, WHILE
-from gradtape._src.control.branch import CASE, IF
-from gradtape._src.core.program import CALLS, ELEMENT, Key, Program, effectful
+from gradtape._src.core.program import ELEMENT, Key, Program, effectful
+from gradtape._src.core.structured import is_call
 
 Place = tuple[Any, int, str]  # a code object or None, the offset of an instruction in it, the name scopes that were open
 UNKNOWN: Place = (None, 0, "")
@@ -82,7 +81,7 @@ class Flat:
 
     def apply(self, op: Any, attrs: Any, given: Sequence[Any], aval: Any, line: Place) -> Any:
         """The reference of an op's result on references; of a call the list of its results' references."""
-        if op in CALLS:
+        if is_call(op):
             return self.inline(attrs[0], given, line)
         if op is ELEMENT and type(given[0]) is list:
             return given[0][attrs[0]]
@@ -122,8 +121,9 @@ def pruned(program: Program, constants: Sequence[Any] = ()) -> Program:
         aval, moved = program.avals[index], None
         if op is ELEMENT:
             elements.setdefault(references[0], set()).add(attrs[0])
-        elif op in _PRUNED:
-            attrs, references, outputs = _PRUNED[op](attrs, references, sorted(elements[index]))
+        elif op.structured and (smaller := op.pruned(attrs, sorted(elements[index]), normal)) is not None:
+            attrs, taken, outputs = smaller
+            references = [references[i] for i in taken]
             moved = {old: new for new, old in enumerate(outputs)}
             aval = tuple([aval[i] for i in outputs])
         kept.append((index, (op, attrs, *references), aval, moved))
@@ -144,77 +144,3 @@ def pruned(program: Program, constants: Sequence[Any] = ()) -> Program:
         tuple(constants),
         tuple([program.lines[index] for index, *_ in kept]),
     )
-
-
-def used(program: Program) -> set[int]:
-    """The positions of the parameters that a Program reads, its constants aside."""
-    count = len(program.parameters) - len(program.constants)
-    references = {r for key in program.keys for r in key[2:]} | set(program.outputs)
-    return {-1 - r for r in references if r < 0 and -1 - r < count}
-
-
-def narrowed(program: Program, kept: Sequence[int]) -> Program:
-    """A normal Program whose parameters are only those at the positions `kept`, which are all that it reads."""
-    count = len(program.parameters) - len(program.constants)
-    number = {-1 - old: -1 - new for new, old in enumerate(kept)}
-    number |= {-1 - count - k: -1 - len(kept) - k for k in range(len(program.constants))}
-    return Program(
-        tuple([(*key[:2], *[number.get(r, r) for r in key[2:]]) for key in program.keys]),
-        program.avals,
-        (*[program.parameters[i] for i in kept], *program.parameters[count:]),
-        tuple([number.get(r, r) for r in program.outputs]),
-        program.constants,
-        program.lines,
-    )
-
-
-Pruned = tuple[Any, list[int], list[int]]  # attributes, references, and which of the outputs are left
-
-
-def _scan(attrs: Any, references: list[int], live: list[int]) -> Pruned:
-    body, consts, carry, length, reverse, dynamic, _ = attrs
-    carried = {i for i in live if i < carry}
-    ys = [i for i in live if i >= carry]
-    while True:
-        body_now = normal(body, (*sorted(carried), *ys))
-        reads = used(body_now)
-        more = {i - consts for i in reads if consts <= i < consts + carry}
-        if more <= carried:
-            break
-        carried |= more
-    kept = sorted(reads | {consts + i for i in carried})
-    outputs = [*sorted(carried), *ys]
-    inside = narrowed(body_now, kept)
-    count = sum(i < consts for i in kept)
-    taken = [references[0], *[references[1 + i] for i in kept]]
-    return (inside, count, len(carried), length, reverse, dynamic, 0), taken, outputs
-
-
-def _while(attrs: Any, references: list[int], live: list[int]) -> Pruned:
-    cond, body, consts, carry, capacity, limit = attrs
-    test = normal(cond)
-    carried = {i if i < carry else i - carry - 2 for i in live if i < carry or i >= carry + 2}
-    carried |= {i - consts for i in used(test) if i >= consts}
-    while True:
-        body_now = normal(body, tuple(sorted(carried)))
-        more = {i - consts for i in used(body_now) if i >= consts}
-        if more <= carried:
-            break
-        carried |= more
-    kept = sorted(used(test) | used(body_now) | {consts + i for i in carried})
-    count = sum(i < consts for i in kept)
-    outputs = [*sorted(carried), carry, carry + 1, *[carry + 2 + i for i in sorted(carried)]]
-    attrs = (narrowed(test, kept), narrowed(body_now, kept), count, len(carried), capacity, limit)
-    return attrs, [references[i] for i in kept], outputs
-
-
-def _branches(attrs: Any, references: list[int], live: list[int]) -> Pruned:
-    branches = attrs[0] if type(attrs[0]) is tuple else attrs
-    chosen = [normal(branch, tuple(live)) for branch in branches]
-    kept = sorted(set().union(*map(used, chosen)))
-    programs = tuple([narrowed(branch, kept) for branch in chosen])
-    taken = [references[0], *[references[1 + i] for i in kept]]
-    return (programs,) if type(attrs[0]) is tuple else programs, taken, live
-
-
-_PRUNED = {SCAN: _scan, WHILE: _while, IF: _branches, CASE: _branches}

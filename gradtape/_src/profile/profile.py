@@ -15,16 +15,18 @@ import numpy as np
 from gradtape._src.autodiff.backward import Entry, vjp_program
 from gradtape._src.autodiff.tape import GradientTape, _sources
 from gradtape._src.control.concrete import ConcreteFunction
+from gradtape._src.control.programs import narrowed
 from gradtape._src.core import engine, nest, scopes, tracing
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import internal, public
 from gradtape._src.core.indexed_slices import dense
-from gradtape._src.core.program import CALLS, NUMBER, RAN, Line, Node, Program
+from gradtape._src.core.program import NUMBER, RAN, Line, Node, Program, read_by
+from gradtape._src.core.structured import is_call
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.core.variable import Variable
 from gradtape._src.profile.count import Tally, Values, count, peak
 from gradtape._src.profile.machine import Measured, measured
-from gradtape._src.profile.normal import Flat, Place, Site, narrowed, pruned, used
+from gradtape._src.profile.normal import Flat, Place, Site, pruned
 from gradtape._src.profile.report import Work, by_place, table
 
 
@@ -145,7 +147,7 @@ def _profile(flat: Flat, outputs: Sequence[int], gradients: Sequence[int], known
     tallies = ran, Tally(ran.asking, {key: replace(entry) for key, entry in ran.entries.items()})
     for wanted, tally in zip((outputs, [*outputs, *gradients]), tallies, strict=True):
         whole = pruned(flat.close(wanted))
-        kept = sorted(used(whole))
+        kept = sorted(read_by(whole))
         programs.append(narrowed(whole, kept))
         values.append([flat.values[i] for i in kept] if known else None)
         count(programs[-1], values[-1], tally)
@@ -240,7 +242,7 @@ class _Recorded:
             node = entry.node
             line = places[node]
             given = [self.reference(source) for source in entry.inputs]
-            if node.key[0] is RAN and node.op not in CALLS:  # it ran when it was recorded, and its value is at hand
+            if node.key[0] is RAN and not is_call(node.op):  # it ran when it was recorded, and its value is at hand
                 self.ran.add((node.op, node.attrs), [n.aval for n in entry.inputs], node.aval, line, 1)
                 self._references[node] = self._parameters(node.aval, node.value)
             else:

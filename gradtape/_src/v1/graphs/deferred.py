@@ -18,7 +18,7 @@ from gradtape._src.core import convert, engine, naming, nest
 from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.program import ELEMENT, RAN, Node, Trace, programs_in
+from gradtape._src.core.program import ELEMENT, RAN, Node, Trace
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.random import seeds
@@ -259,7 +259,7 @@ def inferred(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) 
     """
     if op in (LATE, GRADIENT) or op.effect or not any(is_open(graph, n) for n in inputs):
         return None
-    holds = any(True for _ in programs_in(attrs))
+    holds = op.structured
     if holds and not any(map(graph.open_rank, inputs)):
         return None
     many = False

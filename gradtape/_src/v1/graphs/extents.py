@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.control.bounded_scan import SCAN, Scan
 from gradtape._src.core import engine
 from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval
 from gradtape._src.core.errors import invalid
@@ -63,8 +64,8 @@ def decoded(
     if op.type == "GatherV2":
         axis, batch_dims, _ = attrs
         return (axis, batch_dims, after[0].shape[axis])
-    if op.type == "Scan" and len(before) > 1 + attrs[1] + attrs[2]:
-        attrs = (*attrs[:3], after[1 + attrs[1] + attrs[2]].shape[0], *attrs[4:])
+    if op is SCAN and (rows := Scan(*attrs).rows(after)) is not None:
+        attrs = Scan(*attrs)._replace(length=rows)
     if op.type == "SplitV":
         sizes, axis = attrs
         true = [extent(size) if type(size) is Extent else on_axis(size, axis, before[0], after[0]) for size in sizes]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradtape._src.autodiff.backward import Operation
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.autodiff.vectorized import VECTORIZED_CALL
-from gradtape._src.control.bounded_scan import SCAN, WHILE
-from gradtape._src.control.branch import CASE, IF
-from gradtape._src.core import nest
+from gradtape._src.core import engine, nest
 from gradtape._src.core.aval import LARGE
 from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.program import CALLS, Node, Program, programs_in
+from gradtape._src.core.program import Node, Program
+from gradtape._src.core.structured import StructuredOp, programs_of
 from gradtape._src.core.tensor import handle, to_numpy
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import zeros
@@ -33,7 +33,7 @@ def is_open(program: Program) -> bool:
     known: bool | None = program.derived.get("open")
     if known is None:
         avals = [a for of in program.avals for a in (of if type(of) is tuple else (of,))]
-        held = [inner for _, attrs, *_ in program.keys for inner in programs_in(attrs)]
+        held = [inner for op, attrs, *_ in program.keys for inner in programs_of(op, attrs)]
         known = any(a.large for a in (*avals, *program.parameters)) or any(
             key[0] in BY_VALUES or key[0] is LATE for key in program.keys
         )
@@ -46,20 +46,15 @@ def only_in_graphs(program: Program) -> bool:
     return is_open(program) and not any(a.large for a in program.parameters)
 
 
-def _results(program: Program) -> list[Any]:
-    return [program.aval_of(r) for r in program.outputs]
-
-
 def of_one_shape(op: Op, attrs: Attributes, avals: Sequence[Any]) -> bool:
     """Whether all branches of an op give the same shapes, and a loop those that it takes."""
-    if op is IF or op is CASE:
-        first, *rest = attrs if op is IF else attrs[0]
-        return all(_results(branch) == _results(first) for branch in rest)
-    if op is WHILE:
-        return _results(attrs[1]) == list(avals[attrs[2] :])
-    if op is SCAN:
-        _, consts, carry, *_ = attrs
-        return _results(attrs[0])[:carry] == list(avals[1 + consts : 1 + consts + carry])
+    given: dict[int, Any] = {}
+    for program, takes, gives, _, carried in op.bodies(attrs) if isinstance(op, StructuredOp) else ():
+        results = [program.aval_of(r) for r in program.outputs]
+        if any(results[k] != given.setdefault(result, results[k]) for k, result in gives.items()):
+            return False
+        if gives and any(results[k] != avals[takes[p]] for p, k in carried.items()):
+            return False
     return True
 
 
@@ -82,59 +77,50 @@ def gradient_of_call(call: Callable[[Sequence[Node]], Any]) -> Callable[..., lis
     return rule
 
 
+class Live:
+    """The Interpreter of a session that runs op by op: values are nodes that `replay` records, and shapes are what they are."""
+
+    residuals = False
+
+    def __init__(self, replay: Any) -> None:
+        self._replay = replay
+
+    def call(self, program: Program, inputs: Sequence[Node]) -> Sequence[Node]:
+        """Record the ops of a body."""
+        nodes: Sequence[Node] = self._replay.inlined(program, inputs)
+        return nodes
+
+    def holds(self, program: Program, inputs: Sequence[Node]) -> bool:
+        """Record a condition and look at its value."""
+        return bool(self.number(self.call(program, inputs)[0]))
+
+    def number(self, value: Node) -> Any:
+        """Return the value of a scalar."""
+        return to_numpy(value).item()
+
+    def extent(self, value: Node) -> int:
+        """Return how many rows a value has."""
+        return int(value.aval.shape[0])
+
+    def row(self, value: Node, at: int) -> Node:
+        """Record the reading of a row."""
+        row: Node = self._replay.noted([value], [handle(value)[at].node])[0]
+        return row
+
+    def stacked(self, rows: Sequence[Node], of: Any, count: int) -> Node:
+        """Record the joining of all rows that there are; their number is what it is."""
+        if not rows:
+            return zeros((0, *[0 if e >= LARGE else e for e in of.shape]), of.type).node
+        made: Node = self._replay.noted(rows, [stack([handle(row) for row in rows]).node])[0]
+        return made
+
+    def constant(self, number: int) -> Node:
+        """Record an int64 scalar."""
+        return engine.constant(np.array(number, np.int64))
+
+
 def in_python(replay: Any, op: Op, attrs: Attributes, inputs: Sequence[Node]) -> Several:
     """What a branch, a loop or a call gives; `replay` records each op that it comes to."""
-    if op is IF:
-        return Several(replay.inlined(attrs[0] if to_numpy(inputs[0]) else attrs[1], inputs[1:]))
-    if op is CASE:
-        (branches,), index = attrs, int(to_numpy(inputs[0]))
-        return Several(replay.inlined(branches[index if 0 <= index < len(branches) else -1], inputs[1:]))
-    if op is WHILE:
-        return _while(replay, attrs, inputs)
-    if op is SCAN:
-        return _scan(replay, attrs, inputs)
-    if op is VECTORIZED_CALL:
-        return _vectorized(replay, attrs, inputs)
-    if op in CALLS:
-        return Several(replay.inlined(attrs[0], inputs))
-    raise NotImplementedError(f"{op.type} has results whose shapes depend on values.")
-
-
-def _while(replay: Any, attrs: Attributes, inputs: Sequence[Node]) -> Several:
-    cond, body, consts, _, _, limit = attrs
-    fixed, carried, trip = inputs[:consts], list(inputs[consts:]), 0
-    while (limit is None or trip < limit) and to_numpy(replay.inlined(cond, [*fixed, *carried])[0]):
-        carried, trip = replay.inlined(body, [*fixed, *carried]), trip + 1
-    return Several(carried)
-
-
-def _vectorized(replay: Any, attrs: Attributes, inputs: Sequence[Node]) -> Several:
-    program, mapped, _ = attrs
-    sliced = [n for n, m in zip(inputs, mapped, strict=True) if m]
-    rows = []
-    for at in range(sliced[0].aval.shape[0]):
-        row = iter(replay.noted(sliced, [handle(x)[at].node for x in sliced]))
-        rows.append(replay.inlined(program, [next(row) if m else n for n, m in zip(inputs, mapped, strict=True)]))
-    columns = [[handle(n) for n in column] for column in zip(*rows, strict=True)]
-    return Several([replay.noted([handle_.node for handle_ in column], [stack(column).node])[0] for column in columns])
-
-
-def _scan(replay: Any, attrs: Attributes, inputs: Sequence[Node]) -> Several:
-    body, consts, carry, _, reverse, dynamic, saved = attrs
-    n, *rest = inputs
-    fixed, carried, xs = rest[:consts], rest[consts : consts + carry], rest[consts + carry :]
-    count = int(to_numpy(n)) if dynamic or not xs else int(xs[0].aval.shape[0])
-    rows: list[list[Node]] = []
-    taken = len(body.outputs) - saved
-    for at in reversed(range(count)) if reverse else range(count):
-        row = replay.noted(xs, [handle(x)[at].node for x in xs])
-        results = replay.inlined(body, [*fixed, *carried, *row])
-        carried = results[:carry]
-        rows.append(results[carry:taken])
-    if reverse:
-        rows.reverse()
-    if not rows:
-        avals = [body.aval_of(r) for r in body.outputs[carry:taken]]
-        return Several([*carried, *[zeros((0, *[0 if e >= LARGE else e for e in a.shape]), a.type).node for a in avals]])
-    columns = zip(*rows, strict=True)
-    return Several([*carried, *[replay.noted(column, [stack([handle(y) for y in column]).node])[0] for column in columns]])
+    if not isinstance(op, StructuredOp):
+        raise NotImplementedError(f"{op.type} has results whose shapes depend on values.")
+    return Several(op.interpret(Live(replay), attrs, inputs))

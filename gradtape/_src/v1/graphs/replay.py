@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
+from gradtape._src.control.bounded_scan import SCAN, Scan
 from gradtape._src.control.scope import Check, Scope
 from gradtape._src.core import engine, execution, nest, tracing
 from gradtape._src.core.aval import LARGE, Aval, aval
@@ -16,7 +17,8 @@ from gradtape._src.core.define import check
 from gradtape._src.core.errors import InvalidArgumentError, OpError, invalid
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import Attributes, Op
-from gradtape._src.core.program import ELEMENT, NUMBER, Node, Program, leaf, programs_in
+from gradtape._src.core.program import ELEMENT, NUMBER, Node, Program, leaf
+from gradtape._src.core.structured import Body, StructuredOp
 from gradtape._src.core.tensor import handle, to_numpy
 from gradtape._src.core.variable import READ, Variable
 from gradtape._src.ops.array.shape import ones, zeros
@@ -256,7 +258,7 @@ class Replay:
     ) -> tuple[Attributes, list[Node]]:
         """Attributes and inputs of an op whose inputs had the Avals `before`. NeedsEager if shapes change in what it holds."""
         after = [source.aval for source in inputs]
-        holds = any(True for _ in programs_in(attrs))
+        holds = op.structured
         if holds or any(a is not b for a, b in zip(before, after, strict=True)) or any(map(open_ints, attrs)):
             recorded, attrs = attrs, self._attributes(op, attrs, before, after)
             inputs = self._numbers(op, recorded, inputs, before, after)
@@ -322,13 +324,13 @@ class Replay:
 
     def _happened(self, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node:
         """Run an op that does something besides giving values."""
-        assert op.host is not None
-        result = op.host(*[engine.value(n) for n in inputs], **dict(zip(op.attributes, attrs, strict=True)))
+        result = execution.run_outside(op, attrs, [engine.value(n) for n in inputs])
         return engine.record_ran(op, inputs, attrs, result)
 
     def _attributes(self, op: Op, attrs: Attributes, before: Sequence[Any], after: Sequence[Any]) -> Attributes:
-        if any(True for _ in programs_in(attrs)):
-            attrs = self._with_programs(op, attrs, after)
+        if isinstance(op, StructuredOp):
+            made = [self._program(body.program, _parameters(body, after)) for body in op.bodies(attrs)]
+            attrs = op.with_programs(attrs, made)
         return decoded(op, attrs, before, after, self._everywhere, self._extent)
 
     def _extent(self, extent: Extent) -> int:
@@ -345,8 +347,8 @@ class Replay:
                 found: int | None
                 if op.type in ("StridedSlice", "Slice"):
                     found = on_axis(int(node.value), attrs[0][position - 1], before[0], after[0])
-                elif op.type == "Scan" and len(after) > 1 + attrs[1] + attrs[2]:
-                    found = after[1 + attrs[1] + attrs[2]].shape[0]  # how many rows it has
+                elif op is SCAN and (rows := Scan(*attrs).rows(after)) is not None:
+                    found = rows
                 else:
                     found = resolved(int(node.value), pairs_of(before, after), self._everywhere)
                 if found is None:
@@ -356,16 +358,6 @@ class Replay:
         return result
 
     # -- programs among the attributes: branches, loops, functions
-
-    def _with_programs(self, op: Op, attrs: Attributes, after: Sequence[Any]) -> Attributes:
-        parameters = PARAMETERS.get(op.type, lambda attrs, avals: avals)(attrs, after)
-
-        def one(value: Any) -> Any:
-            if type(value) is Program:
-                return self._program(value, parameters)
-            return tuple(map(one, value)) if type(value) is tuple else value
-
-        return tuple(map(one, attrs))
 
     def _program(self, program: Program, parameters: Sequence[Any]) -> Program:
         """`program` for parameters of other Avals."""
@@ -470,23 +462,7 @@ def _plain(of: Aval) -> str:
     return f"[{','.join(['?' if e >= LARGE else str(e) for e in of.shape])}]"
 
 
-def _scan(attrs: Attributes, avals: Sequence[Any]) -> list[Any]:
-    _, consts, carry, *_ = attrs
-    _, *rest = avals
-    xs = [aval(a.shape[1:], a.dtype) for a in rest[consts + carry :]]
-    return [*rest[: consts + carry], *xs]
-
-
-def _row(attrs: Attributes, avals: Sequence[Any]) -> list[Any]:
-    _, mapped, _ = attrs
-    return [aval(a.shape[1:], a.dtype) if m else a for a, m in zip(avals, mapped, strict=True)]
-
-
-# What the Programs of an op take, from the Avals of its inputs; else its inputs themselves.
-PARAMETERS: dict[str, Callable[[Attributes, Sequence[Any]], Sequence[Any]]] = {
-    "If": lambda attrs, avals: avals[1:],
-    "Case": lambda attrs, avals: avals[1:],
-    "Scan": _scan,
-    "VectorizedCall": _row,
-    "CustomGradientProgram": lambda attrs, avals: [*avals[: attrs[0]], *avals[len(attrs[2]) :]],
-}
+def _parameters(body: Body, avals: Sequence[Any]) -> list[Any]:
+    """What a Program of an op takes, from the Avals of the op's inputs."""
+    taken = [avals[i] for i in body.takes]
+    return [aval(a.shape[1:], a.dtype) if p in body.rows else a for p, a in enumerate(taken)]
