@@ -321,7 +321,20 @@ def kernels_state_their_dtypes(source: Source) -> Iterator[str]:
             )
 
 
+def only_the_engine_changes_the_trace(source: Source) -> Iterator[str]:
+    if source.module == "gradtape._src.core.engine":
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Attribute) and node.attr == "trace" and isinstance(node.ctx, ast.Store):
+            owner = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", None)
+            if owner in ("local", "state"):
+                yield source.violation(
+                    node.lineno, "sets the trace of the thread, which only the engine does; use engine.recording_in(trace)"
+                )
+
+
 RULES = (
+    only_the_engine_changes_the_trace,
     imports_point_downwards,
     folders_of_ops_keep_their_order,
     gradients_are_our_own,

@@ -5,10 +5,11 @@ See `docs/design.md`, "When the pending program runs": the numbers of the rules 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -74,6 +75,25 @@ local = State()
 NeedsValues = errors.NeedsValues
 shared = threading.RLock()  # held where a variable's value is replaced by one made from it, and where threads share nodes
 errors.tracing = lambda: local.trace.scope is not None
+
+
+@contextlib.contextmanager
+def recording_in(trace: Trace, tapes: Sequence[ref[Any]] = (), again: bool = False) -> Iterator[Trace]:
+    """Record into `trace` in this thread, where only these tapes see it; afterwards where the thread recorded before.
+
+    `again`: it is a record that runs again, of which no loop's anchor is kept.
+    """
+    state = local
+    before, open_tapes, anchor, ran_again = state.trace, state.tapes, state.anchor, state.again
+    state.trace, state.tapes = trace, list(tapes)
+    if again:
+        state.anchor, state.again = None, True
+    try:
+        yield trace
+    finally:
+        state.trace, state.tapes = before, open_tapes
+        if again:
+            state.anchor, state.again = anchor, ran_again
 
 
 def _after_fork() -> None:
@@ -334,7 +354,11 @@ _numbers: dict[tuple[Any, int], Node] = {}
 
 def current_graph() -> Any:
     """The graph that the thread records into, or None: in eager code, and inside of what a graph contains (a branch, a loop)."""
-    trace = local.trace
+    return graph_of(local.trace)
+
+
+def graph_of(trace: Trace) -> Any:
+    """The graph whose own trace this is, or None."""
     graph = None if trace.scope is None else getattr(trace.scope, "graph", None)
     return graph if graph is not None and graph.trace is trace else None
 
@@ -456,11 +480,8 @@ def _realize_in_trace(trace: Trace, node: Node) -> None:
     while outermost.parent is not None:
         outermost = outermost.parent
     if node.trace is outermost:
-        local.trace = outermost
-        try:
+        with recording_in(outermost, local.tapes):
             _realize(node)
-        finally:
-            local.trace = trace
         return
     if trace.scope is not None and (found := folded(node)) is not None:
         node.value = found

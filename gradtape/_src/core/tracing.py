@@ -21,28 +21,21 @@ def inner(scope: Any = None) -> Iterator[Trace]:
     """
     outer = engine.local.trace
     trace = Trace(engine.UNBOUNDED, outer, outer.overrides, outer.scope if scope is None else scope)
-    engine.local.trace = trace
-    tapes, engine.local.tapes = engine.local.tapes, []
-    try:
+    with engine.recording_in(trace):
         yield trace
-    finally:
-        engine.local.trace = outer
-        engine.local.tapes = tapes
 
 
 @contextlib.contextmanager
 def outside(graph: bool = False) -> Iterator[None]:
     """Record in the thread's eager trace again, whatever is being traced; without tapes. `graph`: or in the graph around."""
-    inner, tapes = engine.local.trace, engine.local.tapes
-    while engine.local.trace.parent is not None and not (graph and engine.current_graph() is not None):
-        engine.local.trace = engine.local.trace.parent
-    if inner.parent is not None:
-        engine.local.tapes = []
-    try:
+    trace = engine.local.trace
+    while trace.parent is not None and not (graph and engine.graph_of(trace) is not None):
+        trace = trace.parent
+    if engine.local.trace.parent is None:
         yield
-    finally:
-        if inner.parent is not None:
-            engine.local.trace, engine.local.tapes = inner, tapes
+        return
+    with engine.recording_in(trace):
+        yield
 
 
 def enter(trace: Trace, nodes: Sequence[Node]) -> list[int]:

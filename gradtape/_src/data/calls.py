@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -42,21 +43,13 @@ from gradtape._src.files.ops import assumed, assuming
 from gradtape._src.ops.random import seeds
 
 
-class apart:
+@contextlib.contextmanager
+def apart() -> Iterator[None]:
     """A context for a user's function: ops in it are seen by no open tape, and do not make run what is pending outside."""
-
-    def __enter__(self) -> None:
-        state = engine.local
-        self.trace, self.tapes = state.trace, state.tapes
-        state.trace, state.tapes = Trace(engine.LIMIT), []
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        state = engine.local
-        try:
-            if kind is None and state.trace.nodes:
-                engine.flush()
-        finally:
-            state.trace, state.tapes = self.trace, self.tapes
+    with engine.recording_in(Trace(engine.LIMIT)):
+        yield
+        if engine.local.trace.nodes:
+            engine.flush()
 
 
 def arguments(value: Any) -> tuple[Any, ...]:

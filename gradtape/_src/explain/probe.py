@@ -31,14 +31,11 @@ LARGEST = 20_000  # a loop that would become more ops than this stays closed
 @contextlib.contextmanager
 def own_trace() -> Iterator[None]:
     """Record where no tape sees it, and the journal keeps nothing of it."""
-    state = engine.local
-    trace, tapes, anchor, again = state.trace, state.tapes, state.anchor, state.again
     ring, first = list(journal.ring), Trace(0).serial
-    state.trace, state.tapes, state.anchor, state.again = Trace(engine.UNBOUNDED), [], None, True
     try:
-        yield
+        with engine.recording_in(Trace(engine.UNBOUNDED), again=True):
+            yield
     finally:
-        state.trace, state.tapes, state.anchor, state.again = trace, tapes, anchor, again
         others = [r for r in list(journal.ring) if r.serial > first and r.thread != get_ident()]
         journal.ring.clear()
         journal.ring.extend([*ring, *others])

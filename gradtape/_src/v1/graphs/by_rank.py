@@ -50,14 +50,11 @@ class Traced:
 @contextlib.contextmanager
 def _recording_into(graph: Graph) -> Iterator[None]:
     """What is traced here stands in `graph`, also while that runs."""
-    state = engine.local
-    outer, tapes = state.trace, state.tapes
-    if engine.graph_around() is not graph:
-        state.trace, state.tapes = graph.trace, []
-    try:
+    if engine.graph_around() is graph:
         yield
-    finally:
-        state.trace, state.tapes = outer, tapes
+    else:
+        with engine.recording_in(graph.trace):
+            yield
 
 
 class Inlined:

@@ -315,8 +315,6 @@ def _sampled(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> tuple[A
     """As `_learned`, of a call that needs values: it is made on some."""
     if (told := _told(graph, call)) is not None:
         return told
-    state = engine.local
-    outer, tapes = state.trace, state.tapes
     found: list[tuple[Any, list[Aval]]] = []
     seen: set[bytes] = set()  # the integers that were taken
     known = sorted({e for n in nodes for e in n.aval.shape if 1 < e < LARGE})  # what is not known may have to be another input's
@@ -330,8 +328,7 @@ def _sampled(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> tuple[A
     for rank, (extent, value), array in samples:
         if of_rank[rank] == ENOUGH:
             continue
-        state.trace, state.tapes = Trace(engine.UNBOUNDED), []
-        try:
+        with engine.recording_in(Trace(engine.UNBOUNDED)), contextlib.suppress(NotImplementedError, *REFUSALS):
             given = [
                 _with_value(graph, n, extent, functools.partial(value, k), (rank, array), fixed) for k, n in enumerate(nodes)
             ]
@@ -339,10 +336,6 @@ def _sampled(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> tuple[A
                 found.append(call.example(given))
             of_rank[rank] += 1
             seen.add(b"".join([n.value.tobytes() for n in given if n.value is not None and n.aval.dtype.kind in "iu"]))
-        except (NotImplementedError, *REFUSALS):
-            continue
-        finally:
-            state.trace, state.tapes = outer, tapes
     if not found:
         return None
     if len(seen) == 1 and seen != {b""}:  # extents that never differ may be these integers

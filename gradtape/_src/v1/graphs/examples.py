@@ -57,14 +57,8 @@ class Example(Replay):
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
         """A context in which the thread records into the example."""
-        state = engine.local
-        outer, tapes = state.trace, state.tapes
-        state.trace, state.tapes = self._trace, []
-        try:
-            with seeds.drawn_by_caller():
-                yield
-        finally:
-            state.trace, state.tapes = outer, tapes
+        with engine.recording_in(self._trace), seeds.drawn_by_caller():
+            yield
 
     def of(self, nodes: Iterable[Node]) -> list[Node]:
         """What stands for nodes of the graph, also for those of its branches and loops."""

@@ -121,28 +121,25 @@ class Graph(Operations):
 
     @contextlib.contextmanager
     def _entered(self) -> Iterator[Graph]:
-        state = engine.local
-        outer, tapes = state.trace, state.tapes
-        root = outer
+        outer = root = engine.local.trace
         while root.parent is not None:
             root = root.parent
         if outer is root:
             engine.flush()
-            outer = root = state.trace
+            root = engine.local.trace
         if root is not self.trace:
             self.trace.parent = root
-        state.trace, state.tapes = self.trace, []
-        stack, naming.calls.stack = naming.calls.stack, []
-        before = scopes.enter_scope(self._prefix)
-        naming.count_graphs(1)
-        try:
-            with seeds.drawn_by(self.seeds, self.draws):
-                yield self
-        finally:
-            naming.count_graphs(-1)
-            scopes.enter_scope(before)
-            naming.calls.stack = stack
-            state.trace, state.tapes = outer, tapes
+        with engine.recording_in(self.trace):
+            stack, naming.calls.stack = naming.calls.stack, []
+            before = scopes.enter_scope(self._prefix)
+            naming.count_graphs(1)
+            try:
+                with seeds.drawn_by(self.seeds, self.draws):
+                    yield self
+            finally:
+                naming.count_graphs(-1)
+                scopes.enter_scope(before)
+                naming.calls.stack = stack
 
     @property
     def seed(self) -> Any:

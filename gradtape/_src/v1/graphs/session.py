@@ -294,10 +294,7 @@ class Session:
 
     def _run(self, wanted: Sequence[Node], feeds: dict[Node, Any]) -> list[Any]:
         key = (tuple(wanted), tuple([(node, aval(v.shape, v.dtype)) for node, v in feeds.items()]))
-        state = engine.local
-        outer, tapes = state.trace, state.tapes
-        state.trace, state.tapes = Trace(engine.LIMIT), []
-        try:
+        with engine.recording_in(Trace(engine.LIMIT)):
             while True:
                 fixed = self._structural.get(key, ())
                 whole = (*key, *[(n, np.asarray(feeds[n]).tobytes()) for n in fixed]) if fixed else key
@@ -323,8 +320,6 @@ class Session:
                     self._plans[whole] = plan
                 break
             return self._execute(plan, list(feeds.values()))
-        finally:
-            state.trace, state.tapes = outer, tapes
 
     def _plan(self, wanted: Sequence[Node], feeds: dict[Node, Any], fixed: Any) -> Plan:
         parameters = {n: leaf(aval(v.shape, v.dtype), np.asarray(v) if n in fixed else None) for n, v in feeds.items()}
