@@ -352,13 +352,12 @@ _INDEX = _Index()
 _numbers: dict[tuple[Any, int], Node] = {}
 
 
-def current_graph() -> Any:
-    """The graph that the thread records into, or None: in eager code, and inside of what a graph contains (a branch, a loop)."""
-    return graph_of(local.trace)
+def current_graph(trace: Trace | None = None) -> Any:
+    """The graph that the thread records into, or None: in eager code, and inside of what a graph contains (a branch, a loop).
 
-
-def graph_of(trace: Trace) -> Any:
-    """The graph whose own trace this is, or None."""
+    With a `trace` the graph whose own trace that is.
+    """
+    trace = local.trace if trace is None else trace
     graph = None if trace.scope is None else getattr(trace.scope, "graph", None)
     return graph if graph is not None and graph.trace is trace else None
 

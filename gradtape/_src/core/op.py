@@ -63,8 +63,8 @@ class Op:
     __slots__ = (
         "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "effect", "endless", "function",
         "gradient", "host", "hosted", "impure", "infer", "joins", "kept", "kernel", "of_shapes", "of_strings", "on_host",
-        "parameters", "prefers", "reason", "saves", "status", "strings", "takes_none", "takes_slices", "type", "unregistered",
-        "variadic", "when",
+        "parameters", "prefers", "reason", "runs_outside", "saves", "status", "strings", "takes_none", "takes_slices",
+        "type", "unregistered", "variadic", "when",
     )  # fmt: skip
     type: str
     kernel: Kernel
@@ -91,6 +91,7 @@ class Op:
     hosted: bool
     strings: Kernel | None
     on_host: bool
+    runs_outside: bool  # whether it can run outside of XLA, by Python
     of_shapes: bool
     of_strings: Op | None
     takes_none: bool
@@ -142,7 +143,16 @@ class Op:
         self.declare(status=status, checked=tuple(checked.split()), when=when, strings=strings, on_host=on_host, joins=joins)
         self.declare(gradient=gradient, reason=reason, unregistered=False, impure=impure, endless=endless, kept=kept)
         self.declare(takes_none=takes_none, takes_slices=takes_slices, prefers=None if prefers is None else np.dtype(prefers))
-        self.declare(hosted=twin, of_shapes=of_shapes, of_strings=None, function=None, defaults=None, avals={}, derived={})
+        self.declare(
+            hosted=twin,
+            runs_outside=outside is not None or self.structured,
+            of_shapes=of_shapes,
+            of_strings=None,
+            function=None,
+            defaults=None,
+            avals={},
+            derived={},
+        )
 
     def declare(self, **stated: Any) -> None:
         """State what belongs to the declaration, and stands beside the op: its gradient, its public function."""
@@ -156,11 +166,6 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<Op {self.type}>"
-
-    @property
-    def runs_outside(self) -> bool:
-        """Whether it can run outside of XLA, by Python."""
-        return self.host is not None or self.structured
 
     @property
     def in_registry(self) -> bool:

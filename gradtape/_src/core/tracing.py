@@ -29,7 +29,7 @@ def inner(scope: Any = None) -> Iterator[Trace]:
 def outside(graph: bool = False) -> Iterator[None]:
     """Record in the thread's eager trace again, whatever is being traced; without tapes. `graph`: or in the graph around."""
     trace = engine.local.trace
-    while trace.parent is not None and not (graph and engine.graph_of(trace) is not None):
+    while trace.parent is not None and not (graph and engine.current_graph(trace) is not None):
         trace = trace.parent
     if engine.local.trace.parent is None:
         yield
