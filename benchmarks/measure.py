@@ -67,9 +67,13 @@ class Benchmark:
         return self.kinds[row.MEASURE](row)
 
     def variants_of(self, row: ModuleType) -> list[Variant]:
-        """Those that `row` has a function for, the tuned one where the row asks for it."""
-        tuned = getattr(row, "WITH_TUNED_ALLOCATOR", False)
-        return [variant for variant in self.variants if hasattr(row, variant.function) and (tuned or not variant.tuned)]
+        """Those that `row` has a function for, and of gradtape's settings those that it asks for."""
+        refused = set()
+        if not getattr(row, "WITH_TUNED_ALLOCATOR", False):
+            refused |= {variant.name for variant in self.variants if variant.tuned}
+        if not getattr(row, "WITH_RECORDING_IN_PYTHON", False):
+            refused |= {variant.name for variant in self.variants if variant.pure}
+        return [variant for variant in self.variants if hasattr(row, variant.function) and variant.name not in refused]
 
     def worker(self, variant: Variant, stack: ExitStack, cache: str | None = None) -> WorkerProcess:
         """A new process for `variant`, which ends with `stack`; without `cache` it starts with an empty one."""

@@ -21,18 +21,23 @@ REQUIREMENTS = {
 
 @dataclass(frozen=True)
 class Variant:
-    """A column of the table: `function` of a row's file, run in the environment of `peer`."""
+    """A column of the table: `function` of a row's file, run in the environment of `peer`.
+
+    Two are gradtape with a setting, for rows that ask for it: `tuned` keeps memory, `pure` records ops in Python.
+    """
 
     name: str
     title: str
     peer: str
     function: str
     tuned: bool = False
+    pure: bool = False
 
 
 VARIANTS = (
     Variant("gradtape", "gradtape", "gradtape", "gradtape"),
     Variant("gradtape_run", "gradtape run", "gradtape", "gradtape", tuned=True),
+    Variant("gradtape_python", "gradtape in Python", "gradtape", "gradtape", pure=True),
     Variant("tensorflow_eager", "TensorFlow eager", "tensorflow", "tensorflow_eager"),
     Variant("tensorflow_function", "tf.function", "tensorflow", "tensorflow_function"),
     Variant("torch_eager", "PyTorch eager", "torch", "torch_eager"),

@@ -17,6 +17,9 @@ from benchmarks.peers import ROOT, VARIANTS, WORKPLACE, PeerUnavailable, python_
 ROWS = (
     "mlp",
     "sine_chain",
+    "recorded_op",
+    "as_array",
+    "traced_call",
     "three_heads",
     "convolution",
     "process_start",

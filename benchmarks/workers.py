@@ -27,6 +27,7 @@ class WorkerProcess:
             "CUDA_VISIBLE_DEVICES": "",
             "JAX_PLATFORMS": "cpu",
             "TF_CPP_MIN_LOG_LEVEL": "2",
+            "GRADTAPE_PURE": "1" if variant.pure else "",
         }
         self.variant = variant
         self.process = subprocess.Popen(

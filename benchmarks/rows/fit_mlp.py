@@ -7,6 +7,7 @@ from benchmarks.keras_fit import BATCH, BATCHES, CLASSES, sides
 KEY = "n"
 TITLE = "Keras fit: MLP, 64 batches of 32"
 TOLERANCE = 2e-2
+WITH_RECORDING_IN_PYTHON = True
 
 
 def build(keras):

@@ -10,6 +10,7 @@ MEASURE = "time per step"
 CHECKED_STEPS = 1
 TOLERANCE = 1e-4
 TARGETS = {"jax_jit": 1.0}
+WITH_RECORDING_IN_PYTHON = True
 
 SIZES = (64, 128, 128, 10)
 

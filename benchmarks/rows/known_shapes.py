@@ -12,6 +12,7 @@ CHECKED_STEPS = 3 * 16
 STEPS = 10 * 16
 TOLERANCE = 1e-4
 TARGETS = {"torch_eager": 3.0}
+WITH_RECORDING_IN_PYTHON = True
 
 gradtape = partial(new_shapes.gradtape, 16)
 tensorflow_eager = partial(new_shapes.tensorflow_eager, 16)

@@ -10,6 +10,7 @@ MEASURE = "time per step"
 CHECKED_STEPS = 1
 TOLERANCE = 1e-3
 TARGETS = {"jax_jit": 1.0}
+WITH_RECORDING_IN_PYTHON = True
 
 gradtape = partial(loop_gradient.gradtape, 10)
 jax_jit = partial(loop_gradient.jax_jit, 10)

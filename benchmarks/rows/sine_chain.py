@@ -6,6 +6,7 @@ MEASURE = "time per step"
 CHECKED_STEPS = 1
 TOLERANCE = 1e-4
 TARGETS = {"torch_eager": 0.5}
+WITH_RECORDING_IN_PYTHON = True
 
 LENGTH, START = 1000, 1.0
 

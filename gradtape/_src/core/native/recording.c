@@ -88,11 +88,25 @@ static int alive(PyObject *reference) { /* reference() is not None, of a weak re
 /* ------------------------------------------------------------------------------------------------------------------
    What an op is recorded with */
 
+/* What a twin recorded last, which mostly is what it records next: the Avals of its inputs with the result's; a number with its leaf. */
+typedef struct {
+    PyObject *x, *y, *aval;
+    PyObject *number, *dtype, *leaf;
+} Latest;
+
+static inline void keep(PyObject **place, PyObject *value) { Py_XSETREF(*place, Py_XNewRef(value)); }
+
 /* The result's Aval, or Avals, that `op.avals` has for these attributes and inputs (a new reference), as `engine.record` finds it. */
-static Outcome find_aval(PyObject *op, PyObject *attrs, PyObject *inputs, PyObject **result) {
+static Outcome find_aval(PyObject *op, PyObject *attrs, PyObject *inputs, Latest *latest, PyObject **result) {
     PyObject *avals = SLOT(op, op_avals);
     if (avals == NULL || !PyDict_CheckExact(avals)) return TWIN;
     Py_ssize_t count = PyTuple_GET_SIZE(inputs);
+    PyObject *x = count > 0 ? SLOT(PyTuple_GET_ITEM(inputs, 0), node_at.aval) : NULL;
+    PyObject *y = count > 1 ? SLOT(PyTuple_GET_ITEM(inputs, 1), node_at.aval) : NULL;
+    if (latest != NULL && latest->aval != NULL && latest->x == x && latest->y == y) {
+        *result = Py_NewRef(latest->aval);
+        return DONE;
+    }
     PyObject *key = PyTuple_New(count + 1);
     if (key == NULL) return FAILED;
     PyTuple_SET_ITEM(key, 0, Py_NewRef(attrs));
@@ -101,8 +115,14 @@ static Outcome find_aval(PyObject *op, PyObject *attrs, PyObject *inputs, PyObje
     *result = Py_XNewRef(PyDict_GetItemWithError(avals, key));
     Py_DECREF(avals);
     Py_DECREF(key);
-    if (*result != NULL) return DONE;
-    return PyErr_Occurred() ? FAILED : TWIN;
+    if (*result == NULL) return PyErr_Occurred() ? FAILED : TWIN;
+    if (latest != NULL) {
+        keep(&latest->aval, NULL);
+        keep(&latest->x, x);
+        keep(&latest->y, y);
+        keep(&latest->aval, *result);
+    }
+    return DONE;
 }
 
 /* The user's instruction: the code object (a new reference) and the offset in it, as `engine.record` finds them. */
@@ -261,8 +281,9 @@ static Outcome note_reads(PyObject *trace, Reads *reads) {
 
 /* Append one op to the thread's trace, and return its node and, if `tensor` is asked for, its Tensor: `engine.record`, `tensor.emit`.
 
-   `reads` (NULL: none) are those of variables among the inputs. */
-static Outcome record(PyObject *op, PyObject *inputs, PyObject *attrs, Reads *reads, PyObject **node, PyObject **tensor) {
+   `reads` (NULL: none) are those of variables among the inputs, `latest` (NULL: none) is for a twin that records one op with one or two
+   inputs, always with the same attributes. */
+static Outcome record(PyObject *op, PyObject *inputs, PyObject *attrs, Reads *reads, Latest *latest, PyObject **node, PyObject **tensor) {
     PyObject *aval = NULL, *code = NULL, *key = NULL, *trace = NULL, *at = NULL;
     int offset;
     *node = NULL;
@@ -272,7 +293,7 @@ static Outcome record(PyObject *op, PyObject *inputs, PyObject *attrs, Reads *re
         PyObject *input = PyTuple_GET_ITEM(inputs, i);
         if (!Py_IS_TYPE(input, Node) || SLOT(input, node_at.aval) == NULL) return TWIN;
     }
-    Outcome outcome = find_aval(op, attrs, inputs, &aval);
+    Outcome outcome = find_aval(op, attrs, inputs, latest, &aval);
     if (outcome == DONE && tensor != NULL && PyTuple_Check(aval)) outcome = TWIN;
     if (outcome == DONE) outcome = user_line(&code, &offset);
     if (outcome != DONE) goto done;
@@ -338,7 +359,11 @@ static int is_plain_number(PyObject *value, int ints) {
 }
 
 /* The leaf of a Python number (a new reference), if it was used before and stands on the device: `engine.number`. */
-static Outcome number(PyObject *value, PyObject *dtype, PyObject **node) {
+static Outcome number(PyObject *value, PyObject *dtype, Latest *latest, PyObject **node) {
+    if (latest->leaf != NULL && latest->number == value && latest->dtype == dtype) {
+        *node = Py_NewRef(latest->leaf);
+        return DONE;
+    }
     PyObject *num = PyObject_GetAttr(dtype, n_num);
     if (num == NULL) return FAILED;
     PyObject *key = PyTuple_Pack(2, value, num);
@@ -352,6 +377,10 @@ static Outcome number(PyObject *value, PyObject *dtype, PyObject **node) {
         Py_DECREF(known);
         return TWIN;
     }
+    keep(&latest->leaf, NULL);
+    keep(&latest->number, value);
+    keep(&latest->dtype, dtype);
+    keep(&latest->leaf, known);
     *node = known;
     return DONE;
 }
@@ -374,6 +403,7 @@ struct Twin {
     PyObject *python;     /* the Python function */
     PyObject *op, *attrs; /* what it records, where that is always the same; else None */
     long rank;            /* the rank of its operands, or -1 */
+    Latest latest;
     int public;           /* whether errors of the body are cut here, as the Python function would */
     PyObject *names, *references; /* its __dict__ and weak references */
 };
@@ -408,14 +438,14 @@ static PyObject *twin_call(PyObject *callable, PyObject *const *args, size_t fla
 /* `engine.record` */
 static Outcome twin_record(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count < 2 || count > 3 || !PyTuple_CheckExact(args[1])) return TWIN;
-    return record(args[0], args[1], count == 3 ? args[2] : nothing, NULL, result, NULL);
+    return record(args[0], args[1], count == 3 ? args[2] : nothing, NULL, NULL, result, NULL);
 }
 
 /* `tensor.emit` */
 static Outcome twin_emit(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count < 2 || count > 3 || !PyTuple_CheckExact(args[1]) || runs_at_once()) return TWIN;
     PyObject *node;
-    Outcome outcome = record(args[0], args[1], count == 3 ? args[2] : nothing, NULL, &node, result);
+    Outcome outcome = record(args[0], args[1], count == 3 ? args[2] : nothing, NULL, NULL, &node, result);
     Py_XDECREF(node);
     return outcome;
 }
@@ -425,7 +455,7 @@ static Outcome emit(Twin *self, PyObject *x, PyObject *y, Reads *reads, PyObject
     PyObject *node = NULL, *inputs = y == NULL ? PyTuple_Pack(1, x) : PyTuple_Pack(2, x, y);
     if (inputs == NULL) return FAILED;
     int variables = reads != NULL && (reads->of[0] != NULL || reads->of[1] != NULL);
-    Outcome outcome = record(self->op, inputs, self->attrs, variables ? reads : NULL, &node, result);
+    Outcome outcome = record(self->op, inputs, self->attrs, variables ? reads : NULL, &self->latest, &node, result);
     Py_DECREF(inputs);
     Py_XDECREF(node);
     return outcome;
@@ -453,7 +483,7 @@ static Outcome pair(Twin *self, PyObject *first, PyObject *second, int operator,
     outcome = TWIN;
     if (operator && !inexact(x)) goto done;
     if (self->rank < 0 && is_plain_number(second, operator) && inexact(x)) {
-        outcome = number(second, dtype_of(x), &y);
+        outcome = number(second, dtype_of(x), &self->latest, &y);
     } else {
         outcome = operand(second, &y, &reads.of[1]);
     }
@@ -485,7 +515,7 @@ static Outcome twin_reflected(Twin *self, PyObject *const *args, Py_ssize_t coun
     if (count != 2 || self->rank >= 0 || !is_tensor(args[0]) || !is_plain_number(args[1], 0) || runs_at_once()) return TWIN;
     PyObject *x = Py_XNewRef(node_of(args[0])), *y = NULL;
     if (x == NULL) return TWIN;
-    Outcome outcome = inexact(x) ? number(args[1], dtype_of(x), &y) : TWIN;
+    Outcome outcome = inexact(x) ? number(args[1], dtype_of(x), &self->latest, &y) : TWIN;
     if (outcome == DONE) outcome = emit(self, y, x, NULL, result);
     Py_DECREF(x);
     Py_XDECREF(y);
@@ -553,7 +583,7 @@ static Outcome update(PyObject *variable, PyObject *op, PyObject *delta) {
     if (SLOT(before, node_at.aval) != SLOT(delta, node_at.aval)) goto done;
     outcome = FAILED;
     if ((inputs = PyTuple_Pack(2, before, delta)) == NULL || (undo = PyTuple_Pack(2, variable, held)) == NULL) goto done;
-    outcome = record(op, inputs, nothing, NULL, &node, &latest);
+    outcome = record(op, inputs, nothing, NULL, NULL, &node, &latest);
     if (outcome != DONE) goto done;
     Py_SETREF(trace, Py_NewRef(SLOT(node, node_at.trace)));
     outcome = note_reads(trace, &read);
@@ -803,6 +833,7 @@ static int twin_traverse(PyObject *object, visitproc visit, void *arg) {
     Py_VISIT(self->op);
     Py_VISIT(self->attrs);
     Py_VISIT(self->names);
+    Py_VISIT(self->latest.leaf);
     return 0;
 }
 
@@ -812,6 +843,8 @@ static int twin_clear(PyObject *object) {
     Py_CLEAR(self->op);
     Py_CLEAR(self->attrs);
     Py_CLEAR(self->names);
+    PyObject **latest[] = {&self->latest.x, &self->latest.y, &self->latest.aval, &self->latest.number, &self->latest.dtype, &self->latest.leaf};
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(latest); i++) Py_CLEAR(*latest[i]);
     return 0;
 }
 
