@@ -5,7 +5,7 @@ import functools
 from keras.src.optimizers.base_optimizer import BaseOptimizer
 
 import gradtape as tf
-from gradtape._src.autodiff.observers import reasons
+from gradtape._src.core import hooks
 from keras_gradtape.src.ops.core import name_scope
 from keras_gradtape.src.tracked import KerasTracked
 
@@ -49,7 +49,7 @@ class BackendOptimizer(BaseOptimizer, KerasTracked):
         """Update `trainable_variables` by `grads`, one for each."""
         if trainable_variables and all(grad is None for grad in grads):
             trainable_variables = list(trainable_variables)
-            raise ValueError(f"No gradients provided for any variable.{reasons(trainable_variables)}")
+            raise ValueError(f"No gradients provided for any variable.{hooks.gradients.reasons(trainable_variables)}")
         if self.gradient_accumulation_steps or self.loss_scale_factor:
             grads = [tf.convert_to_tensor(grad) if isinstance(grad, tf.IndexedSlices) else grad for grad in grads]
         super().apply(grads, trainable_variables)

@@ -98,6 +98,10 @@ NUMPY_MATHEMATICS = frozenset(name for name in dir(np) if isinstance(getattr(np,
 # What kernels compute with is JAX's, or its twin on the host.
 STANDS_FOR = {"gradtape._src.core.arrays.jnp": "jax.numpy", "gradtape._src.core.arrays.lax": "jax.lax"}
 
+# What a higher floor fills in on a lower one stands here, and nowhere else.
+HOOKS = "gradtape._src.core.hooks"
+CHANGES = frozenset("add append appendleft clear discard extend insert pop popitem remove setdefault update".split())
+
 HOST_SIDE = re.compile(r"# host-side: \S")
 
 
@@ -229,6 +233,53 @@ def imports_point_downwards(source: Source) -> Iterator[str]:
             )
 
 
+def _targets(node: ast.AST) -> list[ast.expr]:
+    """What a statement assigns or deletes, or a call changes."""
+    match node:
+        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
+            return [part for target in targets for part in getattr(target, "elts", [target])]
+        case ast.AnnAssign(target=target, value=ast.expr()) | ast.AugAssign(target=target):
+            return [target]
+        case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[of, *_]):
+            return [ast.Attribute(of)]
+        case ast.Call(func=ast.Attribute(value=of, attr=name)) if name in CHANGES:
+            return [ast.Subscript(of)]
+    return []
+
+
+def hooks_are_filled_in_one_place(source: Source) -> Iterator[str]:
+    """Attributes and items of what is imported from a lower floor are assigned in `core/hooks.py` only."""
+    here = folder_of(source.module)
+    if here is None:
+        return
+    looped = {}  # the name of a loop over imported classes → those
+    for node in source.nodes:
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Tuple | ast.List):
+            looped[node.target.id] = [source.dotted(item) for item in node.iter.elts]
+    for node in source.nodes:
+        for target in _targets(node):
+            if not isinstance(target, ast.Attribute | ast.Subscript):
+                continue
+            of = target.value
+            names = looped.get(of.id, [source.dotted(of)]) if isinstance(of, ast.Name) else [source.dotted(of)]
+            for name in names:
+                there = name and folder_of(name)
+                if not there or FLOORS[there] >= FLOORS[here] or name.startswith(HOOKS):
+                    continue
+                if isinstance(node, ast.Call) and isinstance(target, ast.Subscript) and is_module(name):
+                    continue  # a function that is called `add`
+                yield source.violation(
+                    node.lineno,
+                    f"changes {name} of floor {FLOORS[there]} from floor {FLOORS[here]}; fill in a field of core/hooks.py,"
+                    " or call a function of that file",
+                )
+
+
+def is_module(name: str) -> bool:
+    path = ROOT / name.replace(".", "/")
+    return path.with_suffix(".py").exists() or path.is_dir()
+
+
 def family_of(module: str) -> str | None:
     """The folder of ops/ that `module` stands in; None for what stands beside the folders, or elsewhere."""
     parts = module.split(".")
@@ -336,6 +387,7 @@ def only_the_engine_changes_the_trace(source: Source) -> Iterator[str]:
 RULES = (
     only_the_engine_changes_the_trace,
     imports_point_downwards,
+    hooks_are_filled_in_one_place,
     folders_of_ops_keep_their_order,
     gradients_are_our_own,
     dependencies_are_used_by_their_public_names,

@@ -14,8 +14,7 @@ import rich
 from rich.console import Console
 
 import gradtape as tf
-from gradtape._src.autodiff.observers import observers
-from gradtape._src.core import engine
+from gradtape._src.core import engine, hooks
 from gradtape._src.explain.pictures.layout import layered
 from tests.explain.programs import functions, nans, outside, questions, right, sources, values, zeros
 from tests.explain.table import programs_of
@@ -290,7 +289,7 @@ def test_pictures_of_the_explainers_programs(program, monkeypatch):
         assert {r.state for r in tape.residuals()} <= {"held", "pending", "recomputed", "input"}
         shown.append(len(tape.summary()))
 
-    monkeypatch.setattr(observers, "asked", show)
+    monkeypatch.setattr(hooks.watch, "asked", show)
     program()
     assert shown
 

@@ -335,7 +335,8 @@ class gradient_override_map:
         return self
 
     def __exit__(self, kind: object, value: Any, traceback: object) -> None:
-        engine.local.trace.overrides = self._outer
+        trace = engine.local.trace
+        trace.overrides = self._outer
 
 
 class Overrides:

@@ -8,6 +8,7 @@ from typing import Any
 from gradtape._src.autodiff.custom import custom_gradient
 from gradtape._src.autodiff.recording import HookedTensor
 from gradtape._src.core.errors import public
+from gradtape._src.core.hooks import attach
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.ops.array.shape import identity
 
@@ -71,4 +72,4 @@ def register_gradient_hook(self: Tensor, function: Callable[[Tensor], Any]) -> G
     return hook
 
 
-Tensor.register_gradient_hook = register_gradient_hook  # type: ignore[attr-defined]  # it needs ops
+attach(Tensor, register_gradient_hook=register_gradient_hook)

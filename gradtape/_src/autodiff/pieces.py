@@ -95,7 +95,7 @@ class Pieces:
         key = (places.structure, tuple([node.index for node in again]), tuple(since), *places_of)
         found: tuple[Plan, list[int]] | None = plans.find(key)
         if found is None:
-            execution.counters.plans += 1
+            execution.counters.planned()
             local = {node: at for node, at in zip(seen, since, strict=True) if at is not None}
             inside = {entry.node for entry in entries}.difference(wanted)
             found = plans.keep(key, _plan(entries, places, local, list(seeds), inside))

@@ -113,7 +113,7 @@ class Recording:
         if self._record.consumed is not None:
             self._record = journal.Taped(ref(self), self._persistent, self._watch_accessed)
         if not self._inner:
-            journal.tapes.append(self._record)
+            journal.note_tape(self._record)
 
     def go_on(self) -> bool:
         """Open a tape again that was closed and is not used up; says whether it was one."""
@@ -289,7 +289,7 @@ class Recording:
             engine.local.trace,
         )
         if not self._inner:
-            journal.calls.append(asked)
+            journal.note_call(asked)
         return asked
 
     def _answered(self, line: journal.Line | None = None) -> None:
@@ -381,6 +381,12 @@ class KeptStep:
 
     wanted = False
     tape: Any = None  # a GradientTape
+
+    def keep(self, wanted: bool) -> None:
+        """Keep the tapes that are used up from here on; or none, and let go of the last one."""
+        self.wanted = wanted
+        if not wanted:
+            self.tape = None
 
 
 kept_step = KeptStep()

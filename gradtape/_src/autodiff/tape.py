@@ -12,11 +12,10 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed
 from gradtape._src.autodiff.jacobian import Rows
-from gradtape._src.autodiff.observers import observers
 from gradtape._src.autodiff.pieces import Pieces, long
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, stand_ins
 from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Source, inexact, logger
-from gradtape._src.core import engine, execution, nest, tracing
+from gradtape._src.core import engine, execution, hooks, nest, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import NUMBERS, is_tensor, tensor
 from gradtape._src.core.dtypes import string
@@ -96,11 +95,11 @@ class GradientTape(Recording):
                 results = _with_identities(flat_targets, flat_sources, grads_given, results)
                 given = [r is not None for r in results]
             asked.answered(engine.local.trace, given)
-            if observers.asked is not None and not self._inner:
-                observers.asked(asked, self, flat_targets, flat_sources, results)
+            if hooks.watch.asked is not None and not self._inner:
+                hooks.watch.asked(asked, self, flat_targets, flat_sources, results)
             self._answered(asked.line)
-            if False in given and not zero and observers.missing is not None:
-                observers.missing(asked, flat_sources, given, self._strict)
+            if False in given and not zero:
+                hooks.gradients.missing(asked, flat_sources, given, self._strict)
             if zero:
                 pairs = zip(flat_sources, results, strict=True)
                 results = [zeros(s.shape, s.dtype) if r is None else r for s, r in pairs]
@@ -229,7 +228,7 @@ class GradientTape(Recording):
         key = self._plan_key(places, targets, sources, given, dense)
         plan: Any = key and plans.find(key)
         if plan is None and key:
-            execution.counters.plans += 1
+            execution.counters.planned()
             plan = plans.keep(key, self._make_plan(places, targets, sources, given, dense))
         return plan if plan is not UNPLANNED else None
 
@@ -304,7 +303,7 @@ class GradientTape(Recording):
         >>> len(tape.summary())
         2
         """
-        return observers.pictures.summary(self)
+        return hooks.gradients.summary(self)
 
     @public
     def residuals(self) -> Any:
@@ -321,7 +320,7 @@ class GradientTape(Recording):
         >>> [(r.value, r.shape, r.needed_by[0][0]) for r in tape.residuals()]
         [('Exp', (2,), 'Exp')]
         """
-        return observers.pictures.residuals(self)
+        return hooks.gradients.residuals(self)
 
     @public
     def draw(self, fold: bool = True) -> Any:
@@ -336,7 +335,7 @@ class GradientTape(Recording):
         >>> str(tape.draw())[:4]
         '<svg'
         """
-        return observers.pictures.draw(self, fold)
+        return hooks.gradients.draw(self, fold)
 
     # -- Jacobians
 
@@ -384,8 +383,8 @@ class GradientTape(Recording):
             packed.append(pack(results))
         asked.answered(engine.local.trace, given)
         self._answered(asked.line)
-        if False in given and unconnected is NONE and observers.missing is not None:
-            observers.missing(asked, flat_sources, given, self._strict)
+        if False in given and unconnected is NONE:
+            hooks.gradients.missing(asked, flat_sources, given, self._strict)
         return packed[0] if isinstance(target, (Tensor, Variable)) else nest.pack_sequence_as(target, packed)
 
     def _jacobians(self, target: Source, sources: Sequence[Source], rows: Rows) -> list[Tensor | None]:
@@ -561,7 +560,7 @@ def _no_tensor(role: str, value: Any) -> Exception:
             f"Type {type(value).__name__} is not supported as a gradient source or gradient target: give its `values`."
         )
     kind = AttributeError if isinstance(value, _NUMBERS) else TypeError
-    left = observers.left() if observers.left is not None and role == "target" else ""
+    left = hooks.gradients.left() if role == "target" else ""
     return kind(
         f"The {role} {value!r} of type {type(value).__name__} is no tensor or variable, so nothing was recorded of it. "
         f"Give the tensor that it was computed from, or made into.{left}"

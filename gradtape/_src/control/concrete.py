@@ -8,7 +8,6 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.autodiff.observers import observers
 from gradtape._src.control.arguments import OTHER_EXTENT, OTHER_RANK, Arguments, symbol
 from gradtape._src.control.critical_section import Lock, holding, note
 from gradtape._src.control.eager_record import asks_for_gradients, recorded
@@ -17,7 +16,7 @@ from gradtape._src.control.function_type import FunctionType, Parameter, fit, ne
 from gradtape._src.control.scope import Body, Structure, call, flatten_results
 from gradtape._src.control.signature import misfit
 from gradtape._src.control.untaken import joined, on_tape
-from gradtape._src.core import engine, nest
+from gradtape._src.core import engine, hooks, nest
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.dtypes import spoken_name
@@ -32,15 +31,6 @@ from gradtape._src.ops.random import seeds
 
 if TYPE_CHECKING:
     from gradtape._src.control.function import Function
-
-
-class Calls:
-    """Where the functions that eager code calls are noted while somebody asks for them; None while nobody does."""
-
-    noted: dict[ConcreteFunction, None] | None = None
-
-
-calls = Calls()
 
 
 class ConcreteFunction:
@@ -282,12 +272,12 @@ class ConcreteFunction:
         return [tensor(given[name]).node for name in names]
 
     def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:
-        if calls.noted is not None and engine.local.trace.parent is None:
-            calls.noted[self.keep()] = None
+        if hooks.watch.called is not None and engine.local.trace.parent is None:
+            hooks.watch.called(self.keep())
         body = self._body.with_passed([x.variable for x in stored]) if self._passes else self._body
         results = body.structure.pack(call(body, nodes))
-        if observers.ran is not None and body.transcript is not None and engine.local.trace.parent is None:
-            observers.ran(results)
+        if hooks.watch.ran is not None and body.transcript is not None and engine.local.trace.parent is None:
+            hooks.watch.ran(results)
         return results
 
     @property

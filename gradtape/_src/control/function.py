@@ -22,7 +22,7 @@ from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import MANY_TRACES, Calls, Signatures, calls_of
 from gradtape._src.control.scope import MadeFromArguments, Scope, trace
 from gradtape._src.control.signature import Signature
-from gradtape._src.core import engine, naming, nest
+from gradtape._src.core import engine, hooks, nest
 from gradtape._src.core.aval import has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import InvalidArgumentError, cut, public
@@ -175,7 +175,7 @@ class Function:
                     arguments, bool(variables) and not reachable_besides_arguments(self.python_function, variables)
                 )
                 inner = any(n.trace is not None and n.trace.parent is not None for n in found._body.captures)
-                inner = inner or (engine.graph_around() is not None and naming.Graphs.only_in_graphs(found._body.program))
+                inner = inner or (engine.graph_around() is not None and hooks.graphs.only_in_graphs(found._body.program))
                 if variables and not found._passes:
                     key = (key, _same(variables))
                 self._traced[(key, state.serial) if inner else key] = found

@@ -13,7 +13,7 @@ from gradtape._src.control.loop_body import ShapeChanged, check_same, trace_body
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.control.untaken import repeated
-from gradtape._src.core import engine, naming, nest, tracing
+from gradtape._src.core import engine, hooks, nest, tracing
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -130,7 +130,7 @@ def _changing(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: Any
         return nest.flatten(_as_before(body(packed(nodes)), state), expand_composites=True)
 
     return packed(
-        naming.Graphs.changing_loop(lambda nodes: _condition(cond(packed(nodes))), step, [x.node for x in leaves], shapes, limit)
+        hooks.graphs.changing_loop(lambda nodes: _condition(cond(packed(nodes))), step, [x.node for x in leaves], shapes, limit)
     )
 
 

@@ -457,7 +457,8 @@ def _call_in_trace(body: Body, arguments: Sequence[Node]) -> list[Node]:
     """Record a call in a function or graph around it."""
     inputs = body.inputs(arguments)
     nodes = tracing.call(body.program, inputs, FUNCTION)
-    journal.asked += body.trains  # so does the function around it
+    if body.trains:
+        journal.count_call()  # so does the function around it
     if body.checked is not None:
         _hand_on_checks(body, inputs, nodes)
     scope = engine.local.trace.scope

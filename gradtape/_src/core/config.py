@@ -41,7 +41,7 @@ def compile_early(early: bool = True) -> None:
     >>> tf.config.compile_early(False)
     """
     engine.flush_if_outermost()
-    tiers.early = bool(early)
+    tiers.compile_early(bool(early))
 
 
 @public

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from gradtape._src.core import dtypes, errors
+from gradtape._src.core import dtypes, engine
 from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.tensor import Tensor, graph_of, unvalued
 
@@ -64,7 +64,7 @@ def of_values(value: Any, kinds: dict[type, None], dtype: np.dtype | None) -> np
             raise _no_tensor(value, kinds)
     if dtype is not None:
         return _fitted(array, dtype, value)
-    return _traced(array) if errors.tracing() else _default(array, kinds)
+    return _traced(array) if engine.tracing() else _default(array, kinds)
 
 
 def _own(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
@@ -126,12 +126,12 @@ _BY_KIND = {
 def number(value: Any, kind: type) -> np.dtype:
     """The dtype that a Python number of this type takes by itself: float32 and int32, int64 where int32 does not hold it."""
     if kind is int and not -(2**31) <= value < 2**31:
-        if errors.tracing() and not -(2**63) <= value < 2**63:
+        if engine.tracing() and not -(2**63) <= value < 2**63:
             if not 0 <= value < 2**64:
                 raise no_constant(value)
             return _UINT64
         return _INT64
-    if kind is float and not -LARGEST <= value <= LARGEST and abs(value) < float("inf") and not errors.tracing():
+    if kind is float and not -LARGEST <= value <= LARGEST and abs(value) < float("inf") and not engine.tracing():
         raise _out_of_range(value)
     return _BY_KIND[kind]
 
@@ -200,7 +200,7 @@ def _no_tensor(value: Any, kinds: dict[type, None]) -> Exception:
     """The error for a value that cannot be a tensor."""
     strange = [k for k in kinds if not issubclass(k, (*NUMBERS, np.generic, str, bytes))]
     mixed = len({issubclass(k, (str, bytes)) for k in kinds}) > 1
-    if errors.tracing() and value is not None and (strange or mixed or not isinstance(value, (list, tuple))):
+    if engine.tracing() and value is not None and (strange or mixed or not isinstance(value, (list, tuple))):
         return no_constant(value)
     if strange:
         item = None if strange[0] is type(None) else value
@@ -218,7 +218,7 @@ def _no_tensor(value: Any, kinds: dict[type, None]) -> Exception:
 
 def _no_array(array: np.ndarray) -> Exception:
     """The error for a NumPy array that cannot be a tensor."""
-    if errors.tracing():
+    if engine.tracing():
         return no_constant(array)
     if array.dtype.kind == "O":
         kind = type(array.ravel()[0]).__name__ if array.size else "object"
@@ -249,7 +249,7 @@ def no_constant(value: Any) -> TypeError:
 
 def refuse_tensors(value: Any) -> None:
     """`tf.constant` of what is, or holds, a tensor of the function: TypeError. One from outside has a value."""
-    if errors.tracing() and any(map(_of_function, value if isinstance(value, (list, tuple)) else [value])):
+    if engine.tracing() and any(map(_of_function, value if isinstance(value, (list, tuple)) else [value])):
         raise TypeError(
             f"Expected any non-tensor type, but got a tensor instead: {str(value)[:80]}. A constant is made of numbers: use "
             "tf.convert_to_tensor, or tf.identity."

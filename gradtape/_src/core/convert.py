@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape._src.core import constants, conversions, dtypes, engine, journal, memory
+from gradtape._src.core import constants, conversions, dtypes, engine, hooks, journal, memory
 from gradtape._src.core.aval import LARGE
 from gradtape._src.core.constants import NUMBERS as NUMBERS
 from gradtape._src.core.dtypes import spoken_name
@@ -103,7 +103,7 @@ def _by_class(value: Any, dtype: np.dtype | None) -> Node | None:
     if registered is not NotImplemented:
         return node_of(registered)
     if isinstance(value, (list, tuple)) and holds_tensor(value):
-        return pack(value, dtype)
+        return hooks.core.pack(value, dtype)
     if isinstance(value, TensorShape):
         if not value.is_fully_defined():
             raise ValueError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
@@ -118,11 +118,6 @@ def _made(array: Any) -> Node:
     if node.trace is None:
         journal.made(node)
     return node
-
-
-def pack(values: Sequence[Any], dtype: np.dtype | None) -> Node:
-    """The node of a nest of lists that holds tensors; set by the ops that stack."""
-    raise NotImplementedError
 
 
 def holds_tensor(values: Iterable[Any]) -> bool:
@@ -289,7 +284,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     wanted = dtypes.as_dtype(dtype).numpy if dtype is not None else None
     if isinstance(value, (list, tuple)) and holds_tensor(value):
         constants.refuse_tensors(value)
-        return EagerTensor(pack(value, wanted))
+        return EagerTensor(hooks.core.pack(value, wanted))
     array = constants.to_array(value, wanted)
     if shape is not None:
         array = _shaped(array, tuple([int(extent) for extent in shape]))
@@ -317,7 +312,7 @@ def _reduce(self: Tensor) -> tuple[Any, ...]:
     return _rebuild, (self.numpy(),)
 
 
-Tensor.__reduce__ = _reduce  # type: ignore[assignment, method-assign]  # it needs `constant`, which stands on tensor.py
+hooks.attach(Tensor, __reduce__=_reduce)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

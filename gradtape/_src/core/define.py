@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradtape._src.core import convert, engine, errors, execution, journal, naming
+from gradtape._src.core import convert, engine, errors, execution, hooks, journal, naming
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.errors import InvalidArgumentError, cut
 from gradtape._src.core.native import twins
@@ -70,7 +70,7 @@ def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel],
                 named["name"] = None
                 if naming.open_graphs:
                     return naming.named(published, inputs, named, name)
-                return naming.Given.called(published, inputs, named, name)
+                return hooks.core.called(published, inputs, named, name)
             attrs = standard
             if named or attrs is None or (len(inputs) != count and not variadic):
                 inputs, attrs = _bind(made, names, count, variadic, defaults, inputs, named)

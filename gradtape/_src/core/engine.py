@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gradtape._src.core import errors, execution, journal, memory, naming, runtime
+from gradtape._src.core import errors, execution, hooks, journal, memory, runtime
 from gradtape._src.core.aval import LARGE, aval
 from gradtape._src.core.errors import internal
 from gradtape._src.core.native import twins
@@ -74,7 +74,14 @@ class State(threading.local):
 local = State()
 NeedsValues = errors.NeedsValues
 shared = threading.RLock()  # held where a variable's value is replaced by one made from it, and where threads share nodes
-errors.tracing = lambda: local.trace.scope is not None
+
+
+def tracing() -> bool:
+    """Return whether the thread traces a function or graph."""
+    return local.trace.scope is not None
+
+
+hooks.core.tracing = tracing
 
 
 @contextlib.contextmanager
@@ -276,7 +283,7 @@ def _adopt_pending(trace: Trace, node: Node) -> int:
 
 def _check_scope(trace: Trace, node: Node) -> None:
     foreign = node.trace is not None and node.trace.parent is not None and not trace.inside(node.trace)
-    if foreign and (message := naming.other_graph(node, trace)) is not None:
+    if foreign and (message := hooks.graphs.other(node, trace)) is not None:
         raise (TypeError if trace.parent is None else ValueError)(message)
     if foreign and trace.scope is not None and node.trace.inside(trace):
         raise errors.InaccessibleTensorError(

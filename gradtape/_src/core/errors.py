@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-from gradtape._src.core import naming
+from gradtape._src.core import hooks, naming
 from gradtape._src.core.signatures import DeferredSignature
 
 P = ParamSpec("P")
@@ -211,29 +211,31 @@ for _kind, _known in READ_AS.items():
     _kind.__name__, _kind.__qualname__, _kind.__module__ = _known.__name__, _known.__qualname__, _known.__module__
 
 
-def tracing() -> bool:
-    return False  # whether the thread traces a function; the engine knows, and puts its own here
-
-
 def invalid(message: str) -> InvalidArgumentError:
     """An `InvalidArgumentError` with `message`, ready to be raised; a ValueError too while a function is traced."""
-    return (InvalidInFunctionError if tracing() else InvalidArgumentError)(None, None, message)
+    return (InvalidInFunctionError if hooks.core.tracing() else InvalidArgumentError)(None, None, message)
 
 
 def unmet(message: str) -> OpError:
     """A `FailedPreconditionError` with `message`, ready to be raised; as `invalid` while a function is traced."""
-    return invalid(message) if tracing() else FailedPreconditionError(None, None, message)
+    return invalid(message) if hooks.core.tracing() else FailedPreconditionError(None, None, message)
 
 
 def invalid_dtype(message: str) -> InvalidArgumentError:
     """As `invalid`, for what is wrong with a dtype: a TypeError too while a function is traced."""
-    return (DtypeInFunctionError if tracing() else InvalidArgumentError)(None, None, message)
+    return (DtypeInFunctionError if hooks.core.tracing() else InvalidArgumentError)(None, None, message)
 
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 OWN = (PACKAGE, os.path.join(os.path.dirname(PACKAGE.rstrip(os.sep)), "keras_gradtape", ""))
 DEMO = os.path.join(PACKAGE, "_src", "demo", "")  # written as a user would
-KEEP_FRAMES = bool(os.environ.get("GRADTAPE_FULL_TRACEBACK"))
+keeps_frames = bool(os.environ.get("GRADTAPE_FULL_TRACEBACK"))  # whether the library's own stay in tracebacks
+
+
+def keep_frames(kept: bool) -> None:
+    """Leave the library's own frames in tracebacks, or cut them out."""
+    global keeps_frames
+    keeps_frames = kept
 
 
 class _Internal(dict[str, bool]):
@@ -274,10 +276,10 @@ def cut(error: BaseException) -> None:
     so what the user sees last is a line of their own.
     """
     if naming.open_graphs:
-        naming.Graphs.spoken(error)
+        hooks.graphs.spoken(error)
     if isinstance(error, OF_PYTHON):
         raised(error)
-    if KEEP_FRAMES:
+    if keeps_frames:
         return
     first = last = None
     inside = False
@@ -383,7 +385,7 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
                 if not kwargs:  # without an empty dict to unpack
                     return function(*args)  # type: ignore[call-arg]
                 if (name := kwargs.get("name")) is not None:
-                    given: R = naming.Given.called(function, args, kwargs, name)
+                    given: R = hooks.core.called(function, args, kwargs, name)
                     return given
                 return function(*args, **kwargs)
             except MemoryError as error:

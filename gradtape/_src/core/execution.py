@@ -34,6 +34,10 @@ class Counters:
         self.runs = self.hits = self.programs = self.kernels = self.node_by_node = self.plans = 0
         self.most_pending = 0
 
+    def planned(self) -> None:
+        """Count a plan of a gradient."""
+        self.plans += 1
+
 
 counters = Counters()
 caches: list[Cache] = []

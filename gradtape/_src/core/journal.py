@@ -6,12 +6,13 @@ An *origin* names a value without holding it: `(serial number of a trace, index 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import sys
 import sysconfig
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from threading import get_ident, main_thread
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -140,6 +141,34 @@ tapes: deque[Taped] = deque(maxlen=128)
 assigned: deque[tuple[int, int, Origin]] = deque(maxlen=4096)  # (number of a variable, serial of a trace, what it held)
 calls: deque[Asked] = deque(maxlen=128)
 variables: WeakValueDictionary[int, Any] = WeakValueDictionary()  # number → Variable
+
+
+def note_tape(taped: Taped) -> None:
+    """Keep what a tape that was opened records."""
+    tapes.append(taped)
+
+
+def note_call(call: Asked) -> None:
+    """Keep a call of `gradient`."""
+    calls.append(call)
+
+
+def count_call() -> None:
+    """Count a call of `gradient` inside of a function that is called, which is not kept again."""
+    global asked
+    asked += 1
+
+
+@contextlib.contextmanager
+def unnoted(serial: int) -> Iterator[None]:
+    """Forget, at the end of the context, the traces of this thread that ran in it: they come after the one with this `serial`."""
+    before = list(ring)
+    try:
+        yield
+    finally:
+        others = [r for r in list(ring) if r.serial > serial and r.thread != get_ident()]
+        ring.clear()
+        ring.extend([*before, *others])
 
 
 def ran(trace: Trace, keys: tuple[Key, ...], avals: tuple[Aval, ...]) -> None:

@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gradtape._src.core.hooks import graphs
+
 _SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OPERATORS = {os.path.join(_SOURCE, "core", "define.py"), os.path.join(_SOURCE, "ops", "operators.py")}
 open_graphs = 0  # how many graphs are being built, in whichever thread; while it is 0, names cost nothing
@@ -21,35 +23,6 @@ def count_graphs(more: int) -> None:
     global open_graphs
     with _counting:
         open_graphs += more
-
-
-class Graphs:
-    """The seam to TensorFlow 1's graphs: set by `v1`, which is loaded by whoever makes a graph."""
-
-    type: Any = ()  # the class of graphs, for isinstance
-
-    refused: Callable[[Exception], Exception]  # the error for an op that cannot take its inputs
-    passes: Callable[..., bool]  # whether a function is no call that a graph keeps: those that it makes are
-    put_off: Callable[..., Any]  # what a call gives that waits for a shape; NotImplemented for one that need not
-    inferred: Callable[..., Any]  # what is known of an op's result where shapes are not
-    waits: Callable[..., Any]  # what a call gives that waits for values
-    spoken: Callable[[BaseException], None]  # takes the numbers that stand for unknown extents out of an error's message
-    other: Callable[[Any, Any], str | None]  # what is wrong with a node that belongs to another graph
-    changing_loop: Callable[..., Any]  # a loop whose variables change their ranks
-    only_in_graphs: Callable[[Any], bool]  # whether a Program can run in a session only
-    compute_gradient: Callable[..., Any]  # the Jacobians of a function of placeholders, and their differences
-    default_session: Callable[[], Any] = staticmethod(lambda: None)  # the session that is the default one, or None
-
-
-def other_graph(node: Any, trace: Any) -> str | None:
-    """The message for a node of one graph that is used in another trace; None if it is something else that is wrong."""
-    return Graphs.other(node, trace) if hasattr(Graphs, "other") else None
-
-
-class Given:
-    """What is done with a `name` that a call is given outside of graphs: set by `noted`."""
-
-    called: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any], Any], Any]
 
 
 class Call:
@@ -85,14 +58,14 @@ def named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     try:
         result = NotImplemented
         if outermost:
-            call.through = Graphs.passes(function)
-            result = Graphs.put_off(function, args, kwargs)
+            call.through = graphs.passes(function)
+            result = graphs.put_off(function, args, kwargs)
         if result is NotImplemented:
             result = function(*args, **kwargs)
     except NotImplementedError as error:  # it needs values: `engine.NeedsValues`
         if not outermost:
             raise
-        result = Graphs.waits(function, args, kwargs, error)
+        result = graphs.waits(function, args, kwargs, error)
     finally:
         stack.pop()
     call.result = result

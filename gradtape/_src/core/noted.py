@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtape._src.core import engine, naming, nest, scopes
+from gradtape._src.core import engine, hooks, naming, nest, scopes
 from gradtape._src.core.journal import Line
 from gradtape._src.core.tensor import EagerTensor, Tensor
 
@@ -52,4 +52,4 @@ def note(name: str, result: Any) -> None:
         traced[name] = nodes[0].code, nodes[0].offset
 
 
-naming.Given.called = called
+hooks.core.called = called

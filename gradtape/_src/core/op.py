@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import jax
 import numpy as np
 
-from gradtape._src.core import naming
+from gradtape._src.core import hooks, naming
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, public
 
@@ -201,7 +201,7 @@ class Op:
                 error.message = f"{error.message} [Op:{self.type}]"
             if not naming.open_graphs:
                 raise
-            raise naming.Graphs.refused(error) from None
+            raise hooks.graphs.refused(error) from None
         if strings and not (self.runs_outside or self.effect):  # what has an effect is no kernel of XLA's
             raise invalid_dtype(
                 f"Value for attr 'T' of string is not in the list of allowed values: {self.type} takes numbers. "

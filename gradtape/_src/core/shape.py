@@ -22,18 +22,20 @@ def provisional(extent: int) -> bool:
     return extent > 0 and extent % PROVISIONAL == 0
 
 
-class Style:
-    """Whether the items of a shape are ints and None, or, as in TensorFlow 1, `Dimension`s; these are for users only."""
-
-    dimensions = False
-
+_as_dimensions = False  # whether the items of shapes are, as in TensorFlow 1, Dimensions; for users only
 
 _PASSED = {errors.__file__, naming.__file__}  # between a public function and who calls it
 
 
+def give_dimensions(given: bool) -> None:
+    """Let users see `Dimension`s as the items of shapes, as in TensorFlow 1, or ints and None."""
+    global _as_dimensions
+    _as_dimensions = given
+
+
 def _dimensions() -> bool:
     """Whether who asks for items of a shape gets Dimensions."""
-    if not Style.dimensions:
+    if not _as_dimensions:
         return False
     frame: Any = sys._getframe(2)
     while frame.f_code.co_filename in _PASSED:
@@ -244,11 +246,11 @@ class TensorShape:
     def __str__(self) -> str:
         if self._dims is None:
             return "<unknown>"
-        items = map(str, self.dims if Style.dimensions else self._dims)
+        items = map(str, self.dims if _as_dimensions else self._dims)
         return f"({', '.join(items)}{',' if len(self._dims) == 1 else ''})"
 
     def __repr__(self) -> str:
-        return f"TensorShape({self.dims if self._dims is None or Style.dimensions else list(self._dims)})"
+        return f"TensorShape({self.dims if self._dims is None or _as_dimensions else list(self._dims)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TensorShape, (self._dims,)

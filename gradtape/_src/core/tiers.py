@@ -39,6 +39,12 @@ LARGE_RECORD = 64  # nodes; a smaller record is compiled faster than its kernels
 early = False  # whether each Program is compiled at first sight, unless its kernels are known
 
 
+def compile_early(wanted: bool) -> None:
+    """Compile each Program at first sight, unless its kernels are known; or not."""
+    global early
+    early = wanted
+
+
 def stays_apart(program: Program, kernels: Container[Any], again: bool) -> bool:
     """Return whether a Program that is not compiled yet runs node by node this time.
 

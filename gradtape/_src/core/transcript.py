@@ -5,8 +5,9 @@ A Transcript holds no node, tensor or variable. It belongs to its function, and 
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -130,13 +131,7 @@ class Run(NamedTuple):
         return next(((nodes, arrays) for results, nodes, arrays in list(_inputs) if results is self.results), None)
 
 
-class Kept:
-    """Return whether the inputs of the last call are to be kept, however large they are."""
-
-    wanted = False
-
-
-kept = Kept()
+_keep_all = False  # whether the inputs of the last call are kept, however large they are
 _runs: deque[tuple[Any, ...]] = deque(maxlen=64)  # plain tuples: one is made in each step of a training loop
 _inputs: deque[tuple[Any, ...]] = deque(maxlen=4)  # (the results of a run, its arguments, the arrays that it took)
 
@@ -146,9 +141,28 @@ def runs() -> list[Run]:
     return [Run(*run) for run in list(_runs)]
 
 
+def keep(all: bool) -> None:
+    """Keep the inputs of the last call, however large they are; or of small ones only, and let go of what is kept."""
+    global _keep_all
+    _keep_all = all
+    if not all:
+        _inputs.clear()
+
+
 def forget() -> None:
     """Let go of the inputs of the last calls."""
     _inputs.clear()
+
+
+@contextlib.contextmanager
+def keeping() -> Iterator[None]:
+    """Keep the inputs of the last call, however large they are, for as long as the context is open."""
+    global _keep_all
+    before, _keep_all = _keep_all, True
+    try:
+        yield
+    finally:
+        _keep_all = before
 
 
 def ran(transcript: Transcript, arguments: Sequence[Node], results: Sequence[Node], passed: Sequence[int], given: Any) -> None:
@@ -161,7 +175,7 @@ def ran(transcript: Transcript, arguments: Sequence[Node], results: Sequence[Nod
             origin = node.origin = (number, len(origins)) if node.trace is None else (node.trace.serial, node.index)
         origins.append(origin)
     handles = None
-    if given is not None and (transcript.small or kept.wanted):
+    if given is not None and (transcript.small or _keep_all):
         if not transcript.small:
             _inputs.clear()
         _inputs.append((origins, arguments, given))

@@ -217,7 +217,7 @@ def complete(given: Structure) -> bool:
 def _inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
     if any(spec.shape.rank is None for spec in given.specs if isinstance(spec, TensorSpec)):
         return None
-    assumed.used = False
+    assumed.begin()
     first = _specs_for(call, given, 2, make_empty)
     return first if complete(given) and not assumed.used else _common(first, _specs_for(call, given, 3, make_empty))
 

@@ -22,6 +22,7 @@ from gradtape._src.data import arguments, background, calls, folding, stages
 from gradtape._src.data.calls import Call
 from gradtape._src.data.filing import Filing
 from gradtape._src.data.generator import generated, signature
+from gradtape._src.data.in_graphs import in_graphs
 from gradtape._src.data.options import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, merged_options
 from gradtape._src.data.padding import Padding
 from gradtape._src.data.rows import Numbers, Slices
@@ -62,6 +63,7 @@ class Dataset(Filing):
     # -- sources
 
     @staticmethod
+    @in_graphs
     @public
     def range(*args: Any, output_type: Any = dtypes.int64, name: str | None = None) -> Dataset:
         """`range(stop)`, `range(start, stop)` or `range(start, stop, step)`: scalars of `output_type`."""
@@ -76,6 +78,7 @@ class Dataset(Filing):
         return Dataset(lambda: iter(values), structure, len(values), "_RangeDataset", Numbers(dtype.numpy))
 
     @staticmethod
+    @in_graphs
     @public
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """One element, `tensors`."""
@@ -85,6 +88,7 @@ class Dataset(Filing):
         return Dataset(lambda: iter([only]), structure_of(only), 1, "_TensorDataset")
 
     @staticmethod
+    @in_graphs
     @public
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """The rows of `tensors`, a nest of arrays with first axes of one length (ValueError otherwise)."""
@@ -103,6 +107,7 @@ class Dataset(Filing):
         return Dataset(lambda: iter(range(count)), structure, count, "_TensorSliceDataset", Slices(arrays, how))
 
     @staticmethod
+    @in_graphs
     @public
     def from_generator(
         generator: Callable[..., Any],
@@ -132,6 +137,7 @@ class Dataset(Filing):
         )
 
     @staticmethod
+    @in_graphs
     @public
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
         """Elements that have those of several datasets side by side, nested as the datasets are; as many as the shortest has."""
@@ -214,6 +220,7 @@ class Dataset(Filing):
 
     # -- which elements, and in what order
 
+    @in_graphs
     @public
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """The first `count` elements; all if it is negative."""
@@ -224,6 +231,7 @@ class Dataset(Filing):
         total = wanted if known == INFINITE_CARDINALITY else min(known, wanted) if known >= 0 else known
         return self._selected("_TakeDataset", lambda source: stages.first(source, wanted), total)
 
+    @in_graphs
     @public
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """All but the first `count` elements; none if it is negative."""
@@ -244,6 +252,7 @@ class Dataset(Filing):
         total = len(range(first, self._count, shards)) if self._count >= 0 else self._count
         return self._selected("_ShardDataset", lambda source: stages.every(source, shards, first), total)
 
+    @in_graphs
     @public
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """All elements `count` times over; without end if it is None or negative."""
@@ -255,6 +264,7 @@ class Dataset(Filing):
         start = partial(stages.repeated, self._start, times)
         return Dataset(start, lambda: self.structure, total, "_RepeatDataset", self._rows, self._options, self._asks)
 
+    @in_graphs
     @public
     def shuffle(
         self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = True, name: str | None = None
@@ -271,6 +281,7 @@ class Dataset(Filing):
         origin = arguments.orders(seed, reshuffle_each_iteration is None or bool(reshuffle_each_iteration))
         return self._selected("_ShuffleDataset", lambda source: stages.shuffled(source, limit, origin()), self._count)
 
+    @in_graphs
     @public
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """These elements, then those of `dataset`, which must be nested alike and have the same dtypes (TypeError)."""
@@ -310,6 +321,7 @@ class Dataset(Filing):
 
     # -- functions over elements
 
+    @in_graphs
     @public
     def map(
         self,
@@ -356,6 +368,7 @@ class Dataset(Filing):
             "tf.* functions only, or elements."
         )
 
+    @in_graphs
     @public
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements for which `predicate` gives True, a scalar bool tensor (ValueError for anything else)."""
@@ -379,6 +392,7 @@ class Dataset(Filing):
 
         return self._then("_TakeWhileDataset", start, count=UNKNOWN_CARDINALITY)
 
+    @in_graphs
     @public
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements of the datasets that `map_func` returns, one dataset after the other."""
@@ -391,6 +405,7 @@ class Dataset(Filing):
 
         return self._then("_FlatMapDataset", start, lambda: self._inside(call), UNKNOWN_CARDINALITY, asks=True)
 
+    @in_graphs
     @public
     def interleave(
         self,
@@ -476,6 +491,7 @@ class Dataset(Filing):
 
     # -- elements put together and taken apart
 
+    @in_graphs
     @public
     def batch(
         self,
@@ -499,6 +515,7 @@ class Dataset(Filing):
     def _batch_structure(self, size: int, drop: bool) -> Structure:
         return with_shapes(self.structure, lambda shape: TensorShape([size if drop else None]).concatenate(shape))
 
+    @in_graphs
     @public
     def padded_batch(
         self,

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.observers import left
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import journal, nest
+from gradtape._src.core import hooks, journal, nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
@@ -136,7 +135,7 @@ def _check_recorded(results: Sequence[Any]) -> None:
     if given and not any(map(inexact, results)):
         raise TypeError(
             f"The function returned {type(given[0]).__name__}, no tensor, so nothing was recorded of it and its derivative "
-            f"is not known. Compute it with tf.* functions; of what is a constant return tf.constant(…).{left()}"
+            f"is not known. Compute it with tf.* functions; of what is a constant return tf.constant(…).{hooks.gradients.left()}"
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.autodiff.jacobian import Rows
-from gradtape._src.core import engine, naming
+from gradtape._src.core import engine, hooks
 from gradtape._src.core.convert import constant, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.tensor import Tensor
@@ -42,7 +42,7 @@ def compute_gradient(
         _check_dtype(a, f"argument {i}")
     step = 1.0 / 1024 if delta is None else delta
     if engine.current_graph() is not None:
-        return naming.Graphs.compute_gradient(f, inputs, step)
+        return hooks.graphs.compute_gradient(f, inputs, step)
     return tuple(_theoretical(f, inputs)), tuple(_numerical(f, inputs, step))
 
 

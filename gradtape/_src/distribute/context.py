@@ -7,11 +7,10 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from gradtape._src.core import nest
+from gradtape._src.core import hooks, nest
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import public
 from gradtape._src.distribute.values import as_reduce_op, as_tensor
-from gradtape._src.ops.nn import losses
 
 if TYPE_CHECKING:
     from gradtape._src.core.tensor import Tensor
@@ -60,7 +59,7 @@ def require_replica(what: str) -> None:
         )
 
 
-losses.require_replica = require_replica
+hooks.clients.require_replica = require_replica
 
 
 def crossing() -> NoReturn:

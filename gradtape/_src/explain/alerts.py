@@ -10,8 +10,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from gradtape._src.autodiff import tape
-from gradtape._src.autodiff.observers import observers
-from gradtape._src.core import errors, journal
+from gradtape._src.core import errors, hooks, journal
 from gradtape._src.core.journal import Asked, Line
 from gradtape._src.core.tensor import Stored
 from gradtape._src.explain import source as text
@@ -95,6 +94,4 @@ def _error(diagnosis: Diagnosis, frame: FrameType | None) -> ValueError:
     return error.with_traceback(TracebackType(None, frame, frame.f_lasti, diagnosis.line))
 
 
-observers.missing = missing
-observers.reasons = reasons
-observers.left = left
+hooks.gradients.missing, hooks.gradients.reasons, hooks.gradients.left = missing, reasons, left

@@ -104,10 +104,8 @@ def keep_last_step(keep: bool = True) -> None:
 
     It holds on to the values of that one step. False lets go of it.
     """
-    kept_step.wanted = transcript.kept.wanted = bool(keep)
-    if not keep:
-        kept_step.tape = None
-        transcript.forget()
+    kept_step.keep(bool(keep))
+    transcript.keep(bool(keep))
 
 
 def user_frame() -> FrameType | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -31,14 +30,8 @@ LARGEST = 20_000  # a loop that would become more ops than this stays closed
 @contextlib.contextmanager
 def own_trace() -> Iterator[None]:
     """Record where no tape sees it, and the journal keeps nothing of it."""
-    ring, first = list(journal.ring), Trace(0).serial
-    try:
-        with engine.recording_in(Trace(engine.UNBOUNDED), again=True):
-            yield
-    finally:
-        others = [r for r in list(journal.ring) if r.serial > first and r.thread != get_ident()]
-        journal.ring.clear()
-        journal.ring.extend([*ring, *others])
+    with journal.unnoted(Trace(0).serial), engine.recording_in(Trace(engine.UNBOUNDED), again=True):
+        yield
 
 
 class TooLong(Exception):

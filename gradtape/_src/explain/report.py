@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.observers import observers
-from gradtape._src.core import engine, nest, transcript
+from gradtape._src.core import engine, hooks, nest, transcript
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.journal import Asked
 from gradtape._src.core.tensor import Tensor, to_numpy
@@ -180,9 +179,5 @@ def _flaw_of(values: np.ndarray) -> str | None:
 def watching() -> Iterator[Report]:
     """Note all gradient calls inside of the context; yields the Report."""
     report = Report()
-    before, kept = (observers.asked, observers.ran), transcript.kept.wanted
-    observers.asked, observers.ran, transcript.kept.wanted = report.asked, report.ran, True
-    try:
+    with hooks.filled(hooks.watch, asked=report.asked, ran=report.ran), transcript.keeping():
         yield report
-    finally:
-        (observers.asked, observers.ran), transcript.kept.wanted = before, kept

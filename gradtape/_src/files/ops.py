@@ -32,6 +32,10 @@ class _Assumed(threading.local):
     trace: Any = None  # the one that asks; a function that is traced in it is not asked, as it would keep what it was told
     used = False
 
+    def begin(self) -> None:
+        """Forget whether the extent was used."""
+        self.used = False
+
 
 assumed = _Assumed()
 

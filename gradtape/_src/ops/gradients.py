@@ -6,6 +6,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient
 from gradtape._src.core.errors import public
+from gradtape._src.core.hooks import attach
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import scatter_rows
@@ -58,7 +59,7 @@ def to_dense(slices):
     return scatter_rows(tensor(slices.values), tensor(slices.indices), shape)
 
 
-IndexedSlices.to_dense = to_dense  # type: ignore[assignment, method-assign]  # it needs ops
+attach(IndexedSlices, to_dense=to_dense)
 
 
 def concatenate_slices(parts):

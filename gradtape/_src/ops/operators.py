@@ -8,6 +8,7 @@ from gradtape._src.core import naming
 from gradtape._src.core.convert import dtype_of, is_tensor, tensor
 from gradtape._src.core.define import binary_operator, left_to
 from gradtape._src.core.errors import cut, public
+from gradtape._src.core.hooks import attach
 from gradtape._src.core.tensor import Tensor, graph_of
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.array.cast import cast
@@ -123,12 +124,11 @@ UNARY = {"neg": arithmetic.negative, "pos": tensor, "abs": arithmetic.abs, "inve
 
 for kind in (Tensor, Variable):
     for name, (forward, reflected) in OPERATORS.items():
-        setattr(kind, f"__{name}__", forward)
-        setattr(kind, f"__r{name}__", reflected)
+        attach(kind, **{f"__{name}__": forward, f"__r{name}__": reflected})
     for name, comparison in COMPARISONS.items():
-        setattr(kind, f"__{name}__", comparison)
+        attach(kind, **{f"__{name}__": comparison})
     for name, operator in UNARY.items():
-        setattr(kind, f"__{name}__", operator)
+        attach(kind, **{f"__{name}__": operator})
 
 
 def _no_update(symbol, update):
@@ -143,8 +143,11 @@ def _no_update(symbol, update):
     return public(refuse)
 
 
-Variable.__iadd__ = _no_update("+", ("variable", "variable.assign_add(value)"))
-Variable.__isub__ = _no_update("-", ("variable", "variable.assign_sub(value)"))
-Variable.__imul__ = _no_update("*", ("var", "var.assign(var * value)"))
-Variable.__itruediv__ = _no_update("/", ("var", "var.assign(var / value)"))
-Variable.__ipow__ = _no_update("**", ("var", "var.assign(var ** value)"))
+attach(
+    Variable,
+    __iadd__=_no_update("+", ("variable", "variable.assign_add(value)")),
+    __isub__=_no_update("-", ("variable", "variable.assign_sub(value)")),
+    __imul__=_no_update("*", ("var", "var.assign(var * value)")),
+    __itruediv__=_no_update("/", ("var", "var.assign(var / value)")),
+    __ipow__=_no_update("**", ("var", "var.assign(var ** value)")),
+)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.function_graph import FuncGraph
-from gradtape._src.core import engine, naming
+from gradtape._src.core import engine, hooks
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import constant, tensor, tensor as to_tensor
 from gradtape._src.core.errors import public
@@ -376,7 +376,7 @@ def graph(graph_data: Any) -> Tensor:
     writer = state.writer
     if writer is None or writer.writes_nothing or not should_record_summaries():
         return constant(False)
-    if not isinstance(graph_data, (FuncGraph, naming.Graphs.type)):
+    if not isinstance(graph_data, (FuncGraph, hooks.graphs.type)):
         raise ValueError(
             "Argument 'graph_data' is not tf.Graph or tf.compat.v1.GraphDef. "
             f"Received graph_data={graph_data} of type {type(graph_data).__name__}."

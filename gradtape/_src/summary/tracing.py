@@ -7,8 +7,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradtape._src.control.concrete import ConcreteFunction, calls
-from gradtape._src.core import engine, profiler as device_profiler
+from gradtape._src.control.concrete import ConcreteFunction
+from gradtape._src.core import engine, hooks, profiler as device_profiler
 from gradtape._src.core.errors import public
 from gradtape._src.summary import messages
 from gradtape._src.summary.summary import state, write
@@ -24,6 +24,10 @@ class Traced:
     profiler: bool
     profiling: bool
     functions: dict[ConcreteFunction, None] = field(default_factory=dict)
+
+    def note(self, function: ConcreteFunction) -> None:
+        """Enter a function that ran."""
+        self.functions[function] = None
 
 
 class Tracing:
@@ -56,7 +60,7 @@ def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: str | 
         if profiling:
             device_profiler.start(profiler_outdir)
         tracing.current = Traced(graph, profiler, profiling)
-        calls.noted = tracing.current.functions if graph else None
+        hooks.watch.called = tracing.current.note if graph else None
 
 
 @public
@@ -95,7 +99,7 @@ def trace_off() -> None:
 
 def _end(save: bool) -> None:
     with tracing.lock:
-        traced, tracing.current, calls.noted = tracing.current, None, None
+        traced, tracing.current, hooks.watch.called = tracing.current, None, None
     if traced is not None and traced.profiling:
         device_profiler.stop(save)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import naming
+from gradtape._src.core import hooks
 from gradtape._src.core.module import Stateful
 from gradtape._src.core.tensor import graph_of
 from gradtape._src.core.variable import Variable
@@ -17,7 +17,7 @@ def _session_of(variable: Variable | Stateful, session: Any) -> Any:
     """The session that a variable of a graph has its value in: `session`, or the default one; None for one of eager code."""
     if isinstance(variable, Stateful) or graph_of(variable._tensor.node) is None:
         return None
-    found = naming.Graphs.default_session() if session is None else session
+    found = hooks.graphs.default_session() if session is None else session
     if found is None:
         raise RuntimeError(
             f"Variable {variable.name!r} belongs to a graph, where it has a value in each session: give the session, or make it "

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core import dtypes, nest, tracing
+from gradtape._src.core import dtypes, hooks, nest, tracing
 from gradtape._src.core.errors import FailedPreconditionError, OutOfRangeError, public
+from gradtape._src.core.hooks import attach
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor, graph_of, stated_shape
 from gradtape._src.data.dataset import Dataset
@@ -95,27 +96,14 @@ def _sample(tensor: Tensor, extent: int) -> np.ndarray:
     return np.ones(extents, tensor.node.aval.dtype)
 
 
-def _late(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that makes datasets; in a graph it puts off what depends on the graph's tensors."""
-
-    @functools.wraps(method)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if in_graph() is None:
-            return method(*args, **kwargs)
-        if any(isinstance(item, LateDataset) or _waits(item) for item in nest.flatten((args, kwargs))):
-            return LateDataset(method, args, kwargs)
-        with _at_once():
-            return method(*args, **kwargs)
-
-    return call
-
-
-SOURCES = ("range", "from_tensors", "from_tensor_slices", "from_generator", "zip")
-METHODS = ("batch", "concatenate", "filter", "flat_map", "interleave", "map", "padded_batch", "repeat", "shuffle", "skip", "take")
-for _name in SOURCES:
-    setattr(Dataset, _name, staticmethod(_late(getattr(Dataset, _name))))
-for _name in METHODS:
-    setattr(Dataset, _name, _late(getattr(Dataset, _name)))
+def late(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return what a function that makes datasets gives; in a graph it is put off where it depends on the graph's tensors."""
+    if in_graph() is None:
+        return method(*args, **kwargs)
+    if any(isinstance(item, LateDataset) or _waits(item) for item in nest.flatten((args, kwargs))):
+        return LateDataset(method, args, kwargs)
+    with _at_once():
+        return method(*args, **kwargs)
 
 
 class SessionIterator:
@@ -270,5 +258,5 @@ def get_output_classes(dataset_or_iterator: Any) -> Any:
     return nest.map_structure(lambda spec: Tensor, dataset_or_iterator.element_spec)
 
 
-Dataset.make_one_shot_iterator = make_one_shot_iterator  # type: ignore[attr-defined]
-Dataset.make_initializable_iterator = make_initializable_iterator  # type: ignore[attr-defined]
+hooks.graphs.dataset = late
+attach(Dataset, make_one_shot_iterator=make_one_shot_iterator, make_initializable_iterator=make_initializable_iterator)

@@ -12,7 +12,7 @@ from gradtape._src.control.host import numpy_function
 from gradtape._src.control.loop import while_loop as new_while_loop
 from gradtape._src.core import engine, nest, scopes
 from gradtape._src.core.errors import public
-from gradtape._src.core.shape import Style
+from gradtape._src.core.shape import give_dimensions
 from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.graph import disable_eager_execution, enable_eager_execution, in_graph
 from gradtape._src.v1.graphs.names import NameScope
@@ -64,12 +64,12 @@ class GraphOptions(Options):
 
 def disable_v2_tensorshape() -> None:
     """Give the items of a `TensorShape` as `Dimension`s from here on, as TensorFlow 1 did."""
-    Style.dimensions = True
+    give_dimensions(True)
 
 
 def enable_v2_tensorshape() -> None:
     """Give the items of a `TensorShape` as ints and None again."""
-    Style.dimensions = False
+    give_dimensions(False)
 
 
 def disable_v2_behavior() -> None:

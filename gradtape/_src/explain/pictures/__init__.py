@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.autodiff.observers import observers
+from gradtape._src.core import hooks
 
 if TYPE_CHECKING:
     from gradtape._src.explain.pictures.drawing import Drawing
@@ -12,23 +12,25 @@ if TYPE_CHECKING:
     from gradtape._src.explain.pictures.summary import Summary
 
 
-class Pictures:
-    """What `summary`, `residuals` and `draw` of a tape give."""
+def _summary(tape: Any) -> Summary:
+    """Return the Summary of a tape."""
+    from gradtape._src.explain.pictures.summary import Summary
 
-    def summary(self, tape: Any) -> Summary:
-        from gradtape._src.explain.pictures.summary import Summary
-
-        return Summary(tape)
-
-    def residuals(self, tape: Any) -> Residuals:
-        from gradtape._src.explain.pictures.residuals import residuals
-
-        return residuals(tape)
-
-    def draw(self, tape: Any, fold: bool) -> Drawing:
-        from gradtape._src.explain.pictures.drawing import draw
-
-        return draw(tape, fold)
+    return Summary(tape)
 
 
-observers.pictures = Pictures()
+def _residuals(tape: Any) -> Residuals:
+    """Return the table of a tape's residuals."""
+    from gradtape._src.explain.pictures.residuals import residuals
+
+    return residuals(tape)
+
+
+def _draw(tape: Any, fold: bool) -> Drawing:
+    """Return the Drawing of a tape; `fold`: repeated parts are drawn once."""
+    from gradtape._src.explain.pictures.drawing import draw
+
+    return draw(tape, fold)
+
+
+hooks.gradients.summary, hooks.gradients.residuals, hooks.gradients.draw = _summary, _residuals, _draw

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from gradtape._src.autodiff.observers import observers
 from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import journal, scopes
+from gradtape._src.core import hooks, journal, scopes
 from gradtape._src.core.journal import Asked
 from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
@@ -298,10 +297,9 @@ def pictured(report: Report, script: Path, path: Path | None, costs: Costs | Non
         return
     with scopes.watched() as seen:
         page = Page(str(script.absolute()), report, seen, costs)
-        before, observers.asked = observers.asked, page.asked
         try:
-            yield
+            with hooks.filled(hooks.watch, asked=page.asked):
+                yield
         finally:
-            observers.asked = before
             with replacing(str(path), save=False) as part:
                 Path(part).write_text(str(page), "utf-8", errors="replace")

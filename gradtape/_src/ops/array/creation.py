@@ -9,7 +9,8 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import PROVISIONAL, aval, provisional
 from gradtape._src.core.convert import NUMBERS, known_shape, settled, static, static_vector, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op, ran
-from gradtape._src.core.errors import invalid, invalid_dtype, public, tracing
+from gradtape._src.core.engine import tracing
+from gradtape._src.core.errors import invalid, invalid_dtype, public
 from gradtape._src.core.op import Op
 from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
 from gradtape._src.ops.array.cast import cast

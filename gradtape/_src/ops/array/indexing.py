@@ -15,6 +15,7 @@ from gradtape._src.core.aval import aval, provisional
 from gradtape._src.core.convert import node_of, static_list, static_vector, tensor
 from gradtape._src.core.define import check, gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.hooks import attach
 from gradtape._src.core.op import Op
 from gradtape._src.core.program import Node
 from gradtape._src.core.tensor import Stored, Tensor, emit, handle, to_numpy
@@ -333,8 +334,8 @@ def assign_window(variable, index, value, name=None):
         return variable._hold(engine.record(_assign.op, (node, update, *_nodes(begins)), (axes, sizes, strides, shape)))
 
 
-Tensor.__getitem__ = getitem
-Variable.__getitem__ = getitem_of_variable
+attach(Tensor, __getitem__=getitem)
+attach(Variable, __getitem__=getitem_of_variable)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from gradtape._src.core import convert
+from gradtape._src.core import convert, hooks
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import PROVISIONAL, aval, provisional
 from gradtape._src.core.convert import static, static_list, tensor
@@ -301,4 +301,4 @@ def _first_dtype(values):
     return None
 
 
-convert.pack = pack_list
+hooks.core.pack = pack_list

@@ -7,6 +7,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import node_of, tensor
 from gradtape._src.core.define import check, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.hooks import attach
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.variable import STATE, Variable
 from gradtape._src.ops.array.gather import gather, outside, require_indices
@@ -192,14 +193,21 @@ def variable_gather_nd(self, indices, name=None):
     return gather_nd(self, indices)
 
 
-Variable.scatter_update, Variable.scatter_add, Variable.scatter_sub = scatter_update, scatter_add, scatter_sub
-Variable.scatter_mul, Variable.scatter_div = scatter_mul, scatter_div
-Variable.scatter_max, Variable.scatter_min = scatter_max, scatter_min
-Variable.batch_scatter_update = batch_scatter_update
-Variable.scatter_nd_update, Variable.scatter_nd_add, Variable.scatter_nd_sub = (
-    scatter_nd_update,
-    scatter_nd_add,
-    scatter_nd_sub,
+attach(
+    Variable,
+    scatter_update=scatter_update,
+    scatter_add=scatter_add,
+    scatter_sub=scatter_sub,
+    scatter_mul=scatter_mul,
+    scatter_div=scatter_div,
+    scatter_max=scatter_max,
+    scatter_min=scatter_min,
+    batch_scatter_update=batch_scatter_update,
+    scatter_nd_update=scatter_nd_update,
+    scatter_nd_add=scatter_nd_add,
+    scatter_nd_sub=scatter_nd_sub,
+    scatter_nd_max=scatter_nd_max,
+    scatter_nd_min=scatter_nd_min,
+    sparse_read=sparse_read,
+    gather_nd=variable_gather_nd,
 )
-Variable.scatter_nd_max, Variable.scatter_nd_min = scatter_nd_max, scatter_nd_min
-Variable.sparse_read, Variable.gather_nd = sparse_read, variable_gather_nd

@@ -485,17 +485,17 @@ def is_numeric_tensor(tensor):
 
 def enable_traceback_filtering():
     """Cut the library's own frames out of tracebacks, as is done from the start (but for GRADTAPE_FULL_TRACEBACK=1)."""
-    errors.KEEP_FRAMES = False
+    errors.keep_frames(False)
 
 
 def disable_traceback_filtering():
     """Leave the library's own frames in tracebacks."""
-    errors.KEEP_FRAMES = True
+    errors.keep_frames(True)
 
 
 def is_traceback_filtering_enabled():
     """Whether the library's own frames are cut out of tracebacks."""
-    return not errors.KEEP_FRAMES
+    return not errors.keeps_frames
 
 
 _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`

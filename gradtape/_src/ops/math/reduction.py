@@ -14,7 +14,8 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
-from gradtape._src.core.errors import invalid, public, tracing
+from gradtape._src.core.engine import tracing
+from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import emit
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where

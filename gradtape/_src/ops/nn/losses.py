@@ -2,7 +2,7 @@
 
 from math import pi
 
-from gradtape._src.core import dtypes
+from gradtape._src.core import dtypes, hooks
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
@@ -265,10 +265,6 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
     return loss
 
 
-def require_replica(what):
-    """RuntimeError where a strategy's scope is open and no replica runs: `distribute/context` puts in how that is known."""
-
-
 @public
 def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
     """Σ loss / `global_batch_size`, the number of examples over all replicas (as many as there are losses by default).
@@ -289,7 +285,7 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
             weight = expand_dims(weight, -1)
         loss = loss * weight
     if global_batch_size is None:
-        require_replica("compute_average_loss")
+        hooks.clients.require_replica("compute_average_loss")
         global_batch_size = int(loss.shape[0])
     else:
         global_batch_size = static(global_batch_size, "global_batch_size")
@@ -302,5 +298,5 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
 @public
 def scale_regularization_loss(regularization_loss):
     """Σ of the losses: with one replica there is nothing to scale."""
-    require_replica("scale_regularization_loss")
+    hooks.clients.require_replica("scale_regularization_loss")
     return reduce_sum(regularization_loss)

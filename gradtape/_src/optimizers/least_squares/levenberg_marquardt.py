@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.core import hooks
 from gradtape._src.core.errors import public
 from gradtape._src.core.nest import flatten
 from gradtape._src.core.variable import Variable
@@ -22,9 +23,6 @@ PROBES = 4  # products per iteration that the matrix-free solver estimates the J
 LARGEST_CORRECTION = 0.75  # of the second order beside the step: Transtrum and Sethna (2012), equation (15)
 STUCK = "no step makes the sum of squares smaller"
 SOLVERS = ("auto", "dense", "matrix_free")
-
-
-keras_form: Callable[[Any], Any] | None = None  # makes an optimizer of Keras's; the backend enters it when it is loaded
 
 
 @dataclass(frozen=True)
@@ -142,9 +140,9 @@ class LevenbergMarquardt:
         makes the batch's errors larger is not taken. "trust_region" is Nielsen's rule. For models of at most some thousand
         parameters and batches of all, or many, examples. RuntimeError where Keras does not run on gradtape.
         """
-        if keras_form is None:
+        if hooks.clients.keras_least_squares is None:
             raise RuntimeError("Keras is not loaded on gradtape: use tf.keras, or import gradtape.keras before keras.")
-        return keras_form(self)
+        return hooks.clients.keras_least_squares(self)
 
 
 class _Search:

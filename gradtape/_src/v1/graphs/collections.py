@@ -11,6 +11,7 @@ from gradtape._src.core import engine
 from gradtape._src.core.convert import constant, tensor
 from gradtape._src.core.dtypes import string as strings
 from gradtape._src.core.errors import OutOfRangeError, public
+from gradtape._src.core.hooks import attach
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.scopes import control_dependencies
 from gradtape._src.core.shape import TensorShape
@@ -193,7 +194,7 @@ def count_up_to(ref: Any, limit: Any, name: str | None = None) -> Any:
         return identity(value)
 
 
-Variable.count_up_to = count_up_to
+attach(Variable, count_up_to=count_up_to)
 
 
 @public

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from gradtape._src.autodiff.custom import Overrides, gradient_override_map
 from gradtape._src.control.branch import COUNT
-from gradtape._src.core import engine, naming, nest, scopes
+from gradtape._src.core import engine, hooks, naming, nest, scopes
 from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
 from gradtape._src.core.errors import InvalidArgumentError, public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -50,7 +50,7 @@ class GraphOverrides(Overrides):
 
     def recorded(self, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | None:
         """The node of an op on inputs whose shapes are not fully known, with what examples know of its result."""
-        found = naming.Graphs.inferred(self._graph, op, inputs, attrs)
+        found = hooks.graphs.inferred(self._graph, op, inputs, attrs)
         if found is None:
             return None
         found, by_itself = found
@@ -129,17 +129,14 @@ class Graph(Operations):
             root = engine.local.trace
         if root is not self.trace:
             self.trace.parent = root
-        with engine.recording_in(self.trace):
-            stack, naming.calls.stack = naming.calls.stack, []
+        with engine.recording_in(self.trace), naming.apart(), seeds.drawn_by(self.seeds, self.draws):
             before = scopes.enter_scope(self._prefix)
             naming.count_graphs(1)
             try:
-                with seeds.drawn_by(self.seeds, self.draws):
-                    yield self
+                yield self
             finally:
                 naming.count_graphs(-1)
                 scopes.enter_scope(before)
-                naming.calls.stack = stack
 
     @property
     def seed(self) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core import constants, convert, dtypes
-from gradtape._src.core.errors import public, tracing
+from gradtape._src.core.engine import tracing
+from gradtape._src.core.errors import public
 from gradtape._src.ops import grouping
 from gradtape._src.ops.array import blocks, creation, gather as gathers, points, rearrange, select, shape as array
 from gradtape._src.ops.linalg import norms

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.observers import reasons
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.eager_record import recording
-from gradtape._src.core import dtypes, naming, scopes
+from gradtape._src.core import dtypes, hooks, naming, scopes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -83,7 +82,7 @@ class Optimizer(SlotOwner):
             if not variables:
                 raise ValueError(
                     "No gradients provided for any variable, check your graph for ops that do not support gradients, between "
-                    f"variables {[str(v) for _, v in pairs]} and loss {loss}.{reasons([v for _, v in pairs])}"
+                    f"variables {[str(v) for _, v in pairs]} and loss {loss}.{hooks.gradients.reasons([v for _, v in pairs])}"
                 )
             return self.apply_gradients(pairs, global_step, name)
 
@@ -139,7 +138,7 @@ class Optimizer(SlotOwner):
                 raise TypeError(f"Variable must be a tf.Variable: {v!r}")
         used = [(d, v) for d, v in pairs if d is not None]
         if not used:
-            reason = reasons([v for _, v in pairs])
+            reason = hooks.gradients.reasons([v for _, v in pairs])
             raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.{reason}")
         graph = in_graph()
         with scopes.init_scope():

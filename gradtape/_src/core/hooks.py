@@ -1,0 +1,204 @@
+"""What a floor above fills in: functions that a floor below calls without knowing whose they are.
+
+A higher floor assigns the fields of the objects here, and attaches the methods of `METHODS`. It assigns nothing else of a lower
+floor: `tests/architecture` holds that. What is not filled in does nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gradtape._src.core.journal import Asked
+    from gradtape._src.core.op import Attributes, Op
+    from gradtape._src.core.program import Node, Program, Trace
+
+
+def _nothing(*args: Any, **kwargs: Any) -> Any:
+    return None
+
+
+def _no_text(*args: Any) -> str:
+    return ""
+
+
+def _false(*args: Any) -> bool:
+    return False
+
+
+def _not_implemented(*args: Any) -> Any:
+    return NotImplemented
+
+
+def _same(error: Exception) -> Exception:
+    return error
+
+
+def _plain(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any) -> Any:
+    return function(*args, **kwargs)
+
+
+@dataclass(slots=True)
+class Core:
+    """For files of `core` that stand below those which know the answer."""
+
+    tracing: Callable[[], bool] = _false
+    """Return whether the thread traces a function or graph. By `core/engine`; asked for the class of an error."""
+
+    called: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any], Any], Any] = _plain
+    """Call a function that is given a `name` outside of graphs, and note the name. By `core/noted`; called by `errors.public`."""
+
+    pack: Callable[[Sequence[Any], np.dtype | None], Node] = _nothing
+    """Return the node that stacks a list which holds tensors. By `ops/array/joining`; called by `core/convert`."""
+
+
+@dataclass(slots=True)
+class Graphs:
+    """TensorFlow 1's graphs. By `v1/__init__.py`, which is loaded by whoever makes a graph; called while one is built."""
+
+    type: Any = ()
+    """The class of graphs, for `isinstance`."""
+
+    passes: Callable[[Callable[..., Any]], bool] = _false
+    """Return whether a public function is no call that a graph keeps: those that it makes are."""
+
+    put_off: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] = _not_implemented
+    """Return the results of a call that waits for a shape; NotImplemented for one that need not."""
+
+    waits: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any], Exception], Any] = _nothing
+    """Return the results of a call that waits for values, or raise the error that it ended in."""
+
+    inferred: Callable[[Any, Op, tuple[Node, ...], Attributes], Any] = _nothing
+    """Return what is known of an op's result where shapes are not. Called by `v1` itself."""
+
+    refused: Callable[[Exception], Exception] = _same
+    """Return the error to raise for an op that cannot take its inputs. Called by `core/op`."""
+
+    spoken: Callable[[BaseException], None] = _nothing
+    """Take the numbers that stand for unknown extents out of an error's message. Called by `errors.cut`."""
+
+    other: Callable[[Node, Trace], str | None] = _nothing
+    """Return what is wrong with a node that belongs to another graph; None if it is something else. Called by `core/engine`."""
+
+    changing_loop: Callable[..., Any] = _nothing
+    """Run a loop whose variables change their ranks. Called by `control/loop`."""
+
+    only_in_graphs: Callable[[Program], bool] = _false
+    """Return whether a Program can run in a session only. Called by `control/function`."""
+
+    compute_gradient: Callable[..., Any] = _nothing
+    """Return the Jacobians of a function of placeholders, and their differences. Called by `derivatives/gradient_check`."""
+
+    default_session: Callable[[], Any] = _nothing
+    """Return the default session, or None. Called by `train/values`."""
+
+    dataset: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] = _plain
+    """Make a dataset, or put it off where it depends on tensors of a graph. Called by `data/dataset`."""
+
+
+@dataclass(slots=True)
+class Gradients:
+    """What is said and drawn of gradients. By `explain`; called by tapes and by errors about gradients."""
+
+    missing: Callable[[Asked, Sequence[Any], Sequence[bool], bool], None] = _nothing
+    """Say why some gradients are None: `(call, sources, given, strict)`, after a call of `gradient` that gave one."""
+
+    reasons: Callable[[Sequence[Any]], str] = _no_text
+    """Return why sources have no gradient, as text for an error: a line for each."""
+
+    left: Callable[[], str] = _no_text
+    """Return where a value left the library last, as a sentence for an error."""
+
+    summary: Callable[[Any], Any] = _nothing
+    """Return the summary of a tape."""
+
+    residuals: Callable[[Any], Any] = _nothing
+    """Return the table of a tape's residuals."""
+
+    draw: Callable[[Any, bool], Any] = _nothing
+    """Return the drawing of a tape: `(tape, fold)`."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """What listens to the whole process for a while, to all its threads. None: nothing listens, and a step pays for no call."""
+
+    asked: Callable[[Asked, Any, Sequence[Any], Sequence[Any], Sequence[Any]], Any] | None = None
+    """Note a call of `gradient`: `(call, tape, targets, sources, results)`. By `explain`; called by tapes."""
+
+    ran: Callable[[Any], None] | None = None
+    """Note the results of a function with a tape in it. By `explain`; called by `control/concrete` in eager code."""
+
+    called: Callable[[Any], None] | None = None
+    """Note a function that eager code calls. By `summary/tracing`; called by `control/concrete`, which keeps the function."""
+
+
+@dataclass(slots=True)
+class Clients:
+    """What single floors know."""
+
+    require_replica: Callable[[str], None] = _nothing
+    """Raise RuntimeError in a strategy's cross-replica context. By `distribute/context`; called by `ops/nn/losses`."""
+
+    keras_least_squares: Callable[[Any], Any] | None = None
+    """Return an optimizer of Keras's. By Keras's backend when it is loaded; called by `LevenbergMarquardt.for_keras`."""
+
+
+core, graphs, gradients, watch, clients = Core(), Graphs(), Gradients(), Watch(), Clients()
+
+
+@contextlib.contextmanager
+def filled(hooks: Any, **fields: Any) -> Iterator[None]:
+    """Fill in some fields of one of the objects above, for as long as the context is open."""
+    before = {name: getattr(hooks, name) for name in fields}
+    for name, value in fields.items():
+        setattr(hooks, name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(hooks, name, value)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Methods that are made of ops
+
+_BINARY = "add sub mul truediv floordiv mod divmod pow matmul and or xor lshift rshift"
+_OPERATORS = [f"__{prefix}{name}__" for name in _BINARY.split() for prefix in ("", "r")]
+_OPERATORS += [f"__{name}__" for name in "lt le gt ge eq ne neg pos abs invert round".split()]
+
+# class → file that attaches → methods
+METHODS: dict[str, dict[str, Sequence[str]]] = {
+    "Tensor": {
+        "core/convert": ["__reduce__"],
+        "ops/operators": _OPERATORS,
+        "ops/array/indexing": ["__getitem__"],
+        "autodiff/gradient_hooks": ["register_gradient_hook"],
+    },
+    "Variable": {
+        "ops/operators": [*_OPERATORS, "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ipow__"],
+        "ops/array/indexing": ["__getitem__"],
+        "ops/array/scatter": [
+            "scatter_update", "scatter_add", "scatter_sub", "scatter_mul", "scatter_div", "scatter_max", "scatter_min",
+            "batch_scatter_update", "scatter_nd_update", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_max", "scatter_nd_min",
+            "sparse_read", "gather_nd",
+        ],
+        "v1/graphs/collections": ["count_up_to"],
+    },
+    "IndexedSlices": {"ops/gradients": ["to_dense"]},
+    "Dataset": {"v1/session_iterators": ["make_one_shot_iterator", "make_initializable_iterator"]},
+}  # fmt: skip
+
+
+def attach(kind: type, **methods: Any) -> None:
+    """Give a class of a lower floor methods of `METHODS`."""
+    listed = {name for names in METHODS[kind.__name__].values() for name in names}
+    if strange := methods.keys() - listed:
+        raise TypeError(f"core/hooks.py does not list these of {kind.__name__}: {sorted(strange)}. Enter them in METHODS.")
+    for name, method in methods.items():
+        setattr(kind, name, method)

@@ -1,0 +1,25 @@
+"""Datasets that depend on tensors of a graph of TensorFlow 1: the graph puts them off."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from gradtape._src.core import hooks, naming
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def in_graphs(method: Callable[P, R]) -> Callable[P, R]:
+    """Let a graph that is being built make what `method` returns, a dataset."""
+
+    @functools.wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if naming.open_graphs:
+            made: R = hooks.graphs.dataset(method, args, kwargs)
+            return made
+        return method(*args, **kwargs)
+
+    return call
