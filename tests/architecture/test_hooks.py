@@ -50,6 +50,14 @@ def test_each_hook_has_a_default_and_says_who_fills_it():
         assert kind()
 
 
+def test_every_hook_is_filled_in():
+    assert v1.data.make_one_shot_iterator and tf.distribute.get_strategy
+    for filled in (hooks.core, hooks.graphs, hooks.gradients):
+        for field in dataclasses.fields(filled):
+            assert getattr(filled, field.name) is not field.default, field.name
+    assert hooks.clients.require_replica is not hooks.Clients().require_replica
+
+
 def _tree():
     (source,) = [s for s in sources("gradtape/_src/core") if s.path.endswith("core/hooks.py")]
     return source.tree
