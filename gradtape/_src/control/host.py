@@ -14,7 +14,7 @@ from gradtape._src.autodiff.backward import Operation
 from gradtape._src.autodiff.tape import InnerTape
 from gradtape._src.control.eager_record import in_function
 from gradtape._src.control.scope import Scope
-from gradtape._src.core import dtypes, engine, nest, tracing
+from gradtape._src.core import dtypes, engine, nest, slices, tracing
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, unshaped
 from gradtape._src.core.constants import to_array
 from gradtape._src.core.convert import is_tensor, tensor
@@ -113,7 +113,7 @@ def _on_host(*inputs: Any, call: Callable[..., Any], types: tuple[Any, ...], sha
                     f"The Python function returned shape {list(array.shape)}; in a compiled program its result was stated, or "
                     f"assumed, to have shape {list(shape)}. Call tensor.set_shape on the result, or run it in eager code."
                 )
-    return tuple(map(engine.to_device, arrays))
+    return tuple(map(slices.to_device, arrays))
 
 
 def _not_compiled(*inputs: Any, call: Any, types: Any, shapes: Any) -> Any:

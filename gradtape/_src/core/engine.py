@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gradtape._src.core import errors, execution, hooks, journal, memory, runtime
+from gradtape._src.core import errors, execution, hooks, journal, memory, runtime, slices
 from gradtape._src.core.aval import LARGE, aval
 from gradtape._src.core.errors import internal
 from gradtape._src.core.native import twins
@@ -25,15 +25,10 @@ from gradtape._src.core.program import (
     INSIDE,
     NUMBER,
     RAN,
-    USED,
     Key,
     Node,
-    Program,
     Trace,
-    avals_of,
     effectful,
-    inputs_of,
-    keys_of,
     leaf,
     slice_trace,
 )
@@ -46,8 +41,6 @@ if TYPE_CHECKING:
     from gradtape._src.core.op import Attributes, Op
 
 new = Node.__new__
-Structure = tuple[tuple[Key, ...], tuple[Any, ...]]  # the keys of a trace, the Avals of its leaves
-Variant = tuple[Program | None, tuple[int, ...], tuple[int, ...], tuple[Key, ...]]
 
 STRIDE = 64  # a loop's trace is cut once so many nodes are pending,
 LIMIT = 4 * STRIDE  # and any trace at this many
@@ -110,10 +103,6 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-
-slices = execution.Cache(1024)  # what is to be run, as recorded → what `_sliced` gives
-structures = execution.Cache(1024)  # the same without saying which outputs are wanted → the variants made so far
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -444,7 +433,7 @@ def peek(node: Node) -> None:
         program, positions = slice_trace(trace, [node.index])
         if program.size <= SMALL:
             program = execution.first_made(program)
-            (node.value,) = execution.execute(program, [_argument(trace.leaves[p], False) for p in positions])
+            (node.value,) = execution.execute(program, [slices.argument_of(trace.leaves[p], False) for p in positions])
             trace.early.append(node)
 
 
@@ -570,11 +559,6 @@ def flush_if_outermost() -> None:
         flush()
 
 
-def to_device(array: np.ndarray) -> Any:
-    """A NumPy array as a JAX array; of strings as it is. It must be the library's own: it may be used without a copy."""
-    return array if array.dtype.hasobject else jax.device_put(array)
-
-
 def _cut(trace: Trace) -> Trace:
     """Rule 3: a trace grew long. Find the loop that it is the record of, and cut at the loop's anchor from now on."""
     runtime.check_not_forked()
@@ -597,83 +581,21 @@ def run(trace: Trace) -> None:
     execution.counters.runs += 1
     if len(nodes) > execution.counters.most_pending:
         execution.counters.most_pending = len(nodes)
-    live, structure = scanned(trace)
-    if trace.tapes:
-        live = _with_residuals(trace, structure, live)
-    key = (structure, tuple(live))
-    found = slices.find(key)
-    if found is None:
-        found = slices.keep(key, _sliced(trace, structure, live))
-    else:
-        execution.counters.hits += 1
-    program, positions, outputs, keys = found
-    if outputs:
+    structure, (program, positions, outputs, keys) = slices.of(trace)
+    if program is not None:
         leaves, compiled = trace.leaves, program.compiled is not None
         try:
-            values = execution.execute(program, arguments([leaves[p] for p in positions], compiled), local.again)
+            values = execution.execute(program, slices.arguments([leaves[p] for p in positions], compiled), local.again)
         except BaseException:
-            _undo(trace)
+            slices.undo(trace)
             raise
     with shared:
-        if outputs:
-            fill([nodes[index] for index in outputs], values)
+        if program is not None:
+            slices.fill([nodes[index] for index in outputs], values)
             for original, again in trace.recomputed:
                 if again.value is not None and original.value is None:
                     original.value = again.value
-        _retire(trace, structure[1], outputs, keys)
-
-
-@twins.in_c
-def scanned(trace: Trace) -> tuple[list[int], Structure]:
-    """Return the indices of the live nodes of a trace that is to run, and its structure."""
-    nodes = trace.nodes
-    live = [n.index for n in nodes if (handle := n.handle) is not None and n.value is None and handle() is not None]
-    return live, (keys_of(nodes), avals_of(trace.leaves))
-
-
-def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:
-    """`(Program, leaf positions, output indices, keys)` to run a trace with, the outputs being `live` or more.
-
-    A Program of the same structure that gives more outputs serves too; after two variants, one is made that gives the
-    outputs of all (rule 6). The keys are those that were seen first, so that the journal holds on to no others.
-    """
-    if not live:
-        return None, (), (), structure[0]
-    variants = structures.find(structure) or structures.keep(structure, [])
-    for variant in variants:
-        if set(live) <= set(variant[2]):
-            return variant
-    if len(variants) >= 2:
-        live = sorted(set(live).union(*[variant[2] for variant in variants]))
-    program, positions = slice_trace(trace, live)
-    program = execution.first_made(program)
-    keys = variants[0][3] if variants else structure[0]
-    variants.append((program, positions, tuple(live), keys))
-    return variants[-1]
-
-
-def _argument(node: Node, compiled: bool) -> Any:
-    """The value of a leaf, as the argument of a Program that is `compiled` or not.
-
-    A NumPy array that comes a second time is given to the device for good; what was computed on the host, as soon as a compiled
-    program takes it.
-    """
-    value = node.value
-    if type(value) is np.ndarray:
-        if node.op is not None:
-            if compiled:
-                value = node.value = to_device(value)
-        elif node.index == USED:
-            value = node.value = to_device(value)
-        elif node.index != NUMBER:
-            node.index = USED
-    return value
-
-
-@twins.in_c
-def arguments(nodes: list[Node], compiled: bool) -> list[Any]:
-    """The values of leaves, as the arguments of a Program that is `compiled` or not."""
-    return [_argument(n, compiled) if type(v := n.value) is np.ndarray else v for n in nodes]
+        slices.retire(trace, structure[1], outputs, keys)
 
 
 def argument(node: Node) -> Any:
@@ -681,50 +603,4 @@ def argument(node: Node) -> Any:
     if node.value is None:
         _realize(node)
     value = node.value
-    return _argument(node, True) if type(value) is np.ndarray and node.trace is None else value
-
-
-def _retire(trace: Trace, avals: tuple[Any, ...], outputs: tuple[int, ...], keys: tuple[Key, ...]) -> None:
-    """Let go of what is not needed: a node that has a value needs no inputs, so that the past is freed."""
-    nodes = trace.nodes
-    if trace.tapes:
-        trace.inputs = inputs_of(nodes)
-    release([*[nodes[index] for index in outputs], *trace.early], trace.serial)
-    journal.ran(trace, keys, avals)
-    trace.assigned, trace.early = [], []
-    for original, _ in trace.recomputed:
-        if original.value is not None:
-            original.inputs = None
-
-
-@twins.in_c
-def fill(nodes: list[Node], values: Sequence[Any]) -> None:
-    """Give nodes the values that were computed for them, but for those that have one."""
-    for node, computed in zip(nodes, values, strict=True):
-        if node.value is None:
-            node.value = computed
-
-
-@twins.in_c
-def release(nodes: list[Node], serial: int) -> None:
-    """Take nodes that have values out of the trace with this number, so that the past is freed."""
-    for node in nodes:
-        node.origin = serial, node.index
-        node.trace = node.inputs = None
-
-
-def _undo(trace: Trace) -> None:
-    """Rule 10: a run failed. Variables go back to the values they had; the nodes stay as they are and can be run again."""
-    for variable, before in reversed(trace.assigned):
-        variable._restore(before)
-
-
-def _with_residuals(trace: Trace, structure: Structure, live: list[int]) -> list[int]:
-    """Rule 6: add what the backward pass of an open tape will need."""
-    wanted = set(live)
-    for reference in trace.tapes:
-        tape = reference()
-        if tape is not None:
-            wanted.update(tape.residual_indices(trace, structure))
-    nodes = trace.nodes
-    return sorted([i for i in wanted if nodes[i].value is None])
+    return slices.argument_of(node, True) if type(value) is np.ndarray and node.trace is None else value

@@ -10,7 +10,7 @@ from weakref import ref
 import jax
 import numpy as np
 
-from gradtape._src.core import device_config, engine, execution, journal, memory, naming
+from gradtape._src.core import device_config, engine, execution, journal, memory, naming, slices
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, internal, public
 from gradtape._src.core.function_names import in_function, name_in_function
 from gradtape._src.core.native import twins
@@ -515,7 +515,7 @@ def jax_value(node: Node) -> Any:
     """The value of a node as a JAX array."""
     value = engine.value(node)
     if isinstance(value, np.ndarray):
-        value = node.value = engine.to_device(value)
+        value = node.value = slices.to_device(value)
     return value
 
 

@@ -11,7 +11,7 @@ from weakref import ref
 
 import numpy as np
 
-from gradtape._src.core import creators, dtypes, engine, execution, journal, tracing
+from gradtape._src.core import creators, dtypes, engine, execution, journal, slices, tracing
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import node_of, tensor
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, cut, invalid, public
@@ -194,7 +194,7 @@ class Variable(Stored, metaclass=creators.Created):
                 if self._declared_in_graph(leaf(node.aval, value), name):
                     return
         if node.aval.dtype != object:
-            value = engine.to_device(value)
+            value = slices.to_device(value)
         held = leaf(node.aval, value)
         self._tensor = EagerTensor(held)
         journal.made(held)

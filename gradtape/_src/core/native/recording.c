@@ -720,7 +720,7 @@ static Outcome twin_tensors(Twin *self, PyObject *const *args, Py_ssize_t count,
     return DONE;
 }
 
-/* `engine.arguments`, of leaves that hold no NumPy arrays. */
+/* `slices.arguments`, of leaves that hold no NumPy arrays. */
 static Outcome twin_arguments(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 2 || !are_nodes(args[0])) return TWIN;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); i++) {
@@ -730,7 +730,7 @@ static Outcome twin_arguments(Twin *self, PyObject *const *args, Py_ssize_t coun
     return column(args, 1, node_at.value, 1, result);
 }
 
-/* `engine.fill` */
+/* `slices.fill` */
 static Outcome twin_fill(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 2 || !are_nodes(args[0]) || !(PyList_CheckExact(args[1]) || PyTuple_CheckExact(args[1]))) return TWIN;
     if (PyList_GET_SIZE(args[0]) != PySequence_Fast_GET_SIZE(args[1])) return TWIN;
@@ -742,7 +742,7 @@ static Outcome twin_fill(Twin *self, PyObject *const *args, Py_ssize_t count, Py
     return DONE;
 }
 
-/* `engine.release` */
+/* `slices.release` */
 static Outcome twin_release(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 2 || !are_nodes(args[0])) return TWIN;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); i++) {
@@ -762,7 +762,7 @@ static Outcome twin_release(Twin *self, PyObject *const *args, Py_ssize_t count,
     return DONE;
 }
 
-/* `engine.scanned`: trace → (indices of the live nodes, (keys, Avals of the leaves)). */
+/* `slices.scanned`: trace → (indices of the live nodes, (keys, Avals of the leaves)). */
 static Outcome twin_scanned(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 1 || !is(args[0], Trace) || !is_whole(args[0])) return TWIN;
     if (!are_nodes(SLOT(args[0], trace_at.nodes)) || !are_nodes(SLOT(args[0], trace_at.leaves))) return TWIN;

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from gradtape._src.control.scope import Body, parted, trace
-from gradtape._src.core import engine, execution, nest
+from gradtape._src.core import engine, execution, nest, slices
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.constants import to_array
 from gradtape._src.core.define import verify
@@ -247,7 +247,7 @@ class Session:
             raise ValueError(
                 f"Cannot load a value of shape {array.shape} into variable '{variable.name}' of shape {variable.shape}."
             )
-        self._values[variable._uid] = engine.to_device(array)
+        self._values[variable._uid] = slices.to_device(array)
 
     def _feeds(self, feed_dict: Any) -> dict[Node, Any]:
         if not hasattr(feed_dict, "items"):

@@ -1,0 +1,141 @@
+"""What of a trace runs, with which arguments, and what stays of it afterwards.
+
+See `docs/design.md`, "When the pending program runs": the numbers of the rules there are those in the comments here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from gradtape._src.core import execution, journal
+from gradtape._src.core.native import twins
+from gradtape._src.core.program import NUMBER, USED, Key, Node, Program, Trace, avals_of, inputs_of, keys_of, slice_trace
+
+Structure = tuple[tuple[Key, ...], tuple[Any, ...]]  # the keys of a trace, the Avals of its leaves
+# (Program, leaf positions, output indices, keys)
+Variant = tuple[Program | None, tuple[int, ...], tuple[int, ...], tuple[Key, ...]]
+
+_slices = execution.Cache(1024)  # what is to be run, as recorded → what `_sliced` gives
+_structures = execution.Cache(1024)  # the same without saying which outputs are wanted → the variants made so far
+
+
+def of(trace: Trace) -> tuple[Structure, Variant]:
+    """Return the structure of a trace that is to run, and the Variant to run it with."""
+    live, structure = scanned(trace)
+    if trace.tapes:
+        live = _with_residuals(trace, structure, live)
+    key = (structure, tuple(live))
+    found: Variant | None = _slices.find(key)
+    if found is None:
+        found = _slices.keep(key, _sliced(trace, structure, live))
+    else:
+        execution.counters.hits += 1
+    return structure, found
+
+
+@twins.in_c
+def scanned(trace: Trace) -> tuple[list[int], Structure]:
+    """Return the indices of the live nodes of a trace that is to run, and its structure."""
+    nodes = trace.nodes
+    live = [n.index for n in nodes if (handle := n.handle) is not None and n.value is None and handle() is not None]
+    return live, (keys_of(nodes), avals_of(trace.leaves))
+
+
+def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:
+    """Return what to run a trace with, the outputs being `live` or more.
+
+    A Program of the same structure that gives more outputs serves too; after two variants, one is made that gives the
+    outputs of all (rule 6). The keys are those that were seen first, so that the journal holds on to no others.
+    """
+    if not live:
+        return None, (), (), structure[0]
+    variants = _structures.find(structure) or _structures.keep(structure, [])
+    for variant in variants:
+        if set(live) <= set(variant[2]):
+            return variant
+    if len(variants) >= 2:
+        live = sorted(set(live).union(*[variant[2] for variant in variants]))
+    program, positions = slice_trace(trace, live)
+    program = execution.first_made(program)
+    keys = variants[0][3] if variants else structure[0]
+    variants.append((program, positions, tuple(live), keys))
+    return variants[-1]
+
+
+def argument_of(node: Node, compiled: bool) -> Any:
+    """The value of a leaf, as the argument of a Program that is `compiled` or not.
+
+    A NumPy array that comes a second time is given to the device for good; what was computed on the host, as soon as a compiled
+    program takes it.
+    """
+    value = node.value
+    if type(value) is np.ndarray:
+        if node.op is not None:
+            if compiled:
+                value = node.value = to_device(value)
+        elif node.index == USED:
+            value = node.value = to_device(value)
+        elif node.index != NUMBER:
+            node.index = USED
+    return value
+
+
+@twins.in_c
+def arguments(nodes: list[Node], compiled: bool) -> list[Any]:
+    """The values of leaves, as the arguments of a Program that is `compiled` or not."""
+    return [argument_of(n, compiled) if type(v := n.value) is np.ndarray else v for n in nodes]
+
+
+def to_device(array: np.ndarray) -> Any:
+    """A NumPy array as a JAX array; of strings as it is. It must be the library's own: it may be used without a copy."""
+    return array if array.dtype.hasobject else jax.device_put(array)
+
+
+def retire(trace: Trace, avals: tuple[Any, ...], outputs: tuple[int, ...], keys: tuple[Key, ...]) -> None:
+    """Let go of what is not needed: a node that has a value needs no inputs, so that the past is freed."""
+    nodes = trace.nodes
+    if trace.tapes:
+        trace.inputs = inputs_of(nodes)
+    release([*[nodes[index] for index in outputs], *trace.early], trace.serial)
+    journal.ran(trace, keys, avals)
+    trace.assigned, trace.early = [], []
+    for original, _ in trace.recomputed:
+        if original.value is not None:
+            original.inputs = None
+
+
+@twins.in_c
+def fill(nodes: list[Node], values: Sequence[Any]) -> None:
+    """Give nodes the values that were computed for them, but for those that have one."""
+    for node, computed in zip(nodes, values, strict=True):
+        if node.value is None:
+            node.value = computed
+
+
+@twins.in_c
+def release(nodes: list[Node], serial: int) -> None:
+    """Take nodes that have values out of the trace with this number, so that the past is freed."""
+    for node in nodes:
+        node.origin = serial, node.index
+        node.trace = node.inputs = None
+
+
+def undo(trace: Trace) -> None:
+    """Rule 10: a run failed. Variables go back to the values they had; the nodes stay as they are and can be run again."""
+    for variable, before in reversed(trace.assigned):
+        variable._restore(before)
+
+
+def _with_residuals(trace: Trace, structure: Structure, live: list[int]) -> list[int]:
+    """Rule 6: add what the backward pass of an open tape will need."""
+    wanted = set(live)
+    for reference in trace.tapes:
+        tape = reference()
+        if tape is not None:
+            wanted.update(tape.residual_indices(trace, structure))
+    nodes = trace.nodes
+    return sorted([i for i in wanted if nodes[i].value is None])
