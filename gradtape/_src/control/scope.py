@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,9 +11,9 @@ import numpy as np
 from gradtape._src.autodiff.backward import FORWARD, Operation, vjp_program, vjp_with_slices
 from gradtape._src.control.checked import on_host
 from gradtape._src.control.passed import Passed
-from gradtape._src.core import engine, execution, journal, naming, nest, tracing, transcript
+from gradtape._src.control.structure import Structure, flatten_results, tensor_or_none
+from gradtape._src.core import engine, execution, journal, naming, tracing, transcript
 from gradtape._src.core.aval import Aval
-from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, verify
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op, define
@@ -195,65 +194,6 @@ class Scope:
     def differentiated(self, targets: Sequence[Node]) -> None:
         """Note the targets of a gradient, which need not be results: they count as used."""
         self.targets += targets
-
-
-class Structure:
-    """How a traced function's arguments or results are nested: tensors, and what is no tensor and always the same."""
-
-    __slots__ = ("_plain", "fixed", "spec")
-
-    def __init__(self, spec: Any, fixed: list[Any]) -> None:
-        self.spec, self.fixed = spec, fixed
-        self._plain: Callable[[list[Tensor]], Any] | bool | None = None  # False: it is filled
-
-    def pack(self, nodes: Sequence[Node]) -> Any:
-        """The nest with these nodes as tensors."""
-        if self._plain is None:
-            self._plain = self._made_of_tensors()
-        tensors = [handle(node) for node in nodes]
-        return self._plain(tensors) if callable(self._plain) else self.fill(tensors)
-
-    def _made_of_tensors(self) -> Callable[[list[Tensor]], Any] | bool:
-        """Return the maker of the nest: a tensor, list or tuple of tensors, as most are, without a library. Else False."""
-        if all(f is TENSOR for f in self.fixed):
-            if self.spec.is_leaf():
-                return operator.itemgetter(0)
-            if self.spec.is_one_level() and self.spec.type in (list, tuple):
-                kind: type = self.spec.type
-                return kind
-        return False
-
-    def fill(self, values: Iterable[Any]) -> Any:
-        """The nest with these values where its tensors are."""
-        remaining = iter(values)
-        return nest.unflatten(self.spec, [next(remaining) if f is TENSOR else f for f in self.fixed])
-
-
-TENSOR = object()
-
-
-def flatten_results(results: Any, convert: Callable[[Any], Any], fixed_strings: bool = True) -> tuple[list[Node], Structure]:
-    """The nodes of a nest of results and its Structure. `convert` makes a Tensor of a leaf, or gives it back as it is.
-
-    With `fixed_strings` those that are known are no part of a Program, so that it need not run in stages: they are results
-    that are always the same.
-    """
-    leaves, spec = nest.flatten_with_spec(results, nest.EXPANDED)
-    nodes, fixed = [], []
-    for item in leaves:
-        item = convert(item)
-        known = fixed_strings and isinstance(item, Tensor) and item.dtype.name == "string" and item.node.value is not None
-        if isinstance(item, Tensor) and not known:
-            nodes.append(item.node)
-            fixed.append(TENSOR)
-        else:
-            fixed.append(item)
-    return nodes, Structure(spec, fixed)
-
-
-def tensor_or_none(value: Any) -> Any:
-    """A result of a function as a Tensor; None stays None."""
-    return None if value is None else tensor(value)
 
 
 class Body:

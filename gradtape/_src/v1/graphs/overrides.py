@@ -1,0 +1,50 @@
+"""What every op passes through that is recorded into a graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradtape._src.autodiff.custom import Overrides
+from gradtape._src.core import engine, hooks
+from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.op import Attributes, Op
+from gradtape._src.core.program import Node
+
+if TYPE_CHECKING:
+    from gradtape._src.v1.graphs.graph import Graph
+
+
+class GraphOverrides(Overrides):
+    """The overrides of a graph's trace, which every op passes through: it notes the op's name there."""
+
+    __slots__ = ("_graph",)
+
+    def __init__(self, graph: Graph, names: dict[str, str]) -> None:
+        super().__init__(names)
+        self._graph = graph
+
+    def extended(self, names: dict[str, str]) -> GraphOverrides:
+        """These and more, which win."""
+        return GraphOverrides(self._graph, self.names | names)
+
+    def __call__(self, op: Op) -> Op:
+        if engine.local.trace is self._graph.trace:
+            self._graph.note(op)
+        return super().__call__(op)
+
+    def recorded(self, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | None:
+        """The node of an op on inputs whose shapes are not fully known, with what examples know of its result."""
+        found = hooks.graphs.inferred(self._graph, op, inputs, attrs)
+        if found is None:
+            return None
+        found, by_itself = found
+        many = type(found) is tuple
+        known = [a if isinstance(a, Aval) else aval((), a) for a in (found if many else (found,))]
+        node = engine.record_as(op, inputs, attrs, tuple(known) if many else known[0])
+        if many:
+            self._graph.unknown_elements |= {(node, i) for i, a in enumerate(found) if not isinstance(a, Aval)}
+        elif not isinstance(found, Aval):
+            self._graph.unknown_rank.add(node)
+        if by_itself and not many:
+            self._graph.opened_nodes.add(node)
+        return node
