@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.structure import TENSOR, Structure
+from gradtape._src.control.scope import TENSOR, Structure
 from gradtape._src.core import nest
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor

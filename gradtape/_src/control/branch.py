@@ -10,8 +10,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, vjp_with_slices
 from gradtape._src.control.programs import narrowed, rewired
-from gradtape._src.control.scope import Body, Scope, connected, trace
-from gradtape._src.control.structure import TENSOR, tensor_or_none
+from gradtape._src.control.scope import TENSOR, Body, Scope, connected, tensor_or_none, trace
 from gradtape._src.control.untaken import chosen
 from gradtape._src.core import dtypes, engine, execution, nest, structured, tracing
 from gradtape._src.core.arrays import jnp

@@ -13,9 +13,8 @@ from gradtape._src.control.critical_section import Lock, holding, note
 from gradtape._src.control.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
-from gradtape._src.control.scope import Body, call
+from gradtape._src.control.scope import Body, Structure, call, flatten_results
 from gradtape._src.control.signature import misfit
-from gradtape._src.control.structure import Structure, flatten_results
 from gradtape._src.control.untaken import joined, on_tape
 from gradtape._src.core import engine, hooks, nest
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape

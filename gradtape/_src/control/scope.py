@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from gradtape._src.autodiff.backward import FORWARD, Operation, vjp_program, vjp_with_slices
-from gradtape._src.control.checked import on_host
+from gradtape._src.control.checks import ASKED_FOR, CHECK, Check, check, checked_nodes, have_values, parted, used_checks
 from gradtape._src.control.passed import Passed
-from gradtape._src.control.structure import Structure, flatten_results, tensor_or_none
-from gradtape._src.core import engine, execution, journal, naming, tracing, transcript
+from gradtape._src.core import engine, execution, journal, naming, nest, tracing, transcript
 from gradtape._src.core.aval import Aval
-from gradtape._src.core.define import gradient, verify
+from gradtape._src.core.convert import tensor
+from gradtape._src.core.define import gradient
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import Attributes, Op, define
 from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Trace, leaf, leaves
@@ -29,25 +29,6 @@ ASSIGNMENTS = (ASSIGN, ASSIGN_ADD, ASSIGN_SUB)
 LARGE_CONSTANT = 1 << 14  # a constant with more elements is an argument of the program, not part of it
 
 
-def _verify_on_host(*inputs: Any, op: Op, attrs: Attributes) -> tuple[()]:
-    verify(op, [engine.constant(i) for i in inputs], attrs)
-    return ()
-
-
-# A check inside of a branch or loop that the user asked for (assert, check_numerics). Other checks there are not made.
-CHECK = define(
-    Op(
-        "Check",
-        lambda *inputs, op, attrs: (),
-        infer=lambda *avals, op, attrs: (),
-        host=_verify_on_host,
-        effect=True,
-        reason="it gives nothing",
-    )
-)
-ASKED_FOR = {"Assert", "CheckNumerics"}
-
-
 # The value of a variable after an assignment, and the variable: state stops gradients, but its reads count.
 def _first(value: Any, variable: Any) -> Any:
     return value
@@ -58,31 +39,6 @@ def _to_variable(op: Any, dy: Any) -> list[Any]:
 
 
 READ_ASSIGNED = define(Op("ReadAssigned", _first, infer=_first, cheap=True, strings=_first, gradient=_to_variable))
-
-
-class Check(NamedTuple):
-    """A data-dependent check of an op, on so many `inputs`.
-
-    `uses` are where the op's result goes: while it is traced, nodes of the trace by their indices; of a Body, its results
-    by their positions. None: the check is made whether anybody uses the result or not. `line` is the op's.
-    """
-
-    op: Op
-    inputs: int
-    attrs: Attributes
-    uses: tuple[int, ...] | None
-    line: Line
-
-    def make(self, nodes: Sequence[Node]) -> None:
-        """Raise the op's error if the values of `nodes` deserve it."""
-        for node in nodes:
-            engine.value(node)
-        verify(self.op, nodes, self.attrs, self.line)
-
-
-def have_values(nodes: Iterable[Node]) -> bool:
-    """Whether these nodes of a trace have values already."""
-    return all(engine.folded(node) is not None for node in nodes)
 
 
 class MadeFromArguments(engine.NeedsValues):
@@ -194,6 +150,65 @@ class Scope:
     def differentiated(self, targets: Sequence[Node]) -> None:
         """Note the targets of a gradient, which need not be results: they count as used."""
         self.targets += targets
+
+
+class Structure:
+    """How a traced function's arguments or results are nested: tensors, and what is no tensor and always the same."""
+
+    __slots__ = ("_plain", "fixed", "spec")
+
+    def __init__(self, spec: Any, fixed: list[Any]) -> None:
+        self.spec, self.fixed = spec, fixed
+        self._plain: Callable[[list[Tensor]], Any] | bool | None = None  # False: it is filled
+
+    def pack(self, nodes: Sequence[Node]) -> Any:
+        """The nest with these nodes as tensors."""
+        if self._plain is None:
+            self._plain = self._made_of_tensors()
+        tensors = [handle(node) for node in nodes]
+        return self._plain(tensors) if callable(self._plain) else self.fill(tensors)
+
+    def _made_of_tensors(self) -> Callable[[list[Tensor]], Any] | bool:
+        """Return the maker of the nest: a tensor, list or tuple of tensors, as most are, without a library. Else False."""
+        if all(f is TENSOR for f in self.fixed):
+            if self.spec.is_leaf():
+                return operator.itemgetter(0)
+            if self.spec.is_one_level() and self.spec.type in (list, tuple):
+                kind: type = self.spec.type
+                return kind
+        return False
+
+    def fill(self, values: Iterable[Any]) -> Any:
+        """The nest with these values where its tensors are."""
+        remaining = iter(values)
+        return nest.unflatten(self.spec, [next(remaining) if f is TENSOR else f for f in self.fixed])
+
+
+TENSOR = object()
+
+
+def flatten_results(results: Any, convert: Callable[[Any], Any], fixed_strings: bool = True) -> tuple[list[Node], Structure]:
+    """The nodes of a nest of results and its Structure. `convert` makes a Tensor of a leaf, or gives it back as it is.
+
+    With `fixed_strings` those that are known are no part of a Program, so that it need not run in stages: they are results
+    that are always the same.
+    """
+    leaves, spec = nest.flatten_with_spec(results, nest.EXPANDED)
+    nodes, fixed = [], []
+    for item in leaves:
+        item = convert(item)
+        known = fixed_strings and isinstance(item, Tensor) and item.dtype.name == "string" and item.node.value is not None
+        if isinstance(item, Tensor) and not known:
+            nodes.append(item.node)
+            fixed.append(TENSOR)
+        else:
+            fixed.append(item)
+    return nodes, Structure(spec, fixed)
+
+
+def tensor_or_none(value: Any) -> Any:
+    """A result of a function as a Tensor; None stays None."""
+    return None if value is None else tensor(value)
 
 
 class Body:
@@ -320,7 +335,7 @@ def trace(
         seeds_taken = [node for node, _ in drawn]
         body.draws = [stream for _, stream in drawn]
         tracing.enter(inner, nodes)
-        body.checks, checked = _used_checks(inner, scope, nodes, len(body.written))
+        body.checks, checked = used_checks(inner, scope, nodes, len(body.written))
         tracing.enter(inner, checked)
         known = {*parameters, *read, *seeds_taken}
         around = _constants_around(inner) if scope.nested else ()  # a gradient may be asked for with respect to them
@@ -352,29 +367,6 @@ def _transcribe_failed(trace: Trace, parameters: Sequence[Node], scope: Scope) -
         outer.inside.append(Inner(found))
     elif found is not None:
         transcript.ran(found, (), (), (), None)
-
-
-def _used_checks(trace: Trace, scope: Scope, outputs: Sequence[Node], written: int) -> tuple[list[Check], list[Node]]:
-    """The checks of ops that are used, and what they are made on. Others are dropped with their ops, as in TensorFlow.
-
-    The last outputs are the new values of `written` variables: they are used in any case.
-    """
-    kept: list[Check] = []
-    checked: list[Node] = []
-    if scope.checks:
-        results = len(outputs) - written
-        demanded = [node for check, nodes in scope.checks if check.uses is None for node in nodes]
-        users = tracing.users(trace, outputs[:results], [*outputs[results:], *scope.targets, *demanded])
-        for check, nodes in scope.checks:
-            uses = None if check.uses is None else users.of(check.uses)
-            if uses == ():
-                continue
-            if have_values(nodes):
-                check.make(nodes)
-            elif not scope.nested:
-                kept.append(check._replace(uses=uses))
-                checked += nodes
-    return kept, checked
 
 
 def call(body: Body, arguments: Sequence[Node]) -> list[Node]:
@@ -471,40 +463,15 @@ def _transcribe(
     transcript.ran(script, arguments, nodes[: len(nodes) - len(body.written)] if body.written else nodes, passed, given)
 
 
-def check(body: Body, arguments: Sequence[Node], inputs: tuple[Node, ...] | None = None) -> None:
-    """Make the checks of a Body that is about to be called with `arguments` in eager code.
-
-    `inputs` are all that its program takes, if they are known already.
-    """
-    assert body.checked is not None
-    nodes = on_host(body.checked, arguments)
-    if nodes is None:
-        nodes = _checked_nodes(body.checked, body.inputs(arguments) if inputs is None else inputs)
-    for check, checked in parted(body.checks, nodes):
-        verify(check.op, checked, check.attrs, check.line)
-
-
 def _hand_on_checks(body: Body, inputs: tuple[Node, ...], results: Sequence[Node]) -> None:
     """Note the checks of a Body that was called in a trace, which are made if its results there are used."""
     scope = engine.local.trace.scope
     if not isinstance(scope, Scope):
         return  # a graph's checks are made when it is run
     assert body.checked is not None
-    for check, checked in parted(body.checks, _checked_nodes(body.checked, inputs)):
-        uses = None if check.uses is None else tuple([results[i].index for i in check.uses])
-        scope.hand_on(check._replace(uses=uses), checked)
-
-
-def _checked_nodes(program: Program, inputs: tuple[Node, ...]) -> list[Node]:
-    """The nodes that are checked, which `program` computes."""
-    return tracing.call(program, inputs) if program.keys else [_input(program, r, inputs) for r in program.outputs]
-
-
-def parted(checks: Iterable[Check], nodes: Sequence[T]) -> Iterator[tuple[Check, tuple[T, ...]]]:
-    """Each check with what it is made on."""
-    remaining = iter(nodes)
-    for check in checks:
-        yield check, tuple(itertools.islice(remaining, check.inputs))
+    for each, checked in parted(body.checks, checked_nodes(body.checked, inputs)):
+        uses = None if each.uses is None else tuple([results[i].index for i in each.uses])
+        scope.hand_on(each._replace(uses=uses), checked)
 
 
 @gradient(FUNCTION)
@@ -544,11 +511,6 @@ def connected(program: Program | None) -> set[int]:
     inputs = tuple([i for i, a in enumerate(program.parameters[: len(program.parameters) - len(program.constants)]) if a.inexact])
     _, where = vjp_program(program, outputs, inputs)
     return {i for i, place in zip(inputs, where, strict=True) if place is not None}
-
-
-def _input(program: Program, reference: int, inputs: tuple[Node, ...]) -> Node:
-    position = -1 - reference
-    return inputs[position] if position < len(inputs) else engine.constant(program.constants[position - len(inputs)])
 
 
 def run_now(program: Program, inputs: tuple[Node, ...]) -> list[Node]:

@@ -24,8 +24,7 @@ from gradtape._src.control.growth import Growth, tracing_body
 from gradtape._src.control.loop_body import check_same
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of, symbolic
-from gradtape._src.control.scope import Body, Scope, trace
-from gradtape._src.control.structure import TENSOR
+from gradtape._src.control.scope import TENSOR, Body, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.core import dtypes, engine, execution, nest, tracing
 from gradtape._src.core.aval import aval

@@ -22,6 +22,7 @@ from gradtape._src.core.native import twins
 from gradtape._src.core.op import has_strings
 from gradtape._src.core.program import (
     ELEMENT,
+    INDEX,
     INSIDE,
     NUMBER,
     RAN,
@@ -322,7 +323,7 @@ def elements(node: Node) -> list[Node]:
     trace = node.trace
     index, inputs, code, offset, first = node.index, (node,), node.code, node.offset, len(trace.nodes)
     result = [
-        Node((ELEMENT, _INDEX[i], index), inputs, aval_, trace, first + i, code, offset) for i, aval_ in enumerate(node.aval)
+        Node((ELEMENT, INDEX[i], index), inputs, aval_, trace, first + i, code, offset) for i, aval_ in enumerate(node.aval)
     ]
     if node.value is not None:
         for element, known in zip(result, node.value, strict=True):
@@ -331,16 +332,6 @@ def elements(node: Node) -> list[Node]:
     trace.nodes.extend(result)
     return result
 
-
-class _Index(dict[int, tuple[int]]):
-    """i → (i,), the attributes of an element."""
-
-    def __missing__(self, i: int) -> tuple[int]:
-        self[i] = attrs = (i,)
-        return attrs
-
-
-_INDEX = _Index()
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Leaves

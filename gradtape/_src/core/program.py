@@ -393,6 +393,17 @@ def _call_avals(*avals: Aval, program: Program) -> tuple[Any, ...]:
 ELEMENT = define(Op("TupleElement", _element, infer=lambda avals, index: avals[index], host=_element, cheap=True))
 
 
+class _Index(dict[int, tuple[int]]):
+    """i → (i,), the attributes of an element."""
+
+    def __missing__(self, i: int) -> tuple[int]:
+        self[i] = attrs = (i,)
+        return attrs
+
+
+INDEX = _Index()
+
+
 class Called(NamedTuple):
     """The attribute of a call."""
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import vjp_program
 from gradtape._src.autodiff.vectorized import call_vectorized
+from gradtape._src.control.checks import check
 from gradtape._src.control.function import Function
-from gradtape._src.control.scope import check
 from gradtape._src.core import dtypes, engine, execution, memory, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import ResourceExhaustedError

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.arguments import Arguments
+from gradtape._src.control.checks import Check
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction
 from gradtape._src.control.function import Function
-from gradtape._src.control.scope import Body, Check
+from gradtape._src.control.scope import Body
 from gradtape._src.core import engine
 from gradtape._src.core.aval import aval
 from gradtape._src.core.errors import InvalidArgumentError

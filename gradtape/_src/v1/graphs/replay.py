@@ -10,7 +10,8 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.control.bounded_scan import SCAN, Scan
-from gradtape._src.control.scope import Check, Scope
+from gradtape._src.control.checks import Check
+from gradtape._src.control.scope import Scope
 from gradtape._src.core import engine, execution, nest, tracing
 from gradtape._src.core.aval import LARGE, Aval, aval
 from gradtape._src.core.define import check

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from gradtape._src.control.scope import Body, parted, trace
+from gradtape._src.control.checks import parted
+from gradtape._src.control.scope import Body, trace
 from gradtape._src.core import engine, execution, nest, slices
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.constants import to_array
