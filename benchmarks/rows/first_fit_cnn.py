@@ -1,0 +1,13 @@
+"""The first epoch of Keras's `fit` in a new process, of the model of fit_cnn.py: tracing and compiling included."""
+
+from benchmarks.rows.fit_cnn import (
+    gradtape as gradtape,  # type: ignore[attr-defined]
+    keras_jax as keras_jax,  # type: ignore[attr-defined]
+    keras_tensorflow as keras_tensorflow,  # type: ignore[attr-defined]
+    keras_torch as keras_torch,  # type: ignore[attr-defined]
+)
+
+KEY = "hn2"
+TITLE = "cold: first epoch of Keras fit, cnn"
+MEASURE = "first step"
+TARGETS = {"keras_tensorflow": 0.8}
