@@ -256,7 +256,7 @@ def _checked(op: Op, source: Node, result: Any, index: int) -> Any:
             f"The gradient function of {op.type} returned dtype {result.dtype.name} for input {index}, which has dtype "
             f"{source.aval.type.name}. Cast the gradient to the input's dtype."
         )
-    if not result.node.aval.shape and type(source.aval) is not tuple:
+    if not result.node.aval.shape and type(source.aval) is not tuple and source.aval.shape:
         result = broadcast_to(result, source.aval.shape)  # one number for all elements
     if result.node.aval.shape != source.aval.shape and not op.broadcasting:
         raise ValueError(

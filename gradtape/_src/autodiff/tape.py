@@ -25,7 +25,7 @@ from gradtape._src.core.op import no_gradient
 from gradtape._src.core.program import ELEMENT, FUNCTION, Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
 from gradtape._src.core.variable import ResourceVariable, Variable
-from gradtape._src.ops.array.creation import eye
+from gradtape._src.ops.array.creation import eye, ones_like, zeros_like
 from gradtape._src.ops.array.joining import stack, unstack
 from gradtape._src.ops.array.shape import broadcast_to, identity, ones, reshape, transpose, zeros
 
@@ -102,7 +102,7 @@ class GradientTape(Recording):
                 hooks.gradients.missing(asked, flat_sources, given, self._strict)
             if zero:
                 pairs = zip(flat_sources, results, strict=True)
-                results = [zeros(s.shape, s.dtype) if r is None else r for s, r in pairs]
+                results = [_zeros_for(s) if r is None else r for s, r in pairs]
             if execution.eager:
                 engine.flush_if_outermost()
             return pack(results)
@@ -185,7 +185,7 @@ class GradientTape(Recording):
         for target, d in zip(targets, given, strict=True):
             node = self._target_node(target)
             if node in active:
-                d = ones(target.shape, target.dtype) if d is None else identity(d)  # a rule may look behind a broadcast
+                d = _ones_for(target) if d is None else identity(d)  # a rule may look behind a broadcast
                 cotangents[node] = cotangents[node] + d if node in cotangents else d
             elif not node.aval.inexact:
                 entry = next((e for e in entries if e.node is node), None)
@@ -478,6 +478,14 @@ class GradientTape(Recording):
 def _one_of(of: Aval) -> EagerTensor:
     """A symbol for one output gradient."""
     return EagerTensor(leaf(of, None))
+
+
+def _ones_for(target: Source) -> Tensor:
+    return ones_like(target) if engine.graph_around() is not None else ones(target.shape, target.dtype)
+
+
+def _zeros_for(source: Source) -> Tensor:
+    return zeros_like(source) if engine.graph_around() is not None else zeros(source.shape, source.dtype)
 
 
 def _sum_of(parts: Sequence[Any]) -> Any:

@@ -26,13 +26,14 @@ from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of, symbolic
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
-from gradtape._src.core import dtypes, engine, execution, nest, tracing
+from gradtape._src.core import dtypes, engine, execution, naming, nest, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.op import has_strings
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import Tensor, handle
 from gradtape._src.ops.array import cast, select, shape as array
+from gradtape._src.ops.array.creation import range_
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.debugging import checks as debugging
 from gradtape._src.ops.math import compare
@@ -256,13 +257,19 @@ class DynamicRange(Tensor):
 
     def __init__(self, start: Tensor, limit: Tensor, delta: Any) -> None:
         self.start, self.limit, self.delta = start, limit, delta
+        self._kept: Tensor | None = None
 
     @property
     def node(self) -> Node:  # type: ignore[override]
-        raise engine.NeedsValues(
-            "The length of tf.range depends on values. In compiled code shapes are fixed: loop over the range, or give it bounds "
-            "that are known."
-        )
+        if engine.graph_around() is None:
+            raise engine.NeedsValues(
+                "The length of tf.range depends on values. In compiled code shapes are fixed: loop over the range, or give it "
+                "bounds that are known."
+            )
+        if self._kept is None:  # a graph makes it when it runs
+            with naming.apart():
+                self._kept = range_(self.start, self.limit, self.delta)
+        return self._kept.node
 
 
 class _State:

@@ -194,6 +194,13 @@ def _assembled(extents, parts):
     return made
 
 
+def without_extents(sparse):
+    """Return the same SparseTensor, of extents that are known when a graph runs."""
+    made = _assembled(None, _components(sparse)[0])
+    made._known_extents = None
+    return made
+
+
 # optree's signature asks for a Collection, its documentation for any class.
 optree.register_pytree_node(SparseTensor, _components, _assembled, namespace=nest.EXPANDED)  # type: ignore[arg-type]
 

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from gradtape._src.autodiff.backward import Operation
 from gradtape._src.control.scope import Body, Scope, trace
 from gradtape._src.core import engine, nest
 from gradtape._src.core.aval import PROVISIONAL, Aval, aval
@@ -69,6 +70,12 @@ class Inlined:
     def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
         """The results, recorded where the thread records; `inputs` are what the late node takes."""
         raise NotImplementedError
+
+    def gradient(self, op: Operation, *grads: Any) -> list[Any]:
+        """Refuse a gradient inside of a function: what the functions do is known when the graph runs."""
+        raise invalid(
+            "A gradient through functions of tensors of unknown rank is known to a graph only: take it outside of tf.function."
+        )
 
     def around(self) -> list[Node]:
         """What the late node takes besides: reads of variables, and tensors."""

@@ -13,21 +13,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradtape._src.autodiff.backward import Entry, Operation, active_nodes
 from gradtape._src.autodiff.custom import Overrides
+from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import convert, engine, naming, nest
 from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import ELEMENT, RAN, Node, Trace
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.random import seeds
+from gradtape._src.ops.sparse.tensor import SparseTensor, without_extents
 from gradtape._src.v1.graphs.by_rank import call_of_functions
 from gradtape._src.v1.graphs.examples import RANKS, REFUSALS, Example, Examples, Found
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.kinds import CONST, GRADIENT, LATE, Extent, Held
 from gradtape._src.v1.graphs.live import NeedsEager
 from gradtape._src.v1.graphs.names import op_of_sample
+from gradtape._src.v1.graphs.replay import nodes_between
 
 FLOORS = ("gradtape._src.ops.", "gradtape._src.v1.ops.", "gradtape._src.v1.initial")
 FUNCTIONS = ("gradtape._src.control.mapping", "gradtape._src.control.vectorized_map", "gradtape._src.control.loop")
@@ -44,7 +49,10 @@ class DeferredCall:
     first result in an example.
     """
 
-    __slots__ = ("arguments", "attributes", "function", "layout", "overrides", "positions", "sample", "sampled", "wishes")
+    __slots__ = (
+        "arguments", "attributes", "blocked", "function", "layout", "overrides", "positions", "sample", "sampled", "wishes",
+    )  # fmt: skip
+    blocked: set[int] | None  # the inputs to which no gradient flows, if examples told it
     layout: Any  # how its results are packed
     wishes: list[Any]  # what it draws: the type of the op, its seed, how much
 
@@ -52,7 +60,7 @@ class DeferredCall:
         self.function, self.arguments, self.positions = function, arguments, positions
         self.overrides = engine.local.trace.overrides
         self.sample: Node | None = None
-        self.wishes = []
+        self.wishes, self.blocked = [], None
         self.attributes: dict[str, Any] = {}  # of the op of the sample, those that are the same in all examples
         self.sampled: list[Node] = []
 
@@ -77,6 +85,7 @@ class DeferredCall:
         """The layout and the Avals of what it gives for nodes of an example. NotTensors if results are something else."""
         with seeds.noted() as wishes:
             result = self(nodes)
+        result = nest.map_structure(lambda x: without_extents(x) if isinstance(x, SparseTensor) else x, result)
         made, layout = nest.flatten_with_spec(result, nest.EXPANDED)
         tensors = [item is not None for item in made]
         made = [item for item in made if item is not None]
@@ -88,7 +97,56 @@ class DeferredCall:
         if self.sample is None:
             self.sample, self.sampled, self.attributes = node, list(nodes), shown
         self.attributes = {name: value for name, value in self.attributes.items() if shown.get(name) == value}
+        blocked = _blocked(nodes, [item.node for item in made])
+        self.blocked = blocked if self.blocked is None else self.blocked & blocked
         return (layout, tensors), [item.node.aval for item in made]
+
+    def gradient(self, op: Operation, *grads: Any) -> list[Any]:
+        """Defer the gradient, too: the call is made again when the shapes are there, and differentiated."""
+        inputs, entry = op.entry.inputs, op.entry
+        flows = [n.aval.inexact and op.needed[i] and i not in (self.blocked or ()) for i, n in enumerate(inputs)]
+        wanted = [i for i, n in enumerate(inputs) if flows[i] and inputs.index(n) == i]  # one that it takes twice gets it once
+        given = [d for d in grads if d is not None]
+        if not wanted or not given:
+            return [None] * len(inputs)
+        call = CallGradient(self, len(inputs), wanted, [d is not None for d in grads])
+        avals = tuple([inputs[i].aval for i in wanted])
+        made = engine.elements(engine.record_as(LATE, (*inputs, *[d.node for d in given]), (Held(call), avals), avals))
+        graph = engine.graph_around()
+        graph.unknown_rank.update([n for n, i in zip(made, wanted, strict=True) if graph.open_rank(inputs[i])])
+        found = dict(zip(wanted, map(handle, made), strict=True))
+        return [found.get(i) for i in range(len(entry.inputs))]
+
+
+class CallGradient:
+    """The gradient of a deferred call, as a call: of its inputs and of `given` cotangents of its results, in this order."""
+
+    __slots__ = ("_call", "_count", "_given", "_wanted", "sample", "sampled")
+
+    def __init__(self, call: Any, count: int, wanted: Sequence[int], given: Sequence[bool]) -> None:
+        self._call, self._count, self._wanted, self._given = call, count, wanted, given
+        self.sample: Node | None = None
+        self.sampled: list[Node] = []
+
+    def __call__(self, nodes: Sequence[Node]) -> list[Any]:
+        """Return the gradients to the wanted inputs, dense; zeros where nothing flows."""
+        inputs, cotangents = nodes[: self._count], iter(nodes[self._count :])
+        sources = [handle(inputs[i]) for i in self._wanted]
+        with GradientTape() as tape:
+            tape.watch(sources)
+            results = [r for r in nest.flatten(self._call(inputs), expand_composites=True) if r is not None]
+        pairs = [(y, handle(next(cotangents))) for y, given in zip(results, self._given, strict=True) if given]
+        targets, flows = zip(*pairs, strict=True)
+        found = tape.gradient(list(targets), sources, output_gradients=list(flows), unconnected_gradients="zero")
+        return [dense(d) for d in found]
+
+    def gradient(self, op: Operation, *grads: Any) -> list[Any]:
+        """Defer the gradient of the gradient."""
+        return DeferredCall.gradient(self, op, *grads)  # type: ignore[arg-type]
+
+    @property
+    def blocked(self) -> None:
+        """The inputs to which no gradient flows: it is not known of which."""
 
 
 class NotTensors(Exception):
@@ -111,6 +169,16 @@ def _with_slices(value: Any) -> Any:
     if type(value) is Bounds:
         return slice(*value)
     return type(value)(map(_with_slices, value)) if type(value) in (tuple, list) else value
+
+
+def _blocked(inputs: Sequence[Node], results: Sequence[Node]) -> set[int]:
+    """Return the positions of the inputs to which no gradient flows from `results`."""
+    between = nodes_between(inputs, results)
+    if any(n.op is RAN for n in between):  # it had to run, and nobody knows of what
+        return set()
+    rules = [None if n.trace is None else n.trace.gradients.get(n.index) for n in between]
+    entries = [Entry(n, n.inputs, rule) for n, rule in zip(between, rules, strict=True)]
+    return {i for i, n in enumerate(inputs) if active_nodes(entries, {n: 0}).keys().isdisjoint(results)}
 
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DeferredCall, list[Node]]:
@@ -415,7 +483,8 @@ def _with_value(
         return engine.constant(np.array(open_rank[1], dtype))
     shape = [extent] * open_rank[0] if graph.open_rank(node) else [extent if e >= LARGE else e for e in node.aval.shape]
     size = math.prod(shape)
-    filled = np.broadcast_to(value(size) if dtype.kind in "iuf" else b"1" if dtype.hasobject else 1, size if shape else (1,))
+    number = value(size) if dtype.kind in "iuf" else value(size) % 2 if dtype.kind == "b" else b"1" if dtype.hasobject else 1
+    filled = np.broadcast_to(number, size if shape else (1,))
     return engine.constant(filled.reshape(shape).astype(dtype))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.core.aval import Aval, aval
+from gradtape._src.core.errors import invalid
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node
 
@@ -46,9 +47,17 @@ def _shaped(*inputs: Aval, dtype: Any, shape: tuple[int, ...]) -> Aval:
     return aval(shape, dtype)
 
 
-def _some_gradient(op: Any, *grads: Any) -> list[Any]:
-    """Which gradients there are: what they are is found when the call is made."""
-    return [x * 0 if x.dtype.is_floating or x.dtype.is_complex else None for x in op.inputs]
+def _gradient_of_late(op: Any, *grads: Any) -> list[Any]:
+    """Defer the gradient of a deferred call; of an example's, which is never run, return something of each input's shape."""
+    call = op.entry.node.attrs[0].array
+    if call is None:
+        return [x * 0 if x.dtype.is_floating or x.dtype.is_complex else None for x in op.inputs]
+    found: list[Any] = call.gradient(op, *grads)
+    return found
+
+
+def _gradient_of_gradient(op: Any, *grads: Any) -> list[Any]:
+    raise invalid("A gradient of a gradient that a graph keeps is taken by tf.gradients or tape.gradient.")
 
 
 PLACEHOLDER = _graph_op("Placeholder", _shaped, "dtype shape")
@@ -66,9 +75,28 @@ CONST = define(
 NOOP = _graph_op("NoOp", lambda: ())
 INITIALIZED = _graph_op("VarIsInitializedOp", lambda handle: aval((), np.dtype(bool)))
 # (ys…, what flows into them…, xs…) → gradients: recorded as one op, walked when the graph runs.
-GRADIENT = _graph_op("SymbolicGradient", lambda *inputs, request: request.avals, "request")
+GRADIENT = define(
+    Op(
+        "SymbolicGradient",
+        _never,
+        infer=lambda *inputs, request: request.avals,
+        effect=True,
+        attributes="request",
+        gradient=_gradient_of_gradient,
+    )
+)
 # A call of a public function that is made when the graph runs, as its inputs' shapes are not known before.
-LATE = define(Op("Late", _never, infer=lambda *inputs, call, avals: avals, attributes="call avals", gradient=_some_gradient))
+LATE = define(
+    Op(
+        "Late",
+        _never,
+        infer=lambda *inputs, call, avals: avals,
+        attributes="call avals",
+        gradient=_gradient_of_late,
+        impure=True,
+        takes_none=True,
+    )
+)
 
 
 BY_VALUES: set[Op] = set()  # the ops, of those that a graph has, whose results have shapes that depend on values

@@ -305,7 +305,7 @@ class Replay:
     def noted(self, inputs: Sequence[Node], made: list[Node]) -> list[Node]:
         """What public functions recorded for `made` out of `inputs` is part of the record, where no trace keeps it."""
         if engine.local.trace.scope is None:
-            self._entries += [Entry(n, n.inputs) for n in _between(inputs, made)]
+            self._entries += [Entry(n, n.inputs) for n in nodes_between(inputs, made)]
         return made
 
     def _run_now(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Any:
@@ -446,8 +446,8 @@ def _nodes(results: Any) -> list[Node]:
     return [item.node for item in nest.flatten(results, expand_composites=True) if item is not None]
 
 
-def _between(inputs: Sequence[Node], made: Sequence[Node]) -> list[Node]:
-    """The nodes that were recorded for `made` out of `inputs`, in order."""
+def nodes_between(inputs: Sequence[Node], made: Sequence[Node]) -> list[Node]:
+    """Return the nodes that were recorded for `made` out of `inputs`, in order."""
     found: dict[Node, None] = {}
     stack = [(node, False) for node in made]
     while stack:
@@ -455,7 +455,7 @@ def _between(inputs: Sequence[Node], made: Sequence[Node]) -> list[Node]:
         if done:
             found[node] = None
         elif node.op is not None and node not in inputs and node not in found:
-            stack += [(node, True), *[(source, False) for source in node.inputs]]
+            stack += [(node, True), *[(source, False) for source in node.inputs or ()]]
     return list(found)
 
 
