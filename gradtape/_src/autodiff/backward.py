@@ -81,7 +81,7 @@ class Operation:
         )
 
     def get_attr(self, name: str) -> Any:
-        """The value of an attribute, by its name."""
+        """Return the value of an attribute, by its name."""
         node = self.entry.node
         try:
             return node.attrs[node.op.attributes.index(OF_TENSORFLOW.get(name, name))]
@@ -95,14 +95,16 @@ class Operation:
 
 
 def shown_attribute(value: Any) -> Any:
-    """The value of an attribute as TensorFlow shows it: lists, bytes and DTypes."""
+    """Convert the value of an attribute to the form that TensorFlow shows: lists, bytes and DTypes."""
     if isinstance(value, np.dtype):
         return as_dtype(value)
     return list(value) if isinstance(value, tuple) else value.encode() if isinstance(value, str) else value
 
 
 def implied_attribute(name: str, inputs: Sequence[Node], node: Node) -> Any:
-    """An attribute that TensorFlow's op has, and that follows here from what the op takes: a dtype or a count. None: no such."""
+    """Return an attribute of TensorFlow's op that follows from its inputs here, a dtype or a count; None if there is no such.
+    None: no such.
+    """
     if name == "N":
         return len(inputs)
     if name == "SrcT" or (name == "T" and inputs):
@@ -111,14 +113,14 @@ def implied_attribute(name: str, inputs: Sequence[Node], node: Node) -> Any:
 
 
 def differentiable(node: Node) -> bool:
-    """Whether a gradient can flow into a node: it is floating or complex (for a tuple: one of its elements is)."""
+    """Return whether a gradient can flow into a node: it is floating or complex (for a tuple: one of its elements is)."""
     if type(node.aval) is tuple:
         return any(a.inexact for a in node.aval)
     return node.aval.inexact
 
 
 def blocks(entry: Entry) -> bool:
-    """Whether no gradient passes through an entry by design, so that what it takes gets none."""
+    """Return whether an entry stops gradients by design, so that its inputs get none."""
     op = entry.node.op
     return entry.rule is None and op.gradient is None and op.in_registry
 
@@ -126,7 +128,7 @@ def blocks(entry: Entry) -> bool:
 def leading_back(
     entries: Sequence[Entry], on_tape: Mapping[Node, int], wanted: Iterable[Sequence[Node]], variables: Sequence[bool]
 ) -> dict[Node, int]:
-    """Those of the nodes `on_tape` that depend on `wanted` ones, as `active_nodes` gives them.
+    """Return the nodes `on_tape` that depend on `wanted` ones, like `active_nodes`.
 
     What is on a tape for another's sake leads to a tensor that was watched after that, too, as in TensorFlow; not to one of
     `variables`, whose earlier reads are not on the tape.
@@ -143,7 +145,7 @@ def leading_back(
 def active_nodes(
     entries: Sequence[Entry], starts: Mapping[Node, int], among: Mapping[Node, int] | None = None
 ) -> dict[Node, int]:
-    """The nodes that depend on `starts`, each with the position from which its use counts; of those in `among` only.
+    """Return the nodes that depend on `starts`, each with the position from which its use counts; of those in `among` only.
 
     `starts` is a dict from node to such a position; for a node that an entry computes it is the entry's position.
     """
@@ -216,7 +218,7 @@ class Parts(dict[int, list[Any]]):
 
 
 def apply_rule(entry: Entry, needed: tuple[bool, ...], cotangent: Any, elements: dict[Node, dict[int, Node]]) -> Sequence[Any]:
-    """The cotangents of an entry's inputs, as a list with one result (or None) for each."""
+    """Return the cotangents of an entry's inputs, as a list with one result (or None) for each."""
     node = entry.node
     rule = entry.rule or node.op.gradient
     if rule is None:
@@ -246,7 +248,7 @@ def apply_rule(entry: Entry, needed: tuple[bool, ...], cotangent: Any, elements:
 
 
 def _checked(op: Op, source: Node, result: Any, index: int) -> Any:
-    """A gradient that a user's function returned, as a Tensor of the input's dtype and shape; else an error that names it."""
+    """Convert a gradient of a user's function to a Tensor of the input's dtype and shape; else raise an error that names it."""
     if result is None or isinstance(result, IndexedSlices):
         return result
     if not isinstance(result, Tensor):
@@ -267,7 +269,7 @@ def _checked(op: Op, source: Node, result: Any, index: int) -> Any:
 
 
 def summed(contributions: Sequence[Any]) -> Any:
-    """The sum of what flowed into one node. All IndexedSlices stay IndexedSlices, a mixture becomes dense."""
+    """Sum the cotangents of one node. All IndexedSlices stay IndexedSlices, a mixture becomes dense."""
     if len(contributions) == 1:
         return contributions[0]
     if isinstance(contributions[0], Parts):
@@ -283,7 +285,8 @@ def summed(contributions: Sequence[Any]) -> Any:
 
 
 def vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...]) -> tuple[Program, tuple[int | None, ...]]:
-    """The Program from `(parameters…, cotangents of the outputs in `given`)` to the cotangents of parameters in `needed`.
+    """Return the Program from `(parameters…, cotangents of the outputs in `given`)` to the cotangents of parameters in
+    `needed`.
 
     Returns it with a tuple that says for each needed parameter which output holds its cotangent (None: nothing flows).
     """
@@ -293,7 +296,7 @@ def vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ...
 def vjp_with_slices(
     program: Program, given: tuple[int, ...], needed: tuple[int, ...]
 ) -> tuple[Program, tuple[int | tuple[int, int] | None, ...]]:
-    """As `vjp_program`; for a cotangent that is IndexedSlices the outputs that hold its values and its indices."""
+    """Return the Program like `vjp_program`; a cotangent that is IndexedSlices has two outputs, its values and its indices."""
     return _vjp_program(program, given, needed, slices=True)
 
 
@@ -340,7 +343,7 @@ def _vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ..
 
 
 def _leading_to(forward: Mapping[Node, int], node: Node) -> tuple[Node, ...]:
-    """The inputs of a gradient's node through which a derivative of it leads to values of the `forward` pass, or may do so.
+    """Return the inputs of a gradient's node through which its derivative may lead to values of the `forward` pass.
 
     A loop is given all that its forward pass kept, whether its derivative needs it or not: its Program says so.
     """

@@ -108,16 +108,16 @@ class _Check:
         self.weights = [constant(self._drawn(first, 0.5, 1.5)) for first in once]
 
     def value(self, inputs: Sequence[Tensor]) -> Tensor:
-        """f as one number: the sum of its outputs times fixed random weights."""
+        """Return f as one number: the sum of its outputs times fixed random weights."""
         return _total([_inner(w, o) for w, o in zip(self.weights, self._results(inputs), strict=True)])
 
     def slope(self, inputs: Sequence[Tensor]) -> Tensor:
-        """The derivative of f along a fixed direction, whose derivative is the second order."""
+        """Return the derivative of f along a fixed direction, whose derivative is the second order."""
         grads = self._gradient(self.value, inputs)
         return _total([_inner(d, g) for d, g in zip(self.along, grads, strict=True) if g is not None])
 
     def has_gradient(self) -> bool:
-        """Whether any argument has a gradient."""
+        """Return whether any argument has a gradient."""
         return any(g is not None for g in self._gradient(self.value, [constant(a) for a in self.arrays]))
 
     def _gradient(self, scalar: Callable[..., Tensor], inputs: Sequence[Tensor]) -> list[Any]:
@@ -177,7 +177,7 @@ class _Check:
         )
 
     def _difference(self, scalar: Callable[..., Tensor], directions: dict[int, np.ndarray], step: float) -> float:
-        """The central difference of `scalar` along directions."""
+        """Return the central difference of `scalar` along directions."""
         ends = []
         for sign in (1.0, -1.0):
             moved = [a + sign * step * directions[i] if i in directions else a for i, a in enumerate(self.arrays)]
@@ -190,7 +190,7 @@ def _name(path: tuple[Any, ...]) -> str:
 
 
 def _inner(weight: Tensor, output: Any) -> Tensor:
-    """The real part of the sum of conj(weight) · output, in float64."""
+    """Return the real part of the sum of conj(weight) · output, in float64."""
     if output.dtype.is_complex:
         return real(reduce_sum(conj(weight) * cast(output, weight.dtype)))
     result: Tensor = reduce_sum(cast(output, weight.dtype) * weight)
@@ -210,5 +210,5 @@ def _as_array(value: Any) -> np.ndarray:
 
 
 def _dense(x: Any) -> np.ndarray:
-    """A result as a 64-bit array; IndexedSlices become dense."""
+    """Convert a result to a 64-bit array; IndexedSlices become dense."""
     return _as_array(x.to_dense() if hasattr(x, "to_dense") else x)

@@ -53,7 +53,7 @@ class Closed(NamedTuple):
     transparent: bool
 
     def bodies(self) -> tuple[Body, ...]:
-        """Its Program takes what flows into the results, of their Avals, and what the gradient uses besides."""
+        """Return its one body, which takes the results' cotangents and the residuals of the gradient."""
         taken = arity(self.program) - self.results
         takes = [*range(self.results), *range(len(self.where), len(self.where) + taken)]
         return (Body(self.program, takes, {}),)
@@ -97,7 +97,7 @@ class Watcher:
 
 @public
 def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
-    """Decorator for a function that gives its result and its gradient: `f(*args) → (result, grad_fn)`.
+    """Decorate a function that returns its result and its gradient: `f(*args) → (result, grad_fn)`.
 
     `grad_fn(*dy)` gets one gradient for each result and returns one for each argument. If `f` uses variables, `grad_fn`
     needs a keyword `variables`, and returns `(gradients of the arguments, gradients of the variables)`.
@@ -199,7 +199,7 @@ def _closed_gradient(op: Operation, *grads: Any) -> list[Any]:
 
 
 def _node_or_none(value: Any) -> Node | None:
-    """The node of an argument; None for what is no tensor (a string, an object)."""
+    """Return the node of an argument; None for an argument that is no tensor (a string, an object)."""
     try:
         node = convert.node_of(value)
     except (TypeError, ValueError):
@@ -213,7 +213,7 @@ def _accepts_variables(grad_fn: Callable[..., Any]) -> bool:
 
 
 def _rule(grad_fn: Callable[..., Any], results: int, arguments: list[bool], variables: list[Variable]) -> Rule:
-    """The gradient function of the recorded node: nothing for the results, the user's gradients for the rest.
+    """Return the gradient function of the recorded node: None for the results, the user's gradients for the rest.
 
     `arguments` says for each argument whether it is a tensor, and so an input of the node.
     """
@@ -241,7 +241,7 @@ def _rule(grad_fn: Callable[..., Any], results: int, arguments: list[bool], vari
 
 @public
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f` with the gradient of the identity: a straight-through estimator. Result and argument have one shape."""
+    """Replace the gradient of `f` by the identity: a straight-through estimator. Result and argument have one shape."""
 
     @custom_gradient
     def pass_through(*args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
@@ -258,7 +258,7 @@ def _barrier(*values: Any) -> tuple[Any, ...]:
 
 
 def _chosen(*values: Any) -> tuple[Any, ...]:
-    """The values, by a choice on the last one that XLA cannot foresee: its compiler for CPUs takes barriers out.
+    """Return the values behind a choice on the last one, which XLA cannot foresee: its compiler for CPUs removes barriers.
 
     The other choice, NaN, is for one pattern of bits among the NaNs, which no arithmetic gives.
     """
@@ -277,7 +277,7 @@ BARRIER = define(Op("OptimizationBarrier", _barrier, infer=lambda *avals: avals,
 
 @public
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f`, whose intermediate values are not kept for the backward pass but computed again there (checkpointing).
+    """Wrap `f` so that its intermediate values are computed again in the backward pass and not kept (checkpointing).
 
     Trades time for memory: Chen et al., "Training Deep Nets with Sublinear Memory Cost" (2016), section 3.
     """
@@ -348,7 +348,7 @@ class Overrides:
         self.names = names
 
     def extended(self, names: dict[str, str]) -> Overrides:
-        """These and more, which win."""
+        """Return these overrides and `names`, which win."""
         return Overrides(self.names | names)
 
     def __call__(self, op: Op) -> Op:
@@ -356,5 +356,5 @@ class Overrides:
         return op if name is None else op.with_gradient(name)
 
     def recorded(self, op: Op, inputs: tuple[Node, ...], attrs: tuple[Any, ...]) -> Node | None:
-        """The node of an op that is recorded otherwise than by its Avals: see graphs."""
+        """Record an op by the current graph's own rule, and return its node; None without such a rule."""
         return None

@@ -74,7 +74,7 @@ class ForwardAccumulator:
 
     @public
     def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
-        """The tangents of `primals`, tensors or variables of this context, in their structure.
+        """Return the tangents of `primals`, tensors or variables of this context, in their structure.
 
         None (or zeros, with `unconnected_gradients="zero"`) for what does not depend on the accumulator's primals.
         """

@@ -33,7 +33,7 @@ class GradientHook:
         return dy if replaced is None else replaced
 
     def attached(self, x: Tensor) -> Tensor:
-        """`x`, behind this hook."""
+        """Return `x` behind this hook."""
         result: Tensor = custom_gradient(lambda x: (identity(x), self._passed))(x)
         return result
 

@@ -36,12 +36,12 @@ class Rows:
         self.mode, self.chunk = mode, chunk
 
     def apply(self, plan: Plan, traces: Sequence[Trace], seeds: Sequence[Tensor]) -> list[Tensor | None]:
-        """The gradients for stacked output gradients, stacked, by reverse mode."""
+        """Return the gradients for stacked output gradients, stacked, by reverse mode."""
         self._check(plan.program, seeds[0].node.aval.shape[0], "row")
         return plan.apply(traces, seeds, vectorized=True, chunk=self.chunk)
 
     def jacobians(self, plan: Plan, traces: Sequence[Trace], target: Aval) -> list[Tensor | None]:
-        """The Jacobians of a `target` for each source of a `plan` with one seed, of shape target.shape + source.shape."""
+        """Return the Jacobians of a `target` for each source of a `plan` with one seed, of shape target.shape + source.shape."""
         results: list[Tensor | None] = [None] * len(plan.layout)
         if not plan.program.outputs:
             return results
@@ -60,7 +60,7 @@ class Rows:
         return results
 
     def _columns(self, program: Program, sources: int, target: int) -> list[Program] | None:
-        """The transposes of a gradient Program, one for each of its outputs; None where rows are to be taken."""
+        """Return the transposes of a gradient Program, one for each of its outputs; None where rows are cheaper."""
         if self.mode == "reverse" or (self.mode is None and sources >= target):
             return None
         if self.mode is None and any(program.aval_of(r).dtype.kind == "c" for r in (-1, *program.outputs)):
@@ -107,7 +107,7 @@ class Rows:
 
 
 def transposed(program: Program, place: int) -> Program:
-    """The transpose of a gradient Program (seed, residuals…) → cotangents, for one of its outputs.
+    """Return the transpose of a gradient Program (seed, residuals…) → cotangents, for one of its outputs.
 
     It takes (seed, residuals…, a tangent of that source) and gives the target's tangent; the seed's value plays no part
     where the Program is linear in it.
@@ -119,12 +119,12 @@ def transposed(program: Program, place: int) -> Program:
 
 
 def linear(program: Program) -> bool:
-    """Whether a transposed Program does without the value of its seed: what it transposes is linear then."""
+    """Return whether a transposed Program does not use the value of its seed, so that the original is linear."""
     return all(-1 not in key[2:] for key in program.keys) and -1 not in program.outputs
 
 
 def peak_bytes(program: Program) -> int:
-    """The most bytes of values that are needed at one time when a Program runs, its parameters not counted.
+    """Estimate the peak memory of a Program's values in bytes, its parameters not counted.
 
     A value of an element-wise op that is used once counts nothing: XLA computes it where it is used.
     """

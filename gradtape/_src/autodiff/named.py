@@ -19,7 +19,7 @@ MOST = 8  # names, or lines, that an error shows
 
 
 def find(tape: Recording, name: str, index: int | None) -> Tensor:
-    """The tensor that `tape` recorded under `name`; the one that `index` says if there are several."""
+    """Find the tensor that `tape` recorded under `name`; `index` chooses among several."""
     if not isinstance(name, str):
         raise TypeError(f"A name is a string, received {name!r}.")
     if tape._used or not tape._entered:
@@ -67,7 +67,7 @@ def _parts(name: str) -> tuple[str, int | None]:
 
 
 def _given(tape: Recording) -> Iterator[tuple[str, list[Node]]]:
-    """The names on the tape, in the order of recording, each with what was recorded under it."""
+    """Yield the names on the tape in the order of recording, each with its nodes."""
     seen = set()
     for segment in tape._segments:
         for position, name, nodes in segment.trace.names:

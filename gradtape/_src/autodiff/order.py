@@ -10,7 +10,7 @@ from gradtape._src.core.program import ELEMENT, Node
 
 
 def visiting_order(entries: Sequence[Any], active: Mapping[Node, int], targets: Collection[Node]) -> dict[int, int]:
-    """When TensorFlow's pass visits each entry that the targets depend on: a dict from its position to its rank.
+    """Return the order in which TensorFlow's pass visits the entries that the targets depend on: a dict from position to rank.
 
     An entry is ready once all that use its results were visited, and those that are ready stand in a queue, the last target
     first. Sums do not depend on that, so the pass here goes back through the record; the rows of IndexedSlices show it.

@@ -44,7 +44,7 @@ class Pieces:
             self._wanted.setdefault(self._home(node), []).append(node)
 
     def _home(self, node: Node) -> int | None:
-        """The segment that computes a node, or None."""
+        """Return the segment that computes a node, or None."""
         serial, index = node.origin or (0 if node.trace is None else node.trace.serial, node.index)
         for number in self._parts.get(serial, ()):
             segment = self._segments[number]
@@ -55,7 +55,9 @@ class Pieces:
         return None
 
     def reverse(self, entries: Sequence[Entry], active: Mapping[Node, int], cotangents: Mapping[Node, Any]) -> dict[Node, Any]:
-        """As `backward.reverse`, for the nodes that are wanted; several outputs of one op are left to that one."""
+        """Differentiate by segments, like `backward.reverse`, for the nodes that are wanted; leave parts of cotangents to that
+        one.
+        """
         if any(isinstance(cotangent, Parts) for cotangent in cotangents.values()):
             return reverse(entries, active, cotangents)
         received: dict[int | None, dict[Node, Any]] = {}
@@ -108,7 +110,7 @@ class Pieces:
 def _plan(
     entries: Sequence[Entry], places: Places, active: Mapping[Node, int], seeded: Sequence[Node], inside: set[Node]
 ) -> tuple[Plan, list[int]]:
-    """The Plan of one segment, and the references of the nodes whose cotangents it gives: all but those `inside`."""
+    """Return the Plan of one segment, and the references of the nodes whose cotangents it gives: all but those `inside`."""
     numbers = stand_ins(entries, places)
     seeds = [EagerTensor(leaf(node.aval, None)) for node in seeded]
     with tracing.inner() as inner:

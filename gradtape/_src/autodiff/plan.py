@@ -64,7 +64,7 @@ class Places:
         return None
 
     def find(self, node: Node) -> Place | None:
-        """The place of a node, or None."""
+        """Return the place of a node, or None."""
         if len(self._traces) == 1:
             reference = self._traces[0].reference(node)
             return None if reference is None else (0, reference)
@@ -83,7 +83,7 @@ class Plan:
         self.program, self.places, self.layout = program, places, layout
 
     def inputs(self, traces: Sequence[Trace]) -> list[Node]:
-        """The nodes of the forward pass that the gradient Program takes.
+        """Return the nodes of the forward pass that the gradient Program takes.
 
         What stands a second time in a trace is known to outer tapes by the node that it stands for.
         """
@@ -142,7 +142,7 @@ def stand_ins(entries: Sequence[Entry], places: Places) -> dict[Node, Place]:
 def close_plan(
     trace: Trace, results: Sequence[Any], seeds: Sequence[Node], numbers: Mapping[Node, Place], places: Places
 ) -> Plan:
-    """The Plan of what was differentiated in `trace`, an inner one: from `seeds` and forward values to `results`."""
+    """Return the Plan from `seeds` and forward values to `results`, which were recorded in the inner `trace`."""
     flat: list[Node] = []
     layout: list[Any] = []
     for result in results:
@@ -166,7 +166,7 @@ def close_plan(
 
 
 def residual_set(trace: Trace, entries: Sequence[Entry], starts: Mapping[Node, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """`(indices of the active nodes, indices of those to keep)` of one segment; `starts` as for `active_nodes`.
+    """Return `(indices of the active nodes, indices of those to keep)` of one segment; `starts` as for `active_nodes`.
 
     Kept is exactly what the gradients read, less what has a value or is cheap to compute again; nothing if the whole
     segment is small.
@@ -198,7 +198,7 @@ def residual_set(trace: Trace, entries: Sequence[Entry], starts: Mapping[Node, i
 
 
 def inside_of_custom(entries: Sequence[Entry]) -> set[Node]:
-    """The nodes that lead to results of a `custom_gradient` function only: no gradient passes through them."""
+    """Return the nodes that lead to results of a `custom_gradient` function only: no gradient passes through them."""
     if all(entry.node.op.type != CUSTOM for entry in entries):
         return set()
     found: set[Node] = set()
@@ -215,7 +215,7 @@ def inside_of_custom(entries: Sequence[Entry]) -> set[Node]:
 
 
 def saved(entry: Entry, elements: dict[int, Node] | None) -> list[Node]:
-    """The nodes that an entry's gradient reads; `elements` are those of its outputs, if it has several."""
+    """Return the residuals of an entry; `elements` are the nodes of its outputs, if it has several."""
     node = entry.node
     op = node.op
     outputs = [node] if elements is None else list(elements.values())

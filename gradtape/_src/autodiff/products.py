@@ -15,8 +15,9 @@ Product = tuple[Node, Node, Node]  # two factors of one trip, and what is made o
 
 
 def products_of(node: Node, fixed: Sequence[Node]) -> list[Product]:
-    """The products that a gradient of one trip is the sum of; none where it is something else, where a factor is the same in
-    all trips (one of `fixed`), or where the factors of all trips would take more room than the sum."""
+    """Return the products whose sum is the gradient of one trip. There are none if it is no such sum, if a factor is the same
+    in all trips (one of `fixed`), or if the factors of all trips take more room than the sum.
+    """
     terms: list[Product] = []
     stack = [node]
     while stack:
@@ -45,14 +46,14 @@ def _is_product(node: Node) -> bool:
 
 
 def summed_products(terms: Sequence[Product], stacked: Mapping[Node, Node]) -> Tensor:
-    """The sum over all trips; `stacked` gives each factor's values in all of them."""
+    """Sum the products over all trips; `stacked` gives each factor's values in all of them."""
     parts = [_summed(node, EagerTensor(stacked[a]), EagerTensor(stacked[b])) for a, b, node in terms]
     total: Tensor = parts[0] if len(parts) == 1 else add_n(parts)
     return total
 
 
 def _summed(node: Node, a: Tensor, b: Tensor) -> Tensor:
-    """What `node` is of its factors, for factors with one more axis in front, summed over that axis."""
+    """Compute `node` from factors with one more axis in front, summed over that axis."""
     kind, attrs = node.op.type, node.attrs
     if kind == "MatMul":
         equation = f"t{'km' if attrs[0] else 'mk'},t{'nk' if attrs[1] else 'kn'}->mn"

@@ -49,7 +49,7 @@ class Segment:
 
 
 def _leads_back(node: Node, variable: Variable, segments: Sequence[Segment], reads: Sequence[Read]) -> bool:
-    """Whether the tape holds how `node` came of an earlier read of `variable`, in `reads`: then only that one counts."""
+    """Return whether the tape records how `node` follows from an earlier read of `variable`, which then counts alone."""
     inside = any(segment.holds(node) for segment in segments) and node.op.gradient is not None
     return inside and any(read is variable and before in node.inputs for _, _, read, before in reads)
 
@@ -150,7 +150,7 @@ class Recording:
         trace.tapes.append(ref(self))
 
     def moved(self, before: Trace, after: Trace) -> None:
-        """The thread's trace was cut while this tape records: go on in the new one."""
+        """Continue in the new trace of the thread, which replaced `before` while this tape records."""
         if not self._paused and self._segments and self._segments[-1].stop is None:
             self._segments[-1].end()
             self._begin(after)
@@ -188,7 +188,7 @@ class Recording:
 
     @public
     def get_tensor_by_name(self, name: str, index: int | None = None) -> Tensor:
-        """The tensor that was recorded under `name`: `name=` of an op, with the name scopes around it, or a Keras layer's.
+        """Return the tensor that was recorded under `name`: `name=` of an op with its name scopes, or a Keras layer's.
 
         The last parts of a name are enough ("conv" for "model/conv"), and `name:k` is output k of an op with several. In a
         loop, or a function that is called again, one name is given several times: `index` says which, in the order of
@@ -208,7 +208,7 @@ class Recording:
 
     @public
     def stop_recording(self) -> _Paused:
-        """A context in which this tape records nothing; what is computed there is a constant to it."""
+        """Open a context in which this tape records nothing, so that the results are constants to it."""
         return _Paused(self)
 
     @public
@@ -225,7 +225,7 @@ class Recording:
 
     @public
     def watched_variables(self) -> tuple[Variable, ...]:
-        """The variables that the tape watches, in order of their creation: a tuple."""
+        """Return the variables that the tape watches, in order of their creation: a tuple."""
         found = {}
         for _, _, variable, _ in self._reads():
             found[variable._uid] = variable
@@ -234,11 +234,15 @@ class Recording:
         return tuple([found[uid] for uid in sorted(found)])
 
     def _watched_nodes(self) -> list[tuple[int, int, Node, Variable | None]]:
-        """What `watch` was told of. The node of a graph's variable is left out: reads of it are ops of their own."""
+        """Return the calls of `watch`, without those on variables of a graph, whose reads are ops. The node of a graph's
+        variable is left out: reads of it are ops of their own.
+        """
         return [entry for entry in self._watches if entry[3] is None or graph_of(entry[2]) is None]
 
     def _reads(self, only: int | None = None) -> list[Read]:
-        """The reads of variables while the tape watched: `(segment number, position, variable, node)`; `only` of one segment."""
+        """Return the reads of variables while the tape watched: `(segment number, position, variable, node)`; `only` of one
+        segment.
+        """
         result: list[Read] = []
         watched = {id(variable): (number, at) for number, at, _, variable in reversed(self._watches) if variable is not None}
         automatic = self._watch_accessed
@@ -255,7 +259,7 @@ class Recording:
         return result
 
     def _ask(self, target: Any = None, sources: Any = None) -> None:
-        """Before gradients are computed: a tape that is not persistent can be asked once, and stops recording."""
+        """Begin a gradient call: stop the recording of a tape that is not persistent, or refuse its second call."""
         if not self._segments and (self._used or not self._entered):
             stored = [[x for x in nest.flatten(given) if isinstance(x, (Tensor, Variable))] for given in (target, sources)]
             self._asked(*stored).refused = True
@@ -270,7 +274,7 @@ class Recording:
                 logger.debug("gradient of a persistent tape asked inside its context: the gradient's ops are recorded too")
 
     def _differentiated(self, targets: Sequence[Source]) -> list[Node]:
-        """The nodes of targets, of which the function that is traced is told."""
+        """Return the nodes of targets, and announce these to the function under trace."""
         nodes = [t.held() if isinstance(t, Variable) else t.node for t in targets]
         scope = engine.local.trace.scope
         if scope is not None:
@@ -293,7 +297,7 @@ class Recording:
         return asked
 
     def _answered(self, line: journal.Line | None = None) -> None:
-        """Gradients were computed: a tape that is not persistent lets go of its record."""
+        """End a gradient call: release the record of a tape that is not persistent."""
         if not self._persistent:
             self._used = True
             self._record.consumed = line or journal.user_line()
@@ -309,7 +313,7 @@ class Recording:
             self._active = set()
 
     def _copy(self) -> Self:
-        """A persistent tape with the same record."""
+        """Return a persistent tape with the same record."""
         copy = type(self)(True, self._watch_accessed)
         copy._segments, copy._watches, copy._record = self._segments, self._watches, self._record
         copy._entered, copy._active = True, self._active
@@ -318,7 +322,7 @@ class Recording:
         return copy
 
     def _entries(self) -> tuple[list[Entry], list[int]]:
-        """What was recorded, as a list of `Entry`, and where each segment begins in it."""
+        """Return the record as a list of `Entry`, and the index at which each segment begins."""
         entries: list[Any] = []
         offsets: list[int] = []
         for segment in self._segments:
@@ -336,7 +340,7 @@ class Recording:
         ]
 
     def _starts(self, offsets: list[int], reads: list[Read]) -> dict[Node, int]:
-        """The watched nodes, each with the position in the entries from which its use counts."""
+        """Return the watched nodes, each with the position in the entries from which its use counts."""
         starts: dict[Node, int] = {}
         for number, position, _, node in reads:
             at = position + offsets[number]
@@ -347,7 +351,7 @@ class Recording:
         return starts
 
     def residual_indices(self, trace: Trace, structure: tuple[Any, ...]) -> tuple[int, ...]:
-        """Indices of the nodes of `trace` whose values the backward pass will need; called once for each trace that runs."""
+        """Return the indices of the residuals in `trace`; called once for each trace that runs."""
         if self._used or not self._segments:
             return ()
         number = len(self._segments) - 1
@@ -427,5 +431,5 @@ class _Paused:
 
 
 def inexact(dtype: DType) -> bool:
-    """Whether a dtype can have a derivative."""
+    """Return whether a dtype can have a derivative."""
     return dtype.is_floating or dtype.is_complex

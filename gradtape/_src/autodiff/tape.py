@@ -77,7 +77,7 @@ class GradientTape(Recording):
         output_gradients: Any = None,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
-        """The gradient of (the sum of) `target` with respect to each of `sources`, in the structure of `sources`.
+        """Return the gradient of (the sum of) `target` with respect to each of `sources`, in the structure of `sources`.
 
         `target`: a tensor, variable, or nest of them; a string is the name of one (`get_tensor_by_name`), for a source too.
         `output_gradients`: what flows into each target (None: ones).
@@ -157,7 +157,7 @@ class GradientTape(Recording):
     # -- walking
 
     def _sources(self, sources: Sequence[Source], reads: list[Read]) -> list[tuple[Node, ...]]:
-        """The nodes that stand for each source: of a variable, all that were read."""
+        """Return the nodes of each source: of a variable, all that were read."""
         variable: Variable | None
         read: dict[int, dict[Node, None]] = {}
         for _, _, variable, node in reads:
@@ -219,7 +219,7 @@ class GradientTape(Recording):
     def _plan(
         self, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], dense: bool = False
     ) -> Plan | None:
-        """The Plan for these gradients, made at first sight; None where user code has to run each time."""
+        """Return the Plan for these gradients, made at first sight; None where user code has to run each time."""
         if not self._segments or any(segment.trace.gradients for segment in self._segments):
             return None
         if engine.local.trace.overrides is not None:  # the gradient's own ops may be overridden, for an outer tape
@@ -235,7 +235,7 @@ class GradientTape(Recording):
     def _plan_key(
         self, places: Places, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], dense: bool
     ) -> tuple[Any, ...] | None:
-        """What determines the gradient Program; None if a target is not on the tape."""
+        """Return the key of the gradient Program; None if a target is not on the tape."""
         place = places.find
         variable: Variable | None
         watched: list[Any] = []
@@ -292,7 +292,7 @@ class GradientTape(Recording):
 
     @public
     def summary(self) -> Any:
-        """A table of what was recorded: op, the user's line, shape and dtype, bytes kept for the backward pass.
+        """Return a table of the record: op, the user's line, shape and dtype, bytes kept for the backward pass.
 
         `str()` and the prompt show it as text, `rich.print` in colour. It runs nothing. Of a tape that was used up it shows
         what is remembered, and nothing is kept.
@@ -307,7 +307,7 @@ class GradientTape(Recording):
 
     @public
     def residuals(self) -> Any:
-        """What the backward pass will read of the forward pass: a list of records, whose `str()` is a table.
+        """Return the residuals of the backward pass: a list of records, whose `str()` is a table.
 
         Each has `value` (the op that made it, or the name of what came from outside), `file` and `line`, `shape`, `dtype`,
         `bytes`, `needed_by` (the ops whose gradients read it, with their lines) and `state`: "held", "pending" (it will be,
@@ -324,7 +324,7 @@ class GradientTape(Recording):
 
     @public
     def draw(self, fold: bool = True) -> Any:
-        """The tape as a graph: an SVG that a notebook shows, with `save(path)`.
+        """Draw the tape as a graph: an SVG that a notebook shows, with `save(path)`.
 
         Ops that one line recorded in a row are one box, unless `fold` is False. What depends on nothing that is watched is
         dashed. At most 300 boxes are drawn. It runs nothing.
@@ -350,7 +350,7 @@ class GradientTape(Recording):
         chunk_size: int | None = None,
         mode: str | None = None,
     ) -> Any:
-        """The Jacobian of `target` with respect to each of `sources`: shape target.shape + source.shape.
+        """Return the Jacobian of `target` with respect to each of `sources`: shape target.shape + source.shape.
 
         `target`: a tensor, or a nest of them, which gives a nest of such results. All rows are one vectorised call, or all
         columns where the sources have fewer elements than the target; `mode` "reverse" or "forward" decides that.
@@ -413,7 +413,7 @@ class GradientTape(Recording):
         experimental_use_pfor: bool = True,
         chunk_size: int | None = None,
     ) -> Tensor:
-        """The Jacobian of each row of `target` with respect to the same row of `source`: [batch, …target, …source].
+        """Return the Jacobian of each row of `target` with respect to the same row of `source`: [batch, …target, …source].
 
         Row i of `target` must depend on row i of `source` only. An unconnected target gives zeros. `chunk_size`: so many
         elements of a row at a time, which takes less memory.
@@ -456,7 +456,9 @@ class GradientTape(Recording):
     def stacked_gradients(
         self, targets: Sequence[Source], sources: Sequence[Source], seeds: Sequence[Tensor], rows: Rows
     ) -> list[Any]:
-        """`gradient` for several sets of output gradients at once, which are stacked in `seeds`; so are the results, dense."""
+        """Return the gradients for several stacked output gradients, `seeds`, like `gradient`; the results are stacked and
+        dense.
+        """
         self._ask()
         self._differentiated(targets)
         of = [aval(s.node.aval.shape[1:], s.node.aval.dtype) for s in seeds]
@@ -469,14 +471,14 @@ class GradientTape(Recording):
         return results
 
     def _row_by_row(self, targets: Sequence[Source], sources: Sequence[Source], seeds: Sequence[Tensor]) -> list[Any]:
-        """The gradients for each row of `seeds`, stacked, where user code has to run for each of them."""
+        """Return the gradients for each row of `seeds`, stacked, one call after the other as user code has to run for each."""
         each = zip(*[unstack(s) for s in seeds], strict=True)
         rows = [[dense(d) for d in self._walk(targets, sources, row)] for row in each]
         return [None if any(r is None for r in column) else stack(column) for column in zip(*rows, strict=True)]
 
 
 def _one_of(of: Aval) -> EagerTensor:
-    """A symbol for one output gradient."""
+    """Create a symbol for one output gradient."""
     return EagerTensor(leaf(of, None))
 
 
@@ -496,7 +498,7 @@ _SIMPLE = {EagerTensor, ResourceVariable}
 
 
 def _sources(sources: Any, tape: GradientTape) -> tuple[Sequence[Source], Callable[[Sequence[Any]], Any]]:
-    """The sources as a list of tensors and variables, and the function that packs results in their structure."""
+    """Return the sources as a list of tensors and variables, and the function that packs results in their structure."""
     kind = type(sources)
     if kind in _SIMPLE:
         flat, pack = [sources], _first
@@ -519,7 +521,7 @@ def _sources(sources: Any, tape: GradientTape) -> tuple[Sequence[Source], Callab
 def _with_identities(
     targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], results: Sequence[Any]
 ) -> list[Any]:
-    """The results, with the derivative of a thing with respect to itself where nothing was recorded of it."""
+    """Add the derivative of each target with respect to itself where the tape recorded nothing of it."""
     complete = list(results)
     for i, source in enumerate(sources):
         if complete[i] is None:
@@ -562,7 +564,9 @@ _VALUES = (*_NUMBERS, str, bytes)
 
 
 def _no_tensor(role: str, value: Any) -> Exception:
-    """The error for a target or source that no tape can know; TensorFlow has an AttributeError for numbers and arrays."""
+    """Return the error for a target or source that no tape can record; TensorFlow has an AttributeError for numbers and
+    arrays.
+    """
     if len(nest.flatten(value, expand_composites=True)) > 1:
         return ValueError(
             f"Type {type(value).__name__} is not supported as a gradient source or gradient target: give its `values`."
@@ -576,7 +580,7 @@ def _no_tensor(role: str, value: Any) -> Exception:
 
 
 def _spread(seed: Tensor, target: Source) -> Tensor:
-    """An output gradient that is smaller than its target, such as a number, broadcast to it."""
+    """Broadcast an output gradient to its larger target."""
     try:
         result: Tensor = broadcast_to(seed, target.shape)
     except InvalidArgumentError:

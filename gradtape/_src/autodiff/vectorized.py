@@ -46,7 +46,7 @@ class Vectorized(NamedTuple):
     chunk: int | None
 
     def bodies(self) -> tuple[Body, ...]:
-        """Its Program takes one row of each input that is mapped."""
+        """Return its one body, which takes one row of each mapped input."""
         one = whole(self.program)
         return (one._replace(rows=[i for i, m in enumerate(self.mapped) if m]),)
 
@@ -70,7 +70,7 @@ VECTORIZED_CALL = define(
 
 
 def check_chunk(chunk_size: int | None) -> None:
-    """ValueError unless `chunk_size` is None or a positive int."""
+    """Raise ValueError unless `chunk_size` is None or a positive int."""
     if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1):
         raise ValueError(f"chunk_size must be a positive int, or None for all at once; received {chunk_size!r}.")
 
@@ -114,7 +114,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
 def _with_factors(
     derived: Program, shared: tuple[int, ...], mapped: tuple[bool, ...]
 ) -> tuple[Program, dict[int, list[Product]], list[Node]]:
-    """A gradient Program that also gives the factors of the products whose sum over the rows is wanted (outputs `shared`)."""
+    """Extend a gradient Program by the factors of the products whose sum over the rows is wanted (outputs `shared`)."""
     key = ("factors", shared, mapped)
     if key not in derived.derived:
         count = len(derived.parameters) - len(derived.constants)

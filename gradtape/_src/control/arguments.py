@@ -70,7 +70,7 @@ class Arguments(Structure):
         self.stored, self._plain = [], None
 
     def of(self, stored: Sequence[Stored]) -> Arguments:
-        """The same arguments, with these variables."""
+        """Return the same arguments, with these variables."""
         if not stored:
             return self
         found = copy.copy(self)
@@ -79,7 +79,7 @@ class Arguments(Structure):
         return found
 
     def call(self, function: Callable[..., Any], nodes: Sequence[Node]) -> Any:
-        """`function` of these arguments with other tensors; ValueError if it changes a list or dict that it is given."""
+        """Call `function` with these arguments and other tensors; ValueError if it changes a list or dict among its arguments."""
         args, kwargs = self.pack(nodes)
         before, spec = nest.flatten_with_spec((args, kwargs))
         results = function(*args, **kwargs)
@@ -93,7 +93,7 @@ class Arguments(Structure):
 
 
 def _key_of(value: Any) -> Any:
-    """What identifies an argument that is no tensor: numbers and strings by value, objects by identity."""
+    """Return the key of an argument that is no tensor: numbers and strings by value, objects by identity."""
     if isinstance(value, (bool, int, float, complex, str, bytes, type(None), type)):
         return (type(value), value if value == value else "nan")
     if isinstance(value, TensorSpec):
@@ -109,7 +109,7 @@ def _key_of(value: Any) -> Any:
 
 
 def tensors_in(args: tuple[Any, ...]) -> tuple[list[Node], tuple[Any, ...]] | None:
-    """`(nodes, key)` of arguments that are tensors, or lists and tuples of tensors; None for any others."""
+    """Return `(nodes, key)` of arguments that are tensors, or lists and tuples of tensors; None for any others."""
     nodes: list[Node] = []
     key: list[Any] = []
     for value in args:
@@ -133,8 +133,9 @@ OTHER_EXTENT, OTHER_RANK = 5, 1  # for what is open, to see what follows from it
 
 
 def symbol(spec: TensorSpec, extent: int = 1, rank: int = 0) -> Tensor:
-    """A tensor without a value for a spec. An open extent is traced as `extent`, an open rank as `rank` such extents, and
-    again when a call tells them."""
+    """Create a tensor without a value for a spec. An open extent is traced as `extent`, an open rank as `rank` such extents,
+    and again when a call tells them.
+    """
     if spec.shape.rank is None:
         shape: tuple[int, ...] = (extent,) * rank
     else:

@@ -52,7 +52,7 @@ class FunctionScope(operators.FunctionScope):
     """What transformed code runs in."""
 
     def ret(self, value: Any, did_return: Any) -> Any:
-        """The result of a function; where a path through it may end without a `return`, that is an error."""
+        """Return the result of a function; raise where a path through it may end without a `return`."""
         if symbolic(did_return) and value is not None:
             raise ValueError(
                 "the else branch must also have a return statement: an `if` on a tensor, or a loop on tensors, returns a value "
@@ -89,7 +89,7 @@ class _LoopOptions(ast.NodeTransformer):
 
 
 def caught() -> BaseException | None:
-    """The error that is handled where transformed code runs."""
+    """Return the exception that the user's `except` block handles."""
     return sys.exc_info()[1]
 
 
@@ -101,11 +101,11 @@ class Transpiler(api.PyToPy):
         self._namespace: dict[str, Any] | None = None
 
     def get_transformed_name(self, node: Any) -> str:
-        """The name of a transformed function, as in TensorFlow."""
+        """Return the name of a transformed function, as in TensorFlow."""
         return PREFIX + super().get_transformed_name(node).removeprefix("ag__")
 
     def get_extra_locals(self) -> dict[str, Any]:
-        """What transformed code sees under the name `ag__`."""
+        """Return the names of transformed code, with `ag__`."""
         if self._namespace is None:
             self._namespace = super().get_extra_locals()
             vars(self._namespace["ag__"]).update(
@@ -126,7 +126,7 @@ class Transpiler(api.PyToPy):
         return self._namespace
 
     def transform_ast(self, node: Any, ctx: Any) -> Any:
-        """The transformed tree of a function."""
+        """Return the transformed tree of a function."""
         return super().transform_ast(_LoopOptions().visit(_CaughtErrors().visit(node)), ctx)
 
 
@@ -135,7 +135,7 @@ _relocated: dict[tuple[types.CodeType, str, int], types.CodeType] = {}
 
 
 def transformed(function: Any) -> Any:
-    """`function` (a plain Python function) with the operators of this file in place of its statements."""
+    """Transform a plain Python function: the operators of this file replace its statements."""
     made, _, source_map = _transpiler.transform(_of_a_module(function), converter.ProgramContext(options=OPTIONS))
     file, first = _file_of(function), function.__code__.co_firstlineno
     key = made.__code__, file, first  # two functions of one text are transformed to code that is equal
@@ -156,7 +156,7 @@ def source_of(function: Any, features: Sequence[str] = ()) -> str:
 
 
 def _of_a_module(function: Any) -> Any:
-    """`function`; a lambda of a file that was run and not imported says it is of a module that exists, as malt looks for one."""
+    """Give a lambda of a script a module that exists, since malt looks for one, and return it."""
     if not inspect_utils.islambda(function) or inspect.getmodule(function) is not None:
         return function
     code, defaults = function.__code__, function.__defaults__
@@ -170,7 +170,7 @@ def _file_of(function: Any) -> str:
 
 
 def converted(function: Any) -> Any:
-    """`function`, whose source is transformed when it is called; as it is where there is no source."""
+    """Wrap `function` so that its source is transformed at its first call; one without source stays."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         with directives.switch(off=False):
@@ -187,7 +187,7 @@ _verdicts: weakref.WeakKeyDictionary[types.FunctionType, bool] = weakref.WeakKey
 
 
 def _as_it_is(function: Any) -> bool:
-    """Whether a function is called without transforming it: the library's, other libraries', what asked for it."""
+    """Return whether a function is called without transformation: the library's, other libraries', or a marked one."""
     if type(function) is not types.FunctionType:
         return _stays(function)
     known = _verdicts.get(function)
@@ -206,7 +206,7 @@ def _stays(function: Any) -> bool:
 
 
 def _readable(file: str) -> bool:
-    """Whether code of this file is the user's and has a source, as cells of notebooks have (`<ipython-input-3-…>`)."""
+    """Return whether code of this file is the user's and has a source, as cells of notebooks have (`<ipython-input-3-…>`)."""
     return not internal[file] and (not file.startswith("<") or bool(linecache.getlines(file)))
 
 
@@ -268,7 +268,7 @@ def _length(x: Any) -> Any:
 
 
 def _cardinality(dataset: Any) -> np.int64:
-    """The length of a Dataset, an int64 in a function."""
+    """Return the length of a Dataset, an int64 in a function."""
     try:
         return np.int64(len(dataset))
     except TypeError as error:
@@ -305,7 +305,7 @@ def _smallest(*args: Any, **kwargs: Any) -> Any:
 
 
 def _range_of_tensors(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: Any = None) -> Any:
-    """`tf.range` of tensors: a tensor where the bounds are known all the same, else a DynamicRange."""
+    """Return `tf.range` of tensors: a tensor where the bounds are known, else a DynamicRange."""
     known = all(not is_tensor(b) or engine.folded(tensor(b).node) is not None for b in (start, limit, delta) if b is not None)
     if known:
         return creation.range_(start, limit, delta, dtype)
@@ -331,7 +331,7 @@ _builtins: dict[Any, Callable[..., Any]] = {
 
 
 def and_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
-    """`a() and b()`; for a tensor `b` is evaluated, too."""
+    """Evaluate `a() and b()`; for a tensor `b` is evaluated, too."""
     first = a()
     if symbolic(first):
         return compare.logical_and(_truth(first), b())
@@ -339,7 +339,7 @@ def and_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
 
 
 def or_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
-    """`a() or b()`; for a tensor `b` is evaluated, too."""
+    """Evaluate `a() or b()`; for a tensor `b` is evaluated, too."""
     first = a()
     if symbolic(first):
         return compare.logical_or(_truth(first), b())
@@ -347,19 +347,19 @@ def or_(a: Callable[[], Any], b: Callable[[], Any]) -> Any:
 
 
 def _truth(value: Any) -> Any:
-    """`value`, which decides whether what follows counts: InvalidArgumentError unless it is a bool tensor."""
+    """Check an operand of `and`, `or` or `not`: InvalidArgumentError unless it is a bool tensor."""
     if value.dtype != dtypes.bool:
         raise InvalidArgumentError(None, None, f"`and` and `or` take bool tensors, received {value.dtype.name}: compare it.")
     return value
 
 
 def not_(a: Any) -> Any:
-    """`not a`."""
+    """Evaluate `not a`."""
     return compare.logical_not(a) if symbolic(a) else not a
 
 
 def assert_stmt(expression: Any, message: Callable[[], Any]) -> None:
-    """`assert expression, message()`: of a tensor, when the function is called."""
+    """Run `assert expression, message()`; on a tensor it is checked when the function is called."""
     if symbolic(expression):
         debugging.Assert(expression, [message()])
     else:
@@ -367,7 +367,7 @@ def assert_stmt(expression: Any, message: Callable[[], Any]) -> None:
 
 
 def if_exp(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], Any], text: str) -> Any:
-    """`if_true() if condition else if_false()`."""
+    """Evaluate `if_true() if condition else if_false()`."""
     if symbolic(condition):
         return branch.cond(condition, if_true, if_false)
     return untaken.chosen(condition, if_true, [if_false]) if condition else untaken.chosen(condition, if_false, [if_true])

@@ -25,27 +25,27 @@ def can_be_tensor(value: Any) -> bool:
 
 
 def can_be_result(value: Any) -> bool:
-    """Whether a branch can give it as a tensor: a string, too, as another branch may give another one."""
+    """Return whether a branch can return `value` as a tensor; strings count, as another branch may return another one."""
     return can_be_tensor(value) or isinstance(value, STRINGS)
 
 
 def tensor_dtype(value: Any) -> Any:
-    """The dtype of what can be a tensor."""
+    """Return the dtype of a value that can be a tensor."""
     return value.dtype if is_tensor(value) else tensor(value).dtype
 
 
 def empty(value: Any) -> bool:
-    """Whether a name holds nothing yet."""
+    """Return whether a name is still unbound."""
     return value is None or isinstance(value, UNDEFINED)
 
 
 def returned(name: str, before: Any) -> bool:
-    """Whether a name stands for what the function returns."""
+    """Return whether a name holds the function's return value."""
     return isinstance(before, UndefinedReturnValue) or "retval" in name
 
 
 def check_not_none(name: str, main: Any, other: Any) -> None:
-    """ValueError for None where a branch is to give a tensor; `return` alone gives nothing, and may do so in both branches."""
+    """Raise ValueError for None where a branch is to give a tensor; a plain `return` may give nothing in both branches."""
     if (main is None or other is None) and not (main is other and returned(name, None)):
         where = "main" if main is None else "else"
         raise ValueError(

@@ -102,7 +102,7 @@ class Scan(NamedTuple):
         return xs[0].shape[0] if xs else None
 
     def bodies(self) -> tuple[Body, ...]:
-        """Its body takes the constants, what it carries, and rows of the xs."""
+        """Return its one body, which takes the constants, the carry, and rows of the xs."""
         first, count = self.consts, arity(self.body)
         gives = {k: k for k in range(len(self.body.outputs))}
         carried = {first + k: k for k in range(self.carry)}
@@ -190,14 +190,14 @@ def record_scan(
 
 
 def _inexact(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Positions of the floating outputs and parameters."""
+    """Return the positions of the floating outputs and parameters."""
     count = len(program.parameters) - len(program.constants)
     outputs = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
     return outputs, tuple([i for i in range(count) if program.parameters[i].inexact])
 
 
 def _linear_body(body: Program, consts: int, carry: int) -> tuple[Program, Program, list[int], tuple[int | None, ...]] | None:
-    """`linearized(body)` and where the cotangents stand, kept with the body; None if something in it has no gradient."""
+    """Return `linearized(body)` and the positions of the cotangents, kept with the body; None if an op in it has no gradient."""
     key = ("linear", consts, carry)
     if key not in body.derived:
         given, needed = _inexact(body)
@@ -215,7 +215,7 @@ def _linear_body(body: Program, consts: int, carry: int) -> tuple[Program, Progr
 
 
 def _leads_back(body: Program) -> bool:
-    """Whether the derivative of the gradient of a body leads to values of the forward pass."""
+    """Return whether the second derivative of a body depends on values of the forward pass."""
     try:
         return FORWARD in vjp_program(body, *_inexact(body))[0].derived
     except LookupError:
@@ -225,7 +225,7 @@ def _leads_back(body: Program) -> bool:
 def _leading_back(
     op: Operation, body: Program, results: list[Tensor | None], needed: Sequence[bool], inputs: Sequence[Node]
 ) -> list[Tensor | None]:
-    """The cotangents of a loop's inputs, joined with the inputs: a second derivative in one trace is zeros, not None.
+    """Join the cotangents of a loop's inputs with the inputs, so that a second derivative in one trace is zeros, not None.
 
     A loop that is part of a Program's gradient is not joined: there FORWARD says it (see `_leads_back`).
     """
@@ -278,7 +278,7 @@ def reverse_scan(
     history: Sequence[Node] = (),
     of: Program | None = None,
 ) -> list[Tensor | None]:
-    """The cotangents of a Scan's inputs (constants, carry, xs), by a Scan that runs the other way.
+    """Return the cotangents of a Scan's inputs (constants, carry, xs), by a Scan that runs the other way.
 
     With `split` (see `_linear_body`) from the residuals; else from `history`, the carry before each trip, by running
     each trip again. `of` is the user's body, if `body` runs that several times.
@@ -430,7 +430,7 @@ class While(NamedTuple):
     limit: int | None
 
     def bodies(self) -> tuple[Body, ...]:
-        """Its condition and its body take the constants and what it carries."""
+        """Return its condition and its body, which take the constants and the carry."""
         carried = {self.consts + k: k for k in range(self.carry)}
         takes = range(self.consts + self.carry)
         return (
@@ -521,7 +521,7 @@ def record_while(
 
 @gradient(WHILE)
 def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
-    """A Scan from the last checkpoint to the first, each running its part of the loop again."""
+    """Return the gradient: a Scan from the last checkpoint to the first, which runs each part of the loop again."""
     entry = op.entry
     _, body, consts, carry, capacity, _ = While(*entry.node.attrs)
     fixed, start = entry.inputs[:consts], entry.inputs[consts:]
@@ -554,7 +554,7 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
 def _run_again(
     body: Program, consts: Sequence[Node], carry: Sequence[Node], trips: Node, stride: Node, capacity: int
 ) -> list[Node]:
-    """A part of a loop, from one checkpoint to the next: one trip, while all of them could be kept, else a Scan of `trips`."""
+    """Run a part of a loop again, from one checkpoint to the next: one trip if all were kept, else a Scan of `trips`."""
     count = len(consts) + len(carry)
     avals = [n.aval for n in (*consts, *carry, trips, stride)]
     with tracing.inner() as inner:
@@ -568,7 +568,7 @@ def _run_again(
 
 
 def _unless_beyond(value: Node, stride: Node, capacity: int) -> Node:
-    """`value`, or NaN where a part of the loop is longer than what can be run again at once (capacity² trips in all)."""
+    """Return `value`, or NaN where a part of the loop is longer than the capacity (capacity² trips in all)."""
     dtype = value.aval.type
     factor = where(EagerTensor(stride) > capacity, tensor(float("nan"), dtype), tensor(1.0, dtype))
     result: Node = (EagerTensor(value) * factor).node

@@ -99,7 +99,7 @@ def _case_avals(branch_index: Aval, *inputs: Aval, branches: tuple[Program, ...]
 
 
 def _bodies(attrs: If | Case) -> list[structured.Body]:
-    """Each branch takes all inputs but the choice."""
+    """Return the branches as bodies, each of which takes all inputs but the index."""
     return [whole(program)._replace(takes=range(1, 1 + arity(program))) for program in attrs.branches]
 
 
@@ -128,7 +128,7 @@ CASE = define(StructuredOp("Case", _case, Case, infer=_case_avals, saves="branch
 @gradient(IF)
 @gradient(CASE)
 def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]:
-    """Each branch's gradient in a branch of its own; zeros where the branch does not use an input. Rows stay rows.
+    """Return the gradient of each branch as a branch of its own; zeros where the branch does not use an input. Rows stay rows.
 
     An input that only other results depend on gets zeros, as TensorFlow gives.
     """
@@ -177,7 +177,7 @@ class Form:
             self.type = indices[0].type if len({a.dtype for a in indices}) == 1 else dtypes.int64
 
     def given(self, found: int | tuple[int, int] | None, nodes: Sequence[Node]) -> list[Node]:
-        """The nodes that a branch gives, whose Program has its cotangent at the places `found` of `nodes`."""
+        """Return the output nodes of a branch, whose Program has its cotangent at the places `found` of `nodes`."""
         if not self.sliced:
             return [zeros(self.of.shape, self.of.type).node if found is None else nodes[found]]  # type: ignore[index]
         if found is None:
@@ -195,7 +195,7 @@ class Form:
         return [values.node, indices.node]
 
     def packed(self, nodes: Iterator[Node]) -> Tensor | IndexedSlices:
-        """The cotangent, of the nodes that come next."""
+        """Pack the next nodes into the cotangent."""
         if not self.sliced:
             return EagerTensor(next(nodes))
         shape = host_shape(self.of.shape)
@@ -205,7 +205,7 @@ class Form:
 def _formed(
     program: Program, places: Sequence[int | tuple[int, int] | None], parameters: Sequence[Aval], forms: Sequence[Form]
 ) -> Program:
-    """A branch's gradient Program, with its results as all branches give them."""
+    """Return a branch's gradient Program, with its results in the common form of all branches."""
     with tracing.inner() as inner:
         leaves = [leaf(a, None) for a in parameters]
         nodes = tracing.inline(program, leaves) if program.outputs else []
@@ -222,13 +222,13 @@ def _record(choice: Node, programs: Sequence[Program], inputs: Sequence[Node], o
 
 
 def alike(programs: Sequence[Program]) -> bool:
-    """Whether branches give the same shapes; in a graph they need not."""
+    """Return whether branches give the same shapes; in a graph they need not."""
     results = [[p.aval_of(r) for r in p.outputs] for p in programs]
     return all(r == results[0] for r in results)
 
 
 def _open_elements(node: Node, programs: Sequence[Program]) -> list[Node]:
-    """The results of branches that give different shapes: where these differ nothing is known until the graph runs."""
+    """Return the results of branches with different shapes: extents that differ are unknown until session time."""
     columns = list(zip(*[[p.aval_of(r) for r in p.outputs] for p in programs], strict=True))
     ranks = [len({a.ndim for a in column}) == 1 for column in columns]
     node.aval = tuple(
@@ -252,7 +252,7 @@ def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, na
 
     def traced(number: int, function: Callable[[], Any]) -> Body:
         def result(value: Any) -> Any:
-            """A result as a Tensor; an operation's is the choice that made it run, as TensorFlow's."""
+            """Convert a result to a Tensor; an operation's is the index that made it run, as in TensorFlow."""
             if type(value).__name__ != "Operation":
                 return tensor_or_none(value)
             return tensor(number == 0 if op is IF else number)
@@ -307,7 +307,7 @@ def join(choice: Node, bodies: Sequence[Body], op: Op, names: Sequence[str]) -> 
 
 
 def check_alike(bodies: Sequence[Body], names: Sequence[str]) -> None:
-    """TypeError or ValueError unless all branches give the same structure of the same dtypes and shapes."""
+    """Raise TypeError or ValueError unless all branches give the same structure of the same dtypes and shapes."""
     first = bodies[0]
     count = sum(f is TENSOR for f in first.structure.fixed)
     for body, name in zip(bodies[1:], names[1:], strict=True):
@@ -360,7 +360,7 @@ def _scalar_bool(pred: Any, what: str) -> Tensor:
 
 @public
 def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
-    """The result of `true_fn()` if `pred` (a scalar bool) holds, else of `false_fn()`.
+    """Return `true_fn()` if `pred` (a scalar bool) holds, else `false_fn()`.
 
     In a function both branches are traced and must give the same structure and dtypes; one of them runs, and what only the
     other one uses has gradient zero. A function whose branches give different shapes runs as eager code, where the other
@@ -384,7 +384,7 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
 
 @public
 def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case") -> Any:
-    """The result of `branch_fns[branch_index]()`; of `default` (or the last function) for an index that names none.
+    """Return `branch_fns[branch_index]()`; of `default` (or the last function) for an index out of range.
 
     `branch_fns` is a list of functions, a dict from int to function, or a list of such pairs.
     """
@@ -427,7 +427,7 @@ def _numbered(branch_fns: Any) -> dict[int, Callable[[], Any]]:
 
 @public
 def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, strict: bool = False, name: str = "case") -> Any:
-    """The result of the first function in `pred_fn_pairs` (`[(scalar bool, function), …]`) whose condition holds.
+    """Return the result of the first function in `pred_fn_pairs` (`[(scalar bool, function), …]`) whose condition holds.
 
     If none holds: of `default`, and without one an InvalidArgumentError. With `exclusive` it is an error in a function if
     more than one holds; in eager code the first one counts. There a list of one result gives the result, unless `strict`.
@@ -465,6 +465,6 @@ def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stric
 
 
 def unpacked(result: Any) -> Any:
-    """In eager code what stands in a list or tuple of one: `case` gives it so, and so does TensorFlow 1's `cond`."""
+    """Unpack a list or tuple of one result in eager code, as in TensorFlow's `case` and TensorFlow 1's `cond`."""
     alone = engine.local.trace.scope is None and isinstance(result, (list, tuple)) and len(result) == 1
     return result[0] if alone else result

@@ -66,7 +66,7 @@ class ConcreteFunction:
         return self
 
     def takes(self, variables: Sequence[Variable]) -> bool:
-        """Whether these variables may be passed: none is one that the function uses without its being passed."""
+        """Return whether these variables may be passed: the function captures none of them."""
         return not self._passes or not any(id(variable) in self._own for variable in variables)
 
     @property
@@ -101,13 +101,13 @@ class ConcreteFunction:
         return self
 
     def add_to_graph(self, g: Any = None, overwrite: bool = False) -> None:
-        """Nothing: a graph takes a function when it calls it."""
+        """Do nothing: a graph takes a function when it calls it."""
 
     def add_gradient_functions_to_graph(self, g: Any = None) -> None:
-        """Nothing: a gradient is made when it is asked for."""
+        """Do nothing: a gradient is made when it is asked for."""
 
     def seen_through(self, specs: list[TensorSpec]) -> ConcreteFunction:
-        """The same traced function, taking all tensors of these specs: another extent is another trace."""
+        """Return the same traced function for tensors of these specs; another extent needs another trace."""
         seen = copy.copy(self)
         seen._specs, seen._named, seen._type = specs, [None] * len(specs), None
         return seen
@@ -120,7 +120,7 @@ class ConcreteFunction:
         return self._specs or [TensorSpec(n.aval.shape, n.aval.type) for n in self._arguments.nodes]
 
     def _places(self) -> list[tuple[str, str]]:
-        """Of each tensor it takes: the parameter, or the tensor's own name; and with the keys of the nest that it is in."""
+        """Return for each tensor input its parameter (or its own name), and that with the keys of its nest."""
         found = []
         args, kwargs = self._arguments.fill(self._input_specs())
         for name, _, value in spread(self._function._signature.parameters, args, kwargs):
@@ -142,7 +142,7 @@ class ConcreteFunction:
         return [TensorSpec(spec.shape, spec.dtype, f"{name}:0") for spec, name in specs]
 
     def _keywords(self) -> list[str]:
-        """The names by which the tensors can be given one by one: the parameter's, `_1` and so on behind it for the next."""
+        """Return the keyword of each tensor input: the parameter's name, with `_1` and so on behind it for the next."""
         found: list[str] = []
         for name, _ in self._places():
             again = itertools.count(1)
@@ -208,7 +208,7 @@ class ConcreteFunction:
         return self._type
 
     def pretty_printed_signature(self, verbose: bool = True) -> str:
-        """The signature as a text: a line for each parameter, or (not `verbose`) as Python writes it."""
+        """Format the signature as a text: a line for each parameter, or (not `verbose`) as Python writes it."""
         return repr(self.function_type) if verbose else str(self.function_type)
 
     def __str__(self) -> str:
@@ -240,7 +240,7 @@ class ConcreteFunction:
             raise
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        """The arguments of the Python function, each of the type that was traced."""
+        """Bind the arguments of the Python function, each of the type that was traced."""
         try:
             bound = self.function_type.bind(*args, **kwargs)
             for name, parameter in self.function_type.parameters.items():
@@ -250,7 +250,7 @@ class ConcreteFunction:
         return Arguments((bound.args, bound.kwargs))
 
     def _one_by_one(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: Exception) -> list[Node]:
-        """The tensors that are given one by one, in order or by name; `why` the arguments are not those of the function."""
+        """Return the tensors that are given one by one, in order or by name; `why` the arguments do not fit the function."""
         names = self._keywords()
         given = dict(zip(names, args, strict=False))
         if self._passes or len(args) > len(names) or given.keys() & kwargs.keys() or given.keys() | kwargs.keys() != set(names):
@@ -324,7 +324,7 @@ class EagerFunction(ConcreteFunction):
         )
 
     def _source(self) -> Any:
-        """Where its ops get their seeds from: they are numbered, as those of a function that is compiled."""
+        """Return the source of its ops' seeds: they are numbered, as in a compiled function."""
         return seeds.begun()
 
     def _run(self, nodes: Sequence[Node], stored: Sequence[Stored] = ()) -> Any:

@@ -31,7 +31,7 @@ def switch(off: bool) -> Iterator[None]:
 
 
 def do_not_convert(func: Any = None) -> Any:
-    """Decorator for a function that `tf.function` is to run as it is, without looking at its `if`, `while` and `for`."""
+    """Mark a function that `tf.function` runs as it is, without a transformation of its `if`, `while` and `for`."""
     if func is None:
         return do_not_convert
 
@@ -48,7 +48,7 @@ def do_not_convert(func: Any = None) -> Any:
 def set_loop_options(
     parallel_iterations: Any = None, swap_memory: Any = None, maximum_iterations: Any = None, shape_invariants: Any = None
 ) -> None:
-    """Options for the loop in whose body it is called, where it is on tensors: it makes `maximum_iterations` trips at the most.
+    """Set options for the loop on tensors around the call: it makes `maximum_iterations` trips at the most.
 
     The other options are accepted. Loops are compiled without them; where a shape changes, the function runs as eager code.
     """

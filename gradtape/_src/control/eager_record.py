@@ -29,7 +29,7 @@ running = Running()
 
 
 def asks_for_gradients(python: Any) -> bool:
-    """Whether the code of a function, or of one that it names, has the name of what differentiates without a tape.
+    """Return whether the code of a function, or of one that it names, calls a function that differentiates without a tape.
 
     Only such a function is recorded as a whole, because a record keeps what was computed until the function returns.
     """
@@ -55,7 +55,7 @@ def asks_for_gradients(python: Any) -> bool:
 
 
 def _names(code: CodeType) -> set[str]:
-    """The names in the code of a function and of the functions inside of it."""
+    """Return the names in the code of a function and of the functions inside of it."""
     found = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -65,7 +65,7 @@ def _names(code: CodeType) -> set[str]:
 
 @contextlib.contextmanager
 def recorded(wanted: bool) -> Iterator[None]:
-    """For running a function as eager code: record what runs, if that is `wanted` and nothing around it does."""
+    """Open a context for a function that runs as eager code: record it if `wanted` and no record is open."""
     running.functions += 1
     try:
         with _record() if wanted and running.record is None else contextlib.nullcontext():
@@ -86,23 +86,23 @@ def _record() -> Iterator[None]:
 
 
 def in_function() -> bool:
-    """Whether what runs is part of a function, traced or not."""
+    """Return whether the running code is part of a function, traced or not."""
     return engine.local.trace.scope is not None or running.functions > 0
 
 
 def recording() -> bool:
-    """Whether `gradients` has something to differentiate: a graph or function that is being traced, or a record of eager code."""
+    """Return whether `gradients` has a record: a graph or function under trace, or a record of eager code."""
     return engine.local.trace.scope is not None or running.record is not None
 
 
 def entries() -> list[Entry]:
-    """What was recorded, in order."""
+    """Return the recorded entries in order."""
     assert running.record is not None
     return running.record._entries()[0]
 
 
 def reads(variable: Variable) -> list[Node]:
-    """The nodes that a variable held when it was read."""
+    """Return the nodes of all reads of a variable."""
     assert running.record is not None
     found = [variable.held()]
     for segment in running.record._segments:

@@ -45,7 +45,7 @@ def run_functions_eagerly(run_eagerly: bool) -> None:
 
 @public
 def functions_run_eagerly() -> bool:
-    """Whether functions run as plain Python."""
+    """Return whether functions run as plain Python."""
     return _run_eagerly
 
 
@@ -182,7 +182,7 @@ class Function:
             return found
 
     def _known(self, key: Any, state: Trace, arguments: Arguments) -> ConcreteFunction | None:
-        """What was traced for these arguments: for their very variables, or for variables like them."""
+        """Return the trace for these arguments: for their very variables, or for variables like them."""
         variables = arguments.stored and arguments.variables
         for wanted in ((key, _same(variables)), key) if variables else (key,):
             found = self._traced.get(wanted)
@@ -234,7 +234,7 @@ class Function:
         )
 
     def transformed(self) -> Callable[..., Any]:
-        """What is called to trace or run it: the Python function with its statements as ops, if `autograph` says so."""
+        """Return the function to trace or run: the Python function, transformed by autograph unless that is off."""
         if not self._autograph:
             return do_not_convert(self.python_function)
         from gradtape._src.control.autograph import converted  # loads what transforms source, at the first function only
@@ -275,7 +275,7 @@ class Function:
 
     @public
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """The traced function for these arguments, which may be `TensorSpec`s."""
+        """Return the traced function for these arguments, which may be `TensorSpec`s."""
         if self.input_signature is not None and not args and not kwargs:
             args = self.input_signature
         values, spec = nest.flatten_with_spec(self._signature.bind(args, kwargs), nest.EXPANDED)
@@ -320,11 +320,11 @@ class Function:
         return lambda *args, **kwargs: None
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
-        """All signatures that were traced, as a text."""
+        """Return all signatures that were traced, as a text."""
         return "\n\n".join([found.pretty_printed_signature() for found in self._traced.values()])
 
     def experimental_get_tracing_count(self) -> int:
-        """How often TensorFlow would have traced the Python function; here each shape is a trace of its own."""
+        """Return how often TensorFlow would have traced the Python function; gradtape traces each shape anew."""
         return self._traces
 
     @property
@@ -335,7 +335,7 @@ class Function:
 
 
 def _same(variables: Sequence[Variable]) -> tuple[Reference, ...]:
-    """What tells variables from others that are like them; it keeps them alive."""
+    """Return the identities of variables, which keep them alive."""
     return tuple(map(Reference, variables))
 
 
@@ -370,7 +370,7 @@ def function(
     experimental_compile: bool | None = None,
     experimental_follow_type_hints: bool | None = None,
 ) -> Any:
-    """A function that runs as one compiled program; as a decorator, with or without arguments.
+    """Create a function that runs as one compiled program; as a decorator, with or without arguments.
 
     It is traced once per signature: shapes and dtypes of tensors and variables, values of Python
     arguments, identity of objects.

@@ -38,7 +38,7 @@ class FunctionOperation:
 
     @public
     def get_attr(self, name: str) -> Any:
-        """An attribute by name; ValueError if the op has none of it."""
+        """Return an attribute by name; ValueError if the op has none of it."""
         if name == "dtype" and len(self.outputs) == 1:
             return self.outputs[0].dtype
         here = OF_TENSORFLOW.get(name, name)
@@ -113,7 +113,7 @@ class FuncGraph:
         return list(zip(self.external_captures, self.internal_captures, strict=True))
 
     def get_operations(self) -> list[FunctionOperation]:
-        """Its operations in order; their names are those that TensorFlow gives where the user gives none."""
+        """Return its operations in order; those without a name of the user's have TensorFlow's default names."""
         concrete = self._concrete
         program = concrete.program
         numbered = Numbered()
@@ -168,7 +168,7 @@ class FuncGraph:
         return graph_def(self.get_operations(), add_shapes)
 
     def get_operation_by_name(self, name: str) -> FunctionOperation:
-        """The operation of this name; KeyError if there is none."""
+        """Return the operation of this name; KeyError if there is none."""
         found = {operation.name: operation for operation in self.get_operations()}
         if name not in found:
             raise KeyError(

@@ -51,12 +51,12 @@ def _text(value: Any) -> str:
 
 
 def type_of(value: Any) -> TensorSpec | Literal:
-    """The type of a value, a nest in which TensorSpecs stand for tensors."""
+    """Return the type of a value, a nest in which TensorSpecs stand for tensors."""
     return TensorSpec(value.shape, value.dtype) if isinstance(value, TensorSpec) else Literal(value)
 
 
 def nested(constraint: TensorSpec | Literal) -> Any:
-    """The nest of specs and values of a type."""
+    """Return the nest of specs and values of a type."""
     return constraint if isinstance(constraint, TensorSpec) else constraint.value
 
 
@@ -100,7 +100,7 @@ class FunctionType(inspect.Signature):
 
 
 def spread(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """`(name, kind, value)` of each argument of a call, those of `*args` and `**kwargs` one by one."""
+    """Return `(name, kind, value)` of each argument of a call, those of `*args` and `**kwargs` one by one."""
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
     positional = any(p.kind is Kind.VAR_POSITIONAL for p in signature.parameters.values())
@@ -122,7 +122,7 @@ def spread(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[st
 
 
 def fit(wanted: Any, value: Any) -> Any:
-    """`value` as `wanted`, a nest of TensorSpecs and of what must be equal; TypeError or ValueError if it does not fit."""
+    """Convert `value` to `wanted`, a nest of TensorSpecs and of constants; TypeError or ValueError if it does not fit."""
     if isinstance(wanted, TensorSpec):
         return _fit_tensor(wanted, value)
     if isinstance(wanted, (Mapping, tuple, list)) and isinstance(value, (Tensor, Variable)):

@@ -24,12 +24,12 @@ STRING = 7
 
 
 def shape_of(tensor: TensorSpec | Tensor) -> TensorShape:
-    """The shape of an operation's input or output as a user sees it, with None for an unknown extent."""
+    """Return the shape of an operation's input or output for the user, with None for an unknown extent."""
     return tensor.shape if isinstance(tensor, TensorSpec) else stated_shape(tensor.node)
 
 
 def graph_def(operations: Iterable[Any], add_shapes: bool) -> Any:
-    """A GraphDef of operations: names, types, devices, inputs, dtypes; shapes of placeholders, values of constants."""
+    """Return a GraphDef of operations: names, types, devices, inputs, dtypes; shapes of placeholders, values of constants."""
     made = protocol("graph").GraphDef()
     for operation in operations:
         node = made.node.add(name=operation.name, op=operation.type)

@@ -43,7 +43,7 @@ class Growth:
         self.numbers, self.symbol = numbers, None
 
     def counting(self, body: Callable[[Tensor], None]) -> Callable[[Tensor], None]:
-        """`body`, whose argument is noted as the symbol."""
+        """Wrap `body`, and note its argument as the symbol."""
 
         def counted(item: Tensor) -> None:
             self.symbol = item.node
@@ -62,7 +62,7 @@ _loops = _Loops()
 
 @contextlib.contextmanager
 def tracing_body(growth: Growth | None) -> Iterator[None]:
-    """For tracing the body of a loop; None for one of which nothing is known."""
+    """Open a context for the trace of a loop's body; None for a loop without known counts."""
     _loops.around.append(Growth() if growth is None else growth)
     try:
         yield
@@ -71,12 +71,12 @@ def tracing_body(growth: Growth | None) -> Iterator[None]:
 
 
 def is_around(growth: Growth | None) -> bool:
-    """Whether the body of that loop is being traced."""
+    """Return whether the body of that loop is being traced."""
     return any(loop is growth for loop in _loops.around)
 
 
 def entries_for(index: Node, roomy: Growth | None) -> int:
-    """How many entries an array must have for a write at `index`; `roomy` is the loop that made room in it.
+    """Return the number of entries that an array needs for a write at `index`; `roomy` is the loop that made room in it.
 
     NeedsValues if that is not known.
     """
@@ -90,7 +90,7 @@ def entries_for(index: Node, roomy: Growth | None) -> int:
 
 
 def _largest(index: Node, counted: Mapping[Node, np.ndarray]) -> int | None:
-    """The largest value of `index` for all that loops count; None if it does not follow from that and from constants alone."""
+    """Return the largest value of `index` over all trips; None if it depends on more than the loops' counts and constants."""
     order: dict[Node, None] = {}
     used: dict[Node, None] = {}
     stack = [index]

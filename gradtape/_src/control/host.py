@@ -37,7 +37,9 @@ Shapes = tuple[tuple[int, ...] | None, ...]
 
 
 def _results(values: Any, types: Sequence[Any], exact: bool = False) -> list[Any]:
-    """What a Python function returned, as arrays. A NumPy array is cast within its kind, unless `exact`; a Tensor is not."""
+    """Convert the results of a Python function to arrays. A NumPy array is cast within its kind, unless `exact`; a Tensor is
+    not.
+    """
     given = [] if values is None else list(values) if isinstance(values, (list, tuple)) else [values]
     if len(given) != len(types):
         raise invalid(f"The Python function returned {len(given)} values, Tout names {len(types)}: {[t.name for t in types]}.")
@@ -78,7 +80,7 @@ ERRORS: dict[type[Exception], type[OpError]] = {
 
 @contextlib.contextmanager
 def _as_op_error() -> Iterator[None]:
-    """What a Python function raises, as the op's error; of the same text, and with the original as its cause."""
+    """Raise an exception of a Python function as the op's error, with the same text and the original as its cause."""
     try:
         yield
     except (OpError, engine.NeedsValues):
@@ -140,8 +142,10 @@ def _types(Tout: Any) -> tuple[tuple[Any, ...], bool]:
 
 
 def _static_shapes(Tout: Any, inputs: Sequence[Tensor], types: Sequence[Any]) -> Shapes | None:
-    """The shapes of the results in a compiled program: those of TensorSpecs in Tout. In a graph None if they state none;
-    in a function of it, which cannot wait for them, the first input's. None for one that the run of a function tells."""
+    """Return the static shapes of the results in a compiled program: those of the TensorSpecs in Tout. In a graph, None if
+    they state none; in a function of a graph, which cannot wait for them, the first input's. None for one that only a run
+    tells.
+    """
     flat = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
     shapes: list[tuple[int, ...] | None] = []
     scope = engine.local.trace.scope
@@ -241,7 +245,7 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
 
 
 def _at_once(func: Callable[..., Any], values: list[Any]) -> Any:
-    """What a NumPy function gives in eager code: a tensor for each leaf of its result."""
+    """Call a NumPy function in eager code: a tensor for each leaf of its result."""
     inputs = tuple([tensor(value).node for value in values])
     arrays = [np.array(to_numpy(i) if is_tensor(v) else v) for i, v in zip(inputs, values, strict=True)]  # its own, to write on
     results = [None if r is None else tensor(r) for r in nest.flatten(func(*arrays))]
@@ -257,7 +261,7 @@ def _at_once(func: Callable[..., Any], values: list[Any]) -> Any:
 
 @gradient(EAGER_PY_FUNC)
 def _py_gradient(op: Operation, *grads: Any) -> list[Any]:
-    """The gradient of a Python function: it runs again under a tape, where the gradient runs."""
+    """Return the gradient of a Python function: it runs again under a tape, at the time of the gradient."""
     run, _, _ = op.entry.node.attrs
     function = vars(run.call if type(run) is _Made else run)["function"]
     inputs = op.inputs

@@ -80,19 +80,19 @@ def while_loop(
 
 
 def stopped(results: Any) -> Any:
-    """What a loop with `back_prop=False` gives in a function; in eager code that word means nothing."""
+    """Stop gradients through the results of a loop with `back_prop=False` in a function; eager code ignores that option."""
     if engine.local.trace.scope is None:
         return results
     return nest.map_structure(lambda x: x if x is None else stop_gradient(x), results, expand_composites=True)
 
 
 def as_tensor(value: Any) -> Any:
-    """A loop variable as a Tensor; what holds tensors in a way of its own stays."""
+    """Convert a loop variable to a Tensor; an object that holds tensors in its own way stays."""
     return value if value is None or isinstance(value, TensorArray) or hasattr(value, "dense_shape") else tensor(value)
 
 
 def _opened(state: Any, invariants: Any) -> Any:
-    """The loop variables of a graph, with extents that may change where `shape_invariants` say so."""
+    """Return the loop variables of a graph, with open extents where `shape_invariants` say so."""
     leaves, spec = nest.flatten_with_spec(state)
     shapes = [None] * len(leaves) if invariants is None else nest.flatten(invariants)
     if len(shapes) != len(leaves):
@@ -119,7 +119,7 @@ def _with_shape(x: Any, stated: Any) -> Any:
 
 
 def _changing(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: Any, invariants: Any, limit: int | None) -> Any:
-    """A loop in a graph whose variables change their ranks."""
+    """Return the results of a loop in a graph whose variables change their ranks."""
     leaves, spec = nest.flatten_with_spec(state, nest.EXPANDED)
     shapes = [None if s is None else TensorShape(getattr(s, "shape", s)) for s in nest.flatten(invariants)]
 
@@ -135,7 +135,7 @@ def _changing(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: Any
 
 
 def _settled(body: Callable[[Any], Any], state: Any) -> Any:
-    """The loop variables, with TensorArrays that know the shape of what the loop writes into them."""
+    """Return the loop variables, with TensorArrays that know the shape of what the loop writes into them."""
     leaves, spec = nest.flatten_with_spec(state)
     if not any(isinstance(x, TensorArray) for x in leaves):
         return state
@@ -177,7 +177,7 @@ def _in_python(cond: Callable[[Any], Any], body: Callable[[Any], Any], state: An
 
 
 def _as_before(results: Any, state: Any, expand: bool = True) -> Any:
-    """What a body returned, in the structure of the loop variables."""
+    """Pack the results of a body in the structure of the loop variables."""
     if isinstance(state, (list, tuple)) and len(state) == 1 and not (isinstance(results, (list, tuple)) and len(results) == 1):
         results = [results] if type(state) is list else (results,) if type(state) is tuple else results
     elif expand and type(state) in (list, tuple) and type(results) in (list, tuple):
@@ -241,7 +241,7 @@ def run_assigning_loop(
     limit: int | None,
     names: Sequence[str] | None = None,
 ) -> Any:
-    """A loop whose condition assigns variables: it `holds` before the first trip, and is asked again at the end of each."""
+    """Run a loop whose condition assigns variables: it `holds` before the first trip, and is evaluated again at each end."""
 
     def trip(both: Any) -> Any:
         after = _as_before(body(both[0]), state)

@@ -32,7 +32,7 @@ class Loop:
         self.body, self.carried, self.carry, self.elements = body, carried, carry, elements
 
     def bind(self, condition: Body | None = None) -> tuple[list[Node], list[Program]]:
-        """`(constants, Programs)`: the condition's (if any) and the body's, both of (constants…, carry…, element…).
+        """Return `(constants, Programs)`: the condition's (if any) and the body's, both of (constants…, carry…, element…).
 
         The carry is followed by the variables; the number of the trip is the last of the carry in a loop with a
         condition, else the last element.
@@ -62,7 +62,7 @@ class Loop:
         return consts, programs
 
     def _in_order(self, program: Program, counts: bool) -> Program:
-        """Outputs as a loop wants them: carry, variables, number of the trip (if it is carried), ys."""
+        """Order the outputs for a loop: carry, variables, number of the trip (if it is carried), ys."""
         results = len(program.outputs) - len(self.carried)
         written = self.body.written
         following = results - 1

@@ -43,11 +43,11 @@ class Rows:
         self.avals = [aval(n.aval.shape[1:], n.aval.dtype) for n in self.nodes]
 
     def pack(self, nodes: Sequence[Node]) -> Any:
-        """One row, in the structure of the elems."""
+        """Pack the nodes of one row in the structure of the elems."""
         return nest.unflatten(self.spec, [handle(n) for n in nodes])
 
     def row(self, index: int) -> Any:
-        """Row `index`."""
+        """Return row `index`."""
         return nest.unflatten(self.spec, [x[index] for x in self.tensors])
 
 
@@ -58,7 +58,7 @@ def record_rows(
     reverse: bool = False,
     growth: Growth | None = None,
 ) -> tuple[list[Node], list[Node]]:
-    """`(last carry, stacked ys)` of `function(carry, row)` → carry and ys over all rows."""
+    """Record `function(carry, row)` → carry and ys over all rows, and return `(last carry, stacked ys)`."""
     with tracing_body(growth):
         loop = trace_body(function, carry, rows.avals)
     consts, (step,) = loop.bind()
@@ -71,7 +71,9 @@ def record_rows(
 
 
 def carry_rows(step: Callable[[Any, Any], tuple[Any, Any]], start: Any, elems: Any, reverse: bool = False) -> tuple[Any, Any]:
-    """`(last carry, stacked ys)` of `carry, y = step(carry, row)` over the rows of `elems`; each may be a nest of tensors."""
+    """Return `(last carry, stacked ys)` of `carry, y = step(carry, row)` over the rows of `elems`; each may be a nest of
+    tensors.
+    """
     rows = Rows(elems, "scan")
     state, spec = _flat(start)
     specs: list[Any] = []
@@ -93,7 +95,7 @@ def _flat(results: Any) -> tuple[list[Tensor], Any]:
 
 
 def _needs_values(error: BaseException) -> bool:
-    """Whether a function could not be traced because it looks at values; it is run row by row then, in eager code."""
+    """Return whether a function could not be traced because it needs values, and so runs row by row in eager code."""
     return isinstance(error, LOOKS_AT_VALUES) and engine.local.trace.scope is None
 
 
@@ -109,7 +111,7 @@ def map_fn(
     name: str | None = None,
     fn_output_signature: Any = None,
 ) -> Any:
-    """`fn` of each row of `elems` (a tensor or a nest of them), the results stacked: shape [rows, …].
+    """Apply `fn` to each row of `elems` (a tensor or a nest of them) and stack the results: shape [rows, …].
 
     The results may be a nest; `fn_output_signature` (or `dtype`) states their dtypes where they differ from `elems`'s.
     `fn` is traced once and runs as one loop. If it looks at values, or rows are sparse or ragged, it runs row by row in eager
@@ -156,7 +158,7 @@ def map_fn(
 
 
 def _no_rows(one: Any, rows: Rows, specs: list[Any]) -> Any:
-    """No rows: `fn` says by its trace what the results look like."""
+    """Return the results for no rows, whose shapes are those of a trace of `fn`."""
     parameters = [leaf(a, None) for a in rows.avals]
     body = trace(lambda: one((), parameters), parameters, Scope(nested=True))
     outputs = [body.program.aval_of(r) for r in body.program.outputs[: len(body.program.outputs) - len(body.written)]]
@@ -164,7 +166,7 @@ def _no_rows(one: Any, rows: Rows, specs: list[Any]) -> Any:
 
 
 def _check_signature(results: Sequence[Tensor], signature: Any, rows: Rows) -> None:
-    """TensorFlow's rule: dtypes are those of `elems` unless a signature says otherwise."""
+    """Check TensorFlow's rule: dtypes are those of `elems` unless a signature says otherwise."""
     if signature is None:
         wanted = [x.dtype for x in rows.tensors] if len(rows.tensors) == len(results) else [rows.tensors[0].dtype] * len(results)
     else:
@@ -250,7 +252,7 @@ def scan(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """All results of `state = fn(state, row)` over the rows of `elems`, stacked: shape [rows, …].
+    """Return all results of `state = fn(state, row)` over the rows of `elems`, stacked: shape [rows, …].
 
     The first state is `initializer`, or the first row (and then also the first result).
 
@@ -271,7 +273,7 @@ def foldl(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The last result of `state = fn(state, row)` over the rows of `elems`, first to last."""
+    """Return the last result of `state = fn(state, row)` over the rows of `elems`, first to last."""
     results = _accumulate(fn, elems, initializer, "foldl", False, False)
     return results if back_prop else stopped(results)
 
@@ -286,6 +288,6 @@ def foldr(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The last result of `state = fn(state, row)` over the rows of `elems`, last to first."""
+    """Return the last result of `state = fn(state, row)` over the rows of `elems`, last to first."""
     results = _accumulate(fn, elems, initializer, "foldr", True, False)
     return results if back_prop else stopped(results)

@@ -15,7 +15,7 @@ from gradtape._src.core.tensor import Tensor
 
 
 def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: Sequence[Any] | None) -> list[Node]:
-    """A leaf without a value for each tensor among the arguments; its name is that of its parameter, or of its spec."""
+    """Create a leaf without a value for each tensor among the arguments; its name is that of its parameter, or of its spec."""
     symbols = [leaf(node.aval, None) for node in arguments.nodes]
     args, kwargs = arguments.pack(symbols)
     kinds = inspect.Parameter

@@ -49,7 +49,7 @@ class Passed:
 
 
 def reachable_besides_arguments(function: Any, variables: Sequence[Variable]) -> bool:
-    """Whether a function may use any of these variables by other ways than its arguments.
+    """Return whether a function may use any of these variables by other ways than its arguments.
 
     Looked at are its closure, the globals that its code names, its object, and what those hold. True where that is too much.
     """

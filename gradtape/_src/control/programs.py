@@ -13,7 +13,7 @@ LONGEST_ARITHMETIC = 4  # so many of them are done while one value is read
 
 
 def rewired(program: Program, places: Sequence[int], parameters: Sequence[Aval], outputs: Sequence[int] = ()) -> Program:
-    """`program` with other parameters: its k-th is now number `places[k]` of `parameters`.
+    """Return `program` with other parameters: its k-th is now number `places[k]` of `parameters`.
 
     `outputs` are positions of parameters to give as well, after the program's own outputs.
     """
@@ -30,14 +30,14 @@ def rewired(program: Program, places: Sequence[int], parameters: Sequence[Aval],
 
 
 def selected(program: Program, outputs: Sequence[int]) -> Program:
-    """`program` with only the outputs at these positions, and without what only the others needed."""
+    """Return `program` with the outputs at these positions only, pruned to what they need."""
     wanted = [program.outputs[i] for i in outputs]
     kept = _needed(program.keys, wanted)
     return _renumbered(program, kept, wanted, program.parameters, {})
 
 
 def narrowed(program: Program, kept: Sequence[int]) -> Program:
-    """`program` whose parameters are only those at the positions `kept`, which are all that it reads."""
+    """Return `program` with the parameters at the positions `kept` only, which are all that it reads."""
     count = len(program.parameters) - len(program.constants)
     number = {-1 - old: -1 - new for new, old in enumerate(kept)}
     number |= {-1 - count - k: -1 - len(kept) - k for k in range(len(program.constants))}
@@ -69,7 +69,7 @@ def _lines(program: Program, kept: Sequence[int]) -> tuple[Line, ...]:
 def _renumbered(
     program: Program, kept: Sequence[int], outputs: Sequence[int], parameters: Sequence[Aval], replaced: dict[int, int]
 ) -> Program:
-    """The nodes `kept`, where references in `replaced` stand for others (parameters of the new Program)."""
+    """Renumber the nodes `kept`; references in `replaced` become others (parameters of the new Program)."""
     number = {-1 - k: -1 - k for k in range(len(program.parameters))} | {i: n for n, i in enumerate(kept)} | replaced
     keys = tuple([(*program.keys[i][:2], *[number[r] for r in program.keys[i][2:]]) for i in kept])
     avals = tuple([program.avals[i] for i in kept])
@@ -104,7 +104,7 @@ def linearized(
         invariant.append(all(map(at_hand, references)))
 
     def frontier(anew: Callable[[int], bool]) -> tuple[set[int], set[int]]:
-        """The known values where the backward part ends, and what is computed between them and its outputs."""
+        """Return the known values at which the backward part ends, and the nodes between them and its outputs."""
         saved: set[int] = set()
         kept: set[int] = set()
         stack = list(derived.outputs)
@@ -135,7 +135,7 @@ def linearized(
 
 
 def _again(program: Program, reference: int) -> bool:
-    """Whether a known value is computed again rather than kept: it is cheap, or what a loop of open length has kept."""
+    """Return whether a known value is computed again and not kept: it is cheap, or a residual of a loop of open length."""
     op, attrs, *inputs = program.keys[reference]
     if type(program.avals[reference]) is tuple:
         return True
@@ -146,7 +146,7 @@ def _again(program: Program, reference: int) -> bool:
 
 
 def _derivable(program: Program, saved: set[int], at_hand: Callable[[int], bool]) -> set[int]:
-    """The values that follow from `saved` ones, other than themselves, by arithmetic: to read them costs more than to compute.
+    """Return the values that follow from other `saved` ones by arithmetic, which costs less than to read them.
 
     Of an LSTM that leaves the gates, and not the five factors of its gradient that are made of them.
     """
@@ -168,7 +168,7 @@ def _derivable(program: Program, saved: set[int], at_hand: Callable[[int], bool]
 
 
 def _with_residuals(derived: Program, kept: list[int], residuals: list[Aval], replaced: dict[int, int], count: int) -> Program:
-    """`derived` without its forward part: parameters (… as before, residuals), then its constants."""
+    """Return `derived` without its forward part: parameters (… as before, residuals), then its constants."""
     constants = derived.parameters[count:]
     number = {-1 - k: -1 - k for k in range(count)}
     number |= {-1 - count - k: -1 - count - len(residuals) - k for k in range(len(constants))}
@@ -182,7 +182,7 @@ def _with_residuals(derived: Program, kept: list[int], residuals: list[Aval], re
 
 
 def _forward(program: Program, derived: Program, residuals: list[int], count: int) -> Program:
-    """`program` that gives the residuals as well; what it computes twice XLA finds."""
+    """Return `program` with the residuals as further outputs; XLA merges equal computations."""
     kept = _needed(derived.keys, residuals)
     offset = len(program.keys)
     own = len(program.parameters)

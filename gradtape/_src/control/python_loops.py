@@ -17,7 +17,7 @@ from gradtape._src.core.tensor import Stored, Tensor
 
 
 def symbolic(value: Any) -> bool:
-    """Whether a value is a tensor that belongs to a function that is being traced."""
+    """Return whether a value is a tensor of the function under trace."""
     return isinstance(value, (Tensor, Stored)) and engine.local.trace.scope is not None
 
 
@@ -42,14 +42,14 @@ class Rules:
                 raise ValueError(f"'{name}' is not allowed to be None before the loop: give it a tensor, or a number.")
 
     def made_a_trip(self) -> None:
-        """After each trip; the first one tells."""
+        """Check the names after a trip; the first trip sets the rules."""
         self._trips += 1
         if self._trips == 1:
             for name, before, after in zip(self._names, self._before, self._get_state(), strict=True):
                 _check_kept(name, before, after)
 
     def ended(self) -> None:
-        """After the last trip."""
+        """Restore the names after the last trip."""
         if self._trips or self._dataset:
             return
         for name, value in zip(self._names, self._get_state(), strict=True):
@@ -58,7 +58,7 @@ class Rules:
 
 
 def rules_of(decides: Any, get_state: Callable[[], Any], names: Sequence[str]) -> Rules | None:
-    """The Rules for a loop that a condition or what it goes over `decides`; None if it is no op in TensorFlow."""
+    """Return the Rules for a loop over `decides` or with that condition; None if TensorFlow makes no op of it."""
     if not running.functions or engine.local.trace.scope is not None:
         return None
     dataset = hasattr(decides, "element_spec")
@@ -86,7 +86,7 @@ def _check_kept(name: str, before: Any, after: Any) -> None:
 def for_in_python(
     iterated: Any, extra_test: Callable[[], Any] | None, body: Callable[[Any], None], rules: Rules | None = None
 ) -> None:
-    """A `for` loop, as long as `extra_test` holds."""
+    """Run a `for` loop in Python, as long as `extra_test` holds."""
     if extra_test is None or _plain(extra_test()):
         for item in iterated:
             body(item)

@@ -58,7 +58,7 @@ def _rows(x: Any) -> list[Any]:
 
 
 def _stacked(rows: list[Any], of: Any) -> Any:
-    """The results of all rows in one; those that belong to a ragged tensor `of` as its rows."""
+    """Join the results of all rows; those that belong to a ragged tensor `of` become its rows."""
     if isinstance(rows[0], SparseTensor) != isinstance(of, SparseTensor | SparseTensorSpec):
         raise TypeError(
             f"The two structures don't have the same nested structure: fn returned {rows[0]!r} where {of!r} was expected. Give "

@@ -9,7 +9,7 @@ PREFIX = "tf__"  # of the names of transformed functions, as in TensorFlow
 
 
 def relocated(code: types.CodeType, lines: Mapping[int, int], filename: str, default: int) -> types.CodeType:
-    """`code` and all code in it, with line n reported as `lines[n]` of `filename`; unmapped lines as the one before them."""
+    """Move `code` and all code in it to other lines: line n becomes `lines[n]` of `filename`."""
     constants = tuple([relocated(c, lines, filename, default) if isinstance(c, types.CodeType) else c for c in code.co_consts])
     first = lines.get(code.co_firstlineno, default)
     table, current = bytearray(), first

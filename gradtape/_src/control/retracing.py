@@ -44,7 +44,7 @@ _calls: weakref.WeakKeyDictionary[CodeType, Calls] = weakref.WeakKeyDictionary()
 
 
 def calls_of(function: Any) -> Calls:
-    """The Calls of a Python function: a function that is made anew, of the same code, shares them. A library's does not."""
+    """Return the Calls of a Python function, shared by all functions of its code. A library's does not."""
     code = getattr(getattr(inspect.unwrap(function), "__func__", function), "__code__", None)
     if code is None or internal[code.co_filename]:
         return Calls()
@@ -59,7 +59,9 @@ class Signatures:
         self._known: list[tuple[Any, list[TensorShape]]] = []
 
     def is_new(self, arguments: Arguments, specs: Sequence[TensorSpec] | None = None) -> bool:
-        """Whether TensorFlow would trace for these arguments, whose tensors may have the shapes of `specs`; it is noted."""
+        """Return whether TensorFlow would trace for these arguments, whose tensors may have the shapes of `specs`, and note
+        it.
+        """
         if self._one and self._known:
             return False
         rest = _without_shapes(arguments)

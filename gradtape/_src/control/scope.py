@@ -76,7 +76,7 @@ class Scope:
         self.trace, self.variables, self.written, self.created = None, {}, {}, []
 
     def read(self, variable: Variable) -> Node:
-        """The node that the variable holds now; at first a parameter.
+        """Return the node that the variable holds now; at first a parameter.
 
         What a loop carries is state: a read of it is a read of the variable, which is a parameter of its own.
         """
@@ -91,7 +91,7 @@ class Scope:
         return node
 
     def hold(self, variable: Variable, node: Node) -> None:
-        """The variable was assigned. What reads it from now on is a read of the variable, too, for a tape outside."""
+        """Note an assignment. What reads it from now on is a read of the variable, too, for a tape outside."""
         before = self.read(variable)
         origin = self.variables.get(id(variable))
         if node.aval.inexact and node.op not in ASSIGNMENTS:  # an op with branches or a loop, which may have left it as it was
@@ -103,7 +103,7 @@ class Scope:
         self.now[id(variable)] = node
 
     def made(self, variable: Variable) -> None:
-        """A variable was made."""
+        """Note a new variable."""
         if not self.creates or self.nested:
             raise ValueError(
                 "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is "
@@ -112,7 +112,7 @@ class Scope:
         self.created.append(variable)
 
     def initial(self, node: Node) -> Any:
-        """The value of a variable's initial value that was computed in the function, from constants and random numbers."""
+        """Return the value of a variable's initial value that was computed in the function, from constants and random numbers."""
         drawn = dict(seeds.drawn())
         try:
             program = tracing.close(engine.local.trace, [node], list(drawn))
@@ -144,7 +144,7 @@ class Scope:
             self.checks.append((check, nodes))
 
     def held(self) -> list[tuple[Variable, list[Node]]]:
-        """The variables that it uses, each with what it held at first and what it holds now."""
+        """Return the used variables, each with its first nodes and its present one."""
         return [(variable, [node, self.now.get(key, node)]) for key, (variable, node) in self.variables.items()]
 
     def differentiated(self, targets: Sequence[Node]) -> None:
@@ -162,7 +162,7 @@ class Structure:
         self._plain: Callable[[list[Tensor]], Any] | bool | None = None  # False: it is filled
 
     def pack(self, nodes: Sequence[Node]) -> Any:
-        """The nest with these nodes as tensors."""
+        """Pack these nodes as tensors into the nest."""
         if self._plain is None:
             self._plain = self._made_of_tensors()
         tensors = [handle(node) for node in nodes]
@@ -179,7 +179,7 @@ class Structure:
         return False
 
     def fill(self, values: Iterable[Any]) -> Any:
-        """The nest with these values where its tensors are."""
+        """Fill these values into the nest at the places of its tensors."""
         remaining = iter(values)
         return nest.unflatten(self.spec, [next(remaining) if f is TENSOR else f for f in self.fixed])
 
@@ -188,7 +188,7 @@ TENSOR = object()
 
 
 def flatten_results(results: Any, convert: Callable[[Any], Any], fixed_strings: bool = True) -> tuple[list[Node], Structure]:
-    """The nodes of a nest of results and its Structure. `convert` makes a Tensor of a leaf, or gives it back as it is.
+    """Return the nodes of a nest of results and its Structure. `convert` makes a Tensor of a leaf, or gives it back as it is.
 
     With `fixed_strings` those that are known are no part of a Program, so that it need not run in stages: they are results
     that are always the same.
@@ -207,7 +207,7 @@ def flatten_results(results: Any, convert: Callable[[Any], Any], fixed_strings: 
 
 
 def tensor_or_none(value: Any) -> Any:
-    """A result of a function as a Tensor; None stays None."""
+    """Convert a result of a function to a Tensor; None stays None."""
     return None if value is None else tensor(value)
 
 
@@ -272,7 +272,7 @@ class Body:
             self.transcript.placed = len(engine.local.trace.nodes), number, places
 
     def with_passed(self, variables: Sequence[Variable]) -> Body:
-        """The Body of a call that passes these variables."""
+        """Return the Body of a call that passes these variables."""
         body = Body()
         for slot in Body.__slots__:
             setattr(body, slot, getattr(self, slot))
@@ -282,21 +282,21 @@ class Body:
         return body
 
     def inputs(self, arguments: Sequence[Node]) -> tuple[Node, ...]:
-        """What a call of the program takes, besides `arguments`: the variables' values now, captures, new seeds."""
+        """Return the inputs of a call after `arguments`: the variables' values now, captures, new seeds."""
         return (*arguments, *[v.read() for v in self.variables], *self.captures, *self.seeds())
 
     def seeds(self) -> list[Node]:
-        """New seeds for the random ops of one call."""
+        """Draw new seeds for the random ops of one call."""
         return [seeds.again(stream).node for stream in self.draws]
 
 
 def is_constant(node: Node) -> bool:
-    """Whether a leaf of a trace is part of its Program: a Python number, or a constant that was made in it."""
+    """Return whether a leaf of a trace is part of its Program: a Python number, or a constant that was made in it."""
     return node.index == NUMBER or (node.index == engine.INSIDE and node.aval.size <= LARGE_CONSTANT)
 
 
 def _constants_around(trace: Trace) -> set[Node]:
-    """The constants that were made where a branch or loop stands, whose Program they are no part of."""
+    """Return the constants of the trace around a branch or loop, which are no part of its Program."""
     found: set[Node] = set()
     outer = trace.parent
     while outer is not None and outer.scope is not None:
@@ -412,14 +412,14 @@ def _call_under_tape(body: Body, arguments: Sequence[Node]) -> list[Node]:
 
 
 def _assigned(body: Body, nodes: list[Node]) -> list[Node]:
-    """The results of a call, whose last nodes are the new values of variables."""
+    """Assign the new values of variables, which are the last nodes of a call, and return its results."""
     count = len(nodes) - len(body.written)
     hold_all(body.written, nodes[count:])
     return nodes[:count]
 
 
 def _run_at_once(body: Body, arguments: Sequence[Node]) -> list[Node]:
-    """The fast path of a call: no tape records it. A training step costs what is done here.
+    """Run a call on its fast path: no tape records it. A training step costs what is done here.
 
     Where another thread has changed a variable meanwhile that the call updates, it is run again on the new values.
     """
@@ -476,7 +476,8 @@ def _hand_on_checks(body: Body, inputs: tuple[Node, ...], results: Sequence[Node
 
 @gradient(FUNCTION)
 def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]:
-    """The gradient of a call. An input that only other outputs depend on gets zeros, as TensorFlow gives; rows stay rows.
+    """Return the gradient of a call. An input that only other outputs depend on gets zeros, as TensorFlow gives; rows stay
+    rows.
 
     So does, of a call that is a gradient itself, each input of the forward pass whose values that one uses.
     """
@@ -504,7 +505,7 @@ def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlice
 
 
 def connected(program: Program | None) -> set[int]:
-    """The positions of the parameters that any of the outputs depends on. Without a Program: none."""
+    """Return the positions of the parameters that any of the outputs depends on. Without a Program: none."""
     if program is None:
         return set()
     outputs = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])

@@ -62,7 +62,7 @@ class Signature:
         self.parameters = inspect.Signature(kept)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments of a call with the defaults, as they are wanted; TypeError if they do not fit."""
+        """Bind the arguments of a call, with the defaults, in the wanted form; TypeError if they do not fit."""
         if self.simple and not kwargs and len(args) == self.count:
             return args, {}
         if not all(map(str.isidentifier, kwargs)):
@@ -87,7 +87,7 @@ class Signature:
 
 
 def misfit(why: Exception, args: Any, kwargs: Any, signature: FunctionType) -> TypeError:
-    """The error that arguments do not fit."""
+    """Return the error for arguments that do not fit."""
     return TypeError(
         f"Binding inputs to tf.function failed due to `{why}`. Received args: {args} and kwargs: {kwargs} for signature: "
         f"{signature!s}."
@@ -108,7 +108,7 @@ def _check_specs(specs: tuple[Any, ...]) -> None:
 
 
 def _check_names(names: list[str]) -> None:
-    """ValueError if two keywords are the same name when each character that no name may have is `_`."""
+    """Raise ValueError if two keywords become the same name when `_` replaces invalid characters."""
     plain = {"".join([c if c.isalnum() else "_" for c in name]) for name in names}
     if len(plain) < len(names):
         raise ValueError(

@@ -53,7 +53,7 @@ def if_stmt(
     symbol_names: Sequence[str],
     nouts: int,
 ) -> None:
-    """An `if` statement; `symbol_names` are the names it binds, of which the first `nouts` are used afterwards."""
+    """Run an `if` statement; `symbol_names` are the names it binds, of which the first `nouts` are used afterwards."""
     if not symbolic(condition):
         taken, other = (body, orelse) if condition else (orelse, body)
         if untaken.counts(condition):
@@ -107,14 +107,14 @@ _FROM_OP = object()
 
 
 def _array_of_zeros(arrays: Sequence[TensorArray], places: list[list[int | None]]) -> tuple[int | None, int | None]:
-    """The plan for a TensorArray of which one branch only has written entries: the other's are zeros."""
+    """Return the plan for a TensorArray of which one branch only has written entries: the other's are zeros."""
     if arrays[0]._count() != arrays[1]._count() or bool(places[0]) == bool(places[1]):
         raise engine.NeedsValues("a TensorArray has another size in each branch: how many entries it has depends on values")
     return (places[0][0], None) if places[0] else (None, places[1][0])
 
 
 def _negates(condition: Any, value: Any) -> bool:
-    """Whether `condition` is `not value`."""
+    """Return whether `condition` is `not value`."""
     node = condition.node
     return isinstance(value, Tensor) and node.inputs == (value.node,) and node.key[0].type == "LogicalNot"
 
@@ -229,7 +229,7 @@ def _arrange(first: Body, second: Body, plans: Sequence[tuple[int | None, int | 
 
 
 def _is_number(body: Body, output: int) -> bool:
-    """Whether a result of a traced branch is a constant of its own, a Python number that was bound there."""
+    """Return whether a result of a traced branch is a constant of its own, a Python number that was bound there."""
     reference = body.program.outputs[output]
     count = len(body.program.parameters) - len(body.program.constants)
     of = body.program.aval_of(reference)
@@ -237,7 +237,7 @@ def _is_number(body: Body, output: int) -> bool:
 
 
 def adapted(body: Body, change: Callable[[list[Node]], list[Node]], results: int) -> Any:
-    """The Program of a body with its results changed by `change`; the new values of variables follow as before."""
+    """Return the Program of a body with its results changed by `change`; the new values of variables follow as before."""
     program = body.program
     count = len(program.parameters) - len(program.constants)
     with tracing.inner() as inner:
@@ -293,14 +293,14 @@ class _State:
             self.parts.append((spec, fixed))
 
     def pack(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
-        """What the names hold, with these tensors."""
+        """Pack these tensors into the values of the names."""
         remaining = iter(tensors)
         return tuple(
             [nest.unflatten(spec, [next(remaining) if x is _FROM_OP else x for x in fixed]) for spec, fixed in self.parts]
         )
 
     def flat(self, values: Any) -> list[Tensor]:
-        """The tensors in what the names hold after a trip; what is no tensor must be the same as before."""
+        """Return the tensors in the values after a trip; values that are no tensors must be the same as before."""
         result: list[Tensor] = []
         known = iter(self.tensors)
         for (spec, fixed), value, name in zip(self.parts, values, self.bound, strict=True):
@@ -337,8 +337,10 @@ def _defined(
     runs: Callable[[], Any],
     growth: Growth | None = None,
 ) -> Any:
-    """What the names hold before a loop. A name that only the loop binds (None counts, too) starts as zeros of what it binds;
-    that the loop `runs` once at least is checked when the function is called. TensorArrays have room for what it writes."""
+    """Return the values of the names before a loop. A name that only the loop binds (None counts, too) starts as zeros of what
+    it binds; a check at the call ensures that the loop `runs` at least once. TensorArrays get room for what the loop
+    writes.
+    """
     values = get_state()
     if not any(v is None or isinstance(v, (*UNDEFINED, TensorArray)) for v in values):
         return values
@@ -387,7 +389,7 @@ def while_stmt(
     symbol_names: Sequence[str],
     opts: Any,
 ) -> None:
-    """A `while` statement: a loop in Python while its condition is no tensor."""
+    """Run a `while` statement: as a loop in Python while its condition is no tensor."""
     scope = engine.local.trace.scope
     start = None if scope is not None else get_state()
     rules: Rules | None = None
@@ -416,7 +418,7 @@ def while_stmt(
 
 
 def _staged_while(test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str], opts: Any, first: Any) -> None:
-    """A loop on tensors; `first` is what its condition was before it, if to ask it assigns variables."""
+    """Record a loop on tensors; `first` is the condition's value before it, if its evaluation assigns variables."""
     limit = (opts or {}).get("maximum_iterations")
     state = _State(_defined(get_state, set_state, body, names, test), names)
 
@@ -445,7 +447,7 @@ def for_stmt(
     symbol_names: Sequence[str],
     opts: Any,
 ) -> None:
-    """A `for` statement: over a tensor's rows, or a range of tensors, one op; over anything else a loop in Python."""
+    """Run a `for` statement: one op over a tensor's rows or a range of tensors; over anything else a loop in Python."""
     if not is_tensor(iterated) and hasattr(iterated, "element_spec") and engine.local.trace.scope is not None:
         raise engine.NeedsValues("a function that goes through a Dataset runs as eager code")
     limit = (opts or {}).get("maximum_iterations")
@@ -472,7 +474,7 @@ def for_stmt(
 
 
 def _starts_at(start: Tensor, get_state: Any, set_state: Any, names: Sequence[str], opts: Any) -> None:
-    """What a loop over a range binds is the range's start before the loop, if it is nothing else."""
+    """Bind an unbound loop variable to the range's start before the loop."""
     values = list(get_state())
     name = (opts or {}).get("iterate_names")
     if name in names and isinstance(values[names.index(name)], UNDEFINED):
@@ -526,7 +528,7 @@ def _for_range(
 
 
 def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]) -> None:
-    """A loop over `item(0)`, … of `count` trips at the most, while `extra_test` holds."""
+    """Record a loop over `item(0)`, … of `count` trips at the most, while `extra_test` holds."""
     zero = tensor(0, dtypes.int64)
     symbol = handle(leaf(zero.node.aval, None))
     known = engine.folded(count.node)
@@ -556,7 +558,7 @@ def _counted(item: Any, count: Tensor, extra_test: Any, body: Any, get_state: An
 
 
 def _numbers(item: Any, count: int) -> np.ndarray | None:
-    """What a loop of so many trips counts, if that is known."""
+    """Return the numbers that a loop over a range counts, if they are known."""
     begin, second = [engine.folded(item(tensor(k, dtypes.int64)).node) for k in (0, 1)]
     if begin is None or second is None or begin.ndim:
         return None

@@ -41,7 +41,7 @@ def _outside(buffer: Any, index: Any) -> str | None:
 
 
 def _written(buffer: Any, value: Any, index: Any) -> Any:
-    """`_write` for strings."""
+    """Write an entry like `_write`, for strings."""
     result = buffer.copy()
     if 0 <= index < len(buffer):
         result[index, ...] = value
@@ -67,7 +67,7 @@ def _write_gradient(op: Operation, dy: Tensor) -> list[Any]:
 
 @op("TensorListResize", saves="buffer")
 def _resized(buffer, index):
-    """NumPy: `buffer`, with rows of zeros after it so that there is one at `index`."""
+    """Append rows of zeros to the NumPy array `buffer` until there is one at `index`."""
     missing = max(0, int(index) + 1 - len(buffer))
     nothing = b"" if buffer.dtype.hasobject else 0
     return np.concatenate([buffer, np.full((missing, *buffer.shape[1:]), nothing, buffer.dtype)])
@@ -79,7 +79,9 @@ def _(op, dy):
 
 
 def _beyond(why: str, what: str, at: int, count: int) -> OutOfRangeError | InvalidArgumentError:
-    """The error of an index that is not there: in eager code an OutOfRangeError, in a function an InvalidArgumentError."""
+    """Return the error for an index that is out of range: in eager code an OutOfRangeError, in a function an
+    InvalidArgumentError.
+    """
     if engine.local.trace.scope is None:
         return OutOfRangeError(None, None, why)
     return InvalidArgumentError(None, None, f"Trying to {what} element {at} in a list with {count} elements. {why}")
@@ -182,7 +184,7 @@ class TensorArray:
 
     @public
     def size(self, name: str | None = None) -> Tensor:
-        """How many entries there are, an int32 scalar."""
+        """Return the number of entries, an int32 scalar."""
         self._check_size()
         count = self._count()
         if count < LARGE:
@@ -192,7 +194,7 @@ class TensorArray:
         return shape_of(self._buffer)[0]
 
     def _copy(self) -> TensorArray:
-        """Itself in eager code, as TensorFlow's; where a function is traced another one, so that branches differ."""
+        """Return itself in eager code, as in TensorFlow; under a trace a copy, so that branches differ."""
         if engine.local.trace.scope is None:
             return self
         new = object.__new__(TensorArray)
@@ -214,7 +216,7 @@ class TensorArray:
         return entry
 
     def open_entry(self) -> Tensor | None:
-        """An entry of a shape that is not known before the graph runs, or None."""
+        """Return an entry whose shape is unknown before session time, or None."""
         return self._last
 
     def has_entries_of(self, extents: tuple[int, ...]) -> None:
@@ -222,7 +224,7 @@ class TensorArray:
         self._extents = extents
 
     def _element(self) -> tuple[int, ...] | None:
-        """The extents of an entry, or None."""
+        """Return the extents of an entry, or None."""
         if self._extents is None and self._shape.is_fully_defined():
             return tuple(self._shape)
         if self._extents is None and self._entries and not self._infer:  # they may differ, but not where they are stacked
@@ -230,7 +232,7 @@ class TensorArray:
         return self._extents
 
     def _index(self, index: Any) -> int | Tensor:
-        """A Python int where the index is known."""
+        """Return the index, as a Python int where it is known."""
         if not is_tensor(index):
             return static(index, "index")
         place = tensor(index)
@@ -241,7 +243,7 @@ class TensorArray:
 
     @public
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """An array with `value` at `index`."""
+        """Return an array with `value` at `index`."""
         new = self._copy()
         entry = new._accepted(value)
         at = self._index(index)
@@ -291,17 +293,19 @@ class TensorArray:
             self._buffer = concat([self._buffer, rows], 0)
 
     def _whole(self) -> Tensor:
-        """All entries as one tensor, for those who see how many there are."""
+        """Return all entries as one tensor, for a caller who sees their number."""
         self._check_size()
         return self._materialized()
 
     def _check_size(self) -> None:
-        """NeedsValues in a loop that makes the array longer in each trip."""
+        """Raise NeedsValues in a loop that makes the array longer in each trip."""
         if is_around(self._room):
             raise engine.NeedsValues("the size of a TensorArray is asked for in the loop that makes it longer")
 
     def _materialized(self, like: Tensor | None = None) -> Tensor:
-        """All entries as one tensor; what was never written is zeros. `like` is an entry, where extents may not be known."""
+        """Return all entries as one tensor; entries that were never written are zeros. `like` is an entry, where extents may
+        not be known.
+        """
         if self._buffer is not None:
             return self._buffer
         shape = self._element()
@@ -320,7 +324,7 @@ class TensorArray:
 
     @public
     def read(self, index: Any, name: str | None = None) -> Tensor:
-        """The entry at `index`."""
+        """Return the entry at `index`."""
         at = self._index(index)
         if isinstance(at, Tensor):
             return gather(self._materialized(), at)
@@ -353,18 +357,18 @@ class TensorArray:
         return zeros(element, self._dtype)
 
     def _unknown(self, what: str) -> ValueError | InvalidArgumentError:
-        """The error that entries which were never written have no known shape; an InvalidArgumentError, too, in a function."""
+        """Return the error for unwritten entries without a known shape; in a function an InvalidArgumentError, too."""
         message = f"{what}: {self._shape}. Write an entry first, or give element_shape=."
         return ValueError(message) if engine.local.trace.scope is None else invalid(message)
 
     @public
     def stack(self, name: str | None = None) -> Tensor:
-        """All entries, as one tensor of shape [size, …]."""
+        """Return all entries, as one tensor of shape [size, …]."""
         return self._whole()
 
     @public
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
-        """The entries at `indices`, stacked."""
+        """Return the entries at `indices`, stacked."""
         if engine.local.trace.scope is None and self._buffer is None:
             places = static_list(indices, "indices")
             for place in places:
@@ -374,7 +378,7 @@ class TensorArray:
 
     @public
     def concat(self, name: str | None = None) -> Tensor:
-        """All entries one after the other along their first axis."""
+        """Concatenate all entries along their first axis."""
         self._check_size()
         if self._buffer is not None and self._buffer.node.aval.large and self._buffer.node.aval.ndim > 1:
             return reshape(self._buffer, [-1, *self._buffer.node.aval.shape[2:]])
@@ -388,7 +392,7 @@ class TensorArray:
 
     @public
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
-        """An array of the rows of `value`."""
+        """Return an array of the rows of `value`."""
         rows = tensor(value, None if is_tensor(value) else self._dtype)
         count = rows.shape[0]
         if count > self._count() and not self._dynamic:
@@ -406,7 +410,7 @@ class TensorArray:
 
     @public
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
-        """An array with row k of `value` at `indices[k]`."""
+        """Return an array with row k of `value` at `indices[k]`."""
         places = static_list(indices, "indices")
         result = self
         for place, row in zip(places, unstack(tensor(value, None if is_tensor(value) else self._dtype)), strict=True):
@@ -415,7 +419,7 @@ class TensorArray:
 
     @public
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """An array of parts of `value`, of these lengths along its first axis."""
+        """Return an array of parts of `value`, of these lengths along its first axis."""
         rows = tensor(value, None if is_tensor(value) else self._dtype)
         sizes = static_list(lengths, "lengths")
         if not rows.shape.rank:
@@ -439,12 +443,12 @@ class TensorArray:
 
     @public
     def identity(self) -> TensorArray:
-        """The same array."""
+        """Return the same array."""
         return self._copy()
 
     @public
     def grad(self, source: Any, flow: Any = None, name: str | None = None) -> None:
-        """Not there: a tape differentiates through the array. NotImplementedError."""
+        """Raise NotImplementedError: a tape differentiates through the array. NotImplementedError."""
         raise NotImplementedError("TensorArray.grad is not supported in TensorFlow 2: use a GradientTape.")
 
     @public
@@ -466,7 +470,7 @@ WRITE_CHECK = define(
 
 
 def _children(array: TensorArray) -> tuple[list[Any], Any]:
-    """As a structure: one tensor, or nothing while the entries' shape is not known."""
+    """Return the children in a nest: one tensor, or nothing while the entries' shape is unknown."""
     known = array._buffer is not None or array._element() is not None
     dims = tuple(array._shape.as_list()) if known and array._shape.rank is not None else None
     room = array._room if is_around(array._room) else None
@@ -488,7 +492,7 @@ optree.register_pytree_node(TensorArray, _children, _assembled, namespace=nest.E
 
 
 def settled(values: Sequence[Any], after: Sequence[Any], growth: Growth | None = None) -> list[Any]:
-    """Arrays in `values` whose entries have no known shape yet, with the shape (and size) that they have in `after`.
+    """Give the arrays in `values` without a known entry shape the shape (and size) that they have in `after`.
 
     `growth` is the loop that makes them longer.
     """

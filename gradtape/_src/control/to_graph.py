@@ -42,7 +42,7 @@ def to_graph(entity: Any, recursive: bool = True, experimental_optional_features
 
 
 def _plain_function(entity: Any) -> Any:
-    """The Python function of a function or method; ValueError for what has no source to transform."""
+    """Return the Python function of a function or method; ValueError for what has no source to transform."""
     function = getattr(entity, "__func__", entity)
     if not inspect.isfunction(function):
         raise ValueError(

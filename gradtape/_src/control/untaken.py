@@ -24,18 +24,18 @@ from gradtape._src.ops.random import seeds
 
 
 def on_tape() -> bool:
-    """Whether what runs is part of such a function, and recorded."""
+    """Return whether the running code is part of a function that runs as eager code under a tape."""
     state = engine.local
     return running.functions > 0 and state.trace.scope is None and any(tape() is not None for tape in state.tapes)
 
 
 def counts(decides: Any) -> bool:
-    """Whether a statement, which is decided by `decides`, is an op in TensorFlow, and here a tape sees the way that was taken."""
+    """Return whether a statement on `decides` is an op in TensorFlow, while a tape records the taken branch only."""
     return is_tensor(decides) and on_tape()
 
 
 def leads_back(function: Callable[..., Any], *arguments: Aval) -> list[Tensor]:
-    """The tensors from outside, and what the variables hold, that `function` would make its results from.
+    """Return the captures of `function`: the tensors from outside, and values of variables, that its results depend on.
 
     It is given symbols for its `arguments`.
     """
@@ -63,7 +63,7 @@ def _floating(results: Any) -> list[Node]:
 
 
 def joined(results: Any, also: Sequence[Any] = ()) -> Any:
-    """A nest of results as those of one op: what one of them leads back to, or a tensor in `also`, gets zeros at least."""
+    """Wrap the results in one IdentityN with `also`, so that every input of either branch gets zeros and not None."""
     leaves, spec = nest.flatten_with_spec(results)
     places = [i for i, x in enumerate(leaves) if type(x) is EagerTensor and x.node.aval.inexact]
     taken = [x for x in also if isinstance(x, Tensor) and x.node.aval.inexact]
@@ -75,13 +75,13 @@ def joined(results: Any, also: Sequence[Any] = ()) -> Any:
 
 
 def chosen(decides: Any, taken: Callable[[], Any], others: Sequence[Callable[[], Any]]) -> Any:
-    """What `taken` gives, where one of several functions runs because of `decides`."""
+    """Run `taken` and join its results with the captures of the other branches."""
     results = taken()
     return joined(results, [x for other in others for x in leads_back(other)]) if counts(decides) else results
 
 
 def repeated(start: Any, results: Any, trips: int, body: Callable[[Any], Any]) -> Any:
-    """What a `while_loop` gives that began with `start`."""
+    """Join the results of a `while_loop` with its first loop variables and its captures."""
     if not on_tape():
         return results
     return joined(results, [*nest.flatten(start), *([] if trips else leads_back(lambda: body(start)))])
@@ -103,7 +103,7 @@ def switched(taken: Callable[[], None], other: Callable[[], None], get_state: An
 
 
 def looped(before: Any, trips: Any, body: Callable[..., None], item: Sequence[Aval], get_state: Any, set_state: Any) -> None:
-    """After a loop on tensors, whose names held `before`: join them with those; without `trips`, with what `body` leads back to.
+    """Join the names after a loop on tensors with their values `before`; without `trips`, with the captures of `body`.
 
     `item` is what a `for` loop gives its body.
     """

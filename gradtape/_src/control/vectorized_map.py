@@ -26,7 +26,8 @@ from gradtape._src.ops.sparse.tensor import SparseTensor
 
 @public
 def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
-    """As `map_fn`, but all rows at once: `fn` is traced once and vectorised. Rows of tensors of 1 row are shared.
+    """Apply `fn` to all rows at once: like `map_fn`, but `fn` is traced once and vectorised. Rows of tensors of 1 row are
+    shared.
 
     What has effects (prints, asserts, Python functions) runs in a loop over the rows, and in eager code what needs values for
     its shapes runs row by row; a ValueError without `fallback_to_while_loop`. IndexedSlices that `fn` returns become dense,
@@ -59,7 +60,7 @@ class RowScope(Scope):
     """The scope of a function of rows: it may make variables when it is traced first, as a `tf.function` may."""
 
     def made(self, variable: Variable) -> None:
-        """A variable was made."""
+        """Note a new variable."""
         self.nested = False
         try:
             super().made(variable)
@@ -80,7 +81,7 @@ class Returned:
                 self.tensors.append(x.to_dense() if isinstance(x, IndexedSlices) else tensor(x))
 
     def stacked(self, tensors: Sequence[Tensor], count: int) -> Any:
-        """The result for all rows, of `tensors` that were stacked."""
+        """Return the result for all rows, of `tensors` that were stacked."""
         given = iter(tensors)
         found: list[Any] = []
         for x in self._leaves:
@@ -122,7 +123,7 @@ class Call:
         return [(x[0] if s else x).node for x, s in zip(self._tensors, self._shared, strict=True)]
 
     def traced(self) -> Body:
-        """The function, traced on one row."""
+        """Trace the function on one row."""
         inputs = zip(self._inputs(), self._shared, strict=True)
         of_row = [n.aval if s else aval(n.aval.shape[1:], n.aval.dtype) for n, s in inputs]
         for creates in (True, False):
@@ -136,7 +137,7 @@ class Call:
         return body
 
     def at_once(self, body: Body) -> Any:
-        """All rows in one vectorised call; each draws random numbers of its own."""
+        """Run all rows in one vectorised call; each draws random numbers of its own."""
         nodes = list(body.inputs(self._inputs()))
         mapped = [not s for s in self._shared] + [False] * (len(nodes) - len(self._shared))
         for k in range(len(nodes) - len(body.draws), len(nodes)):
@@ -150,7 +151,7 @@ class Call:
         return stack([of_trip(handle(seed), tensor(i, "int64")) for i in range(self._count)]).node
 
     def in_a_loop(self) -> Any:
-        """Row after row, in one loop."""
+        """Run row after row, in one loop."""
         shared = self._inputs()
         rows = Rows([x for x, s in zip(self._tensors, self._shared, strict=True) if not s], "vectorized_map")
 
@@ -162,7 +163,7 @@ class Call:
         return self._returned.stacked([handle(y) for y in ys], self._count)
 
     def row_by_row(self) -> Any:
-        """Row after row, in eager code."""
+        """Run row after row, in eager code."""
         rows = [
             self._apply([x[0 if s else i].node for x, s in zip(self._tensors, self._shared, strict=True)]).tensors
             for i in range(self._count)

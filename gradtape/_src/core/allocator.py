@@ -48,7 +48,7 @@ def give_back() -> bool:
 
 
 def _glibc() -> ctypes.CDLL | None:
-    """The C library of this process if it is glibc."""
+    """Return the C library of this process if it is glibc."""
     if not sys.platform.startswith("linux"):
         return None
     libc = ctypes.CDLL(None)

@@ -46,7 +46,9 @@ _interned: dict[tuple[Any, Any], Aval] = {}
 
 
 def aval(shape: Iterable[int], dtype: np.dtype) -> Aval:
-    """The Aval of `shape` (any sequence of ints) and `dtype` (a NumPy dtype); InvalidArgumentError if it is beyond counting."""
+    """Return the Aval of `shape` (any sequence of ints) and `dtype` (a NumPy dtype); InvalidArgumentError if its size
+    overflows.
+    """
     key = (shape, dtype)
     try:
         return _interned[key]
@@ -87,7 +89,7 @@ _unshaped: dict[DType, Unshaped] = {}
 
 
 def unshaped(type: DType) -> Aval:
-    """The Aval of a dtype whose shape is known when a function runs; interned, too."""
+    """Return the interned Aval of a dtype whose shape is known only when a function runs."""
     found = _unshaped.get(type)
     if found is None:
         new = Unshaped()
@@ -102,7 +104,7 @@ def has_no_shape(aval_or_avals: Any) -> bool:
 
 
 def bytes_of(avals: Any) -> int:
-    """The size of a value, or of a nest of tuples of them; of one that is known when it runs 0."""
+    """Return the size in bytes of a value, or of a nest of tuples of values; 0 for a shape that is not known yet."""
     if type(avals) is Unshaped:
         return 0
     size: int = sum(map(bytes_of, avals)) if type(avals) is tuple else avals.size * avals.dtype.itemsize

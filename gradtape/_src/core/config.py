@@ -46,7 +46,7 @@ def compile_early(early: bool = True) -> None:
 
 @public
 def cache_info() -> dict[str, int]:
-    """What the engine did in this process so far, as a dict.
+    """Return the engine's counters in this process as a dict.
 
     `runs` programs were run, of which `hits` were found as recorded; `programs` and `kernels` were compiled (whole
     programs, single ops); `node_by_node` runs went op by op; `plans` gradients were planned; `most_pending` nodes were

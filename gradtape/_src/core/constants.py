@@ -68,7 +68,7 @@ def of_values(value: Any, kinds: dict[type, None], dtype: np.dtype | None) -> np
 
 
 def _own(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
-    """A NumPy array of the user's, copied already: native byte order, in `dtype` if one is asked for."""
+    """Return a copied NumPy array in native byte order, in `dtype` if one is given."""
     kind = array.dtype.kind
     if kind in "US" or (kind == "O" and all(isinstance(item, (str, bytes)) for item in array.ravel())):
         return _strings(array, dtype)
@@ -97,7 +97,7 @@ def _strings(array: np.ndarray, dtype: np.dtype | None) -> np.ndarray:
 
 
 def kinds_in(value: Any) -> dict[type, None]:
-    """The types of the leaves of a nest of lists, in order of their first appearance: a dict used as a set."""
+    """Return the types of the leaves of a nest of lists, in order of first appearance: a dict used as a set."""
     kinds: dict[type, None] = {}
     stack = [value]
     while stack:
@@ -124,7 +124,7 @@ _BY_KIND = {
 
 
 def number(value: Any, kind: type) -> np.dtype:
-    """The dtype that a Python number of this type takes by itself: float32 and int32, int64 where int32 does not hold it."""
+    """Return the default dtype of a Python number: float32, int32, or int64 where int32 overflows."""
     if kind is int and not -(2**31) <= value < 2**31:
         if engine.tracing() and not -(2**63) <= value < 2**63:
             if not 0 <= value < 2**64:
@@ -137,7 +137,9 @@ def number(value: Any, kind: type) -> np.dtype:
 
 
 def _default(array: np.ndarray, kinds: dict[type, None]) -> np.ndarray:
-    """Python values in eager code: float32 and int32 (int64 where they need it). A NumPy float that comes first stays."""
+    """Convert Python values for eager code: to float32, int32, or int64 where int32 overflows. A NumPy float that comes first
+    stays.
+    """
     if len(kinds) > 1:
         _check_mixture(kinds)
     first = next(iter(kinds), float)
@@ -157,14 +159,18 @@ def _default(array: np.ndarray, kinds: dict[type, None]) -> np.ndarray:
 
 
 def _check_mixture(kinds: dict[type, None]) -> None:
-    """TensorFlow's rule: what the first one is decides. No numbers among bools, a complex number only among complex ones."""
+    """Raise unless Python values may be mixed, by TensorFlow's rule that the first one decides. No numbers among bools, a
+    complex number only among complex ones.
+    """
     letters = [np.dtype(k).kind for k in kinds if issubclass(k, (*NUMBERS, np.generic))]
     if letters and len(set(letters)) > 1 and (letters[0] == "b" or ("c" in letters and letters[0] != "c")):
         raise ValueError("Can't convert Python sequence with mixed types to Tensor. Give dtype=, or values of one type.")
 
 
 def _traced(array: np.ndarray) -> np.ndarray:
-    """Python values in a function or graph: float32 and int32 where NumPy gives 64 bits, int64 where it is needed."""
+    """Convert Python values for a function or graph: to float32 and int32 where NumPy gives 64 bits, to int64 where it is
+    needed.
+    """
     if array.dtype == np.float64:
         with np.errstate(over="ignore"):
             return array.astype(np.float32)
@@ -175,7 +181,7 @@ def _traced(array: np.ndarray) -> np.ndarray:
 
 
 def _fitted(array: np.ndarray, dtype: np.dtype, value: Any) -> np.ndarray:
-    """Python values in a dtype that was asked for, if nothing is lost."""
+    """Convert Python values to a given dtype; raise if anything is lost."""
     if array.size and array.dtype != object and dtype not in TAKERS[array.dtype.kind]:
         raise TypeError(
             f"Cannot convert {str(value)[:80]} to EagerTensor of dtype {spoken_name(dtype)}. Use tf.cast, or give values of "
@@ -197,7 +203,7 @@ def _fitted(array: np.ndarray, dtype: np.dtype, value: Any) -> np.ndarray:
 
 
 def _no_tensor(value: Any, kinds: dict[type, None]) -> Exception:
-    """The error for a value that cannot be a tensor."""
+    """Return the error for a value that cannot be a tensor."""
     strange = [k for k in kinds if not issubclass(k, (*NUMBERS, np.generic, str, bytes))]
     mixed = len({issubclass(k, (str, bytes)) for k in kinds}) > 1
     if engine.tracing() and value is not None and (strange or mixed or not isinstance(value, (list, tuple))):
@@ -217,7 +223,7 @@ def _no_tensor(value: Any, kinds: dict[type, None]) -> Exception:
 
 
 def _no_array(array: np.ndarray) -> Exception:
-    """The error for a NumPy array that cannot be a tensor."""
+    """Return the error for a NumPy array that cannot be a tensor."""
     if engine.tracing():
         return no_constant(array)
     if array.dtype.kind == "O":
@@ -243,12 +249,12 @@ def _out_of_range(value: Any) -> ValueError:
 
 
 def no_constant(value: Any) -> TypeError:
-    """The error for a value that cannot be a constant of a function or graph."""
+    """Return the error for a value that cannot be a constant of a function or graph."""
     return TypeError(f"Failed to convert elements of {str(value)[:80]} to Tensor. Consider casting elements to a supported type.")
 
 
 def refuse_tensors(value: Any) -> None:
-    """`tf.constant` of what is, or holds, a tensor of the function: TypeError. One from outside has a value."""
+    """Raise TypeError if `tf.constant` is given a symbolic tensor, or a nest that holds one. One from outside has a value."""
     if engine.tracing() and any(map(_of_function, value if isinstance(value, (list, tuple)) else [value])):
         raise TypeError(
             f"Expected any non-tensor type, but got a tensor instead: {str(value)[:80]}. A constant is made of numbers: use "

@@ -59,7 +59,7 @@ def register_tensor_conversion_function(base_type: Any, conversion_func: Callabl
 
 
 def converted(value: Any, dtype: np.dtype | None) -> Any:
-    """`value` by the conversion functions of its class: a Tensor or Variable, or NotImplemented where none applies."""
+    """Convert `value` by the conversion functions of its class: to a Tensor or Variable, or NotImplemented where none applies."""
     if not registered or isinstance(value, NUMBERS):
         return NotImplemented
     kind = type(value)

@@ -93,7 +93,7 @@ def number(value: Any, dtype: np.dtype | None) -> Node:
 
 
 def _by_class(value: Any, dtype: np.dtype | None) -> Node | None:
-    """The node of what an object converts itself to, or its class's conversion functions, or a list of tensors; else None."""
+    """Return the node of an object that converts itself, of a registered class, or of a list of tensors; else None."""
     convert = getattr(value, "__tf_tensor__", None)
     if convert is not None:
         made = convert(None if dtype is None else dtypes.as_dtype(dtype))
@@ -113,7 +113,7 @@ def _by_class(value: Any, dtype: np.dtype | None) -> Node | None:
 
 
 def _made(array: Any) -> Node:
-    """A leaf for an array that the user gave, with the line at which they did."""
+    """Return a leaf for the user's array, with the user's line."""
     node = engine.constant(array)
     if node.trace is None:
         journal.made(node)
@@ -121,7 +121,7 @@ def _made(array: Any) -> Node:
 
 
 def holds_tensor(values: Iterable[Any]) -> bool:
-    """Whether a list, or one inside of it, holds a tensor."""
+    """Return whether a list, or one inside of it, holds a tensor."""
     stack = list(values)
     while stack:
         item = stack.pop()
@@ -134,12 +134,12 @@ def holds_tensor(values: Iterable[Any]) -> bool:
 
 @public
 def is_tensor(x: object) -> bool:
-    """Whether `x` is a Tensor, Variable or IndexedSlices."""
+    """Return whether `x` is a Tensor, Variable or IndexedSlices."""
     return isinstance(x, (Tensor, Stored, IndexedSlices))
 
 
 def dtype_of(value: Any) -> np.dtype:
-    """NumPy's dtype of a tensor or variable; Keras's variables say theirs as a string."""
+    """Return NumPy's dtype of a tensor or variable; Keras's variables state theirs as a string."""
     dtype = value.dtype
     return (dtypes.as_dtype(dtype) if isinstance(dtype, str) else dtype).numpy
 
@@ -188,7 +188,7 @@ def operands(op: Op, values: Sequence[Any], position: int = 0, one_by_one: bool 
 
 
 def _common(values: Sequence[Any]) -> np.dtype | None:
-    """The dtype of the first tensor among operands, if there is one."""
+    """Return the dtype of the first tensor among operands, if there is one."""
     for value in values:
         if type(value) is EagerTensor:
             dtype: np.dtype = value.node.aval.dtype
@@ -199,7 +199,7 @@ def _common(values: Sequence[Any]) -> np.dtype | None:
 
 
 def _operand(op: Op, value: Any, dtype: np.dtype, index: int, one_by_one: bool) -> Node:
-    """The node of an operand beside one of `dtype`."""
+    """Return the node of an operand beside one of `dtype`."""
     if not one_by_one:
         return node_of(value, dtype)
     try:
@@ -209,7 +209,7 @@ def _operand(op: Op, value: Any, dtype: np.dtype, index: int, one_by_one: bool) 
 
 
 def _preferring(value: Any, dtype: np.dtype) -> Node:
-    """The node of a value in `dtype` if it can take that."""
+    """Return the node of a value in `dtype` if that can hold it."""
     try:
         return node_of(value, dtype)
     except TypeError:
@@ -217,7 +217,7 @@ def _preferring(value: Any, dtype: np.dtype) -> Node:
 
 
 def mismatch(op: Op, index: int, expected: Any, received: Any, kind: type[OpError] | None = None) -> OpError:
-    """The error for two tensors of different dtypes; of a `kind` that is not InvalidArgumentError, if given."""
+    """Return the error for two tensors of different dtypes; of class `kind` if given, else InvalidArgumentError."""
     expected, received = spoken_name(expected), spoken_name(received)
     message = (
         f"cannot compute {op.type} as input #{index}(zero-based) was expected to be a {expected} tensor but is a {received} "
@@ -231,7 +231,7 @@ def mismatch(op: Op, index: int, expected: Any, received: Any, kind: type[OpErro
 
 
 def tensor(value: Any, dtype: Any = None, hint: Any = None) -> Tensor:
-    """`value` as a Tensor. A tensor of another dtype than `dtype` is a ValueError."""
+    """Convert `value` to a Tensor. A tensor of another dtype than `dtype` is a ValueError."""
     if type(value) is EagerTensor and dtype is None:
         return value
     wanted = dtypes.as_dtype(dtype).numpy if dtype is not None else None
@@ -258,7 +258,7 @@ def tensor(value: Any, dtype: Any = None, hint: Any = None) -> Tensor:
 
 @public
 def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Tensor:
-    """`value` (number, list, array, variable, tensor) as a Tensor of `dtype`, or of the dtype that it suggests.
+    """Convert `value` (number, list, array, variable, tensor) to a Tensor of `dtype`, or of the dtype that it suggests.
 
     A tensor of another dtype is a ValueError; a list that is not rectangular too.
     """
@@ -267,7 +267,7 @@ def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, nam
 
 @public
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Tensor:
-    """A constant Tensor: `value` copied, in `dtype` if given (else NumPy's own, float32 and int32 for Python numbers).
+    """Create a constant Tensor: `value` copied, in `dtype` if given (else NumPy's own, float32 and int32 for Python numbers).
 
     `shape` reshapes the values; a single value fills it. TypeError if the values do not fit the shape.
     """
@@ -320,7 +320,7 @@ hooks.attach(Tensor, __reduce__=_reduce)
 
 
 def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> int:
-    """The Python value of an argument that is structure (an axis, a size): a number, or a tensor whose value is taken."""
+    """Return the Python value of a static argument (an axis, a size): a number, or the value of a tensor."""
     if type(value) is builtins.int:
         return value
     if isinstance(value, kinds):
@@ -341,14 +341,13 @@ def static(value: Any, what: str, kinds: Any = (builtins.int, np.integer)) -> in
 
 
 def _refuse_fed_axes(found: tuple[int, ...], what: str) -> None:
-    """An axis that a graph does not know yet is none of a tensor's: the graph makes the call when it runs."""
+    """Raise NeedsValues for an axis that is a tensor without a value in a graph."""
     if what in ("axis", "perm") and any(abs(axis) >= LARGE for axis in found):
         raise engine.NeedsValues(f"{what} is not known before the graph runs")
 
 
 def settled(value: Any, what: str) -> int:
-    """As `static`, for a number from which extents and places follow by a formula: a graph that does not know it yet makes the
-    call when it runs."""
+    """Return a static argument like `static`; raise NeedsValues where a graph does not know its value yet."""
     number = static(value, what)
     if type(number) is not builtins.int:
         raise engine.NeedsValues(f"{what} is not known before the graph runs")
@@ -356,7 +355,7 @@ def settled(value: Any, what: str) -> int:
 
 
 def not_an_integer(value: Any, what: str) -> Exception:
-    """The error for an argument that is structure, and not an integer: ValueError for what is no tensor at all, such as None."""
+    """Return the error for a static argument (shape, axis) that is not an integer: ValueError for an object such as None."""
     if value is None or not isinstance(value, (Tensor, Stored, np.ndarray, np.generic, list, tuple, str, bytes, *NUMBERS)):
         return ValueError(
             f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor: {what} must be an "
@@ -369,7 +368,7 @@ def not_an_integer(value: Any, what: str) -> Exception:
 
 
 def _structural(node: Node) -> tuple[int, ...] | None:
-    """In a graph the value of a tensor that is structure: ints that are computed anew, from true shapes, when the graph runs."""
+    """Return the symbolic value of an integer tensor of a graph, computed anew from true shapes at session time; else None."""
     graph = engine.graph_around()
     if graph is None or node.value is not None or node.aval.dtype.kind not in "iu":
         return None
@@ -378,14 +377,14 @@ def _structural(node: Node) -> tuple[int, ...] | None:
 
 
 def known_shape(node: Node) -> tuple[int, ...]:
-    """The extents of a node for use as another's; in a graph those not known now are those of its run."""
+    """Return the extents of a node for use as another's; in a graph unknown ones are read at session time."""
     graph = engine.current_graph() if node.aval.large else None
     shape: tuple[int, ...] = node.aval.shape if graph is None else graph.extents(node)
     return shape
 
 
 def static_list(value: Any, what: str) -> tuple[int, ...]:
-    """A tuple of ints from a list, a shape, an array or a tensor whose value is taken; an int gives a tuple of one."""
+    """Return a tuple of ints from a list, a shape, an array or the value of a tensor; an int gives a tuple of one."""
     kind = type(value)
     if kind is int:
         return (value,)
@@ -420,7 +419,7 @@ def static_list(value: Any, what: str) -> tuple[int, ...]:
 
 
 def _truncated(item: Any) -> Any:
-    """A scalar tensor of real numbers as a whole number, which TensorFlow makes of it in a list of sizes; else `item`."""
+    """Truncate a scalar tensor of real numbers in a list of sizes, as in TensorFlow; return any other `item` as it is."""
     if not isinstance(item, (Tensor, Stored)):
         return item
     array = to_numpy(node_of(item))
@@ -429,7 +428,7 @@ def _truncated(item: Any) -> Any:
 
 
 def static_vector(value: Any, what: str) -> tuple[int, ...]:
-    """As `static_list`, of a vector only: one number by itself is an InvalidArgumentError."""
+    """Return a static vector like `static_list`; InvalidArgumentError for a single number."""
     rank = value.ndim if isinstance(value, (Tensor, Stored, np.ndarray)) else int(not isinstance(value, (int, np.integer)))
     if rank != 1:
         raise invalid(f"{what} must be 1-D, received rank {rank}: {value!r}. Give a list, with an integer for each axis.")

@@ -32,7 +32,7 @@ class VariableAggregation(enum.Enum):
 
 
 def checked(synchronization: Any, aggregation: Any, trainable: bool | None) -> tuple[Any, Any, bool]:
-    """What a variable keeps of the three; one that is brought together when it is read is not trainable by itself."""
+    """Validate a variable's three policies and return them with their defaults."""
     synchronization = VariableSynchronization.AUTO if synchronization is None else synchronization
     aggregation = VariableAggregation.NONE if aggregation is None else aggregation
     for value, kind, name in [
@@ -58,7 +58,7 @@ _open = _Open()
 
 @contextlib.contextmanager
 def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[None]:
-    """A context in which `variable_creator(next_creator, **kwargs)` makes the variables.
+    """Open a context in which `variable_creator(next_creator, **kwargs)` makes the variables.
 
     `kwargs` are the arguments of `tf.Variable`, by name. It may change them, and calls `next_creator(**kwargs)`; what it returns
     is the variable.
@@ -81,7 +81,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
 
 
 def created(make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """`make(**arguments)`, by way of the creators that are open."""
+    """Call `make(**arguments)` through the open creator scopes."""
     for creator in _open.creators:
         make = _next(creator, make)
     return make(**arguments)

@@ -144,7 +144,7 @@ def _several(kernel: Kernel, made: Op, standard: Any, call: Call) -> Any:
 
 
 def left_to(other: Any, operator: str, error: BaseException) -> bool:
-    """Whether an operator that failed is left to an operand that it cannot convert, of a library with operators of its own."""
+    """Return whether a failed operator is left to an operand of another library that has operators of its own."""
     if not isinstance(error, (TypeError, ValueError)):
         return False
     kind = type(other)
@@ -154,7 +154,7 @@ def left_to(other: Any, operator: str, error: BaseException) -> bool:
 def binary_operator(
     function: Any, name: str, made: Any = None, attrs: Any = None, rank: int | None = None
 ) -> tuple[BinaryOperator, BinaryOperator]:
-    """`(forward, reflected)`: the Python operator `name` and its reflected form, for a public function of two tensors.
+    """Return `(forward, reflected)`: the Python operator `name` and its reflected form, for a public function of two tensors.
 
     They are the same as calling the function, but most arithmetic takes this way, so between floats (or complex numbers) it
     goes without detours: it records the Op `made` (the function's own) with the attribute values `attrs` (the defaults), if

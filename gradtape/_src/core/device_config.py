@@ -55,7 +55,7 @@ def _physical_of(device: Any) -> PhysicalDevice:
 
 
 def _found() -> list[jax.Device]:
-    """All devices of JAX, the CPU's first."""
+    """Return all devices of JAX, the CPU's first."""
     devices = jax.devices()
     return devices if any(d.platform == "cpu" for d in devices) else [*jax.devices("cpu"), *devices]
 
@@ -119,7 +119,7 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
 
 
 def local_devices() -> list[jax.Device]:
-    """The visible devices of this process that compute: those that JAX prefers, or the CPU's if none of them is visible."""
+    """Return the visible devices of this process that compute: JAX's preferred ones, or the CPU's if none of them is visible."""
     visible = [d for d in jax.local_devices() if _is_visible(d)]
     return visible or [d for d in _found() if _is_visible(d)]
 
@@ -175,7 +175,7 @@ def get_memory_growth(device: Any) -> bool:
 
 @public
 def set_memory_growth(device: Any, enable: bool) -> None:
-    """Accepted for a GPU; no effect, because JAX chooses its allocator when it starts.
+    """Accept the option for a GPU without effect, because JAX chooses its allocator when it starts.
 
     `XLA_PYTHON_CLIENT_PREALLOCATE=false` in the environment makes its memory grow. ValueError for a CPU.
     """

@@ -10,7 +10,7 @@ from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSha
 
 
 def brought_together(arguments: Sequence[Any], error: Exception) -> list[Any]:
-    """`arguments` with copies of those that lie elsewhere, where the one that lies on most devices does.
+    """Copy `arguments` that lie on different devices to the device that most of them lie on.
 
     As TensorFlow does it. `error` is what JAX said; it is raised if it was not about that.
     """

@@ -10,7 +10,7 @@ from gradtape._src.core.errors import public
 
 
 def extent(value: Any) -> int | None:
-    """An extent as an int, None for one that is not known. TypeError or ValueError for anything else."""
+    """Return an extent as an int, None for an unknown one. TypeError or ValueError for anything else."""
     if value is None or isinstance(value, Unknown):
         return None
     try:
@@ -58,7 +58,7 @@ class Dimension:
         raise NotImplementedError
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether both can be the same extent."""
+        """Return whether both can be the same extent."""
         other = extent(other)
         return self.value is None or other is None or bool(self.value == other)
 
@@ -70,7 +70,7 @@ class Dimension:
 
     @public
     def merge_with(self, other: Any) -> Dimension:
-        """What either knows; ValueError if they contradict each other."""
+        """Return the known one of two extents; ValueError if they contradict each other."""
         self.assert_is_compatible_with(other)
         made: Dimension = Dimension(extent(other) if self.value is None else self.value)
         return made
@@ -131,13 +131,13 @@ class Unknown(Dimension):
 
 
 def dimension_value(dimension: Any) -> Any:
-    """An extent as an int or None, whether it is a Dimension or not."""
+    """Return an extent as an int or None, given as a Dimension or not."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
 
 @public
 def dimension_at_index(shape: Any, index: int) -> Dimension:
-    """One extent of a TensorShape as a Dimension."""
+    """Return one extent of a TensorShape as a Dimension."""
     made: Dimension = Dimension(None) if shape.rank is None else shape.dims[index]
     return made
 

@@ -30,7 +30,7 @@ class _Capsule:
 
 
 def _elsewhere(array: Any) -> str | None:
-    """What to do about an array on a device that JAX does not have here; None if it is not that."""
+    """Return advice about an array on a device that JAX does not have; None for any other array."""
     try:
         kind, number = array.__dlpack_device__()
         mine = {1, *[_DEVICE_TYPES[d.platform] for d in jax.devices() if d.platform in _DEVICE_TYPES]}
@@ -48,7 +48,7 @@ def _elsewhere(array: Any) -> str | None:
 
 @public
 def to_dlpack(tf_tensor: Any) -> Any:
-    """A DLPack capsule of a tensor's memory, for the `from_dlpack` of another library; nothing is copied.
+    """Return a DLPack capsule of a tensor's memory, for the `from_dlpack` of another library; nothing is copied.
 
     A capsule can be taken once. Libraries that take objects want the tensor itself: `numpy.from_dlpack(tensor)`,
     `torch.from_dlpack(tensor)`, `jax.dlpack.from_dlpack(tensor)`. A tensor never changes, so what is made of it must only
@@ -63,7 +63,7 @@ def to_dlpack(tf_tensor: Any) -> Any:
 
 @public
 def from_dlpack(dlcapsule: Any) -> Tensor:
-    """A tensor on the memory of another library's array: an object with `__dlpack__`, or a capsule.
+    """Create a tensor on the memory of another library's array: an object with `__dlpack__`, or a capsule.
 
     Nothing is copied where the compiler can use the memory as it lies (dense, in row-major order, aligned to 16 bytes or
     more); else it is. What is written into the array afterwards may be seen in the tensor: write before, or copy. An object

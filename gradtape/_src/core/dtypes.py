@@ -111,7 +111,7 @@ class DType:
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
     def is_compatible_with(self, other: Any) -> builtins.bool:
-        """Whether a tensor of type `other` can stand where this type is expected."""
+        """Return whether a tensor of type `other` can stand where this type is expected."""
         return self == other
 
     def __eq__(self, other: object) -> builtins.bool:
@@ -249,7 +249,9 @@ _ambiguous = frozenset((builtins.int, builtins.complex, str))  # to TensorFlow, 
 
 
 def as_dtype(type_value: Any) -> DType:
-    """`type_value` as a `DType`: a DType, a name, NumPy's dtype, type, scalar or array, a Python type or TensorFlow's number."""
+    """Convert `type_value` to a `DType`: from a DType, a name, NumPy's dtype, type, scalar or array, a Python type or
+    TensorFlow's number.
+    """
     if isinstance(type_value, DType):
         return type_value
     if isinstance(type_value, (np.ndarray, np.generic)):
@@ -283,16 +285,16 @@ SPOKEN = {"float32": "float", "float64": "double", "float16": "half"}
 
 
 def spoken_name(dtype: Any) -> str:
-    """The name by which TensorFlow's messages call a dtype."""
+    """Return the name of a dtype in TensorFlow's messages."""
     name = as_dtype(dtype).name
     return SPOKEN.get(name, name)
 
 
 def is_floating(numpy_dtype: np.dtype) -> builtins.bool:
-    """Whether a NumPy dtype is real floating point, bfloat16 and the 8-bit types included."""
+    """Return whether a NumPy dtype is real floating point, bfloat16 and the 8-bit types included."""
     return numpy_dtype.kind == "f" or (numpy_dtype.kind == "V" and numpy_dtype in BY_NUMPY)
 
 
 def is_inexact(numpy_dtype: np.dtype) -> builtins.bool:
-    """Whether a NumPy dtype is floating or complex: whether it can carry a gradient."""
+    """Return whether a NumPy dtype is floating or complex, and so can carry a gradient."""
     return numpy_dtype.kind in "fc" or is_floating(numpy_dtype)

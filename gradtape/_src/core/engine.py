@@ -98,7 +98,7 @@ def recording_in(trace: Trace, tapes: Sequence[ref[Any]] = (), again: bool = Fal
 
 
 def _after_fork() -> None:
-    """The next op of a forked process raises; a lock that was held belongs to no thread of it."""
+    """Mark the process as forked: its next op raises, and no thread of it owns a lock."""
     global shared
     local.trace, shared = Trace(LIMIT), threading.RLock()
 
@@ -319,7 +319,7 @@ def _aval_of(value: Any) -> Aval | tuple[Aval, ...]:
 
 @twins.in_c
 def elements(node: Node) -> list[Node]:
-    """The nodes of the outputs of a node that has several, which was recorded last."""
+    """Record the outputs of the last node, which has several, and return their nodes."""
     trace = node.trace
     index, inputs, code, offset, first = node.index, (node,), node.code, node.offset, len(trace.nodes)
     result = [
@@ -350,7 +350,7 @@ def current_graph(trace: Trace | None = None) -> Any:
 
 
 def graph_around() -> Any:
-    """The graph that the thread records into, also from inside of a branch, loop or function in it; None in eager code."""
+    """Return the graph that the thread records into, also from inside its branches, loops and functions; None in eager code."""
     trace: Trace | None = local.trace
     while trace is not None and trace.scope is not None:
         graph = getattr(trace.scope, "graph", None)
@@ -361,7 +361,7 @@ def graph_around() -> Any:
 
 
 def counting(count: int, rows: Sequence[Node] = ()) -> Node:
-    """A leaf that holds the numbers below `count`, int64; in a graph an op, as `count` may not be known there.
+    """Return a leaf that holds the numbers below `count`, int64; in a graph an op, as `count` may be unknown.
 
     `rows` are nodes whose first extent it is.
     """
@@ -373,7 +373,7 @@ def counting(count: int, rows: Sequence[Node] = ()) -> Node:
 
 
 def number(value: Any, dtype: np.dtype) -> Node:
-    """A leaf for a Python number in a NumPy dtype. The JAX array is kept from its second use on (rule 5)."""
+    """Return a leaf for a Python number in a NumPy dtype. The JAX array is kept from its second use on (rule 5)."""
     key = (value, dtype.num)
     known = _numbers.get(key)
     if known is not None and (value or str(value)[0] != "-"):  # 0.0 equals -0.0
@@ -390,7 +390,7 @@ def number(value: Any, dtype: np.dtype) -> Node:
 
 
 def constant(array: Any) -> Node:
-    """A leaf that holds a NumPy array (which must be the library's own copy) or a JAX array; in a graph a `Const` op."""
+    """Return a leaf that holds a NumPy array (the library's own copy) or a JAX array; in a graph a `Const` op."""
     graph = current_graph()
     if graph is not None:
         made: Node = graph.constant(array)
@@ -408,7 +408,7 @@ def constant(array: Any) -> Node:
 
 
 def value(node: Node) -> Any:
-    """The value of `node`, a JAX or NumPy array; runs what is pending if need be (rule 1)."""
+    """Return the value of `node`, a JAX or NumPy array; run pending nodes if need be (rule 1)."""
     if node.value is None:
         _realize(node)
     return node.value
@@ -429,7 +429,7 @@ def peek(node: Node) -> None:
 
 
 def ready(node: Node) -> Any:
-    """The value of `node` once it is there: an error of the run comes as an exception here, not later."""
+    """Return the value of `node` once it is computed: an error of the run is raised at this call."""
     result = value(node)
     try:
         return result if isinstance(result, (np.ndarray, np.generic)) else result.block_until_ready()
@@ -461,7 +461,7 @@ def _realize(node: Node) -> None:
 
 
 def _realize_in_trace(trace: Trace, node: Node) -> None:
-    """While a function is traced there are values only of what was made outside of it, and of what constants give."""
+    """Evaluate a node of a function's trace, which has a value only if it depends on constants alone."""
     outermost = trace
     while outermost.parent is not None:
         outermost = outermost.parent
@@ -482,7 +482,7 @@ def _realize_in_trace(trace: Trace, node: Node) -> None:
 
 
 def symbolic(node: Node) -> bool:
-    """Whether a node has no value because it belongs to a function or graph, and does not depend on constants only.
+    """Return whether a node has no value because it depends on the inputs of a function or graph.
 
     Outside of its function it has none at all.
     """
@@ -492,7 +492,7 @@ def symbolic(node: Node) -> bool:
 
 
 def folded(node: Node) -> np.ndarray | None:
-    """The value of a node of a function's trace if it depends on nothing but constants and is small, else None."""
+    """Return the value of a small node of a function's trace that depends on constants alone, else None."""
     order: dict[Node, None] = {}
     stack = [node]
     while stack:
@@ -551,7 +551,9 @@ def flush_if_outermost() -> None:
 
 
 def _cut(trace: Trace) -> Trace:
-    """Rule 3: a trace grew long. Find the loop that it is the record of, and cut at the loop's anchor from now on."""
+    """Cut a long trace at the anchor of the loop that it records (rule 3). Find the loop that it is the record of, and cut at
+    the loop's anchor from now on.
+    """
     runtime.check_not_forked()
     state = local
     if len(trace.nodes) >= LIMIT:
@@ -590,7 +592,7 @@ def run(trace: Trace) -> None:
 
 
 def argument(node: Node) -> Any:
-    """The value of a node as the argument of a Program that is run at once."""
+    """Return the value of a node as the argument of a Program that is run at once."""
     if node.value is None:
         _realize(node)
     value = node.value

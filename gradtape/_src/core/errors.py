@@ -212,17 +212,17 @@ for _kind, _known in READ_AS.items():
 
 
 def invalid(message: str) -> InvalidArgumentError:
-    """An `InvalidArgumentError` with `message`, ready to be raised; a ValueError too while a function is traced."""
+    """Create an `InvalidArgumentError` with `message`, ready to be raised; a ValueError too while a function is traced."""
     return (InvalidInFunctionError if hooks.core.tracing() else InvalidArgumentError)(None, None, message)
 
 
 def unmet(message: str) -> OpError:
-    """A `FailedPreconditionError` with `message`, ready to be raised; as `invalid` while a function is traced."""
+    """Create a `FailedPreconditionError` with `message`, ready to be raised; as `invalid` while a function is traced."""
     return invalid(message) if hooks.core.tracing() else FailedPreconditionError(None, None, message)
 
 
 def invalid_dtype(message: str) -> InvalidArgumentError:
-    """As `invalid`, for what is wrong with a dtype: a TypeError too while a function is traced."""
+    """Create the error for a wrong dtype, like `invalid`; a TypeError too while a function is traced."""
     return (DtypeInFunctionError if hooks.core.tracing() else InvalidArgumentError)(None, None, message)
 
 

@@ -53,7 +53,9 @@ class Cache(OrderedDict[Any, Any]):
         self.lock = threading.Lock()
 
     def find(self, key: Any) -> Any:
-        """The value under `key`, or None. It becomes the most recent, once the table is half full: to hash a trace takes long."""
+        """Return the value under `key`, or None. It becomes the most recent, once the table is half full: to hash a trace
+        takes long.
+        """
         value = self.get(key)
         if value is not None and 2 * len(self) > self.bound:
             with contextlib.suppress(KeyError):
@@ -84,7 +86,7 @@ def run_each(run: bool) -> None:
 
 
 def check_each(looks: Callable[[Program, int, Sequence[Any], Any], None] | None) -> None:
-    """From now on `looks` sees each op that runs; None: no longer."""
+    """Let `looks` see each op that runs from now on; None ends that."""
     global eager, check
     check = looks
     eager = _asked or check is not None

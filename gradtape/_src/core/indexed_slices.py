@@ -78,12 +78,12 @@ class IndexedSlices:
         return self._values.graph
 
     def consumers(self) -> list[Any]:
-        """In a graph the Operations that take the values; AttributeError in eager code."""
+        """Return the Operations of a graph that take the values; AttributeError in eager code."""
         consumers: list[Any] = self._values.consumers()
         return consumers
 
     def to_dense(self) -> Any:
-        """The whole tensor; set by the ops that scatter."""
+        """Return the whole tensor; set by the ops that scatter."""
         raise NotImplementedError
 
     def __neg__(self) -> IndexedSlices:
@@ -94,5 +94,5 @@ class IndexedSlices:
 
 
 def dense(x: Any) -> Any:
-    """A gradient without IndexedSlices: those become the whole tensor, anything else stays."""
+    """Convert IndexedSlices to the whole tensor; return any other gradient as it is."""
     return x.to_dense() if isinstance(x, IndexedSlices) else x

@@ -31,7 +31,7 @@ _worker: Worker | None = None
 
 
 def call(function: Callable[..., Any], arguments: Any) -> Any:
-    """`function(*arguments)`; in the main thread, where signals arrive, it can be interrupted."""
+    """Call `function(*arguments)`; in the main thread, where signals arrive, it can be interrupted."""
     global _worker
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)

@@ -101,7 +101,7 @@ class Taped:
         self.earlier: Taped | None = None
 
     def next(self) -> Taped:
-        """What the same tape records after a `reset()`."""
+        """Begin the next record of the same tape, after a `reset()`."""
         following = Taped(self.tape, self.persistent, self.automatic)
         following.earlier, self.earlier = self, None
         tapes.append(following)
@@ -127,7 +127,7 @@ class Asked:
         self.refused = False
 
     def answered(self, trace: Trace, results: list[bool]) -> None:
-        """The call gave its results."""
+        """Note the results of a gradient call."""
         self.stop = trace.serial, len(trace.nodes)
         self.results = results
 
@@ -184,7 +184,7 @@ def ran(trace: Trace, keys: tuple[Key, ...], avals: tuple[Aval, ...]) -> None:
 
 
 def origin_of(node: Node) -> Origin:
-    """The name of a node's value, which stays the same when it has run."""
+    """Return the origin of a node, the name of its value, which stays the same after a run."""
     origin = node.origin
     if origin is None:
         if node.trace is not None:
@@ -227,7 +227,7 @@ def called(arguments: Sequence[Node], body: Any, results: Sequence[Node], trace:
 
 
 def moment(trace: Trace) -> Moment:
-    """Now, in the thread's trace."""
+    """Return the present moment in the thread's trace."""
     return trace.serial, len(trace.nodes)
 
 
@@ -274,7 +274,7 @@ def user_line(depth: int = 1) -> Line:
 
 
 def file_and_number(line: Line) -> tuple[str | None, int | None]:
-    """The file of a line, and its number; None where there is no code."""
+    """Return the file of a line, and its number; None where there is no code."""
     code, offset = line
     if code is None:
         return None, None
@@ -283,14 +283,14 @@ def file_and_number(line: Line) -> tuple[str | None, int | None]:
 
 
 def _outside(files: dict[str, bool], frame: FrameType | None) -> FrameType | None:
-    """The innermost frame whose file is none of these."""
+    """Return the innermost frame whose file is none of these."""
     while frame is not None and files[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame
 
 
 def loop_anchor(lines: list[Line]) -> Line | None:
-    """The source location at which to cut the record of a loop, or None if `lines` shows no period.
+    """Return the source location at which to cut the record of a loop, or None if `lines` shows no period.
 
     The period is that of the record's tail (the failure function of Knuth, Morris and Pratt 1977, run backwards from
     the end); the anchor is the rarest location within one period.

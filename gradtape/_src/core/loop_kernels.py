@@ -39,7 +39,7 @@ def tune_loops(largest: int = 1 << 20) -> bool:
 
 
 def _in_force(largest: int) -> bool:
-    """Whether a loop over a vector of about a third of `largest` bytes is one function."""
+    """Return whether a loop over a vector of about a third of `largest` bytes is one function."""
 
     def loop(x: jax.Array) -> jax.Array:
         return jax.lax.fori_loop(0, 3, lambda _, value: value * value, x)

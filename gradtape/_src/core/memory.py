@@ -23,7 +23,7 @@ FILES = {
 
 
 def limit() -> int:
-    """How many bytes the default device has; on the host no more than a container around the process may use."""
+    """Return the memory of the default device in bytes; on the host no more than a container's limit."""
     stats = jax.devices()[0].memory_stats()
     if stats and "bytes_limit" in stats:
         return stats["bytes_limit"]
@@ -31,7 +31,7 @@ def limit() -> int:
 
 
 def available() -> int:
-    """How many bytes of the default device are not in use."""
+    """Return the free memory of the default device in bytes."""
     stats = jax.devices()[0].memory_stats()
     if stats and "bytes_limit" in stats:
         return stats["bytes_limit"] - stats.get("bytes_in_use", 0)
@@ -41,7 +41,7 @@ def available() -> int:
 
 
 def needed(compiled: Any) -> int:
-    """How many bytes a program needs besides its arguments, as XLA says."""
+    """Return the bytes that a program needs besides its arguments, by XLA's analysis."""
     needs = compiled.memory_analysis()
     return 0 if needs is None else needs.temp_size_in_bytes + needs.output_size_in_bytes
 
@@ -67,7 +67,7 @@ def check_array(count: float, dtype: Any) -> None:
 
 
 def translated(error: Exception) -> Exception:
-    """What the user sees of an error of XLA's runtime."""
+    """Translate an error of XLA's runtime into the user's."""
     if "RESOURCE_EXHAUSTED" in str(error) or "ut of memory" in str(error):
         return ResourceExhaustedError(None, None, f"Out of memory: {error}. No variable was changed.")
     return error
@@ -78,7 +78,7 @@ def _of_machine() -> int:
 
 
 def _containers() -> Iterator[tuple[int, int]]:
-    """`(limit, bytes in use)` of each control group around the process that has a limit."""
+    """Yield `(limit, bytes in use)` of each control group around the process that has a limit."""
     for line in _text(PROC / "self" / "cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if not controllers:
@@ -100,7 +100,7 @@ def _limit_of(folder: Path, most: str, usage: str, cache: str) -> Iterator[tuple
 
 
 def _entries(path: Path) -> dict[str, int]:
-    """The numbers of a file whose lines are a name and a number."""
+    """Return the entries of a file whose lines are a name and a number."""
     lines = [line.split() for line in _text(path).splitlines()]
     return {line[0]: int(line[1]) for line in lines if len(line) > 1 and line[1].isdigit()}
 

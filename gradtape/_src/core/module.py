@@ -28,11 +28,11 @@ class Tracked:
     awaits_entries = True  # whether a plain list or dict that hangs on it is to restore what is put into it later
 
     def tracked_children(self) -> dict[str, Any]:
-        """What hangs on this object, by name."""
+        """Return the objects that are attributes of this one, by name."""
         return {name: value for name, value in vars(self).items() if name != "_awaited"}
 
     def children_only_here(self) -> frozenset[str]:
-        """The names of what gradtape saves of this object and TensorFlow does not."""
+        """Return the names of attributes that gradtape saves and TensorFlow does not."""
         return frozenset()
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -40,14 +40,14 @@ class Tracked:
         self.child_set(name, value)
 
     def child_set(self, name: str, value: Any) -> None:
-        """Something hangs on this object now: give it what a restore had for it."""
+        """Give a new attribute the values that a restore kept for it."""
         awaited = self.__dict__.get("_awaited")
         if awaited and name in awaited:
             restore, number = awaited.pop(name)
             restore.attribute_set(self, name, number, value)
 
     def await_children(self, restore: Any, numbers: dict[str, int]) -> None:
-        """What `restore` has for attributes that are not there yet, by the numbers of its objects."""
+        """Keep the values of `restore` for attributes that do not exist yet, by the numbers of its objects."""
         awaited = self.__dict__.get("_awaited")
         if awaited is None:
             object.__setattr__(self, "_awaited", awaited := {})
@@ -58,12 +58,12 @@ class SlotOwner(Tracked):
     """Base of an optimizer that keeps variables, its slots, for the variables that it trains."""
 
     def slot_to_restore(self, variable: Variable, slot: str) -> Variable | None:
-        """The slot of that name, made if need be; None where it will be made later, and hung under its `slot_place`."""
+        """Return the slot of that name, made if need be; None if it is made later, and then found by its `slot_place`."""
         raise NotImplementedError
 
     @staticmethod
     def slot_place(variable: Variable, slot: str) -> str:
-        """The name under which a slot is awaited; no attribute is called that."""
+        """Return the name under which a slot is awaited; no attribute is called that."""
         return f"{slot}/{variable._uid}"
 
 
@@ -73,7 +73,7 @@ class Stateful:
     saved_as: str  # how TensorFlow calls that in the names of a checkpoint
 
     def saved_state(self) -> np.ndarray:
-        """What is to be saved."""
+        """Return the state to be saved."""
         raise NotImplementedError
 
     def restore_state(self, state: np.ndarray) -> None:
@@ -126,7 +126,7 @@ class Module(Tracked):
 
     @classmethod
     def with_name_scope(cls, method: Callable[P, R]) -> Callable[P, R]:
-        """Decorates a method so that it runs in the module's `name_scope`."""
+        """Decorate a method so that it runs in the module's `name_scope`."""
 
         @functools.wraps(method)
         def in_scope(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -157,7 +157,7 @@ class Module(Tracked):
         return tuple(self._flatten(lambda value: isinstance(value, Module)))
 
     def _flatten(self, wanted: Callable[[Any], bool]) -> list[Any]:
-        """What satisfies `wanted` among the attributes: each module's own first, then those of the modules in it."""
+        """Collect the attributes that satisfy `wanted`: each module's own first, then those of its submodules."""
         found: list[Any] = []
         seen, queue = {id(self)}, [self]
         while queue:

@@ -48,7 +48,7 @@ _positions: dict[Any, tuple[int, Any] | None] = {}
 
 
 def named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None = None) -> Any:
-    """`function(*args, **kwargs)`; what it records in a graph gets `name`, or the name among the arguments."""
+    """Call `function(*args, **kwargs)`; what it records in a graph gets `name`, or the name among the arguments."""
     stack = calls.stack
     outermost = not stack or stack[-1].through
     name = name or _name(function, args, kwargs, outermost=not stack)
@@ -74,7 +74,7 @@ def named(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
 
 @contextlib.contextmanager
 def apart() -> Iterator[None]:
-    """A context for what a user's function calls: its calls have names of their own, as if nothing else were under way."""
+    """Open a context for a user's function, whose calls have names of their own, as if nothing else were under way."""
     stack, calls.stack = calls.stack, []
     try:
         yield
@@ -83,7 +83,7 @@ def apart() -> Iterator[None]:
 
 
 def _name(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outermost: bool) -> str | None:
-    """The name of a call: as given, else, for what the user calls directly, the default in the signature."""
+    """Return the name of a call: as given, else, for the user's direct calls, the default in the signature."""
     found = parameter(function)
     if found is None:
         return None
@@ -97,7 +97,7 @@ def _name(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outermos
 
 
 def parameter(function: Callable[..., Any]) -> tuple[int, Any] | None:
-    """Where `name` stands among the parameters of a function, and its default; None for a constructor or context."""
+    """Return the position of `name` among the parameters of a function, and its default; None for a constructor or context."""
     if function not in _positions:
         _positions[function] = _parameter(function)
     return _positions[function]

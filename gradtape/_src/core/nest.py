@@ -128,7 +128,7 @@ def _is_ordered(value: Any) -> bool:
 
 
 def _sorted(structure: Any) -> Any:
-    """`structure` with a `_Sorted` for each OrderedDict."""
+    """Return `structure` with a `_Sorted` for each OrderedDict."""
     return optree.tree_map(
         lambda x: _Sorted(x) if _is_ordered(x) else x, structure, is_leaf=_is_ordered, none_is_leaf=True, namespace=NAMESPACE
     )
@@ -154,7 +154,7 @@ optree.register_pytree_node(IndexedSlices, _components, _assembled, namespace=EX
 def flatten_with_spec(
     structure: Any, namespace: str = NAMESPACE, is_leaf: Callable[[Any], bool] | None = None
 ) -> tuple[list[Any], optree.PyTreeSpec]:
-    """`(leaves, spec)`; `None` is a leaf, and what `is_leaf` says; dicts go by sorted key, an OrderedDict too."""
+    """Return `(leaves, spec)`; `None` is a leaf, and so is what `is_leaf` selects; dicts go by sorted key, an OrderedDict too."""
     leaves, spec = optree.tree_flatten(structure, is_leaf, none_is_leaf=True, namespace=namespace)
     if spec not in _unordered:
         if "OrderedDict(" in repr(spec):
@@ -180,7 +180,9 @@ def flatten_with_spec(
 
 
 def flatten_up_to(spec: optree.PyTreeSpec, value: Any) -> list[Any]:
-    """What stands in `value`, nested further maybe, where `spec` has a leaf. ValueError, TypeError if it is nested otherwise."""
+    """Return the parts of `value` at the leaves of `spec`; ValueError or TypeError if it is nested otherwise. ValueError,
+    TypeError if it is nested otherwise.
+    """
     if spec.is_leaf():
         return [value]
     if spec in _unordered:
@@ -191,7 +193,7 @@ def flatten_up_to(spec: optree.PyTreeSpec, value: Any) -> list[Any]:
 
 
 def up_to_level(spec: optree.PyTreeSpec, value: Any) -> list[Any]:
-    """What stands in `value` at the places of the first level of `spec`."""
+    """Return the parts of `value` at the first level of `spec`."""
     level: Any = spec.one_level()
     if spec.type is not _Sorted:
         return level.flatten_up_to(value)
@@ -202,7 +204,7 @@ def up_to_level(spec: optree.PyTreeSpec, value: Any) -> list[Any]:
 
 
 def unflatten(spec: optree.PyTreeSpec, leaves: Iterable[Any]) -> Any:
-    """The structure of `spec` with other leaves."""
+    """Return the structure of `spec` with other leaves."""
     return optree.tree_unflatten(spec, leaves)
 
 
@@ -212,20 +214,20 @@ def _namespace(expand_composites: bool) -> str:
 
 @public
 def is_nested(seq: Any) -> bool:
-    """Whether `seq` is a container (list, tuple, dict, namedtuple, dataclass) rather than a leaf."""
+    """Return whether `seq` is a container (list, tuple, dict, namedtuple, dataclass) rather than a leaf."""
     _, spec = flatten_with_spec(seq)
     return not spec.is_leaf()
 
 
 @public
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
-    """The leaves of `structure` in order, as a list; a leaf gives a list of itself."""
+    """Return the leaves of `structure` in order, as a list; a leaf gives a list of itself."""
     return flatten_with_spec(structure, _namespace(expand_composites))[0]
 
 
 @public
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
-    """`flat_sequence` in the structure of `structure`; ValueError if the counts differ."""
+    """Pack `flat_sequence` into the structure of `structure`; ValueError if the counts differ."""
     if not is_nested(flat_sequence):
         raise TypeError(
             f"Attempted to pack value:\n  {flat_sequence}\ninto a structure, but found incompatible type "
@@ -248,13 +250,13 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
 
 @public
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
-    """ValueError (TypeError for other container types) unless both are nested in the same way."""
+    """Raise ValueError (TypeError for other container types) unless both are nested in the same way."""
     _matching_leaves(nest1, nest2, check_types, _namespace(expand_composites))
 
 
 @public
 def map_structure(func: Callable[..., Any], *structure: Any, check_types: bool = True, expand_composites: bool = False) -> Any:
-    """`func` applied to corresponding leaves of the structures, in the structure of the first."""
+    """Apply `func` to corresponding leaves of the structures; the results have the structure of the first."""
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
     if not structure:
@@ -266,13 +268,13 @@ def map_structure(func: Callable[..., Any], *structure: Any, check_types: bool =
 
 
 def map_up_to(func: Callable[[Any, Any], Any], shallow: Any, deep: Any) -> Any:
-    """`func` of each leaf of `shallow` and what stands there in `deep`, a nest maybe, in the structure of `shallow`."""
+    """Apply `func` to each leaf of `shallow` and the part of `deep` at its place, in the structure of `shallow`."""
     leaves, spec = flatten_with_spec(shallow, EXPANDED)
     return unflatten(spec, map(func, leaves, _matching_leaves(shallow, deep, True, EXPANDED, up_to=True)))
 
 
 def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, up_to: bool = False) -> list[Any]:
-    """The leaves of `other` in the order of `first`'s; raises unless they are nested in the same way.
+    """Return the leaves of `other` in the order of `first`'s; raise unless they are nested in the same way.
 
     `up_to`: what stands in `other` where `first` has a leaf may be nested further.
     """
@@ -302,7 +304,7 @@ def _matching_leaves(first: Any, other: Any, check_types: bool, namespace: str, 
 
 
 def _same_namedtuples(a: Any, b: Any) -> bool:
-    """Whether both are namedtuples of one name with the same fields, made twice perhaps."""
+    """Return whether both are namedtuples of one name with the same fields, made twice perhaps."""
     fields = getattr(a, "_fields", None)
     return fields is not None and fields == getattr(b, "_fields", None) and type(a).__name__ == type(b).__name__
 

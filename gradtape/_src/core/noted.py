@@ -17,7 +17,7 @@ traced: dict[str, Line] = {}  # the names that were given inside of functions, b
 
 
 def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: Any) -> Any:
-    """`function(*args, **kwargs)`; what it gives is noted under `name` where a tape may ask for it."""
+    """Call `function(*args, **kwargs)` and note its result under `name` where a tape may ask for it."""
     trace = engine.local.trace
     if not (engine.local.tapes or trace.scope is not None) or not isinstance(name, str) or naming.parameter(function) is None:
         return function(*args, **kwargs)

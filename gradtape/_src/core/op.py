@@ -173,7 +173,7 @@ class Op:
         return self.gradient is not None or (self.reason is not None and not self.unregistered)
 
     def run(self, inputs: Sequence[Any], attrs: Attributes) -> Any:
-        """The kernel's result for JAX arrays `inputs` and the attribute values `attrs`."""
+        """Return the kernel's result for JAX arrays `inputs` and the attribute values `attrs`."""
         return self.kernel(*inputs, **dict(zip(self.attributes, attrs, strict=True)))
 
     def resolved(self, inputs: tuple[Any, ...], attrs: Attributes) -> tuple[Op, Any]:
@@ -189,7 +189,7 @@ class Op:
         return self.of_strings, self.of_strings.result(inputs, attrs)
 
     def result(self, inputs: tuple[Any, ...], attrs: Attributes) -> Any:
-        """The Aval (or tuple of Avals) that the op gives for input Avals; raises what a bad call deserves."""
+        """Return the Aval (or tuple of Avals) of the op for input Avals; raise the error of a bad call."""
         strings = any(map(has_strings, inputs))
         try:
             if self.infer is not None:
@@ -225,7 +225,7 @@ class Op:
         return aval(result.shape, result.dtype)
 
     def with_gradient(self, name: str) -> Op:
-        """The same op, whose gradient is the one registered under `name` (an override in force)."""
+        """Return the same op, whose gradient is the one registered under `name` (an override in force)."""
         derived = self.derived.get(name)
         if derived is None:
             derived = object.__new__(type(self))
@@ -253,12 +253,12 @@ def _named_later(name: str) -> Rule:
 
 
 def has_strings(aval: Any) -> bool:
-    """Whether an Aval, or one in a nest of tuples, is of strings."""
+    """Return whether an Aval, or one in a nest of tuples, is of strings."""
     return any(map(has_strings, aval)) if type(aval) is tuple else aval.dtype.kind == "O"
 
 
 def _of_arrays(kernel: Kernel) -> Kernel:
-    """`kernel`, whose results may be scalars, bytes among them, with arrays as results."""
+    """Wrap `kernel`, whose results may be scalars or bytes, so that it returns arrays."""
 
     def of_arrays(*inputs: Any, **attributes: Any) -> Any:
         result = kernel(*map(np.asarray, inputs), **attributes)
@@ -277,7 +277,7 @@ registered: dict[str, tuple[Rule, str]] = {}
 
 
 def data(kind: type[Kind]) -> type[Kind]:
-    """Class decorator: a frozen dataclass whose instances are attributes of ops, and are saved as their fields."""
+    """Decorate a frozen dataclass whose instances are attributes of ops, and are saved as their fields."""
     data_kinds[kind.__name__] = kind
     return kind
 
@@ -291,7 +291,7 @@ def define(op: Op) -> Op:
 
 
 def gradient_named(name: str) -> tuple[Rule | None, bool]:
-    """`(function, is it user code)` for a name given to RegisterGradient, or a built-in op type."""
+    """Return `(function, is it user code)` for a name given to RegisterGradient, or a built-in op type."""
     if name in registered:
         return registered[name][0], True
     if name in ops:
@@ -302,7 +302,7 @@ def gradient_named(name: str) -> tuple[Rule | None, bool]:
 
 
 def no_gradient(name: str) -> LookupError:
-    """The error for a name without an entry in the registry."""
+    """Return the error for a name without an entry in the registry."""
     return LookupError(f"gradient registry has no entry for: {name}")
 
 

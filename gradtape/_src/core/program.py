@@ -104,14 +104,14 @@ INSIDE = -4  # the `index` of a leaf made while a function was traced: a constan
 
 
 def leaf(aval: Any, value: Any, index: int = -1) -> Node:
-    """A node that holds a value already."""
+    """Create a leaf: a node that has a value already."""
     node = Node(LEAF_KEY, None, aval, None, index, None, 0)
     node.value = value
     return node
 
 
 def leaves(avals: Iterable[Any], values: Iterable[Any]) -> list[Node]:
-    """A leaf for each of these values; written out, as a training step makes one for each variable."""
+    """Create a leaf for each of these values; written out, as a training step makes one for each variable."""
     made = []
     new = Node.__new__
     for aval, value in zip(avals, values, strict=True):
@@ -128,25 +128,25 @@ def leaves(avals: Iterable[Any], values: Iterable[Any]) -> list[Node]:
 
 @twins.in_c
 def keys_of(nodes: list[Node]) -> tuple[Key, ...]:
-    """The keys of nodes."""
+    """Return the keys of nodes."""
     return tuple([n.key for n in nodes])
 
 
 @twins.in_c
 def avals_of(nodes: list[Node]) -> tuple[Any, ...]:
-    """The Avals of nodes."""
+    """Return the Avals of nodes."""
     return tuple([n.aval for n in nodes])
 
 
 @twins.in_c
 def lines_of(nodes: list[Node]) -> tuple[list[CodeType | None], list[int]]:
-    """At which instructions of the user's nodes were recorded: code objects, and offsets in them."""
+    """Return the user's lines of nodes: code objects, and instruction offsets in them."""
     return [n.code for n in nodes], [n.offset for n in nodes]
 
 
 @twins.in_c
 def inputs_of(nodes: list[Node]) -> list[Any]:
-    """The inputs of nodes."""
+    """Return the inputs of nodes."""
     return [n.inputs for n in nodes]
 
 
@@ -199,14 +199,14 @@ class Trace:
         self.parent, self.overrides, self.scope, self.serial = parent, overrides, scope, next(_serial)
 
     def reference(self, node: Node) -> int | None:
-        """The reference by which `node` stands in this trace, or None."""
+        """Return the reference to `node` in this trace, or None."""
         index = node.index
         if 0 <= index < len(self.nodes) and self.nodes[index] is node:
             return index
         return self.leaf_index.get(node)
 
     def node(self, reference: int) -> Node:
-        """The node that a reference stands for."""
+        """Return the node of a reference."""
         return self.nodes[reference] if reference >= 0 else self.leaves[-1 - reference]
 
     def add_leaf(self, node: Node) -> int:
@@ -218,7 +218,7 @@ class Trace:
         return reference
 
     def inside(self, trace: Trace) -> bool:
-        """Whether this trace is nested in `trace`, at any depth."""
+        """Return whether this trace is nested in `trace`, at any depth."""
         here: Trace | None = self
         while here is not None:
             if here is trace:
@@ -228,7 +228,7 @@ class Trace:
 
 
 def used_inputs(node: Node) -> tuple[Node, ...]:
-    """The inputs of a node, without those of a call, branch or loop that its Programs do not read."""
+    """Return the inputs of a node, without those of a call, branch or loop that its Programs do not read."""
     inputs = node.inputs or ()
     op = node.op
     if not isinstance(op, StructuredOp):
@@ -238,14 +238,14 @@ def used_inputs(node: Node) -> tuple[Node, ...]:
 
 
 def read_by(program: Program) -> set[int]:
-    """The positions of the parameters that a Program reads, its constants aside."""
+    """Return the positions of the parameters that a Program reads, its constants aside."""
     references = {r for key in program.keys for r in key[2:]} | set(program.outputs)
     count = arity(program)
     return {-1 - r for r in references if r < 0 and -1 - r < count}
 
 
 def effectful(key: Key) -> bool:
-    """Whether a node will do something besides giving values."""
+    """Return whether a node has effects."""
     return bool(key[0].effect) or (key[0].structured and any(program.effects for program in programs_of(*key[:2])))
 
 
@@ -312,7 +312,7 @@ class Program(Executable):
         self.runs, self.spent, self.derived = 0, 0.0, {}
 
     def _has_strings(self, index: int) -> bool:
-        """Whether a node takes or gives strings."""
+        """Return whether a node takes or gives strings."""
         return has_strings(self.avals[index]) or any(has_strings(self.aval_of(r)) for r in self.keys[index][2:])
 
     def evaluate(self, *arguments: Any) -> tuple[Any, ...]:
@@ -324,7 +324,7 @@ class Program(Executable):
         return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in self.outputs])
 
     def aval_of(self, reference: int) -> Any:
-        """The Aval of the value that a reference stands for."""
+        """Return the Aval of a reference's value."""
         return self.avals[reference] if reference >= 0 else self.parameters[-1 - reference]
 
     def __str__(self) -> str:
@@ -344,7 +344,7 @@ class Program(Executable):
 
 
 def slice_trace(trace: Trace, outputs: Sequence[int]) -> tuple[Program, tuple[int, ...]]:
-    """The Program that computes the nodes `outputs` (indices) of `trace`, and the positions of the leaves it needs."""
+    """Return the Program that computes the nodes `outputs` (indices) of `trace`, and the positions of the leaves it needs."""
     keys, wanted = [n.key for n in trace.nodes], set(outputs)
     kept: list[int] = []
     leaf_positions: set[int] = set()

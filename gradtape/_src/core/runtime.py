@@ -22,7 +22,7 @@ PROGRAM = re.compile(r"jit_.*-[0-9a-f]{64}-(cache|atime)")  # how JAX names the 
 
 
 def cache_folder() -> Path | None:
-    """The folder of compiled programs, one of its own in `GRADTAPE_CACHE_DIR` (empty: None) or in the user's cache folder."""
+    """Return the folder of compiled programs, from `GRADTAPE_CACHE_DIR` (empty: None) or in the user's cache folder."""
     given = os.environ.get("GRADTAPE_CACHE_DIR")
     if given is not None:
         return Path(given) / "gradtape" / "xla" if given else None
@@ -85,7 +85,7 @@ def check_not_forked() -> None:
 
 
 def _after_fork() -> None:
-    """JAX's threads do not exist in a forked process: what runs there raises instead of waiting for ever."""
+    """Make JAX raise in a forked process, where its threads do not exist and a call would wait for ever."""
     global forked
     forked = True
 

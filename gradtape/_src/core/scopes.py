@@ -19,12 +19,12 @@ _local = threading.local()
 
 
 def scoped(name: str) -> str:
-    """`name` under the name scopes that are open in this thread."""
+    """Return `name` with the prefix of this thread's open name scopes."""
     return prefix() + name
 
 
 def prefix() -> str:
-    """The name scopes that are open in this thread: "", or "a/b/"."""
+    """Return the prefix of this thread's open name scopes: "", or "a/b/"."""
     return getattr(_local, "prefix", "")
 
 
@@ -46,7 +46,7 @@ class Seen:
         self.marks: deque[tuple[int, int, str]] = deque(maxlen=MOST)
 
     def within(self, serial: int) -> Callable[[int], str]:
-        """From the index of a node of the trace to the prefix under which it was recorded."""
+        """Return a function from a node's index in the trace to its name-scope prefix."""
         marks = [(position, prefix) for of, position, prefix in self.marks if of == serial]
         before = next((prefix for of, _, prefix in reversed(self.marks) if of < serial), "")
         positions, prefixes = [position for position, _ in marks], [before, *[prefix for _, prefix in marks]]
@@ -55,7 +55,7 @@ class Seen:
 
 @contextlib.contextmanager
 def watched() -> Iterator[Seen]:
-    """Context that gives the scopes that this thread enters in it."""
+    """Open a context that collects the name scopes that this thread enters."""
     outer = getattr(_local, "seen", None)
     _local.seen = Seen()
     try:
@@ -108,7 +108,8 @@ def get_current_name_scope() -> str:
 
 @public
 def device(device_name: str | None) -> AbstractContextManager[None]:
-    """Context for code that names a device. Values stay on JAX's default device; a name that is none is a ValueError.
+    """Open a context for code that names a device; ValueError for a name that is none. Values stay on JAX's default device; a
+    name that is none is a ValueError.
 
     None and "" stand for any device.
     """
@@ -121,7 +122,8 @@ def device(device_name: str | None) -> AbstractContextManager[None]:
 
 @public
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
-    """Context for code that orders side effects. Eager code runs them in the order in which they stand.
+    """Open a context that orders side effects; without effect in eager code, whose effects run in order. Eager code runs them
+    in the order in which they stand.
 
     In a graph the ops that are made in it run after `control_inputs`; None lifts what is made out of such contexts.
     """
@@ -138,7 +140,7 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
 @public
 @contextlib.contextmanager
 def init_scope() -> Iterator[None]:
-    """Context that lifts what is made in it out of functions that are being traced, into eager code or their graph.
+    """Open a context that lifts its ops out of functions under trace, into eager code or their graph.
 
     There it waits for no control dependencies.
     """
@@ -147,7 +149,7 @@ def init_scope() -> Iterator[None]:
 
 
 def executing_eagerly() -> bool:
-    """Whether ops give values at once, for all that the program can see: True outside of functions and graphs."""
+    """Return whether ops give values at once: True outside of functions and graphs."""
     return engine.local.trace.scope is None
 
 
@@ -162,7 +164,7 @@ def inside_function() -> bool:
 
 @public
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """The value of a tensor as a NumPy array; None in a function where it is not known yet. Anything else is given back."""
+    """Return the value of a tensor as a NumPy array; None in a function where it is unknown. Anything else is given back."""
     if not isinstance(tensor, (Tensor, Stored)):
         return tensor
     if not isinstance(tensor, Tensor):  # a variable's value may change

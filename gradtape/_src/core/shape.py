@@ -18,7 +18,7 @@ PROVISIONAL = 73_939_133
 
 
 def provisional(extent: int) -> bool:
-    """Whether an extent, or a number of elements, stands for one that is not known."""
+    """Return whether an extent, or a number of elements, stands for an unknown one."""
     return extent > 0 and extent % PROVISIONAL == 0
 
 
@@ -34,7 +34,7 @@ def give_dimensions(given: bool) -> None:
 
 
 def _dimensions() -> bool:
-    """Whether who asks for items of a shape gets Dimensions."""
+    """Return whether the caller gets Dimensions for the items of a shape."""
     if not _as_dimensions:
         return False
     frame: Any = sys._getframe(2)
@@ -80,7 +80,7 @@ class TensorShape:
 
     @public
     def as_list(self) -> list[Any]:
-        """The extents as a list; ValueError if the rank is unknown."""
+        """Return the extents as a list; ValueError if the rank is unknown."""
         return list(self._known())
 
     def _known(self) -> Dims:
@@ -90,7 +90,7 @@ class TensorShape:
 
     @public
     def num_elements(self) -> int | None:
-        """The number of elements, or None when it is not known."""
+        """Return the number of elements, or None when it is not known."""
         if self._dims is None or not self.is_fully_defined():
             return None
         count = 1
@@ -99,7 +99,7 @@ class TensorShape:
         return count
 
     def is_fully_defined(self) -> bool:
-        """Whether every extent is known."""
+        """Return whether every extent is known."""
         return self._dims is not None and None not in self._dims
 
     @public
@@ -109,7 +109,7 @@ class TensorShape:
             raise ValueError(f"Shape {self} is not fully defined.")
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether a tensor could have both shapes: unknown extents fit everything."""
+        """Return whether a tensor could have both shapes: unknown extents fit everything."""
         other = TensorShape(other)
         if self._dims is None or other._dims is None:
             return True
@@ -132,20 +132,20 @@ class TensorShape:
 
     @public
     def with_rank(self, rank: int) -> TensorShape:
-        """This shape if it has rank `rank`; ValueError if not."""
+        """Return this shape if it has rank `rank`; ValueError if not."""
         self.assert_has_rank(rank)
         return self if self._dims is not None else TensorShape([None] * rank)
 
     @public
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """This shape if it has `rank` axes or more; ValueError if not."""
+        """Return this shape if it has `rank` axes or more; ValueError if not."""
         if self._dims is not None and len(self._dims) < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
     @public
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """This shape if it has `rank` axes or fewer; ValueError if not."""
+        """Return this shape if it has `rank` axes or fewer; ValueError if not."""
         if self._dims is not None and len(self._dims) > rank:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
@@ -158,14 +158,14 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
 
     def most_specific_compatible_shape(self, other: Any) -> TensorShape:
-        """The shape that both are compatible with, unknown only where they differ."""
+        """Return the most specific shape that both are compatible with, unknown only where they differ."""
         other = TensorShape(other)
         if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
             return TensorShape(None)
         return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims, strict=True)])
 
     def is_subtype_of(self, other: TensorShape) -> bool:
-        """Whether every tensor that has this shape has `other`, too."""
+        """Return whether every tensor of this shape has the shape `other`, too."""
         if other._dims is None:
             return True
         if self._dims is None or len(self._dims) != len(other._dims):
@@ -173,7 +173,7 @@ class TensorShape:
         return all(b is None or a == b for a, b in zip(self._dims, other._dims, strict=True))
 
     def most_specific_common_supertype(self, others: Sequence[TensorShape]) -> TensorShape | None:
-        """The shape that has everything that this one and all `others` have in common; None if one of them is no shape."""
+        """Return the most specific shape that this one and all `others` are subtypes of; None if one of them is no shape."""
         common = self
         for other in others:
             if not isinstance(other, TensorShape):
@@ -183,7 +183,7 @@ class TensorShape:
 
     @public
     def merge_with(self, other: Any) -> TensorShape:
-        """The shape that has what either knows; ValueError if they contradict each other."""
+        """Return the shape that both know together; ValueError if they contradict each other."""
         other = TensorShape(other)
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {other} are not compatible")
@@ -193,7 +193,7 @@ class TensorShape:
 
     @public
     def concatenate(self, other: Any) -> TensorShape:
-        """This shape followed by `other`."""
+        """Return this shape followed by `other`."""
         other = TensorShape(other)
         if self._dims is None or other._dims is None:
             return TensorShape(None)
@@ -213,7 +213,7 @@ class TensorShape:
         return Dimension(item) if _dimensions() else item
 
     def _unknown_part(self, index: slice) -> TensorShape:
-        """A slice of a shape of unknown rank: as many unknown extents as its bounds tell, if they do."""
+        """Return a slice of a shape of unknown rank: its extents are unknown, its rank follows from the bounds if possible."""
         start, stop = index.start or 0, index.stop
         if index.step is not None or stop is None or start < 0 or stop < 0:
             return TensorShape(None)

@@ -34,7 +34,7 @@ class DeferredSignature(inspect.Signature):
         return self._found().return_annotation
 
     def replace(self, **changes: Any) -> Any:
-        """A signature with these parts changed."""
+        """Return a copy of the signature with these parts replaced."""
         return self._found().replace(**changes)
 
     def __reduce__(self) -> Any:

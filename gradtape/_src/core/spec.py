@@ -43,7 +43,7 @@ class TypeSpec:
         raise NotImplementedError(f"{type(self).__name__}._serialize")
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether a value, or every value of a spec, fits this spec."""
+        """Return whether a value, or every value of a spec, fits this spec."""
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)
         return type(other) is type(self) and all(map(_fits, self._serialize(), other._serialize()))
 
@@ -83,7 +83,7 @@ class TensorSpec(TypeSpec):
     @classmethod
     @public
     def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
-        """The spec of a tensor, in a graph with its name; ValueError for what is none."""
+        """Return the spec of a tensor, in a graph with its name; ValueError for any other object."""
         if not isinstance(tensor, Tensor):
             raise ValueError(
                 f"`tensor` should be a tf.Tensor, but got type {type(tensor)}. TensorSpec(x.shape, x.dtype) takes any."
@@ -95,7 +95,7 @@ class TensorSpec(TypeSpec):
     @classmethod
     @public
     def from_spec(cls, spec: TensorSpec, name: str | None = None) -> TensorSpec:
-        """The same spec, under another name if one is given; ValueError for what is none."""
+        """Return the same spec, under another name if one is given; ValueError for an object that is no spec."""
         if not hasattr(spec, "shape") or not hasattr(spec, "dtype"):
             raise ValueError(f"`spec` should be a TensorSpec, but got type {type(spec)}.")
         return cls(spec.shape, spec.dtype, name or spec.name)
@@ -116,7 +116,7 @@ class TensorSpec(TypeSpec):
         return self._name
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
-        """Whether a tensor, or every tensor of a spec, has the dtype and a shape that fits."""
+        """Return whether a tensor, or every tensor of a spec, has the dtype and a shape that fits."""
         other = spec_or_tensor
         if not isinstance(other, (Tensor, TensorSpec)):
             return False
@@ -125,7 +125,7 @@ class TensorSpec(TypeSpec):
 
     @public
     def is_subtype_of(self, other: Any) -> bool:
-        """Whether every tensor that fits this spec fits `other`, too."""
+        """Return whether every tensor that fits this spec fits `other`, too."""
         return (
             isinstance(other, TensorSpec)
             and self._dtype == other._dtype
@@ -135,7 +135,7 @@ class TensorSpec(TypeSpec):
 
     @public
     def most_specific_common_supertype(self, others: Sequence[Any]) -> TensorSpec | None:
-        """The narrowest spec that what fits this one or one of `others` fits; None where dtypes or names differ."""
+        """Return the narrowest spec of all that fits this one or one of `others`; None where dtypes or names differ."""
         if any(not isinstance(other, TensorSpec) or other._dtype != self._dtype or other._name != self._name for other in others):
             return None
         shape = self._shape.most_specific_common_supertype([other._shape for other in others])
@@ -143,7 +143,7 @@ class TensorSpec(TypeSpec):
 
     @public
     def most_specific_compatible_type(self, other: TensorSpec) -> TensorSpec:
-        """The narrowest spec that what fits either fits; ValueError where dtypes differ."""
+        """Return the narrowest spec of all that fits either; ValueError where dtypes differ."""
         found = self.most_specific_common_supertype([other])
         if found is None:
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}: their dtypes differ.")

@@ -33,7 +33,7 @@ def get_soft_device_placement() -> bool:
 
 @public
 def set_soft_device_placement(enabled: bool) -> None:
-    """Accepted; no effect, because values lie where JAX puts them: a device that is not there is never an error."""
+    """Accept the switch without effect: values lie where JAX puts them, and a missing device is never an error."""
     _Set.soft_placement = bool(enabled)
 
 
@@ -44,7 +44,7 @@ def get_log_device_placement() -> bool:
 
 @public
 def set_log_device_placement(enabled: bool) -> None:
-    """Accepted; no effect, because a program as a whole runs where its arguments lie: `tensor.device` says where."""
+    """Accept the switch without effect: a program runs as a whole where its arguments lie, as `tensor.device` says."""
     _Set.log_placement = bool(enabled)
 
 
@@ -66,7 +66,7 @@ def enable_tensor_float_32_execution(enabled: bool) -> None:
 
 @public
 def enable_op_determinism() -> None:
-    """Accepted; no effect, because programs on a CPU are deterministic: two runs with the same seeds give the same bits.
+    """Accept the switch without effect: programs on a CPU are deterministic, and equal seeds give equal bits.
 
     On a GPU set `XLA_FLAGS=--xla_gpu_deterministic_ops=true` in the environment, as XLA reads it when it starts.
     """
@@ -80,7 +80,7 @@ def get_synchronous_execution() -> bool:
 
 @public
 def set_synchronous_execution(enable: bool | None) -> None:
-    """Accepted; no effect, because ops are recorded and run when a value is looked at. None is the default, True."""
+    """Accept the switch without effect: ops are recorded and run when a value is needed. None is the default, True."""
     _Set.synchronous = enable is None or bool(enable)
 
 
@@ -91,18 +91,20 @@ def get_device_policy() -> str:
 
 @public
 def set_device_policy(device_policy: str | None) -> None:
-    """Accepted; no effect, because arguments on different devices are brought together silently. ValueError for no policy."""
+    """Accept the policy without effect: arguments on different devices are brought together silently. ValueError for no
+    policy.
+    """
     if device_policy is not None and device_policy not in POLICIES:
         raise ValueError(f"Invalid argument `device_policy`: {device_policy!r}. Give one of {', '.join(POLICIES)}, or None.")
     _Set.policy = device_policy or "silent"
 
 
 def enable_mlir_bridge() -> None:
-    """Accepted; no effect, because programs reach XLA through JAX."""
+    """Accept the switch without effect: programs reach XLA through JAX."""
 
 
 def disable_mlir_bridge() -> None:
-    """Accepted; no effect, because programs reach XLA through JAX."""
+    """Accept the switch without effect: programs reach XLA through JAX."""
 
 
 def get_intra_op_parallelism_threads() -> int:
@@ -112,7 +114,7 @@ def get_intra_op_parallelism_threads() -> int:
 
 @public
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """Accepted; no effect, because XLA takes a thread for each core that the process may use: `taskset` restricts them."""
+    """Accept the number without effect: XLA takes a thread for each core of the process, which `taskset` restricts."""
     _Set.threads["intra"] = int(num_threads)
 
 
@@ -123,7 +125,7 @@ def get_inter_op_parallelism_threads() -> int:
 
 @public
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """Accepted; no effect, because XLA takes a thread for each core that the process may use: `taskset` restricts them."""
+    """Accept the number without effect: XLA takes a thread for each core of the process, which `taskset` restricts."""
     _Set.threads["inter"] = int(num_threads)
 
 
@@ -134,7 +136,7 @@ def get_jit() -> str:
 
 @public
 def set_jit(enabled: bool | str) -> None:
-    """Accepted; no effect, because every program is compiled by XLA. True is "autoclustering", as in TensorFlow."""
+    """Accept the switch without effect: every program is compiled by XLA. True is "autoclustering", as in TensorFlow."""
     _Set.jit = "autoclustering" if enabled in (True, "autoclustering") else ""
 
 
@@ -145,7 +147,7 @@ def get_experimental_options() -> dict[str, Any]:
 
 @public
 def set_experimental_options(options: dict[str, Any]) -> None:
-    """Accepted; no effect, because graphs are optimized by XLA. The options are added to those that were set before."""
+    """Accept the options without effect: XLA optimizes graphs. The options are added to those that were set before."""
     _Set.optimizer = _Set.optimizer | options
 
 
@@ -157,8 +159,8 @@ def enable_dump_debug_info(
     op_regex: str | None = None,
     tensor_dtypes: Any = None,
 ) -> None:
-    """Accepted; no effect, because nothing is dumped: `tf.autodiff.explain` and `gradtape why` say what was recorded."""
+    """Accept the call without effect: `tf.autodiff.explain` and `gradtape why` show what was recorded."""
 
 
 def disable_dump_debug_info() -> None:
-    """Accepted; no effect, because nothing is dumped."""
+    """Accept the call without effect: nothing is dumped."""

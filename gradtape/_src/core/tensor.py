@@ -117,14 +117,14 @@ class Tensor(Operators):
 
     @public
     def cpu(self) -> Tensor:
-        """This tensor: where its values are kept makes no difference to what is computed."""
+        """Return this tensor: computation does not depend on the place of its value."""
         if unvalued(self.node):
             raise AttributeError("'SymbolicTensor' object has no attribute 'cpu': it has no value yet.")
         return self
 
     @public
     def gpu(self, gpu_index: int = 0) -> Tensor:
-        """This tensor, if there is a GPU `gpu_index`; else a RuntimeError."""
+        """Return this tensor if there is a GPU `gpu_index`; else raise RuntimeError."""
         if unvalued(self.node):
             raise AttributeError("'SymbolicTensor' object has no attribute 'gpu': it has no value yet.")
         if gpu_index >= len(device_config.list_logical_devices("GPU")):
@@ -132,7 +132,7 @@ class Tensor(Operators):
         return self
 
     def get_shape(self) -> TensorShape:
-        """The shape, a `TensorShape`."""
+        """Return the shape, a `TensorShape`."""
         return stated_shape(self.node)
 
     @public
@@ -147,7 +147,7 @@ class Tensor(Operators):
 
     @public
     def numpy(self) -> Any:
-        """The value as a NumPy array, or a NumPy scalar for rank 0. Runs what is pending."""
+        """Return the value as a NumPy array, or a NumPy scalar for rank 0. Runs what is pending."""
         if unvalued(self.node):
             raise AttributeError(
                 "'SymbolicTensor' object has no attribute 'numpy'\nIn a function or graph a tensor has no value yet. Return it "
@@ -257,7 +257,9 @@ class Tensor(Operators):
 
     @public
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """The value in a graph's session (the default one). For eager tensors: NotImplementedError, which names `numpy`."""
+        """Evaluate the tensor in a graph's session (the default one). For eager tensors: NotImplementedError, which names
+        `numpy`.
+        """
         graph = graph_of(self.node)
         if graph is not None:
             return graph.evaluate(self, feed_dict, session)
@@ -297,11 +299,11 @@ class Tensor(Operators):
 
     @public
     def ref(self) -> Reference:
-        """A hashable reference to this tensor, for use as a key; `.deref()` gives the tensor."""
+        """Return a hashable reference to this tensor, for use as a key; `.deref()` gives the tensor."""
         return Reference(self)
 
     def experimental_ref(self) -> Reference:
-        """A hashable reference to this tensor."""
+        """Return a hashable reference to this tensor."""
         return Reference(self)
 
     @public
@@ -328,7 +330,7 @@ UPDATES = frozenset(
 
 
 def graph_of(node: Node) -> Any:
-    """The graph that a node belongs to, itself or as a part of a branch or loop; None in eager code, and in a function there."""
+    """Return the graph around a node, also from inside its branches and loops; None in eager code, and in a function of it."""
     trace = node.trace
     if trace is None:
         return None
@@ -341,23 +343,25 @@ def graph_of(node: Node) -> Any:
 
 
 def unvalued(node: Node) -> bool:
-    """Whether a tensor has no value that could be looked at: it is of a function that is traced, has left it, or is a graph's."""
+    """Return whether a tensor has no value to look at: it belongs to a graph, or to a function under or after its trace."""
     return engine.symbolic(node) or graph_of(node) is not None
 
 
 @public
 def is_symbolic_tensor(tensor: Any) -> bool:
-    """Whether a tensor has no value because it belongs to a function or graph. False of variables, and of what is no tensor."""
+    """Return whether a tensor has no value because it belongs to a function or graph. False of variables, and of what is no
+    tensor.
+    """
     return isinstance(tensor, Tensor) and (unvalued(tensor.node) or in_function(tensor.node))
 
 
 def name_of(tensor: Tensor) -> str:
-    """The name of a tensor of a graph or function; of what a graph contains, that of its op's type."""
+    """Return the name of a tensor of a graph or function; inside a branch or loop, that of its op's type."""
     return str(getattr(tensor, "name", None) or name_in_function(tensor.node))
 
 
 def stated_shape(node: Node) -> TensorShape:
-    """The shape as a user sees it: in a graph with None for an unknown extent, or for all of an unknown rank."""
+    """Return the shape for the user: in a graph with None for an unknown extent or rank."""
     graph = graph_of(node)
     if graph is not None and graph.open_rank(node):
         return TensorShape(None)
@@ -398,7 +402,7 @@ class Sometimes:
 
 @public
 def _attribute(of: Tensor, name: str) -> Any:
-    """What a tensor has in a graph or function only, and what NumPy's arrays have."""
+    """Return an attribute that tensors have only in a graph or function, or only NumPy's arrays have."""
     if name not in _numpy_names:
         if (graph := graph_of(of.node)) is not None:
             return graph.attribute(of, name)
@@ -448,7 +452,7 @@ class Reference:
         self._object = target
 
     def deref(self) -> Any:
-        """The tensor or variable."""
+        """Return the tensor or variable."""
         return self._object
 
     def __eq__(self, other: object) -> bool:
@@ -462,7 +466,7 @@ class Reference:
 
 
 def handle(node: Node) -> Tensor:
-    """The Tensor of a node: the one that a user holds, if there is one, so that it stays the node's only one."""
+    """Return the Tensor of a node: the user's own if there is one, so that it stays the node's only one."""
     held = node.handle
     if held is engine.wanted:  # another thread computes its value, and has its handle for so long
         unregistered = EagerTensor.__new__(EagerTensor)
@@ -480,7 +484,7 @@ new = EagerTensor.__new__
 
 @twins.in_c
 def tensors(nodes: list[Node]) -> list[EagerTensor]:
-    """The Tensors of nodes that were just made."""
+    """Return the Tensors of new nodes."""
     return [EagerTensor(n) for n in nodes]
 
 
@@ -501,7 +505,7 @@ def emit(op: Op, inputs: tuple[Node, ...], attrs: Attributes = ()) -> Any:
 
 
 def to_numpy(node: Node) -> np.ndarray:
-    """The value of a node as a NumPy array, without a copy where there is none to make."""
+    """Return the value of a node as a NumPy array, without a copy where possible."""
     value = node.value
     if value is None:
         value = engine.value(node)
@@ -512,7 +516,7 @@ def to_numpy(node: Node) -> np.ndarray:
 
 
 def jax_value(node: Node) -> Any:
-    """The value of a node as a JAX array."""
+    """Return the value of a node as a JAX array."""
     value = engine.value(node)
     if isinstance(value, np.ndarray):
         value = node.value = slices.to_device(value)
@@ -520,7 +524,7 @@ def jax_value(node: Node) -> Any:
 
 
 def text(node: Node, how: Callable[[Any], str]) -> str:
-    """How a node's value prints."""
+    """Format a node's value for printing."""
     if node.trace is not None and node.trace.parent is not None:
         return "<not run yet>"
     try:
@@ -540,6 +544,6 @@ def _platform(value: Any) -> str:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """The static shape of a Tensor, Variable or array, as a tuple."""
+    """Return the static shape of a Tensor, Variable or array, as a tuple."""
     node = getattr(value, "node", None)
     return node.aval.shape if node is not None else np.shape(value)

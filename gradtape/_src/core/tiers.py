@@ -67,7 +67,7 @@ def stays_apart(program: Program, kernels: Container[Any], again: bool) -> bool:
 
 
 def _costs(program: Program) -> tuple[float, frozenset[Any]]:
-    """`(microseconds of a run node by node, keys of the kernels that it calls)`."""
+    """Return `(microseconds of a run node by node, keys of the kernels that it calls)`."""
     known: tuple[float, frozenset[Any]] | None = program.derived.get(("costs", hosting()))
     if known is None:
         total = 0.0

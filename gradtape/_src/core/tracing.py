@@ -39,7 +39,7 @@ def outside(graph: bool = False) -> Iterator[None]:
 
 
 def enter(trace: Trace, nodes: Sequence[Node]) -> list[int]:
-    """The references by which nodes stand in a trace; what comes from outside of it becomes a leaf."""
+    """Return the references of nodes in a trace; nodes from outside of it become leaves."""
     known = trace.leaf_index
     return [node.index if node.trace is trace else known[node] if node in known else engine.adopt(trace, node) for node in nodes]
 
@@ -51,7 +51,7 @@ class Users:
         self._always, self._masks = 1 << count, masks
 
     def of(self, indices: Iterable[int]) -> tuple[int, ...] | None:
-        """The positions of the outputs that depend on any of these nodes; None if they are computed in any case."""
+        """Return the positions of the outputs that depend on any of these nodes; None if they are computed in any case."""
         mask = 0
         for index in indices:
             mask |= self._masks[index] if index < len(self._masks) else 0
@@ -59,7 +59,7 @@ class Users:
 
 
 def users(trace: Trace, outputs: Sequence[Node], always: Sequence[Node]) -> Users:
-    """The Users of the nodes of a trace. `always` are computed in any case, as is what has effects."""
+    """Return the Users of the nodes of a trace. `always` are computed in any case, as is what has effects."""
     keys = [node.key for node in trace.nodes]
     masks = [0] * len(keys)
     for position, node in enumerate([*outputs, *always]):
@@ -76,7 +76,7 @@ def users(trace: Trace, outputs: Sequence[Node], always: Sequence[Node]) -> User
 
 
 def close(trace: Trace, outputs: Sequence[Node], parameters: Sequence[Node], effects: bool = False) -> Program:
-    """The Program of a trace: `outputs` are nodes, `parameters` the nodes that its callers will give values for.
+    """Close a trace into a Program: `outputs` are nodes, `parameters` the nodes that its callers will give values for.
 
     Leaves that are not parameters must hold values, and become constants of the Program. What only has effects is kept
     if `effects`: those of a forward pass are not repeated in its gradient.

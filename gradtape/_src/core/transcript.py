@@ -105,7 +105,7 @@ def _that_run(inside: Sequence[Inner]) -> list[Inner]:
 
 
 def _asked(transcript: Transcript) -> set[Line]:
-    """The lines of the gradient calls in a function."""
+    """Return the lines of the gradient calls in a function."""
     found = {call.line for call in transcript.calls}
     for inner in transcript.inside:
         found |= _asked(inner.transcript)
@@ -127,7 +127,7 @@ class Run(NamedTuple):
     arguments: Sequence[Any] | None
 
     def given(self) -> tuple[Sequence[Node], Sequence[Any]] | None:
-        """The nodes of its arguments, and the arrays that its Program took, if they are still kept."""
+        """Return the nodes of the arguments, and the arrays that the Program took, if they are still kept."""
         return next(((nodes, arrays) for results, nodes, arrays in list(_inputs) if results is self.results), None)
 
 
@@ -137,7 +137,7 @@ _inputs: deque[tuple[Any, ...]] = deque(maxlen=4)  # (the results of a run, its 
 
 
 def runs() -> list[Run]:
-    """The last calls."""
+    """Return the last calls."""
     return [Run(*run) for run in list(_runs)]
 
 

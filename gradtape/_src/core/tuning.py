@@ -32,7 +32,7 @@ CONTRACTIONS = frozenset(("MatMul", "BatchMatMulV2", "Einsum")) | CONVOLUTIONS
 
 
 def options(program: Program) -> dict[str, str] | None:
-    """The compiler options for a Program: a dict, or None for the compiler's own choice."""
+    """Return the compiler options for a Program: a dict, or None for the compiler's own choice."""
     chosen: dict[str, str] = {}
     if _holds_convolution(program) and _accepted("convolving"):
         chosen |= CONVOLVING
@@ -110,7 +110,7 @@ def _holds_convolution(program: Program) -> bool:
 
 @functools.cache
 def _accepted(which: str) -> bool:
-    """Whether this process computes on a CPU and its jaxlib knows the options."""
+    """Return whether this process computes on a CPU and its jaxlib knows the options."""
     if jax.default_backend() != "cpu":
         return False
     try:

@@ -262,7 +262,7 @@ class Variable(Stored, metaclass=creators.Created):
         return self._tensor.device
 
     def get_shape(self) -> TensorShape:
-        """The shape, a `TensorShape`."""
+        """Return the shape, a `TensorShape`."""
         return self.shape
 
     @public
@@ -273,7 +273,7 @@ class Variable(Stored, metaclass=creators.Created):
 
     @public
     def is_initialized(self, name: str | None = None) -> Tensor:
-        """True: a variable has a value from the start."""
+        """Return True: a variable has a value from the start."""
         return tensor(True)
 
     @property
@@ -284,7 +284,7 @@ class Variable(Stored, metaclass=creators.Created):
     # -- reading
 
     def read(self) -> Node:
-        """The node that the variable holds now; noted for the open tapes."""
+        """Read the variable: return the node that it holds now, noted for the open tapes."""
         state = engine.local
         trace = state.trace
         node = self._tensor.node if trace.scope is None else trace.scope.read(self)
@@ -293,25 +293,25 @@ class Variable(Stored, metaclass=creators.Created):
         return node
 
     def held(self) -> Node:
-        """The node that the variable holds now; not a read."""
+        """Return the node that the variable holds now, without a read."""
         trace = engine.local.trace
         node = self._tensor.node
         return node if trace.scope is None or node.trace is trace else trace.scope.read(self)
 
     @public
     def read_value(self) -> Tensor:
-        """The value now, a Tensor of its own."""
+        """Return the value now, a Tensor of its own."""
         graph = graph_of(self._tensor.node)
         node = self.read() if graph is not None else engine.record(READ, (self.read(),))
         return EagerTensor(node)
 
     def value(self) -> Tensor:
-        """The value now, a Tensor."""
+        """Return the value now, a Tensor."""
         return self.read_value()
 
     @public
     def numpy(self) -> Any:
-        """The value as a NumPy array."""
+        """Return the value as a NumPy array."""
         node = self.held()
         if unvalued(node) or graph_of(self._tensor.node) is not None:
             raise NotImplementedError(
@@ -361,11 +361,11 @@ class Variable(Stored, metaclass=creators.Created):
     __array_priority__ = 100
 
     def ref(self) -> Reference:
-        """A hashable reference to this variable, for use as a key."""
+        """Return a hashable reference to this variable, for use as a key."""
         return Reference(self)
 
     def experimental_ref(self) -> Reference:
-        """A hashable reference to this variable."""
+        """Return a hashable reference to this variable."""
         return Reference(self)
 
     # -- assigning
@@ -487,7 +487,7 @@ class Variable(Stored, metaclass=creators.Created):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickling: without the line at which it was made, which belongs to this process."""
+        """Return the state for pickling, without the line of creation, which belongs to this process."""
         return {name: value for name, value in vars(self).items() if name not in ("_made", "_uid")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -518,7 +518,7 @@ VARIABLE_ATTRIBUTES = frozenset(["eval", "graph", "handle", "initial_value", "in
 
 @public
 def _attribute(variable: Variable, name: str) -> Any:
-    """What TensorFlow has under one of VARIABLE_ATTRIBUTES: in eager code mostly an error that says why there is nothing."""
+    """Return one of VARIABLE_ATTRIBUTES; in eager code mostly an error that says why there is none."""
     tensor = variable.__dict__.get("_tensor")
     if tensor is None:
         raise AttributeError(f"{type(variable).__name__!r} object has no attribute {name!r}.")
@@ -549,7 +549,7 @@ def _not_eager(what: str, instead: str) -> NoReturn:
 
 @contextlib.contextmanager
 def initial_scope(name: str | None) -> Iterator[None]:
-    """For making a variable's initial value: in a graph its ops stand under the variable's name, and come after no others."""
+    """Open a context for a variable's initial value: in a graph its ops get the variable's name and depend on no others."""
     graph = engine.current_graph()
     if graph is None:
         yield
@@ -563,7 +563,7 @@ class ResourceVariable(Variable):
 
 
 def invalid_shapes(name: str, how: str, mine: Aval, other: Aval) -> InvalidArgumentError:
-    """The error for an update whose shape is not the variable's."""
+    """Return the error for an update whose shape is not the variable's."""
     return invalid(
         f"{how} on '{name}': cannot update variable with shape {list(mine.shape)} using a Tensor with shape "
         f"{list(other.shape)}, shapes must be equal. Broadcast the value with tf.broadcast_to."

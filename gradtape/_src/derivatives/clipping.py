@@ -28,7 +28,7 @@ def per_example_norms(
     per_source: bool = False,
     chunk_size: int | None = None,
 ) -> Any:
-    """The norm of each example's gradient, of all `sources` together: shape [examples]; `per_source`: of each of them.
+    """Return the norm of each example's gradient, of all `sources` together: shape [examples]; `per_source`: of each of them.
 
     Arguments as for `per_example_gradients`. The gradients are not kept: where one is a product of two factors (dense
     layers and projections, on vectors or sequences, embeddings, 2-D convolutions) its norm is computed from them if they
@@ -70,7 +70,7 @@ def clipped_gradients(
     keep_axis: bool = True,
     chunk_size: int | None = None,
 ) -> Any:
-    """The mean (or "sum") over the examples of their gradients, each scaled to a norm of at most `max_norm`, with noise.
+    """Return the mean (or "sum") of the examples' gradients, each scaled to a norm of at most `max_norm`, with noise.
 
     The step of DP-SGD: Abadi et al., "Deep learning with differential privacy" (2016), algorithm 1. The noise is normal
     with standard deviation `noise_multiplier` · `max_norm` on the sum, from `generator` (`tf.random.Generator`, by default

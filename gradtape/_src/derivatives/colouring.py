@@ -8,7 +8,7 @@ import numpy as np
 
 
 def coloured(pattern: Any) -> np.ndarray:
-    """A colour for each column of a CSR pattern, such that two columns with an entry in one row differ.
+    """Return a colour for each column of a CSR pattern, such that two columns with an entry in one row differ.
 
     Greedy, columns with many entries first: partial distance-2 colouring, algorithm 3.2 of Gebremedhin, Manne and Pothen,
     "What color is your Jacobian? Graph coloring for computing derivatives" (2005), in the order of Welsh and Powell (1967).

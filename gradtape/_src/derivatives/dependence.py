@@ -28,7 +28,7 @@ MOST_TRIPS = 64  # the body of a longer loop is not followed trip by trip
 
 
 def dependence(program: Program, results: int, width: int, first: dict[Any, int], values: Sequence[Any]) -> tuple[Any, bool]:
-    """The pattern of the first outputs of a Program, `results` of them, and whether it holds for any other values.
+    """Return the pattern of the first `results` outputs of a Program, and whether it holds for any other values.
 
     The pattern is a boolean CSR matrix, with a row for each element of the outputs and `width` columns; `first` says at which
     column those of a parameter begin. `values` are those of the other parameters, None where they are not known.
@@ -56,7 +56,7 @@ def dependence(program: Program, results: int, width: int, first: dict[Any, int]
 
 
 def of_program(program: Program, parameters: Sequence[Value]) -> list[Value]:
-    """The outputs of a Program."""
+    """Return the outputs of a Program."""
     leaves = [*parameters, *[Value(c.shape, c.dtype, None, c) for c in program.constants]]
     values: list[Any] = []
     for (op, attrs, *references), of in zip(program.keys, program.avals, strict=True):
@@ -70,7 +70,7 @@ def of_program(program: Program, parameters: Sequence[Value]) -> list[Value]:
 
 
 def of_node(op: Op, attrs: Any, inputs: list[Value], avals: Sequence[Aval]) -> list[Value]:
-    """The outputs of one op. Nothing differentiable passes through integers, so they depend on nothing."""
+    """Return the outputs of one op. Nothing differentiable passes through integers, so they depend on nothing."""
     if is_call(op):
         return of_program(attrs[0], inputs)
     parts = [x.dependence for x in inputs]
@@ -96,7 +96,7 @@ def _dependences(program: Program, inputs: Sequence[Value]) -> list[Any]:
 
 
 def _of_structured(op: StructuredOp, attrs: Any, inputs: Sequence[Value]) -> list[Any] | None:
-    """The results of a branch or loop; None if they may depend on everything."""
+    """Return the results of a branch or loop; None if they may depend on all inputs."""
     bodies = op.bodies(attrs)
     if op.kind is BRANCH:
         ways = [_dependences(body.program, [inputs[i] for i in body.takes]) for body in bodies]
@@ -147,7 +147,7 @@ class _Patterns:
 
 
 def _settled(body: Body, limit: int | None, inputs: Sequence[Value]) -> list[Any] | None:
-    """The carry of a loop after any number of trips, as far as it may go; None if it has not settled by then."""
+    """Return the carry of a loop after any number of trips, at most `limit`; None if it has not settled by then."""
     values = [Value(x.shape, x.dtype, x.dependence) if p in body.carried else x for p, x in enumerate(inputs)]
     for _ in range(MOST_TRIPS if limit is None else min(limit, MOST_TRIPS)):
         given = _dependences(body.program, values)
@@ -166,7 +166,7 @@ def _settled(body: Body, limit: int | None, inputs: Sequence[Value]) -> list[Any
 
 
 def of_jaxpr(jaxpr: Any, consts: Sequence[Any], inputs: Sequence[Value]) -> list[Value]:
-    """The results of a kernel, from those of its primitives."""
+    """Return the results of a kernel, from those of its primitives."""
     values: dict[Any, Value] = dict(zip(jaxpr.invars, inputs, strict=True))
     values |= {var: Value(np.shape(c), var.aval.dtype, None, c) for var, c in zip(jaxpr.constvars, consts, strict=True)}
 
@@ -197,7 +197,7 @@ def _of_equation(equation: Any, inputs: list[Value]) -> list[Value]:
 
 
 def _results(compute: Callable[[], Any], count: int) -> list[Callable[[], Any]]:
-    """How to get each of the results of something that depends on nothing; it is computed when one of them is asked for."""
+    """Return a function for each result of a computation without dependence; the first call computes them."""
     made: list[Any] = []
 
     def get(i: int) -> Any:

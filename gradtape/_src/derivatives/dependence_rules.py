@@ -31,7 +31,7 @@ class Value:
         self.shape, self.dtype, self.dependence, self._known = tuple(shape), dtype, dependence, known
 
     def known(self) -> Any:
-        """The value; Unknown where it has none."""
+        """Return the value; Unknown where it has none."""
         if callable(self._known):
             self._known = self._known()
         if self._known is None:
@@ -39,7 +39,7 @@ class Value:
         return self._known
 
     def row(self, index: int) -> Value:
-        """The part at `index` of the first axis."""
+        """Return the part at `index` of the first axis."""
         shape, size = self.shape[1:], math.prod(self.shape[1:])
         part = None if self.dependence is None else self.dependence[index * size : (index + 1) * size]
         return Value(shape, self.dtype, part, None if part is not None else lambda: np.asarray(self.known())[index])
@@ -51,12 +51,12 @@ class Value:
 
 
 def empty(rows: int, columns: int) -> Any:
-    """No dependence."""
+    """Return an empty dependence."""
     return sparse.csr_matrix((rows, columns), dtype=bool)
 
 
 def union(parts: Sequence[Any]) -> Any:
-    """The union of dependences of values of one shape; None if there is none."""
+    """Return the union of the dependences of values of one shape; None if there is none."""
     present = [p for p in parts if p is not None]
     total = present[0] if present else None
     for part in present[1:]:
@@ -65,7 +65,7 @@ def union(parts: Sequence[Any]) -> Any:
 
 
 def everything(parts: Sequence[Any], size: int) -> Any:
-    """Each of `size` elements depends on all that any part depends on."""
+    """Return the dependence of `size` elements that all depend on the same as any part."""
     present = [p for p in parts if p is not None]
     columns = np.unique(np.concatenate([p.indices for p in present]))
     indices = np.tile(columns, size)
@@ -74,7 +74,7 @@ def everything(parts: Sequence[Any], size: int) -> Any:
 
 
 def taken(dependence: Any, numbers: np.ndarray) -> Any:
-    """The rows that `numbers` name, −1 for none."""
+    """Return the rows at `numbers`, −1 for none."""
     numbers = np.asarray(numbers).reshape(-1)
     if (numbers < 0).any():
         dependence = sparse.vstack([dependence, empty(1, dependence.shape[1])], "csr")
@@ -83,7 +83,7 @@ def taken(dependence: Any, numbers: np.ndarray) -> Any:
 
 
 def gathered(dependence: Any, groups: np.ndarray, count: int) -> Any:
-    """`count` unions of rows: row i goes into union `groups[i]`."""
+    """Return `count` unions of rows: row i goes into union `groups[i]`."""
     groups = np.asarray(groups).reshape(-1)
     ones = np.ones(len(groups), bool)
     return sparse.csr_matrix((ones, (groups, np.arange(len(groups)))), (count, len(groups)), dtype=bool) @ dependence
@@ -158,7 +158,7 @@ def _padded(equation: Any, inputs: Sequence[Value]) -> list[Any]:
 
 
 def _rearranged(equation: Any, inputs: Sequence[Value]) -> list[Any]:
-    """What only moves elements of all its inputs, whose numbers go on from one to the next."""
+    """Apply a primitive that only moves elements of its inputs, which are numbered across all inputs."""
     width = next(x.dependence.shape[1] for x in inputs if x.dependence is not None)
     parts = [empty(math.prod(x.shape), width) if x.dependence is None else x.dependence for x in inputs]
     starts = np.cumsum([0, *[p.shape[0] for p in parts]])
@@ -184,7 +184,7 @@ def _indexed(equation: Any, inputs: Sequence[Value]) -> list[Any]:
 
 
 def _updated(equation: Any, inputs: Sequence[Value]) -> list[Any]:
-    """dynamic_update_slice and scatter: the elements of both, those of the update numbered on from those of the first."""
+    """Apply dynamic_update_slice and scatter: elements of both, those of the update numbered on from those of the first."""
     scatter = equation.primitive.name == "scatter"
     x, update, *places = (inputs[0], inputs[2], inputs[1]) if scatter else inputs
     if any(p.dependence is not None for p in places):
@@ -210,7 +210,7 @@ def _reduced(equation: Any, inputs: Sequence[Value]) -> list[Any]:
 
 
 def _accumulated(equation: Any, inputs: Sequence[Value]) -> list[Any]:
-    """Element k along the axis depends on all before it, or after it."""
+    """Apply a cumulative op: element k along the axis depends on all before it, or after it."""
     (x,) = inputs
     axis, extent = equation.params["axis"], x.shape[equation.params["axis"]]
     numbers = np.moveaxis(x.numbers, axis, -1).reshape(-1, extent)
@@ -223,7 +223,7 @@ def _accumulated(equation: Any, inputs: Sequence[Value]) -> list[Any]:
 
 
 def _along(equation: Any, inputs: Sequence[Value]) -> list[Any]:
-    """Sorts: each element depends on its whole line."""
+    """Apply a sort: each element depends on its whole line."""
     axis = equation.params["dimension"]
     shape = inputs[0].shape
     lines = np.arange(math.prod(shape) // max(shape[axis], 1)).reshape([1 if a == axis else e for a, e in enumerate(shape)])
@@ -238,7 +238,7 @@ def _along(equation: Any, inputs: Sequence[Value]) -> list[Any]:
 
 
 def _product(equation: Any, inputs: Sequence[Value]) -> list[Any]:
-    """dot_general. A factor that is known counts where it is not zero, if there are no batches."""
+    """Apply dot_general. A factor that is known counts where it is not zero, if there are no batches."""
     contracted, batched = equation.params["dimension_numbers"]
     (out,) = [v.aval for v in equation.outvars]
     orders, extents = [], []  # of each factor: its axes as batches, rows, steps; and how many there are of each
@@ -265,7 +265,9 @@ def _product(equation: Any, inputs: Sequence[Value]) -> list[Any]:
 
 
 def _convolved(equation: Any, inputs: Sequence[Value]) -> list[Any]:
-    """An output element depends on the window of the image under it; of the filter, if that depends, on all."""
+    """Apply a convolution: an output element depends on the window of the image under it; of the filter, if that depends, on
+    all.
+    """
     image, kernel = inputs
     params = equation.params
     (out,) = [v.aval for v in equation.outvars]

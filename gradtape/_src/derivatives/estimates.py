@@ -34,7 +34,7 @@ class Hessian:
                 raise ValueError(f"{what} is of functions of real numbers; one source has dtype {x.dtype.name}. Give its parts.")
 
     def products(self, vectors: Sequence[Tensor], only: int | None = None) -> list[Tensor]:
-        """The products with stacked vectors, one stack for each source; `only`: of the block on the diagonal of that source."""
+        """Return the products with stacked vectors, one stack for each source; `only`: of that source's diagonal block."""
         targets, sources = self.at.targets.leaves, self.at.active
         if only is not None:
             targets, sources = [targets[only]], [sources[only]]
@@ -42,7 +42,7 @@ class Hessian:
         return [zeros(v.shape, v.dtype) if d is None else d for v, d in zip(vectors, found, strict=True)]
 
     def signs(self, samples: int, seed: Any) -> list[Tensor]:
-        """`samples` stacked vectors of random signs, for each source."""
+        """Draw `samples` stacked vectors of random signs, for each source."""
         return [_signs((samples, *x.shape), x.dtype, seed, i) for i, x in enumerate(self.at.active)]
 
 
@@ -55,7 +55,7 @@ def hessian_trace(
     seed: int | None = None,
     chunk_size: int | None = None,
 ) -> Tensor:
-    """An estimate of the trace of the Hessian of `f`, a scalar tensor: the mean of vᵀHv over random signs v.
+    """Estimate the trace of the Hessian of `f`, a scalar tensor: the mean of vᵀHv over random signs v.
 
     It has the right mean; its variance is 2(‖H‖² − Σ Hᵢᵢ²)/`samples`, so it is exact where the Hessian is diagonal. All
     products are one vectorised call (`chunk_size` at a time). `seed`: an int for the same signs each time. Hutchinson, "A
@@ -82,7 +82,7 @@ def hessian_norm(
     step: float = 1e-3,
     chunk_size: int | None = None,
 ) -> Tensor:
-    """An estimate of the Frobenius norm of the Hessian of `f`, a scalar tensor: √ of the mean of ‖Hv‖² over random signs v.
+    """Estimate the Frobenius norm of the Hessian of `f`, a scalar tensor: √ of the mean of ‖Hv‖² over random signs v.
 
     `method` "products" takes exact products Hv; "differences" takes (∇f(x + δv) − ∇f(x − δv)) / 2δ with δ = `step`, which
     needs two gradients and no second derivative, and has an error of order δ² (and of rounding over δ). With `sources` in
@@ -132,7 +132,7 @@ def hessian_diagonal(
     seed: int | None = None,
     chunk_size: int | None = None,
 ) -> Any:
-    """The diagonal of the Hessian of `f`, in the structure, shapes and dtypes of `args` (or `sources`).
+    """Return the diagonal of the Hessian of `f`, in the structure, shapes and dtypes of `args` (or `sources`).
 
     Exact, from one product for each element (`chunk_size` at a time), or with `samples` an estimate: the mean of v ∘ Hv
     over random signs v (Bekas, Kokiopoulou and Saad, "An estimator for the diagonal of a matrix" (2007), section 2).
@@ -158,7 +158,7 @@ def hessian_diagonal(
 
 
 def _signs(shape: Any, dtype: Any, seed: int | None, position: Any) -> Tensor:
-    """Random signs; those of a seed differ from position to position (an int, or a pair of them)."""
+    """Draw random signs; those of a seed differ from position to position (an int, or a pair of them)."""
     if seed is None:
         numbers = uniform(shape)
     else:
@@ -180,7 +180,7 @@ def _check_samples(samples: int) -> None:
 
 @contextlib.contextmanager
 def _moved(variables: Sequence[Any], steps: Sequence[Tensor]) -> Iterator[None]:
-    """Variables moved by `steps` while the context is open."""
+    """Open a context in which variables are moved by `steps`."""
     for v in variables:
         if not isinstance(v, Variable):
             raise TypeError(f"method='differences' moves variables; it cannot move {v!r}. Make it an argument of f, in args.")

@@ -26,11 +26,13 @@ class Nest:
         self.leaves = [x.variable if isinstance(x, Stored) else x for x in leaves]
 
     def pack(self, leaves: Any) -> Any:
-        """`leaves` in this structure."""
+        """Pack `leaves` in this structure."""
         return nest.unflatten(self.spec, leaves)
 
     def like(self, value: Any, what: str) -> list[Tensor]:
-        """The leaves of `value`, tensors of the dtypes and shapes of these; ValueError or TypeError where they are not."""
+        """Return the leaves of `value` as tensors of this nest's dtypes and shapes; ValueError or TypeError if they do not
+        fit.
+        """
         leaves = nest.flatten_with_spec(value)[0]
         if len(leaves) != len(self.leaves):
             raise ValueError(f"{what} must have the structure {self.spec}, one tensor for each leaf; received {value!r}.")
@@ -96,14 +98,14 @@ class Evaluation:
         return [self.sources.leaves[i] for i in self.wanted]
 
     def among_sources(self, results: Any) -> list[Any]:
-        """Results for the active sources, with None for the others in between."""
+        """Return results for the active sources, with None for the others in between."""
         complete: list[Any] = [None] * len(self.sources.leaves)
         for i, result in zip(self.wanted, results, strict=True):
             complete[i] = result
         return complete
 
     def scalar(self, what: str) -> Tensor:
-        """The one scalar that the function gave; ValueError where it gave anything else."""
+        """Return the one scalar that the function gave; ValueError for any other result."""
         if len(self.targets.leaves) != 1 or self.targets.leaves[0].shape.rank != 0:
             shapes = ", ".join(str(t.shape) for t in self.targets.leaves)
             raise ValueError(
@@ -115,12 +117,12 @@ class Evaluation:
 
 
 def inexact(x: Any) -> bool:
-    """Whether a leaf is a tensor or variable that can have a derivative."""
+    """Return whether a leaf is a tensor or variable that can have a derivative."""
     return isinstance(x, (Tensor, Variable)) and bool(x.dtype.is_floating or x.dtype.is_complex)
 
 
 def own(x: Any) -> Any:
-    """An argument as a tensor of its own, so that one tensor that is given twice is two arguments; what is no tensor stays."""
+    """Copy an argument to a tensor of its own, so that one tensor given twice is two arguments; other objects stay."""
     if x is None or isinstance(x, (Stored, IndexedSlices, bool, int, str)):
         return x
     try:
@@ -130,7 +132,7 @@ def own(x: Any) -> Any:
 
 
 def _check_recorded(results: Sequence[Any]) -> None:
-    """TypeError where a value left the library in the function, and all that came back are arrays or numbers."""
+    """Raise TypeError if a value left the library in the function, and all results are arrays or numbers."""
     given = [x for x in results if isinstance(x, (float, complex, np.ndarray, np.generic))]
     if given and not any(map(inexact, results)):
         raise TypeError(
@@ -148,7 +150,7 @@ def _target(x: Any) -> Any:
 
 
 def sources_of(sources: Any) -> Nest:
-    """A nest of variables and tensors; TypeError where it holds anything else, ValueError where it holds one twice."""
+    """Return a nest of variables and tensors; TypeError for any other leaf, ValueError for a repeated one."""
     found = Nest(sources)
     seen: list[Any] = []
     for x in found.leaves:

@@ -40,7 +40,7 @@ class Factors(NamedTuple):
 
 
 def norms_program(gradients: Program) -> Program:
-    """The Program with the parameters of `gradients` that gives, for each of its outputs, the square of its norm."""
+    """Return the Program with the parameters of `gradients` that gives, for each of its outputs, the square of its norm."""
     known: Program | None = gradients.derived.get("squared norms")
     if known is None:
         count = len(gradients.parameters) - len(gradients.constants)
@@ -55,7 +55,7 @@ def norms_program(gradients: Program) -> Program:
 
 
 def squared_norm(gradient: Node) -> Tensor:
-    """The sum of the squares of a gradient's elements, by its factors where they are the smaller."""
+    """Return the sum of the squares of a gradient's elements, by its factors where they are the smaller."""
     parts = factors_of(gradient)
     if parts:
         steps = sum([int(p.b.shape[0]) for p in parts])
@@ -65,7 +65,7 @@ def squared_norm(gradient: Node) -> Tensor:
 
 
 def factors_of(gradient: Node) -> list[Factors]:
-    """The products that a gradient is the sum of, all of one kind; none where it is something else."""
+    """Return the products whose sum is the gradient, all of one kind; none for a gradient of another form."""
     found: list[Factors] = []
     stack = [gradient]
     while stack:
@@ -97,7 +97,7 @@ def _of_product(node: Node) -> Factors:
 
 
 def _of_einsum(node: Node) -> Factors | None:
-    """Of a weight that was contracted with its input: what both factors have is summed, what one has stays."""
+    """Return the factors of a contracted weight: axes of both are summed, axes of one stay."""
     terms, arrow, out = node.attrs[0].replace(" ", "").partition("->")
     named = terms.split(",")
     if not arrow or len(named) != 2 or "." in terms or any(len(set(n)) < len(n) for n in named):
@@ -117,7 +117,7 @@ def _of_einsum(node: Node) -> Factors | None:
 
 
 def _of_convolution(node: Node) -> Factors | None:
-    """Of a filter: A is the patches of the image, B the cotangent, both with a row for each place."""
+    """Return the factors of a filter: A is the patches of the image, B the cotangent, both with a row for each place."""
     image, dy = [EagerTensor(n) for n in node.inputs]
     attrs = dict(zip(node.op.attributes, node.attrs, strict=True))
     *window, channels, outputs = attrs["filter_sizes"]
@@ -133,7 +133,7 @@ def _of_convolution(node: Node) -> Factors | None:
 
 
 def _of_lookup(node: Node) -> Factors | None:
-    """Of a table: B is what is added to its rows, and rows of B for one row of the table belong together."""
+    """Return the factors of a table: B is added to its rows, and rows of B for one row of the table belong together."""
     dy, indices = [EagerTensor(n) for n in node.inputs]
     axis, batch_dims, _ = node.attrs
     if axis != 0 or batch_dims != 0:
@@ -163,7 +163,7 @@ def _by_grams(parts: list[Factors]) -> Tensor:
 
 
 def _rows(parts: list[Tensor | None]) -> Tensor:
-    """The parts' factors one below the other, in no fewer than 32 bits: squares overflow in fewer."""
+    """Stack the parts' factors in 32 bits or more: squares overflow in fewer."""
     whole: Tensor = parts[0] if len(parts) == 1 else concat(parts, 0)  # type: ignore[assignment]
     return _wide(whole)
 
@@ -183,6 +183,6 @@ def _sum(x: Tensor) -> Tensor:
 
 
 def total(squares: list[Tensor]) -> Tensor:
-    """The sum of squared norms of several sources, in the dtype of the first."""
+    """Sum the squared norms of several sources, in the dtype of the first."""
     result: Tensor = add_n([cast(s, squares[0].dtype) for s in squares])
     return result

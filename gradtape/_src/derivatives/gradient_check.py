@@ -23,7 +23,8 @@ class UnsupportedDtypeError(TypeError, AssertionError):
 def compute_gradient(
     f: Callable[..., Any], x: Sequence[Any], delta: float | None = None
 ) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
-    """`(theoretical, numerical)`: the Jacobians of `f(*x)` by its gradients, and by central differences with step `delta`.
+    """Return `(theoretical, numerical)`: the Jacobians of `f(*x)` by its gradients, and by central differences with step
+    `delta`.
 
     Each is a tuple with one NumPy matrix for each argument, [elements of the result, elements of the argument], where a
     complex number counts as two real ones. `delta`: 1/1024 by default. Arguments keep their dtypes, and differences in

@@ -12,7 +12,8 @@ from gradtape._src.derivatives.products import gradients_of
 
 @public
 def jacrev(f: Callable[..., Any], args: Any = (), sources: Any = None, chunk_size: int | None = None) -> Any:
-    """The Jacobian of `f` at `args` in reverse mode: one row for each element of the result, all in one vectorised call.
+    """Return the Jacobian of `f` at `args` in reverse mode: one row for each element of the result, all in one vectorised
+    call.
 
     For each tensor of the result a structure like `args` (or `sources`), with tensors of shape result.shape +
     argument.shape; zeros where there is no dependence, None for what is not floating or complex. `args` and `sources` as
@@ -27,7 +28,8 @@ def jacrev(f: Callable[..., Any], args: Any = (), sources: Any = None, chunk_siz
 
 @public
 def jacfwd(f: Callable[..., Any], args: Any = (), sources: Any = None, chunk_size: int | None = None) -> Any:
-    """As `jacrev`, in forward mode: one column for each element of the arguments. For functions with more results.
+    """Return the Jacobian like `jacrev`, in forward mode: one column for each element of the arguments. For functions with
+    more results.
 
     >>> tf.autodiff.jacfwd(lambda x: tf.stack([x, x**2, x**3]), tf.constant(2.0)).numpy().tolist()
     [1.0, 4.0, 12.0]
@@ -48,7 +50,7 @@ def _jacobian(at: Evaluation, mode: str | None, chunk_size: int | None) -> Any:
 
 @public
 def hessian(f: Callable[..., Any], args: Any = (), sources: Any = None, chunk_size: int | None = None) -> Any:
-    """The Hessian of `f`, which returns a scalar, at `args`: the Jacobian of its gradient.
+    """Return the Hessian of `f`, which returns a scalar, at `args`: the Jacobian of its gradient.
 
     Of one tensor, a tensor of shape x.shape + x.shape; of a nest, a nest of nests: the block of leaves i and j at
     [i][j]. `args` and `sources` as for `jvp`, `chunk_size` as for `jacrev`. ValueError where `f` does not return one scalar.

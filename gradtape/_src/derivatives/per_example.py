@@ -51,7 +51,7 @@ class PerExample:
         self.count = _count(self.rows)
 
     def of_one(self, rows: Sequence[Tensor]) -> Tensor:
-        """The loss of one example, whose tensors are `rows`, a scalar."""
+        """Return the loss of one example, whose tensors are `rows`, a scalar."""
         given = self.examples.pack(rows)
         loss = self.function(*given) if self.several else self.function(given)
         if not (isinstance(loss, Tensor) and inexact(loss) and loss.node.aval.size == 1):
@@ -97,14 +97,14 @@ class PerExample:
         return len(self.rows) + len(body.variables) + of_captures[0] if of_captures else None
 
     def gradient_program(self) -> tuple[Program, list[int | None]]:
-        """The Program from the parameters and a seed to the gradients, and which of its outputs each source's is."""
+        """Return the Program from the parameters and a seed to the gradients, and the output of each source."""
         used = sorted({p for p in self.places if p is not None})
         derived, where = vjp_program(self.program, (0,), tuple(used))
         found = dict(zip(used, where, strict=True))
         return execution.intern(derived), [None if p is None else found[p] for p in self.places]
 
     def call(self, program: Program, more: Sequence[Tensor] = (), chunk: int | None = None) -> list[Tensor]:
-        """A Program of these parameters for all examples; `more` are parameters that follow, with a row for each example."""
+        """Call a Program of these parameters for all examples; `more` are further parameters, with a row for each example."""
         mapped = [*self.mapped, *[True] * len(more)]
         nodes = call_vectorized(program, [*self.inputs, *[x.node for x in more]], mapped, chunk)
         return [EagerTensor(n) for n in nodes]
@@ -137,7 +137,8 @@ def per_example_gradients(
     keep_axis: bool = True,
     chunk_size: int | None = None,
 ) -> Any:
-    """The gradient of each example's loss with respect to `sources`: each of shape [examples, …source], in their structure.
+    """Return the gradient of each example's loss with respect to `sources`: each of shape [examples, …source], in their
+    structure.
 
     `loss_fn` is called once, on symbols, with one example: `loss_fn(*examples)` where `examples` is a tuple or list of
     arguments (nests of tensors with one row for each example), `loss_fn(examples)` otherwise. The example comes as a batch
@@ -175,7 +176,7 @@ def per_example_gradients(
 
 
 def weighted(each: PerExample, factors: Tensor, chunk: int | None) -> list[Tensor]:
-    """The sum over the examples of `factors` times their gradients, by one backward pass of the batch."""
+    """Return the sum over the examples of `factors` times their gradients, by one backward pass of the batch."""
     with GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(each.sources.leaves)
         (losses,) = each.call(each.program, chunk=chunk)
@@ -203,7 +204,7 @@ def _one(of: Aval, keep_axis: bool) -> Aval:
 
 
 def _a_seed_each(seed: Node, count: int) -> Node:
-    """Seeds for `count` examples from one, each a stream of its own."""
+    """Derive seeds for `count` examples from one, each a stream of its own."""
     one, number = leaf(seed.aval, None), leaf(aval((), range_(1, dtype="int64").dtype.numpy), None)
     with tracing.inner() as inner:
         result = seeds.of_trip(EagerTensor(one), EagerTensor(number))

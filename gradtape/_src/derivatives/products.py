@@ -15,7 +15,7 @@ from gradtape._src.ops.array.shape import ones, zeros
 
 @public
 def linearize(f: Callable[..., Any], args: Any = (), sources: Any = None) -> tuple[Any, Callable[[Any], Any]]:
-    """`(f(*args), push)`, where `push(tangents)` is the Jacobian at this point times `tangents`; `f` runs once.
+    """Return `(f(*args), push)`, where `push(tangents)` is the Jacobian at this point times `tangents`; `f` runs once.
 
     As `jvp`, for many tangents at one point: the forward pass is not run again.
 
@@ -28,7 +28,7 @@ def linearize(f: Callable[..., Any], args: Any = (), sources: Any = None) -> tup
 
 
 def pushing(at: Evaluation) -> Callable[[Any], Any]:
-    """The function from tangents of the sources to those of the result: the transpose of the transpose."""
+    """Return the function from tangents of the sources to those of the result: the transpose of the transpose."""
     targets = [t for t in at.targets.leaves if inexact(t)]
     transpose = GradientTape(persistent=True, watch_accessed_variables=False)
     transpose.open_quietly()
@@ -54,7 +54,7 @@ def pushing(at: Evaluation) -> Callable[[Any], Any]:
 
 @public
 def jvp(f: Callable[..., Any], args: Any, tangents: Any, sources: Any = None) -> tuple[Any, Any]:
-    """`(f(*args), tangent)`: the result, and the Jacobian times `tangents`, in forward mode.
+    """Return `(f(*args), tangent)`: the result, and the Jacobian times `tangents`, in forward mode.
 
     `args`: a tuple or list of arguments, each a tensor or a nest of them, or one argument alone. `tangents` has the
     structure, dtypes and shapes of `args`; the tangent those of the result, with zeros for what does not depend on `args`
@@ -75,7 +75,7 @@ def jvp(f: Callable[..., Any], args: Any, tangents: Any, sources: Any = None) ->
 
 @public
 def vjp(f: Callable[..., Any], args: Any = (), sources: Any = None) -> tuple[Any, Callable[[Any], Any]]:
-    """`(f(*args), pull)`, where `pull(cotangents)` is `cotangents` times the Jacobian at this point, in reverse mode.
+    """Return `(f(*args), pull)`, where `pull(cotangents)` is `cotangents` times the Jacobian at this point, in reverse mode.
 
     `args` and `sources` as for `jvp`. `cotangents` has the structure of the result (None for ones); what `pull` gives has
     that of `args` (or `sources`), with zeros for what the result does not depend on. `pull` can be called again and again.
@@ -99,7 +99,7 @@ def vjp(f: Callable[..., Any], args: Any = (), sources: Any = None) -> tuple[Any
 
 @public
 def hvp(f: Callable[..., Any], args: Any, vectors: Any, sources: Any = None, mode: str = "forward") -> Any:
-    """The Hessian of `f`, which returns a scalar, times `vectors`, in the structure of `args` (or `sources`).
+    """Return the Hessian of `f`, which returns a scalar, times `vectors`, in the structure of `args` (or `sources`).
 
     `args`, `vectors` and `sources` as for `jvp`. The Hessian is never formed; it costs about two gradients (Pearlmutter, "Fast
     exact multiplication by the Hessian" (1994), section 3.2). `mode`: "forward" differentiates the gradient along `vectors` in
@@ -126,7 +126,7 @@ def hvp(f: Callable[..., Any], args: Any, vectors: Any, sources: Any = None, mod
 def gauss_newton_vp(
     f: Callable[..., Any], args: Any, vectors: Any, sources: Any = None, loss: Callable[[Any], Any] | None = None
 ) -> Any:
-    """The Gauss-Newton matrix Jᵀ H J times `vectors`, in the structure of `args` (or `sources`).
+    """Return the Gauss-Newton matrix Jᵀ H J times `vectors`, in the structure of `args` (or `sources`).
 
     J is the Jacobian of `f` and H the Hessian of `loss`, a scalar function of what `f` returns (None: half the sum of
     squares, so that H is 1, as in least squares). Unlike the Hessian it has no negative eigenvalue where `loss` is
@@ -148,7 +148,7 @@ def gauss_newton_vp(
 
 
 def gradients_of(f: Callable[..., Any], sources: Any, what: str) -> Callable[..., list[Tensor]]:
-    """The function from the arguments of `f` to the list of its gradients, for all sources that have one."""
+    """Return the function from the arguments of `f` to the list of its gradients, for all sources that have one."""
 
     def gradients(*args: Any) -> list[Tensor]:
         at = Evaluation(f, list(args), sources)
@@ -158,7 +158,7 @@ def gradients_of(f: Callable[..., Any], sources: Any, what: str) -> Callable[...
 
 
 def _complete(found: Any, at: Evaluation) -> list[Tensor]:
-    """Gradients for the active sources, dense, zeros where there is none."""
+    """Return dense gradients for the active sources, zeros for unconnected ones."""
     found = found if found is not None else [None] * len(at.wanted)
     return [_or_zeros(dense(d), s) for d, s in zip(found, at.active, strict=True)]
 

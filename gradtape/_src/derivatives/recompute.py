@@ -63,7 +63,7 @@ RECOMPUTED = define(
 
 @public
 def recompute_grad(f: Callable[..., Any], policy: Policy = "nothing") -> Callable[..., Any]:
-    """`f`, of whose intermediate values only some are kept for the backward pass; the others are computed again there.
+    """Wrap `f` so that only some intermediate values are kept for the backward pass; the others are computed again.
 
     `policy`: "nothing" keeps no value but the arguments, as `tf.recompute_grad`; "everything" what the gradient reads, as
     without this; a collection of op types ("MatMul", "Conv2D"…) the results of these; an int so many bytes, products and
@@ -126,7 +126,7 @@ def _checked(policy: Policy) -> str | int | frozenset[str]:
 
 
 def _split(program: Program, policy: Any) -> tuple[Program, Program, tuple[int | None, ...]]:
-    """The Program that gives the residuals as well, the backward one, and where the cotangents stand in that."""
+    """Return the Program that gives the residuals as well, the backward one, and the positions of the cotangents in that."""
     key = ("recomputed", policy)
     if key not in program.derived:
         count = len(program.parameters) - len(program.constants)
@@ -141,7 +141,7 @@ def _split(program: Program, policy: Any) -> tuple[Program, Program, tuple[int |
 
 
 def _again(derived: Program, policy: Any, count: int, seeds: int) -> Callable[[int], bool]:
-    """Whether a value of the forward pass is computed again, for each reference in a gradient Program."""
+    """Return a predicate on references of a gradient Program: whether a value of the forward pass is computed again."""
 
     def keepable(reference: int) -> bool:
         return type(derived.avals[reference]) is not tuple
@@ -164,7 +164,7 @@ def _again(derived: Program, policy: Any, count: int, seeds: int) -> Callable[[i
 
 
 def _needed(derived: Program, count: int, seeds: int) -> list[int]:
-    """The values of the forward pass from which a gradient Program computes what it reads, but for those that are cheap."""
+    """Return the values of the forward pass that a gradient Program starts from, without cheap ones."""
     known: list[bool] = []
     needed: set[int] = set()
     for _, _, *references in derived.keys:

@@ -30,7 +30,7 @@ STRAIGHT_THROUGH = define(
 
 @public
 def gradient_factors(x: Any, factors: Any) -> Tensor:
-    """`x` itself, whose gradient is multiplied by `factors`: row i of it by `factors[i]`, or all by a scalar.
+    """Return `x` itself, whose gradient is multiplied by `factors`: row i of it by `factors[i]`, or all by a scalar.
 
     Put around per-example losses, or any tensor of shape [examples, …], it weights what each example adds to the
     gradients, and changes no value. No gradient reaches `factors`. ValueError where the rows are not as many as the
@@ -56,7 +56,7 @@ def gradient_factors(x: Any, factors: Any) -> Tensor:
 
 @public
 def reverse_gradient(x: Any, factor: Any = 1.0) -> Tensor:
-    """`x` itself, whose gradient is multiplied by −`factor`.
+    """Return `x` itself, whose gradient is multiplied by −`factor`.
 
     What lies before it is trained against what lies behind: Ganin and Lempitsky, "Unsupervised domain adaptation by
     backpropagation" (2015), section 3.2.
@@ -73,7 +73,7 @@ def reverse_gradient(x: Any, factor: Any = 1.0) -> Tensor:
 
 @public
 def straight_through(value: Any, x: Any) -> Tensor:
-    """`value`, whose gradient goes to `x` unchanged: what has no derivative, trained as if it were `x`.
+    """Return `value`, whose gradient goes to `x` unchanged: an op without derivative is trained as if it were `x`.
 
     Both have one shape and dtype, else ValueError. Bengio, Léonard and Courville, "Estimating or propagating gradients
     through stochastic neurons" (2013), section 4.

@@ -61,7 +61,7 @@ class Sparsity:
         return f"<Sparsity {self.shape[0]}×{self.shape[1]}, {len(self.rows)} entries, {self.products} products {self.mode}>"
 
     def seeds(self, dtype: np.dtype) -> np.ndarray:
-        """For each colour the sum of its unit vectors."""
+        """Return for each colour the sum of its unit vectors."""
         vectors = np.zeros((self.products, len(self.colours)), dtype)
         vectors[self.colours, np.arange(len(self.colours))] = 1
         return vectors
@@ -128,7 +128,7 @@ class _Traced:
         self.alone = self.alone and len(self.sources) == 1
 
     def sparsity(self, mode: str | None) -> Sparsity:
-        """The pattern, which is kept with the Program if it holds for all values."""
+        """Return the pattern, which is kept with the Program if it holds for all values."""
         from gradtape._src.derivatives.dependence import dependence
 
         key = ("sparsity", mode, len(self.results), *self.places, *self.widths)
@@ -145,7 +145,7 @@ class _Traced:
 
 @public
 def jacobian_sparsity(f: Callable[..., Any], args: Any, mode: str | None = None, sources: Any = None) -> Sparsity:
-    """Where the Jacobian of `f` at `args` may have entries, to be used again in `sparse_jacobian(…, pattern=…)`.
+    """Return the sparsity pattern of the Jacobian of `f` at `args`, for use in `sparse_jacobian(…, pattern=…)`.
 
     `args` and `sources` as for `sparse_jacobian`. `f` is traced, not run, and how elements depend on elements is followed
     through its program. What is found may be more than what is not zero, never less. A constant that the argument is multiplied
@@ -167,7 +167,7 @@ def sparse_jacobian(
     chunk_size: int | None = None,
     sources: Any = None,
 ) -> Any:
-    """The Jacobian of `f` at `args`, exactly, from as many products as its pattern has colours.
+    """Return the exact Jacobian of `f` at `args`, from as many products as its pattern has colours.
 
     `args`: a tuple or list of arguments, each a tensor or a nest of them, or one argument alone; those that are not
     floating have no columns. `sources`: variables, or tensors that `f` uses, in place of the arguments. The matrix has a row
@@ -208,7 +208,7 @@ def sparse_jacobian(
 
 
 def _values(traced: _Traced, pattern: Sparsity, chunk: int | None) -> Tensor:
-    """The entries, in the order of the pattern."""
+    """Return the entries, in the order of the pattern."""
     kind = np.result_type(*[x.dtype.as_numpy_dtype for x in traced.sources], *[a.dtype for a in traced.results])
     every = tuple(range(len(traced.results)))
     program, found = vjp_program(traced.program, every, tuple(p for p in traced.places if p is not None))
@@ -244,5 +244,5 @@ def _values(traced: _Traced, pattern: Sparsity, chunk: int | None) -> Tensor:
 
 
 def _starts(widths: Sequence[int], things: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """Each of `things` with where it begins in a row of all."""
+    """Yield each of `things` with its start in a row of all."""
     return zip(itertools.accumulate([0, *widths[:-1]]), things, strict=True)

@@ -34,14 +34,14 @@ default: Any = None  # an Entry: outside of all strategies; `strategy` says it
 
 
 def current() -> Entry:
-    """The innermost context of this thread."""
+    """Return the innermost context of this thread."""
     entry: Entry = _open.entries[-1] if _open.entries else default
     return entry
 
 
 @contextlib.contextmanager
 def entered(entry: Entry) -> Iterator[None]:
-    """A context in which `entry` is the current one."""
+    """Open a context in which `entry` is the current one."""
     entries = _open.entries
     _open.entries = [*entries, entry]
     try:
@@ -51,7 +51,7 @@ def entered(entry: Entry) -> Iterator[None]:
 
 
 def require_replica(what: str) -> None:
-    """RuntimeError in a cross-replica context."""
+    """Raise RuntimeError in a cross-replica context."""
     if in_cross_replica_context():
         raise RuntimeError(
             f"You are calling `{what}` in cross replica context, while it was expected to be called in replica context: call it "
@@ -63,12 +63,12 @@ hooks.clients.require_replica = require_replica
 
 
 def crossing() -> NoReturn:
-    """The error for what is called in a replica, and must not be."""
+    """Raise the error for a cross-replica call in a replica."""
     raise RuntimeError("Method requires being in cross-replica context, use get_replica_context().merge_call()")
 
 
 def get_strategy() -> Strategy:
-    """The strategy whose scope is open, or in whose `run` the code is; outside of all, one that does nothing.
+    """Return the strategy of the open scope or `run`; the default one, which does nothing, outside of all.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> with strategy.scope():
@@ -79,12 +79,12 @@ def get_strategy() -> Strategy:
 
 
 def has_strategy() -> bool:
-    """Whether there is a strategy around the code, other than the one that does nothing."""
+    """Return whether there is a strategy around the code, other than the one that does nothing."""
     return current().strategy is not default.strategy
 
 
 def in_cross_replica_context() -> bool:
-    """Whether the code is across replicas: in a strategy's `scope()`, and not in a function that its `run` runs.
+    """Return whether the code is across replicas: in a strategy's `scope()`, and not in a function that its `run` runs.
 
     >>> with tf.distribute.MirroredStrategy().scope():
     ...     print(tf.distribute.in_cross_replica_context())
@@ -94,7 +94,7 @@ def in_cross_replica_context() -> bool:
 
 
 def get_replica_context() -> ReplicaContext | None:
-    """The replica in which the code runs, a ReplicaContext; None across replicas.
+    """Return the current replica, a ReplicaContext; None across replicas.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> strategy.run(lambda: tf.distribute.get_replica_context().num_replicas_in_sync)
@@ -138,17 +138,17 @@ class ReplicaContext:
 
     @public
     def merge_call(self, merge_fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
-        """`merge_fn(strategy, *args, **kwargs)`, called across replicas; what it returns."""
+        """Call `merge_fn(strategy, *args, **kwargs)` across replicas, and return its result."""
         with entered(Entry(self._strategy, None)):
             return merge_fn(self._strategy, *args, **(kwargs or {}))
 
     @public
     def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
-        """The sum or mean of `value`, a tensor or a nest of them, over all replicas: with one replica, its own values."""
+        """Return the sum or mean of `value`, a tensor or a nest of them, over all replicas: with one replica, its own values."""
         as_reduce_op(reduce_op)
         return nest.map_structure(as_tensor, value)
 
     @public
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
-        """The values of all replicas, one after the other along `axis`: with one replica, its own values."""
+        """Return the values of all replicas, one after the other along `axis`: with one replica, its own values."""
         return nest.map_structure(as_tensor, value)

@@ -24,12 +24,12 @@ class DistributedIterator:
 
     @public
     def get_next(self) -> Any:
-        """The next batch; OutOfRangeError at the end, where `next` raises StopIteration."""
+        """Return the next batch; OutOfRangeError at the end, where `next` raises StopIteration."""
         return self._placed(self._iterator.get_next())
 
     @public
     def get_next_as_optional(self) -> Any:
-        """The next batch as a `tf.experimental.Optional`, which has no value at the end."""
+        """Return the next batch as a `tf.experimental.Optional`, which has no value at the end."""
         found = self._iterator.get_next_as_optional()
         return type(found).from_value(self._placed(found.get_value())) if found.has_value() else found
 

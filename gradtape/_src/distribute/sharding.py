@@ -36,12 +36,12 @@ def _(op, dy):
 
 
 def relayout(value: Any, sharding: Sharding) -> Tensor:
-    """The same values, laid out as `sharding` says: an op, through which gradients pass."""
+    """Lay the same values out as `sharding` states: an op, through which gradients pass."""
     return cast(Tensor, _constrained(tensor(value), sharding=sharding))
 
 
 def place(value: Any, sharding: Sharding) -> Tensor:
-    """A batch that comes from outside, laid out as `sharding` says: its parts go to their devices, and no op is recorded."""
+    """Lay a batch from outside out as `sharding` states: its parts go to their devices, and no op is recorded."""
     x = tensor(value)
     if x.node.value is None:
         return relayout(x, sharding)
@@ -89,11 +89,11 @@ class Layout:
             self.copies = self.rows = None if alone == local_devices()[0] else SingleDeviceSharding(alone)
 
     def variable(self, made: Variable) -> Variable:
-        """A new variable, with its copies in place."""
+        """Place the copies of a new variable."""
         return made if self.copies is None else lay_out(made, self.copies)
 
     def batch(self, value: Any) -> Any:
-        """A batch, its rows split among the devices; as copies, where they are not as many for each."""
+        """Split the rows of a batch among the devices; copy it where they do not divide evenly."""
         if self.rows is None or not isinstance(value, Tensor):
             return value
         divides = value.shape.rank and value.shape[0] % len(self.devices) == 0
@@ -101,7 +101,7 @@ class Layout:
 
 
 def found(names: Sequence[Any] | None) -> list[Any]:
-    """The devices of these names, or all of this process; what is not there is left out, as TensorFlow places softly."""
+    """Return the devices of these names, or all of this process; missing ones are left out, as TensorFlow places softly."""
     if names is None:
         return local_devices()
     devices = [device for name in names for device in _named(name)]

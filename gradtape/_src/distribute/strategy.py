@@ -89,7 +89,7 @@ class Strategy:
 
     @public
     def scope(self) -> AbstractContextManager[Strategy]:
-        """A context in which variables are made that have a copy on each device."""
+        """Open a context in which variables are made that have a copy on each device."""
         return Scope(self)
 
     def _contexts(self) -> list[AbstractContextManager[Any]]:
@@ -107,7 +107,7 @@ class Strategy:
 
     @public
     def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
-        """`fn(*args, **kwargs)`, in the replica. What lies split over the devices is computed by all of them.
+        """Run `fn(*args, **kwargs)` in the replica. What lies split over the devices is computed by all of them.
 
         RuntimeError if it is called in a function that `run` runs.
         """
@@ -128,7 +128,8 @@ class Strategy:
 
     @public
     def reduce(self, reduce_op: ReduceOp | str, value: Any, axis: int | None) -> Any:
-        """The sum or mean of what `run` gave, over replicas and, if `axis` is given, over that axis of the tensor.
+        """Reduce the results of `run` to their sum or mean over replicas and, if `axis` is given, over that axis of the
+        tensor.
 
         There is one replica, so without an axis it is the value itself.
 
@@ -150,7 +151,7 @@ class Strategy:
 
     @public
     def gather(self, value: Any, axis: int) -> Any:
-        """What `run` gave in all replicas, one after the other along `axis`: with one replica, what it gave."""
+        """Return the results of `run` in all replicas, one after the other along `axis`: with one replica, its own."""
         entry = context.current()
         if entry.strategy is self and entry.replica is not None:
             raise RuntimeError(
@@ -161,17 +162,17 @@ class Strategy:
 
     @public
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
-        """The value of each replica, a tuple: of one, the value."""
+        """Return the value of each replica, a tuple: of one, the value."""
         return value.values if isinstance(value, DistributedValues) else (value,)
 
     @public
     def unwrap(self, value: Any) -> tuple[Any, ...]:
-        """As `experimental_local_results`, by the name that it had before."""
+        """Return the replicas' values like `experimental_local_results`, its later name."""
         return self.experimental_local_results(value)
 
     @public
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
-        """A dataset of batches as one whose batches lie split along their first axis over the devices.
+        """Return a dataset of batches as one whose batches lie split along their first axis over the devices.
 
         A batch whose rows cannot be divided evenly is copied to all devices.
         """
@@ -183,7 +184,8 @@ class Strategy:
 
     @public
     def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
-        """The dataset that `dataset_fn(input_context)` makes, its batches split along their first axis over the devices.
+        """Return the dataset that `dataset_fn(input_context)` makes, its batches split along their first axis over the
+        devices.
 
         >>> strategy = tf.distribute.MirroredStrategy()
         >>> def made(context):
@@ -195,7 +197,7 @@ class Strategy:
 
     @public
     def experimental_distribute_values_from_function(self, value_fn: Callable[[ValueContext], Any]) -> Any:
-        """What `value_fn(value_context)` gives for the replica, as DistributedValues that `run` takes; in a nest, each of it."""
+        """Return `value_fn(value_context)` for the replica, as DistributedValues that `run` takes; in a nest, each leaf of it."""
         return nest.map_structure(lambda value: PerReplica([value]), value_fn(ValueContext()))
 
 
@@ -238,23 +240,23 @@ class StrategyExtended:
 
     @public
     def variable_created_in_scope(self, v: Variable) -> bool:
-        """Whether a variable may be used with the strategy: any may."""
+        """Return whether a variable may be used with the strategy: any may."""
         return True
 
     @public
     @contextmanager
     def colocate_vars_with(self, colocate_with_variable: Variable) -> Iterator[None]:
-        """A context for variables that are to lie where another lies: they lie on all devices as it is."""
+        """Open a context for variables that are to lie where another lies: they lie on all devices as it is."""
         yield
 
     @public
     def value_container(self, value: Any) -> Any:
-        """The variable or value that a value is a part of: itself."""
+        """Return the container of a value: the value itself."""
         return value
 
     @public
     def update(self, var: Variable, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, group: bool = True) -> Any:
-        """`fn(var, *args, **kwargs)`; in a tuple, if not `group`, as of each device.
+        """Call `fn(var, *args, **kwargs)`; return a tuple, one for each device, if not `group`.
 
         >>> strategy, v = tf.distribute.MirroredStrategy(), tf.Variable(1.0)
         >>> with strategy.scope():
@@ -267,13 +269,13 @@ class StrategyExtended:
 
     @public
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any, options: Any = None) -> Any:
-        """The sum or mean of a value over replicas, where `destinations` lie: with one replica, the value."""
+        """Return the sum or mean of a value over replicas, where `destinations` lie: with one replica, the value."""
         as_reduce_op(reduce_op)
         return unwrapped(value)
 
     @public
     def batch_reduce_to(self, reduce_op: ReduceOp | str, value_destination_pairs: Any, options: Any = None) -> list[Any]:
-        """`reduce_to` of each pair of a list."""
+        """Apply `reduce_to` to each pair of a list."""
         return [self.reduce_to(reduce_op, value, where) for value, where in value_destination_pairs]
 
 

@@ -20,7 +20,7 @@ class ReduceOp(enum.Enum):
     @staticmethod
     @public
     def from_variable_aggregation(aggregation: VariableAggregation) -> ReduceOp:
-        """The one of the same name; ValueError for an aggregation that is neither a sum nor a mean."""
+        """Return the member of the same name; ValueError for an aggregation that is neither a sum nor a mean."""
         try:
             return ReduceOp[aggregation.name]
         except KeyError:
@@ -30,12 +30,12 @@ class ReduceOp(enum.Enum):
 
 
 def as_reduce_op(given: Any) -> ReduceOp:
-    """What a user gave as a ReduceOp; ValueError if it is none."""
+    """Convert a user's argument to a ReduceOp; ValueError if it is none."""
     return given if isinstance(given, ReduceOp) else ReduceOp(str(given).upper())
 
 
 def as_tensor(value: Any) -> Any:
-    """A value as a tensor; IndexedSlices and SparseTensors stay what they are."""
+    """Convert a value to a tensor; IndexedSlices and SparseTensors stay."""
     return value if hasattr(value, "dense_shape") else tensor(value)
 
 
@@ -60,7 +60,7 @@ class PerReplica(DistributedValues):
 
 
 def unwrapped(structure: Any) -> Any:
-    """A nest with the replica's own values in place of DistributedValues."""
+    """Return a nest with the replica's own values in place of DistributedValues."""
     if not any(isinstance(item, DistributedValues) for item in nest.flatten(structure)):
         return structure
     return nest.map_structure(lambda item: item.values[0] if isinstance(item, DistributedValues) else item, structure)
@@ -95,7 +95,7 @@ class InputContext:
 
     @public
     def get_per_replica_batch_size(self, global_batch_size: int) -> int:
-        """The number of examples for one replica; ValueError if they cannot be divided evenly."""
+        """Return the number of examples for one replica; ValueError if they cannot be divided evenly."""
         if global_batch_size % self._num_replicas_in_sync:
             raise ValueError(
                 f"The `global_batch_size` {global_batch_size} is not divisible by `num_replicas_in_sync` "

@@ -27,7 +27,7 @@ _warned: dict[Line, None] = {}  # gradient calls of which that was said already
 
 
 def missing(call: Asked, sources: Sequence[Any], given: Sequence[bool], strict: bool) -> None:
-    """After a gradient call: raise for the first None if `strict`, warn once for each line if there is nothing but None."""
+    """Report a gradient call's None: raise for the first if `strict`; warn once for each line if all results are None."""
     if strict:
         first = next(s for s, has in zip(sources, given, strict=True) if not has)
         raise _error(_latest(first), user_frame())
@@ -43,7 +43,7 @@ def missing(call: Asked, sources: Sequence[Any], given: Sequence[bool], strict: 
 
 
 def _asked_by_user() -> bool:
-    """Whether a line of the user's asked for the gradient, and not the library for a purpose of its own."""
+    """Return whether a line of the user's asked for the gradient, and not the library for a purpose of its own."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_globals.get("__name__") in BETWEEN:
         frame = frame.f_back
@@ -51,7 +51,7 @@ def _asked_by_user() -> bool:
 
 
 def reasons(sources: Sequence[Any]) -> str:
-    """A line for each cause for which the latest gradients of sources were None, what is at fault first."""
+    """Return a line for each cause for which the latest gradients of sources were None, the fault first."""
     lines = []
     with contextlib.suppress(Exception):  # the error itself matters more than its reasons
         found = [
@@ -66,7 +66,7 @@ def reasons(sources: Sequence[Any]) -> str:
 
 
 def left() -> str:
-    """Where a value left the library last, since the latest tape was made: for an error about a target that is no tensor."""
+    """Return the last exit of a value from the library since the latest tape, for an error about a target that is no tensor."""
     opened = journal.tapes[-1].number if journal.tapes else 0
     if not journal.exits or journal.exits[-1].number < opened:
         return ""
@@ -75,7 +75,7 @@ def left() -> str:
 
 
 def _latest(source: Any) -> Diagnosis:
-    """The Diagnosis of a source in the latest gradient call that had it."""
+    """Return the Diagnosis of a source in the latest gradient call that had it."""
     return Question.of_latest_call(source, user_frame()).about(source)
 
 
@@ -85,7 +85,7 @@ def _in_one_line(diagnosis: Diagnosis) -> str:
 
 
 def _error(diagnosis: Diagnosis, frame: FrameType | None) -> ValueError:
-    """A ValueError whose traceback ends at the line of the break, where a frame of that file is at hand."""
+    """Create a ValueError whose traceback ends at the line of the break, if a frame of that file is known."""
     error = ValueError(f"The gradient is None. {diagnosis}")
     while frame is not None and frame.f_code.co_filename != diagnosis.file:
         frame = frame.f_back

@@ -19,7 +19,7 @@ WAYS_OUT = {"numpy", "__array__", "float", "int", "complex", "dlpack", "jax", "d
 
 
 def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], frame: FrameType | None) -> list[Break]:
-    """The reasons, in order from the source, for one that the code calls `names`; `frame` asks."""
+    """Return the reasons, in order from the source, for one that the code calls `names`; `frame` asks."""
     history = view.history
     used = history.before(targets)
     left = _left(view, source, used)
@@ -37,7 +37,7 @@ def apart(view: View, source: Source, targets: Iterable[Name], names: set[str], 
 
 
 def _decided(view: View, source: Source, used: dict[Name, None]) -> Break | None:
-    """The break on the way to what decides which branch runs, or how often a loop does, if that is all that the source does."""
+    """Return the break of a source that only decides which branch runs, or how often a loop does."""
     conditions = [view.history.deciding[name] for name in used if name in view.history.deciding]
     since = 0 if view.tape is None else view.tape.number
     conditions += [left.origin for left in view.history.exits if left.how == "bool" and left.number > since]  # Python's `if`
@@ -53,7 +53,7 @@ def _made(history: History, targets: Iterable[Name]) -> Line:
 
 
 def _linear(history: History, source: Source, used: dict[Name, None]) -> Line | None:
-    """The gradient call with this source whose result the target uses: it does not depend on the source."""
+    """Return the gradient call with this source whose result the target uses: it does not depend on the source."""
     key = source.names[0] if source.number is None else source.number
     for call in reversed(history.calls):
         if key in call.sources and any(call.start <= name < call.stop for name in used if len(name) == 2):
@@ -65,7 +65,7 @@ def _linear(history: History, source: Source, used: dict[Name, None]) -> Line | 
 
 
 def exit_of(view: View, source: Source) -> list[Break]:
-    """The last exit of something that depends on the source, after the breaks before it; for a target that is no tensor."""
+    """Return the last exit of a value that depends on the source, after the breaks before it; for a target that is no tensor."""
     exits = _exits(view.history, source)
     return until(view, source, exits[-1]) if exits else []
 
@@ -90,18 +90,18 @@ def _copied_out(view: View, source: Source, left: Left) -> bool:
 
 
 def _exits(history: History, source: Source) -> list[Left]:
-    """All exits of what depends on the source."""
+    """Return all exits of values that depend on the source."""
     reached = history.after(source.names)
     return [e for e in history.exits if e.how in WAYS_OUT and e.origin in reached]
 
 
 def left_library(left: Left) -> Break:
-    """The break at an exit."""
+    """Return the break at an exit."""
     return Break("left_library", left.line, None, None, how=left.how)
 
 
 def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:
-    """The last exit of something that depends on the source, before something was made that the target uses."""
+    """Return the last exit of a value that depends on the source, before the target's own inputs were made."""
     history = view.history
     exits = _exits(history, source)
     if not exits:
@@ -121,7 +121,7 @@ def _left(view: View, source: Source, used: dict[Name, None]) -> Left | None:
 
 
 def _entries(history: History, used: dict[Name, None]) -> Iterator[int]:
-    """When the values that the target uses came into the library that are no variables' and are not written out in the source."""
+    """Yield the entry time of each value that the target uses and that is neither a variable's nor a literal."""
     for name in used:
         if _leaf(history, name) and name in history.lines and _computed(history.lines[name]):
             yield name[1]
@@ -143,7 +143,7 @@ def _constant(name: Name) -> bool:
 
 
 def _computed(line: Line) -> bool:
-    """Whether an expression takes more than tensors and numbers that are written there: what else it names may be a value."""
+    """Return whether an expression uses more than the tensors and numbers in it: another name may be a value."""
     written = text.expression(line)
     if written is None:
         return True
@@ -169,7 +169,7 @@ def _literal(node: ast.AST) -> bool:
 
 
 def _kept(view: View, source: Source) -> Break | None:
-    """The first use, under the tape, of a variable that is not trainable; of a moving mean, say."""
+    """Return the first use, under the tape, of a variable that is not trainable (a moving mean, say)."""
     if source.number is None or source.trainable or view.fault_of_variable(source, None) is None:
         return None
     uses = [step for name in source.names for step in view.history.users.get(name, ()) if view.sees(step.at)]

@@ -26,7 +26,7 @@ class File(NamedTuple):
 
 
 def not_taken(view: View, used: dict[Name, None], names: set[str]) -> Break | None:
-    """A condition or loop with one of `names` in a part of which the tape saw nothing.
+    """Return a condition or loop with one of `names` in a part of which the tape saw nothing.
 
     Names are those of the source, and of what holds it and nothing that was used; ".head" is an attribute of any object.
     """
@@ -73,7 +73,7 @@ def _in_code(code: CodeType, ran: set[int], names: set[str]) -> Break | None:
 
 
 def _spans(code: CodeType, tree: ast.Module) -> list[tuple[int, int]]:
-    """The lines of the tapes that code opens; if it opens none, all its lines."""
+    """Return the lines of the tapes that code opens; if it opens none, all its lines."""
     last = max([p[0] for p in code.co_positions() if p[0] is not None], default=code.co_firstlineno)
     blocks = [n for n in ast.walk(tree) if isinstance(n, ast.With) and code.co_firstlineno <= n.lineno <= last]
     tapes = [n for n in blocks if any("GradientTape(" in ast.unparse(item) for item in n.items)]
@@ -92,7 +92,7 @@ def _file(tree: ast.Module) -> File:
 
 
 def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
-    """All lists of statements."""
+    """Yield all lists of statements."""
     for node in ast.walk(tree):
         for _, value in ast.iter_fields(node):
             if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
@@ -130,7 +130,7 @@ def _uses(nodes: Sequence[ast.AST], names: set[str], file: File) -> bool:
 
 
 def _branches(node: ast.AST, after: Sequence[ast.stmt], file: File) -> list[Sequence[ast.AST]]:
-    """The parts of a node of which one runs; what stands `after` an `if` that leaves is its other branch."""
+    """Return the parts of a node of which one runs; the statements `after` an `if` that leaves are its other branch."""
     if isinstance(node, ast.If):
         other = node.orelse or (after if isinstance(node.body[-1], LEAVING) else [])
         return [part for part in (node.body, other) if part]
@@ -146,7 +146,7 @@ def _branches(node: ast.AST, after: Sequence[ast.stmt], file: File) -> list[Sequ
 
 
 def _functions(argument: ast.AST, file: File, depth: int = 0) -> list[Sequence[ast.AST]]:
-    """The bodies of the functions that an argument names or holds."""
+    """Return the bodies of the functions that an argument names or holds."""
     if isinstance(argument, (ast.List, ast.Tuple)):
         return [part for element in argument.elts for part in _functions(element, file, depth)]
     if isinstance(argument, ast.Dict):
@@ -161,7 +161,7 @@ def _functions(argument: ast.AST, file: File, depth: int = 0) -> list[Sequence[a
 
 
 def _called(node: ast.AST) -> str | None:
-    """The name, or `self.w`, that a node of a syntax tree is."""
+    """Return the name, or `self.w`, of a node of a syntax tree."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, (ast.Attribute, ast.Subscript)):

@@ -62,7 +62,7 @@ class View:
         self._active: set[Name] | None = None
 
     def sees(self, at: Moment, tape: Taped | None = None) -> bool:
-        """Whether the tape recorded what happened then."""
+        """Return whether the tape recorded at that moment."""
         if tape is not None:
             return any(serial == at[0] and start <= at[1] < stop for serial, start, stop in tape.segments)
         return any(start <= at[1] < stop for start, stop in self._spans.get(at[0], ()))
@@ -70,7 +70,7 @@ class View:
     # -- what a source is to the tape
 
     def first_fault(self, source: Source, step: Step | None) -> Break | None:
-        """Why the tape does not know the source itself; `step` is the first op that uses it."""
+        """Return the reason why the tape does not watch the source itself; `step` is the first op that uses it."""
         if not source.inexact:
             return Break("not_floating", source.made, self._maker(source), None)
         if source.number is not None:
@@ -85,7 +85,7 @@ class View:
         return reset or Break("not_watched", made, self._maker(source), step)
 
     def fault_of_variable(self, source: Source, step: Step | None) -> Break | None:
-        """Why the tape does not know a variable; `step` is the first op that uses it."""
+        """Return the reason why the tape does not watch a variable; `step` is the first op that uses it."""
         if source.number in self._watched_variables or source.in_graph:
             return None
         automatic = self.tape is None or self.tape.automatic
@@ -99,7 +99,7 @@ class View:
         return Break("not_trainable", step.line if step is not None else source.made, step.how if step else None, step)
 
     def _forgotten(self, holds: Any) -> Break | None:
-        """The reset of the tape after which it does not know any more what it knew before."""
+        """Return the reset of the tape that removed the values from its record."""
         earlier = None if self.tape is None else self.tape.earlier
         while earlier is not None:
             if holds(earlier):
@@ -112,7 +112,7 @@ class View:
         return None if step is None else step.how
 
     def rebinding(self, name: Name) -> Break | None:
-        """The line that gave a Variable's name to a tensor: `x = x + 1`."""
+        """Return the line that gave a Variable's name to a tensor: `x = x + 1`."""
         step = self.history.steps.get(name)
         if step is None or (called := rebound_name(step.line)) is None:
             return None
@@ -133,7 +133,7 @@ class View:
         return name in self.history.variables
 
     def active(self) -> set[Name]:
-        """The values that depend on what the tape watches."""
+        """Return the values that depend on the tape's watched values."""
         if self._active is None:
             found: set[Name] = set(self._watched)
             for number, holdings in self.history.held.items():
@@ -150,7 +150,7 @@ class View:
     # -- what a step does to the connection
 
     def fault(self, before: Name, step: Step) -> Break | None:
-        """How the connection from an input to the result of a step is broken; None if it is not."""
+        """Return the break between an input and the result of a step; None if there is none."""
         return self._by_kind(before, step) or self._by_place(before, step)
 
     def _by_kind(self, before: Name, step: Step) -> Break | None:
@@ -226,7 +226,7 @@ class View:
     # -- the way with the fewest breaks
 
     def way(self, source: Source, targets: Iterable[Name]) -> list[tuple[Name, Step]] | None:
-        """The steps from the source to a target with the fewest breaks, as (input, step); None if there is no way."""
+        """Return the path from the source to a target with the fewest breaks, as (input, step); None if there is none."""
         wanted = set(targets)
         allowed = self.history.before(wanted)
         best: dict[Name, tuple[int, int]] = {}
@@ -265,7 +265,7 @@ class View:
         return steps[::-1]
 
     def silent(self, before: Name, step: Step) -> bool:
-        """Whether the gradient function of a step gives None for an input, which only calling it can tell."""
+        """Return whether the gradient function of a step gives None for an input, which only a call of it can tell."""
         if step.op is None or step.op.gradient is None or step.op.impure or opens(step.op) or step.op is ELEMENT:
             return False
         avals = [self.history.aval(i) for i in step.inputs]

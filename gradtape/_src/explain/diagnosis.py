@@ -41,7 +41,7 @@ class Diagnosis:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as a dict of strings, ints, None, and for `also` a list of such dicts."""
+        """Return the fields as a dict of strings, ints, None, and for `also` a list of such dicts."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return fields | {"also": [other.to_dict() for other in self.also]}
 
@@ -70,6 +70,6 @@ def by_cause(diagnoses: Iterable[tuple[Any, Diagnosis]]) -> list[tuple[list[Any]
 
 
 def listed(names: list[str]) -> str:
-    """Names in a row, the first of many."""
+    """Join names in a row, the first of many."""
     more = len(names) - MOST_NAMES
     return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")

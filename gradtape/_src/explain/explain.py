@@ -44,7 +44,8 @@ NO_VALUES = dataclasses.replace(
 
 @public
 def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
-    """Why the gradient of `target` with respect to each of `sources` is None or zero: a nest of `Diagnosis` like `sources`.
+    """Explain why the gradient of `target` with respect to each of `sources` is None or zero: a nest of `Diagnosis` like
+    `sources`.
 
     None is explained after the fact, from what the library remembers of the last programs that ran; nothing is run again.
     Zeros need values: the recorded program is run again, if the tape is persistent or `gradtape.config.keep_last_step(True)`
@@ -72,7 +73,7 @@ def explain(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
 
 @public
 def explain_nan(target: Any, sources: Any, tape: GradientTape | None = None) -> Any:
-    """Where the NaN or infinity in the gradient of `target` with respect to each of `sources` comes from.
+    """Find the op at which the NaN or infinity in the gradient of `target` with respect to each of `sources` begins.
 
     A nest of `Diagnosis` like `sources`: "nan_origin" or "inf_origin" at the op whose value really reaches the gradient, in
     the forward or the backward pass; "connected" where the gradient is finite. What is masked away is not blamed. The
@@ -109,7 +110,7 @@ def keep_last_step(keep: bool = True) -> None:
 
 
 def user_frame() -> FrameType | None:
-    """The innermost frame that is not the library's."""
+    """Return the innermost frame that is not the library's."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and internal[frame.f_code.co_filename]:
         frame = frame.f_back
@@ -164,14 +165,14 @@ class Question:
 
     @classmethod
     def of(cls, target: Any, sources: Sequence[Any], tape: GradientTape | None, frame: FrameType | None) -> Question:
-        """The question about a target; if that is None, as a gradient may be, about the latest gradient call."""
+        """Create the question about a target; if that is None, as a gradient may be, about the latest gradient call."""
         if sources and tape is None and all(part is None for part in nest.flatten(target)):
             return cls.of_latest_call(sources[0], frame)
         return cls(target, tape, frame)
 
     @classmethod
     def of_latest_call(cls, source: Any, frame: FrameType | None) -> Question:
-        """The question about a source in the latest gradient call that had it, whatever its target was."""
+        """Create the question about a source in the latest gradient call that had it, for any target."""
         key = _key(source)
         inside, finished = of_source(key), asked_in_functions()
         calls = [c for c in list(journal.calls) if key in c.sources and c.start[0] not in finished]
@@ -197,7 +198,7 @@ class Question:
         return None
 
     def about(self, source: Any) -> Diagnosis:
-        """The Diagnosis of one source."""
+        """Return the Diagnosis of one source."""
         case = self._case(source)
         self._said_none = False
         known = self._by_call(case)
@@ -215,7 +216,7 @@ class Question:
         return words.diagnoses(breaks)
 
     def name_of(self, source: Any) -> str:
-        """What the user's code calls a source."""
+        """Return the source's name in the user's code."""
         return text.name_of(source, self._frame) or (source.name if isinstance(source, Variable) else "the source")
 
     def _words(self, source: Any) -> Words:
@@ -224,7 +225,7 @@ class Question:
     # -- with values
 
     def about_zeros(self, sources: Sequence[Any]) -> list[Diagnosis]:
-        """What is to be said of sources that have a gradient: "connected", or why it is zero."""
+        """Return the diagnoses of sources that have a gradient: "connected", or why it is zero."""
         return self._with_values(sources, self._about_zero, NO_VALUES) or []
 
     def _about_zero(self, probe: Probe, i: int, source: Any) -> Diagnosis:
@@ -243,7 +244,7 @@ class Question:
         return words.diagnoses(_merged(breaks) or [_untaken(self.history, way)])
 
     def about_nan(self, sources: Sequence[Any]) -> list[Diagnosis] | None:
-        """Where the NaN or infinity in each gradient comes from; None without a record to run again."""
+        """Return the origin of the NaN or infinity in each gradient; None without a record to run again."""
         found = self._with_values(sources, self._about_nan, None)
         if found is None or self._inside is None or all(answer.connected for answer in found):
             return found
@@ -257,7 +258,7 @@ class Question:
         return CONNECTED if finite else self._words(source).diagnoses([origin(probe, i)])
 
     def flaws(self, call: Asked, flaw: Callable[[np.ndarray], str | None]) -> Iterator[tuple[int, str, str, Diagnosis]]:
-        """The gradients in which `flaw` finds something, of a gradient call in the function that is opened.
+        """Yield the gradients in which `flaw` finds something, of a gradient call in the open function.
 
         Each as `(position, name of the source, flaw, why)`.
         """
@@ -280,7 +281,9 @@ class Question:
     def _with_values(
         self, sources: Sequence[Any], say: Callable[[Probe, int, Any], Diagnosis], otherwise: Diagnosis | None
     ) -> list[Diagnosis] | None:
-        """What is said of each source in view of the values; `otherwise` where there are none, and None if that is None."""
+        """Return the diagnosis of each source in view of the values; `otherwise` where there are none, and None if that is
+        None.
+        """
         answers: list[Any] = [otherwise] * len(sources)
         for indices, found in self._again(sources):
             if found is not None:
@@ -294,7 +297,7 @@ class Question:
         return answers
 
     def _again(self, sources: Sequence[Any]) -> Iterator[tuple[list[int], Again | None]]:
-        """For the sources of one gradient call each: their positions, and what is run again."""
+        """Yield for the sources of one gradient call each their positions, and the record that runs again."""
         if self._inside is None:
             tape = self._recorded(sources)
             yield list(range(len(sources))), None if tape is None else Again(tape, sources, self._targets)
@@ -307,7 +310,7 @@ class Question:
             yield indices, again(self._inside, first.tape, first.targets, of_call)
 
     def _recorded(self, sources: Sequence[Any]) -> GradientTape | None:
-        """The tape that can be run again: the one given, or that of the latest gradient call, or the kept step."""
+        """Return the tape that can be run again: the one given, or that of the latest gradient call, or the kept step."""
         taped = self._case(sources[0]).tape if sources else self._taped(None)
         tapes = [self._tape, None if taped is None else taped.tape(), kept_step.tape]
         for tape in tapes:
@@ -318,7 +321,7 @@ class Question:
     # -- which call, which tape
 
     def _case(self, source: Any) -> Case:
-        """The latest gradient call that had this source (and, if a tape was given, was that tape's), and what it was about."""
+        """Return the latest gradient call that had this source (on the given tape, if any), and its targets."""
         key = _key(source)
         if self._inside is not None:
             return self._case_inside(self._inside, key)
@@ -327,7 +330,9 @@ class Question:
         return Case(call, self._taped(call), self._names, key)
 
     def _case_inside(self, inside: Inside, outer: int | Name) -> Case:
-        """The same in a function. What it returned may be another value than the target of the call."""
+        """Return the same case in a function, whose result may differ from the target of the call. What it returned may be
+        another value than the target of the call.
+        """
         keys = inside.keys(outer)
         call = inside.call(keys)
         targets = [inside.innermost(name) for name in self._names]
@@ -340,7 +345,7 @@ class Question:
         return Case(call, call.tape, targets, key)
 
     def _by_call(self, case: Case) -> Diagnosis | None:
-        """What the call's own result says already."""
+        """Return the diagnosis that follows from the call's own result."""
         call = case.call
         if call is None or case.key not in call.sources or not set(case.targets) & set(call.targets):
             return None
@@ -372,13 +377,13 @@ class Question:
         return Source(self.history.holdings(source._uid, since), source._made, node.aval.inexact, source, self._in_graph)
 
     def _spoken_names(self, source: Any, called: str, used: set[int]) -> set[str]:
-        """What code calls a source, and what holds it and no variable that is `used`."""
+        """Return the source's names in the code, and its holders that hold no variable that is `used`."""
         names = {called} | text.names_of(source, self._frame)
         attributes = {name.rsplit(".", 1)[1] for name in names if "." in name}
         return names | {f"self.{attribute}" for attribute in attributes} | holders(source, self._frame, used)
 
     def _breaks(self, view: View, source: Source, targets: Sequence[Name], asked: Any) -> list[Break]:
-        """All breaks on the way, in order from the source."""
+        """Return all breaks on the path, in order from the source."""
         if not source.inexact and (fault := view.first_fault(source, None)) is not None:
             return [fault]
         way = view.way(source, targets) if targets else None
@@ -398,7 +403,7 @@ class Question:
         return _merged(breaks)
 
     def _rebound(self, source: Source, asked: Any) -> Break | None:
-        """The statement that gave a Variable's name to the source, a tensor that was computed from that Variable."""
+        """Return the statement that gave a Variable's name to the source, a tensor that was computed from that Variable."""
         if self._frame is None or source.variable is not None:
             return None
         before = [step for name in self.history.before(source.names) if (step := self.history.steps.get(name)) is not None]
@@ -421,7 +426,7 @@ class Question:
 
 
 def _merged(breaks: Sequence[Break]) -> list[Break]:
-    """Several ops of one line, broken for one reason, are one break. So is an assignment, wherever what it takes was computed."""
+    """Merge breaks of one line and one reason into one. So is an assignment, wherever what it takes was computed."""
     merged: list[Break] = []
     for k, b in enumerate(breaks):
         if b.detail.get("how") == "stale" and any(
@@ -436,7 +441,7 @@ def _merged(breaks: Sequence[Break]) -> list[Break]:
 
 
 def _untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Break:
-    """The branch or loop of a function in which the source is used, and which did not run."""
+    """Return the branch or loop of a function that uses the source and did not run."""
     for kind in (BRANCH, LOOP):
         for _, step in way:
             for length in range(len(step.name) - 1, 1, -1):
@@ -447,7 +452,7 @@ def _untaken(history: History, way: Sequence[tuple[Name, Step]]) -> Break:
 
 
 def _key(source: Any) -> int | journal.Origin:
-    """How an `Asked` calls a source."""
+    """Return the key of a source in an `Asked`."""
     return source._uid if isinstance(source, Variable) else journal.origin_of(source.node)
 
 

@@ -137,7 +137,7 @@ class History:
                 self.steps[outer] = Step(outer, None, (), (within,), line, at, thread, RESULT)
 
     def _held_in_functions(self) -> None:
-        """What variables are while a function is traced: parameters of its own."""
+        """Note the parameters that stand for variables in the functions under trace."""
         trace: Trace | None = engine.local.trace
         while trace is not None:
             scope: Any = trace.scope
@@ -240,7 +240,7 @@ class History:
             self._redirect(step)
 
     def _enter(self, call: Step) -> None:
-        """The steps of the Programs that a step runs; its results are `(*name, "results", i)`."""
+        """Enter the steps of the Programs that a step runs; its results are `(*name, "results", i)`."""
         op, attrs, inputs = call.op, call.attrs, call.inputs
         assert isinstance(op, StructuredOp)
         ways: dict[int, list[Name]] = {}  # a result of the op → the outputs that it may be
@@ -263,7 +263,7 @@ class History:
                 self.deciding[(*call.name, "results", result)] = deciding
 
     def _parameters(self, call: Step, body: Body, inputs: Sequence[Name]) -> list[Name]:
-        """Names for the parameters of a Program: those of the inputs, and new ones if it takes rows, or others in each trip."""
+        """Return the names of a Program's parameters: its inputs' names, or new ones if it takes rows or is a loop's body."""
         if not (body.rows or body.carried):
             return [inputs[i] for i in body.takes]
         names: list[Name] = []
@@ -294,7 +294,7 @@ class History:
         self.steps[own] = Step(own, None, (), names, call.line, call.at, call.thread, RESULT)
 
     def aval(self, name: Name) -> Any:
-        """The Aval of a value, a tuple of them, or None where it is not known."""
+        """Return the Aval of a value, a tuple of Avals, or None if it is unknown."""
         stack = [name]
         while stack:
             current = stack[-1]
@@ -328,20 +328,20 @@ class History:
             return None
 
     def line_of(self, name: Name) -> Line:
-        """Where a value was made."""
+        """Return the line of a value."""
         step = self.steps.get(name)
         return step.line if step is not None else self.lines.get(name, NO_LINE)
 
     def before(self, names: Iterable[Name]) -> dict[Name, None]:
-        """`names` and all that they were computed from."""
+        """Return `names` and all values that they were computed from."""
         return self._reached(names, lambda name: self.steps[name].inputs if name in self.steps else ())
 
     def hidden(self, names: Iterable[Name]) -> list[Name]:
-        """What the functions of custom gradients among `names` computed."""
+        """Return the values that the functions of custom gradients among `names` computed."""
         return [inner for name in names if name in self.steps for inner in self.steps[name].hidden]
 
     def after(self, names: Iterable[Name]) -> dict[Name, None]:
-        """`names` and all that was computed from them."""
+        """Return `names` and all values that were computed from them."""
         return self._reached(names, lambda name: [step.name for step in self.users.get(name, ())])
 
     def _reached(self, names: Iterable[Name], neighbours: Callable[[Name], Iterable[Name]]) -> dict[Name, None]:
@@ -355,17 +355,17 @@ class History:
         return found
 
     def used_variables(self, names: Iterable[Name]) -> set[int]:
-        """The numbers of the variables from which values were computed."""
+        """Return the numbers of the variables from which values were computed."""
         used = self.before(names)
         return {number for number, holdings in self.held.items() if any(name in used for _, name in holdings)}
 
     def holdings(self, number: int, since: int = 0) -> list[Name]:
-        """What a variable held from the trace `since` on."""
+        """Return the values of a variable from the trace `since` on."""
         return list(dict.fromkeys([name for serial, name in self.held.get(number, ()) if serial >= since]))
 
 
 def _pending(nodes: Iterable[Node]) -> Iterator[Trace]:
-    """The traces that have not run and that something leads to: the thread's own, and those of `nodes` and their inputs."""
+    """Yield the pending traces that something leads to: the thread's own, and those of `nodes` and their inputs."""
     seen: set[int] = set()
     waiting: list[Trace] = []
 

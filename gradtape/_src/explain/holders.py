@@ -14,7 +14,7 @@ MOST = 1000  # entries of one object
 
 
 def holders(variable: Any, frame: FrameType | None, used: set[int]) -> set[str]:
-    """The names of objects that hold a variable and none of those whose numbers are `used`: `head`, and `.head` in a model."""
+    """Return the names of objects that hold a variable and no `used` one: `head`, and `.head` in a model."""
     found: set[str] = set()
     while frame is not None and isinstance(variable, Variable):
         _look(list(frame.f_locals.items()), variable, used, found)
@@ -61,7 +61,7 @@ def _parts(value: Any) -> list[tuple[str, Any]]:
 
 
 def _numbers(value: Any) -> set[int]:
-    """The numbers of the variables that an object holds."""
+    """Return the numbers of the variables that an object holds."""
     numbers: set[int] = set()
     waiting, seen = [(value, 0)], set()
     while waiting:

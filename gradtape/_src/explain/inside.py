@@ -66,12 +66,12 @@ class Inside:
         return found
 
     def variable(self, key: int | Name) -> Any:
-        """The variable that a source in it is; None if it is a tensor, or gone."""
+        """Return the variable of a source in the function; None if it is a tensor, or was deleted."""
         passed = dict(zip(self.run.transcript.passed, self.run.passed, strict=False))
         return journal.variables.get(passed.get(key, key)) if isinstance(key, int) else None
 
     def while_finite(self) -> Inside:
-        """The last call of the function whose inputs were all finite, of those that are kept; else this one."""
+        """Return the last kept call of the function whose inputs were all finite; else this one."""
         for run in reversed(transcript.runs()):
             kept = run.given() if run.transcript is self.run.transcript else None
             if kept is not None and all(map(finite, kept[1])):
@@ -109,7 +109,7 @@ class Inside:
         return [*dict.fromkeys([*found, self.innermost(key)])]
 
     def call(self, keys: Sequence[int | Name]) -> Asked | None:
-        """The gradient call that is meant: of the target and source, of the target, of the source, or the last."""
+        """Return the gradient call of the target and source, of the target, of the source, or the last."""
 
         def fits(numbered: tuple[int, Asked]) -> tuple[bool, bool, int]:
             number, call = numbered
@@ -128,7 +128,7 @@ def finite(array: Any) -> bool:
 
 
 def of_results(names: Iterable[Name]) -> Inside | None:
-    """The call that gave one of these; None where no function with a tape did."""
+    """Return the call that returned one of these; None if no function with a tape did."""
     wanted = list(names)
     for run, given in _calls():
         if any(name in run.results for name in wanted):
@@ -137,7 +137,7 @@ def of_results(names: Iterable[Name]) -> Inside | None:
 
 
 def of_source(key: int | Name) -> Inside | None:
-    """The last call in which a gradient with respect to the source was asked for."""
+    """Return the last call in which a gradient with respect to the source was asked for."""
     tried: set[tuple[int, ...]] = set()
     for run, given in _calls():
         if isinstance(key, int) and (run.transcript.serial, *run.passed) in tried:
@@ -150,7 +150,7 @@ def of_source(key: int | Name) -> Inside | None:
 
 
 def _calls() -> Iterator[tuple[Run, Sequence[Name] | None]]:
-    """The calls of functions with tapes, the last one first: in what is being traced, with what they took, and in eager code."""
+    """Yield the calls of functions with tapes, the last one first: of the function under trace, and in eager code."""
     trace: Trace | None = engine.local.trace
     while trace is not None:
         scope: Any = trace.scope
@@ -162,7 +162,7 @@ def _calls() -> Iterator[tuple[Run, Sequence[Name] | None]]:
 
 
 def asked_in_functions() -> set[int]:
-    """The serial numbers of the traces of functions that have been called."""
+    """Return the serial numbers of the traces of functions that have been called."""
     found: set[int] = set()
     stack = [run.transcript for run, _ in _calls()]
     while stack:

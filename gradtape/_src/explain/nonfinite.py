@@ -16,7 +16,7 @@ from gradtape._src.explain.source import NO_LINE
 
 
 def origin(probe: Probe, source: int) -> Break:
-    """The op whose NaN or infinity really reaches the gradient of a source, which is not finite.
+    """Return the op whose NaN or infinity reaches the gradient of a source, which is not finite.
 
     Walks from the gradient towards the target, each time to a contribution that is not finite. At the entry whose cotangent
     is finite, or makes no difference when what is not finite in it is taken out, the backward pass made it: from finite
@@ -49,7 +49,7 @@ def origin(probe: Probe, source: int) -> Break:
 
 
 def given(probe: Probe, entry: Entry) -> list[Node]:
-    """The inputs of an op that are not finite, and that no op of the record made."""
+    """Return the inputs of an op that are not finite, and that no op of the record made."""
     return [i for i in entry.inputs if _bad_value(i) and i not in probe.maker]
 
 
@@ -67,13 +67,13 @@ def _overflows(probe: Probe, node: Node, entry: Entry) -> bool:
 
 
 def _too_large(probe: Probe) -> Entry | None:
-    """The op that made the target infinite, where the target is so."""
+    """Return the op that made the target infinite, if it is."""
     bad = [probe.maker[target] for target in probe.targets if target in probe.maker and _bad_value(target)]
     return from_values(probe, bad[0]) if bad else None
 
 
 def _guilty(probe: Probe, node: Node) -> tuple[Entry, bool] | None:
-    """`(entry, whether the cotangent of its result is to blame)` for a node whose cotangent is not finite."""
+    """Return `(entry, whether the cotangent of its result is to blame)` for a node whose cotangent is not finite."""
     for entry in probe.leads_on(node):
         given = probe.total[entry.node]
         result = probe.contribution(entry, node, given)
@@ -100,7 +100,7 @@ def _bad_value(node: Node) -> bool:
 
 
 def from_values(probe: Probe, entry: Entry) -> Entry | None:
-    """The first op of the forward pass whose value is not finite and reaches what the entry's gradient reads; else None."""
+    """Return the first op of the forward pass with a non-finite value that reaches the residuals of the entry; else None."""
     current = next((n for n in [*entry.inputs, entry.node] if _bad_value(n)), None)
     if current is None:
         return None
@@ -114,7 +114,7 @@ def from_values(probe: Probe, entry: Entry) -> Entry | None:
 
 
 def _matters(entry: Entry, node: Node) -> bool:
-    """Whether what is not finite in an input is why the result is not finite: a `where` may mask it."""
+    """Return whether a non-finite input makes the result non-finite: a `where` may mask it."""
     if type(entry.node.aval) is tuple:
         return True
     before = value(node)

@@ -26,7 +26,7 @@ FIRST_ONLY = {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"}  # momen
 
 @public
 def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
-    """From now on raise InvalidArgumentError at the first op whose result has an infinity or a NaN.
+    """Raise InvalidArgumentError from now on at the first op whose result has an infinity or a NaN.
 
     It counts for eager code, for what functions and graphs do, and for gradients, in all threads; the message has the op, the
     user's line, shapes and values. Ops run one by one meanwhile, which is slow; of a loop or branch the results are looked at.
@@ -47,7 +47,7 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
 
 @public
 def disable_check_numerics() -> None:
-    """No longer look at what each op gives; see `enable_check_numerics`."""
+    """End `enable_check_numerics`."""
     engine.flush_if_outermost()
     execution.check_each(None)
 
@@ -64,7 +64,7 @@ def _look(program: Program, index: int, inputs: Sequence[Any], value: Any) -> No
 
 
 def _text(program: Program, index: int, inputs: Sequence[Any], array: np.ndarray, slot: int, count: int) -> str:
-    """What TensorFlow says, with the user's line."""
+    """Return TensorFlow's message, with the user's line."""
     nan, infinite = int(np.isnan(array).sum()), array[np.isinf(array)]
     negative, positive = int((infinite.real < 0).sum()), int((infinite.real > 0).sum())
     found = {"-Inf": negative, "+Inf": positive, "+NaN": nan}

@@ -16,7 +16,7 @@ NEAR = 2.0**-5  # a derivative that is 0 at a point and at points this near is 0
 
 
 def underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> float | None:
-    """The size of what came to zero only because the dtype has no number that small; None if it is zero anyhow.
+    """Return the size of a value that came to zero only because the dtype has no number that small; None for a true zero.
 
     Tried with a larger cotangent, and with the same op in float64.
     """
@@ -36,7 +36,7 @@ def underflow(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> float |
 
 
 def lost(probe: Probe, node: Node) -> float | None:
-    """The size that a value of zeros has when its op is computed in float64; None if it is zero there too."""
+    """Return the size that a value of zeros has when its op is computed in float64; None if it is zero in float64 too."""
     entry = probe.maker.get(node)
     if entry is None or type(node.aval) is tuple or node.aval.dtype.kind not in "fV" or np.any(value(node)):
         return None
@@ -45,7 +45,7 @@ def lost(probe: Probe, node: Node) -> float | None:
 
 
 def in_float64(entry: Entry) -> np.ndarray | None:
-    """The value of an op when it is computed in float64; None for an op that takes none."""
+    """Compute the value of an op in float64; None for an op that takes none."""
     given = [value(i) for i in entry.inputs]
     wide = [g.astype(np.float64) if g.dtype.kind in "fV" else g for g in given]
     try:
@@ -55,7 +55,8 @@ def in_float64(entry: Entry) -> np.ndarray | None:
 
 
 def flat(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> str:
-    """Whether a derivative of 0 is "stationary", or of a dtype's making: "underflow" to 0, or "saturated" at another value.
+    """Classify a derivative of 0: "stationary", or due to the dtype, which has "underflow" to 0 or is "saturated" at another
+    value.
 
     A smooth function is flat at points, not between them: where its derivative is 0 all around, the arithmetic made it so.
     """
@@ -69,7 +70,7 @@ def flat(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> str:
 
 
 def contribution_at(probe: Probe, node: Node, entry: Entry, cotangent: Any, dtype: Any, moved: float = 0.0) -> Any:
-    """The contribution of an op that runs again: in another dtype, or with `node` moved by a share of its size."""
+    """Compute the contribution of an op again: in another dtype, or with `node` moved by a share of its size."""
     try:
         inputs = []
         for i in entry.inputs:

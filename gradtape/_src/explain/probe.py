@@ -216,7 +216,7 @@ class Probe:
         engine.flush()
 
     def contribution(self, entry: Entry, node: Node, cotangent: Any) -> Any:
-        """What a cotangent of an entry's result gives for one of its inputs: a Tensor, Parts, IndexedSlices or None."""
+        """Return the contribution of a result's cotangent to one input of the entry: a Tensor, Parts, IndexedSlices or None."""
         if entry.node.op is ELEMENT:
             parts = Parts()
             parts[entry.node.attrs[0]] = [cotangent]
@@ -235,7 +235,7 @@ class Probe:
         return node.code is not None and journal.origin_of(node) > (0, self._opened)
 
     def leads_on(self, node: Node) -> list[Entry]:
-        """The entries that use a node on a way to a target."""
+        """Return the entries that use a node on a path to a target."""
         return [
             entry
             for entry in self.users.get(node, ())
@@ -243,7 +243,7 @@ class Probe:
         ]
 
     def gradient(self, source: int) -> Any:
-        """The gradient of a source as a NumPy array, or None."""
+        """Return the gradient of a source as a NumPy array, or None."""
         found = [array(self.total[n]) for n in self.sources[source] if n in self.total]
         return sum(found[1:], found[0]) if found else None
 
@@ -254,7 +254,7 @@ def transparent(key: Key) -> bool:
 
 
 def value(node: Node) -> np.ndarray:
-    """The value of a node that was recorded here."""
+    """Return the value of a node of this record."""
     return to_numpy(node)
 
 
@@ -263,7 +263,7 @@ def _dense(cotangent: Any) -> Any:
 
 
 def array(cotangent: Any) -> np.ndarray:
-    """A cotangent as one NumPy array; of several parts all of them in a row."""
+    """Flatten a cotangent to one NumPy array; several parts follow one another."""
     if isinstance(cotangent, Parts):
         parts = [array(c).ravel() for contributions in cotangent.values() for c in contributions]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -272,7 +272,7 @@ def array(cotangent: Any) -> np.ndarray:
 
 
 def like(cotangent: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
-    """A cotangent of the same kind with changed values."""
+    """Return a cotangent of the same kind with changed values."""
     if isinstance(cotangent, Parts):
         changed = Parts()
         for index, contributions in cotangent.items():
@@ -283,7 +283,7 @@ def like(cotangent: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
 
 
 def ones_like(node: Node) -> Any:
-    """A cotangent of ones for a node."""
+    """Return a cotangent of ones for a node."""
     if type(node.aval) is tuple:
         parts = Parts()
         for index, of in enumerate(node.aval):

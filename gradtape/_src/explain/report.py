@@ -91,7 +91,9 @@ class Report:
         return f"{calls}; {_count(len(self._found), 'source')} lacked something"
 
     def ran(self, results: Any) -> None:
-        """A function with a tape in it was called. Its first calls are looked into, and the first that gives NaN or infinity."""
+        """Look into a call of a function with a tape: its first calls, and the first that gives NaN or infinity. Its first
+        calls are looked into, and the first that gives NaN or infinity.
+        """
         run = transcript.runs()[-1]
         looked = self._looked.get(run.transcript.serial, 0)
         bad = not all(finite(to_numpy(t.node)) for t in nest.flatten(results) if isinstance(t, Tensor))
@@ -125,7 +127,7 @@ class Report:
 
 
 def _told(findings: list[Finding], diagnosis: Diagnosis) -> list[str]:
-    """The lines about the findings of one cause, which is told once."""
+    """Return the lines about the findings of one cause, which is told once."""
     lines = []
     for what, times in dict.fromkeys([(f.what, f.times) for f in findings]):
         names = [f.source for f in findings if (f.what, f.times) == (what, times)]
@@ -134,7 +136,7 @@ def _told(findings: list[Finding], diagnosis: Diagnosis) -> list[str]:
 
 
 def _said(question: Question, what: str, sources: Sequence[Any]) -> Sequence[Diagnosis]:
-    """The diagnoses of sources that lack the same."""
+    """Return the diagnoses of sources with the same fault."""
     if what == "None":
         return [question.about(source) for source in sources]
     if what == "zeros":
@@ -147,12 +149,12 @@ def _count(number: int, what: str) -> str:
 
 
 def symbolic() -> bool:
-    """Whether a function or graph is being traced, where no values are known."""
+    """Return whether a function or graph is under trace, where no values are known."""
     return engine.local.trace.parent is not None or engine.local.trace.scope is not None
 
 
 def values_of(gradient: Any) -> np.ndarray | None:
-    """The values of a gradient, of slices those that they hold; None where there is none, or it is not known yet."""
+    """Return the values of a gradient, of slices those that they hold; None if there is none or it is unknown."""
     if gradient is None or symbolic():
         return None
     return to_numpy((gradient.values if isinstance(gradient, IndexedSlices) else gradient).node)

@@ -32,7 +32,9 @@ class Again(NamedTuple):
 def again(
     inside: Inside, taped: Taped | None, targets: Sequence[Name], sources: Sequence[tuple[int | Name, Any]]
 ) -> Again | None:
-    """A tape of a function, with the values of a call; a source is what the call of `gradient` calls it, and itself."""
+    """Restore a tape of a function, with the values of a call; a source is given by its key in the `gradient` call, and
+    itself.
+    """
     given = inside.run.given()
     if given is None or taped is None:
         return None
@@ -64,7 +66,7 @@ class Restored:
         self._passed = dict(zip(inside.run.transcript.passed, inside.run.passed, strict=False))
 
     def tape(self, taped: Taped) -> GradientTape | None:
-        """The tape again; None if values are missing."""
+        """Return the tape again; None if values are missing."""
         serials = [serial for serial, _, _ in taped.segments]
         found = [o for o in self._inside.opened if o.transcript.serial in serials]
         if len(found) < len(set(serials)) or any(self.trace(opened) is None for opened in found):
@@ -80,7 +82,7 @@ class Restored:
         return tape if _outside(tape) else None
 
     def node(self, name: Name) -> Node | None:
-        """The node of a value in the functions that were restored."""
+        """Return the node of a value in the restored functions."""
         trace = self._traces.get(name[0])
         return self._leaves.get(name) if trace is None else trace.nodes[name[1]]
 
@@ -88,7 +90,7 @@ class Restored:
         return journal.variables.get(self._passed.get(number, number))
 
     def trace(self, opened: Opened) -> Trace | None:
-        """The trace of a function, with values in its leaves."""
+        """Return the trace of a function, with values in its leaves."""
         own = opened.transcript
         if own.serial in self._traces:
             return self._traces[own.serial]
@@ -114,7 +116,7 @@ class Restored:
         return trace
 
     def _inputs(self, opened: Opened) -> Sequence[Any] | None:
-        """What a function took that another one called, or a branch or the body of a loop in it."""
+        """Return the inputs of a function that another one called, or of a branch or loop body in it."""
         assert opened.around is not None
         around, placed = self.trace(opened.around), opened.transcript.placed
         if around is None:
@@ -132,7 +134,7 @@ class Restored:
 
 
 def values(nodes: Sequence[Any]) -> list[Any] | None:
-    """The values of nodes of restored traces, computed from those of the leaves; None if that would have effects again."""
+    """Return the values of nodes of restored traces, computed from those of the leaves; None if that would repeat effects."""
     found: dict[Node, Any] = {node: node.value for node in nodes if node.value is not None}
     for trace, group in itertools.groupby(sorted({n for n in nodes if n not in found}, key=_place), key=lambda n: n.trace):
         wanted = list(group)
@@ -181,7 +183,7 @@ class _Watched(execution.OnHost):
 
 
 def _taken(node: Node, branch: int, given: Sequence[Any]) -> Sequence[Any] | None:
-    """What a Program of a branch or loop took; None if it did not run, or cannot be run again."""
+    """Return the inputs of a Program of a branch or loop; None if it did not run, or cannot be run again."""
     op = node.op
     assert isinstance(op, StructuredOp)
     watching = _Watched(op, programs_of(op, node.attrs)[branch])

@@ -23,7 +23,7 @@ AS_IT_IS = {"float16", "float32", "float64", "asarray", "array", "atleast_1d"}  
 
 
 def with_tensors(line: Line) -> str | None:
-    """The statement without NumPy, `.numpy()` and `float()`; None if it takes more than that."""
+    """Rewrite the statement without NumPy, `.numpy()` and `float()`; None if it takes more than that."""
     found = text.statement(line)
     if not isinstance(found, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)):
         return None

@@ -32,7 +32,7 @@ def _instructions(code: CodeType) -> list[dis.Instruction]:
 
 
 def position(line: Line) -> Any:
-    """`(first line, last line, first column, last column)` of the expression; None for what is not known."""
+    """Return `(first line, last line, first column, last column)` of the expression; None for unknown ones."""
     code, offset = line
     if code is None:
         return None, None, None, None
@@ -41,23 +41,23 @@ def position(line: Line) -> Any:
 
 
 def number(line: Line) -> int | None:
-    """The line's number in its file."""
+    """Return the line's number in its file."""
     found: int | None = position(line)[0]
     return found
 
 
 def file(line: Line) -> str | None:
-    """The file's name; of a cell the cell's."""
+    """Return the file's name; in a notebook the cell's."""
     return None if line[0] is None else line[0].co_filename
 
 
 def same_line(a: Line, b: Line) -> bool:
-    """Whether two instructions stand on one line of one piece of code."""
+    """Return whether two instructions stand on one line of one piece of code."""
     return a[0] is not None and a[0] is b[0] and number(a) == number(b)
 
 
 def stored_name(line: Line) -> str | None:
-    """The name that the statement gives to its result: `y` of `y = f(x)`; None if it gives it none."""
+    """Return the name that the statement gives to its result: `y` of `y = f(x)`; None if it gives it none."""
     code, offset = line
     if code is None:
         return None
@@ -73,14 +73,14 @@ def stored_name(line: Line) -> str | None:
 
 
 def _one_statement(line: Line, instruction: dis.Instruction) -> bool:
-    """Whether a store belongs to the statement in which `line` stands, which may go over several lines."""
+    """Return whether a store belongs to the statement in which `line` stands, which may go over several lines."""
     found = statement(line)
     at = number((line[0], instruction.offset))
     return found is not None and at is not None and found.lineno <= at <= (found.end_lineno or found.lineno)
 
 
 def loaded_names(line: Line) -> set[str]:
-    """The names that are read on the line."""
+    """Return the names that are read on the line."""
     code, _ = line
     at = number(line)
     if code is None:
@@ -93,7 +93,7 @@ def loaded_names(line: Line) -> set[str]:
 
 
 def rebound_name(line: Line) -> str | None:
-    """What the statement gives its result to, if it reads that too: `x` of `x = x + 1`, `self.w` of `self.w -= dw`."""
+    """Return the name that a statement both reads and sets: `x` of `x = x + 1`, `self.w` of `self.w -= dw`."""
     found = statement(line)
     pairs = dict(_pairs(found)) if isinstance(found, ast.Assign) and isinstance(found.targets[0], ast.Tuple) else {}
     at, _, column, _ = position(line)
@@ -112,7 +112,7 @@ def rebound_name(line: Line) -> str | None:
 
 
 def _pairs(found: ast.stmt) -> list[tuple[str, ast.expr]]:
-    """Each name that a statement sets, with the expression that it gets; of what is unpacked all get the same."""
+    """Return each name that a statement sets, with its expression; names that are unpacked together share one."""
     if isinstance(found, ast.AugAssign):
         return [
             (ast.unparse(found.target), ast.BinOp(ast.parse(ast.unparse(found.target), mode="eval").body, found.op, found.value))
@@ -138,7 +138,7 @@ def sets(line: Line, name: str) -> bool:
 
 
 def places_of(value: Any, frame: FrameType) -> list[tuple[str, list[CodeType]]]:
-    """What code calls an object, each with the code that can set that: its own, functions with a global, methods of a class."""
+    """Return the names of an object, each with the code that can set it: its own, functions with a global, methods of a class."""
     code = frame.f_code
     functions = [f.__code__ for f in list(frame.f_globals.values()) if isinstance(f, FunctionType)]
     others = [c for c in functions if c.co_filename == code.co_filename and c is not code]
@@ -153,7 +153,7 @@ def places_of(value: Any, frame: FrameType) -> list[tuple[str, list[CodeType]]]:
 
 
 def rebinding(name: str, codes: list[CodeType]) -> Line | None:
-    """The first statement that computes a name or attribute from itself."""
+    """Return the first statement that computes a name or attribute from itself."""
     for code in codes:
         for found in statements(code, name):
             if any(called == name and name in _read(value) for called, value in _pairs(found)):
@@ -162,7 +162,7 @@ def rebinding(name: str, codes: list[CodeType]) -> Line | None:
 
 
 def _function(code: CodeType) -> list[ast.stmt]:
-    """The statements of a function or module."""
+    """Return the statements of a function or module."""
     whole = tree(code.co_filename)
     if whole is None or code.co_name == "<module>":
         return [] if whole is None else whole.body
@@ -175,7 +175,7 @@ def _is_global(code: CodeType, name: str) -> bool:
 
 
 def statements(code: CodeType, name: str = "") -> Iterator[ast.stmt]:
-    """The statements of a code object, of inner functions only where they set `name` outside of them."""
+    """Yield the statements of a code object, of inner functions only where they set `name` outside of them."""
     stack: list[ast.AST] = list(_function(code))
     while stack:
         node = stack.pop(0)
@@ -189,12 +189,12 @@ def statements(code: CodeType, name: str = "") -> Iterator[ast.stmt]:
 
 
 def _starts(function: Any) -> int:
-    """The first line of a function, which is that of its decorators."""
+    """Return the first line of a function, which is that of its decorators."""
     return min([function.lineno, *[d.lineno for d in function.decorator_list]])
 
 
 def assignments(line: Line) -> str | None:
-    """The statement with `assign` in the place of `=`: `w.assign(w - dw)`; None for one that unpacks what a call returns."""
+    """Rewrite the statement with `assign` in the place of `=`: `w.assign(w - dw)`; None for one that unpacks a call's result."""
     found = statement(line)
     if found is None:
         return None
@@ -205,7 +205,7 @@ def assignments(line: Line) -> str | None:
 
 
 def target(line: Line) -> str | None:
-    """What the statement gives its result to: `w`, `self.w`; None for several, and where there is no source."""
+    """Return the target of the statement: `w`, `self.w`; None for several, and where there is no source."""
     found = statement(line)
     if isinstance(found, (ast.AnnAssign, ast.AugAssign)):
         return ast.unparse(found.target)
@@ -213,7 +213,7 @@ def target(line: Line) -> str | None:
 
 
 def line_at(code: CodeType, at: int) -> Line:
-    """An instruction of the line with a number, of the code or of a function inside of it."""
+    """Return an instruction of the line with a number, of the code or of a function inside of it."""
     stack = [code]
     while stack:
         current = stack.pop()
@@ -225,7 +225,7 @@ def line_at(code: CodeType, at: int) -> Line:
 
 
 def one_by_one(line: Line) -> str | None:
-    """The loop that assigns to each Variable what a list comprehension makes of it; None if the statement is no such."""
+    """Return a loop that assigns the items of a list comprehension to their Variables; None for any other statement."""
     found = statement(line)
     made = found.value if isinstance(found, ast.Assign) else None
     if not isinstance(made, ast.ListComp) or len(made.generators) > 1 or made.generators[0].ifs:
@@ -248,7 +248,7 @@ def _parsed(text: str) -> ast.Module | None:
 
 
 def tree(name: str | None) -> ast.Module | None:
-    """The syntax tree of a file, or None where there is no source."""
+    """Return the syntax tree of a file, or None where there is no source."""
     if name is None:
         return None
     text = "".join(linecache.getlines(name))
@@ -256,7 +256,7 @@ def tree(name: str | None) -> ast.Module | None:
 
 
 def statement(line: Line) -> ast.stmt | None:
-    """The innermost statement in which the instruction stands."""
+    """Return the innermost statement in which the instruction stands."""
     whole, at = tree(file(line)), number(line)
     if whole is None or at is None:
         return None
@@ -265,7 +265,7 @@ def statement(line: Line) -> ast.stmt | None:
 
 
 def expression(line: Line) -> str | None:
-    """The text of the expression that the instruction computes, on one line; None where there is no source."""
+    """Return the text of the expression that the instruction computes, on one line; None where there is no source."""
     first, last, start, stop = position(line)
     name = file(line)
     if None in (first, last, start, stop) or name is None:
@@ -280,7 +280,7 @@ def expression(line: Line) -> str | None:
 
 
 def argument(line: Line) -> str | None:
-    """The one argument of the call that the instruction makes, if it is a name: `w` of `tf.round(w)`."""
+    """Return the one argument of the instruction's call, if it is a name: `w` of `tf.round(w)`."""
     with contextlib.suppress(SyntaxError):
         call = ast.parse(expression(line) or "", mode="eval").body
         if isinstance(call, ast.Call) and len(call.args) == 1 and isinstance(call.args[0], (ast.Name, ast.Attribute)):
@@ -289,7 +289,7 @@ def argument(line: Line) -> str | None:
 
 
 def text(line: Line) -> str | None:
-    """The line as it is written, without a comment."""
+    """Return the source line, without a comment."""
     name, at = file(line), number(line)
     found = linecache.getline(name, at) if name is not None and at is not None else ""
     with contextlib.suppress(tokenize.TokenError, IndentationError, SyntaxError):  # the line may be a part of a statement
@@ -300,18 +300,20 @@ def text(line: Line) -> str | None:
 
 
 def stands_for(held: Any, value: Any) -> bool:
-    """Whether what a name stands for is `value`, or what holds it (Keras's variables hold gradtape's)."""
+    """Return whether the object `held` is `value`, or a holder of it (Keras's variables hold gradtape's)."""
     return held is value or (isinstance(held, Stored) and held.variable is value)
 
 
 def names_of(value: Any, frame: FrameType | None) -> set[str]:
-    """All names by which the code in `frame` calls an object, without attributes and entries."""
+    """Return all names of an object for the code in `frame`, without attributes and entries."""
     names: tuple[Any, ...] = () if frame is None else (frame.f_locals, frame.f_globals)
     return {name for held_by in names for name, held in list(held_by.items()) if stands_for(held, value)}
 
 
 def name_of(value: Any, frame: FrameType | None) -> str | None:
-    """What the code in `frame` calls an object: a variable's name, or `self.w`; None if nothing there holds it."""
+    """Return the name of an object for the code in `frame`: a variable's name, or `self.w`; None if nothing in it holds the
+    object.
+    """
     while frame is not None:
         for names in (frame.f_locals, frame.f_globals):
             for name, held in list(names.items()):

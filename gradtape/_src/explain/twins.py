@@ -15,7 +15,7 @@ from gradtape._src.explain.holders import holders, in_an_object
 
 
 def other_object(view: View, source: Source, used: dict[Name, None], frame: FrameType | None) -> Break | None:
-    """The target uses what the source is a copy of, or another variable that was made for the same thing."""
+    """Return the break where the target uses the original of the source, or another variable made for the same purpose."""
     history = view.history
     for name in source.names:
         step = history.steps.get(name)
@@ -47,7 +47,7 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
 
 
 def _twin(variable: Variable, others: list[Variable]) -> Variable | None:
-    """The one of the same shape with the same name, or the only one that was made at the same line."""
+    """Return the one of the same shape with the same name, or the only one that was made at the same line."""
     alike = [other for other in others if other._tensor.node.aval is variable._tensor.node.aval]
     same_name = [o for o in alike if _same_name(o.name, variable.name)]
     same_line = [o for o in alike if o._made[0] is not None and o._made == variable._made]
@@ -63,7 +63,9 @@ def _same_name(a: str, b: str) -> bool:
 
 
 def _same_place(a: Variable, b: Variable) -> bool:
-    """Whether two variables were made for one attribute of a class, one name of a function, or by one call with one name."""
+    """Return whether two variables were made for one attribute of a class, one name of a function, or by one call with one
+    name.
+    """
     if a._made[0] is None or b._made[0] is None:
         return False
     if text.same_line(a._made, b._made):
@@ -76,12 +78,12 @@ def _same_place(a: Variable, b: Variable) -> bool:
 
 
 def _owner(code: CodeType) -> tuple[str, str]:
-    """The file of a method, and the class in which it stands."""
+    """Return the file of a method, and the class in which it stands."""
     return code.co_filename, code.co_qualname.rpartition(".")[0]
 
 
 def _put(variable: Variable, frame: FrameType | None) -> Line | None:
-    """The only statement, of the code that asks, that sets an attribute in which the variable is held."""
+    """Return the only statement, of the code that asks, that sets an attribute in which the variable is held."""
     attributes = {name[1:] for name in holders(variable, frame, set()) if name.startswith(".")}
     if frame is None:
         return None

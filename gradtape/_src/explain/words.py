@@ -38,7 +38,7 @@ class Words:
         self.source, self.target, self.tape = source, target, tape
 
     def diagnosis(self, broken: Break, also: tuple[Diagnosis, ...] = ()) -> Diagnosis:
-        """The Diagnosis of a break."""
+        """Return the Diagnosis of a break."""
         cause, mend = SENTENCES[broken.code](self, broken)
         if broken.detail.get("decides"):
             cause += f"; what follows only decides which branch runs, or how often a loop does, on the way to {self.target}"
@@ -48,7 +48,7 @@ class Words:
         )
 
     def diagnoses(self, breaks: Sequence[Break]) -> Diagnosis:
-        """The Diagnosis of the first of several breaks on one way, with the others under `also`."""
+        """Return the Diagnosis of the first of several breaks on one way, with the others under `also`."""
         return self.diagnosis(breaks[0], tuple([self.diagnosis(b) for b in breaks[1:]]))
 
 
@@ -57,7 +57,7 @@ def _sentence(words: str) -> str:
 
 
 def _written(broken: Break) -> str:
-    """The line, quoted, or the op where there is no source."""
+    """Return the line, quoted, or the op where there is no source."""
     found = text.text(broken.line)
     if found is not None:
         return f"`{found}`"
@@ -351,7 +351,7 @@ def _overflow(w: Words, b: Break) -> tuple[str, str]:
 
 
 def _wider(dtype: str, scaled: str) -> str:
-    """Advice where a dtype ends."""
+    """Return advice for values beyond the limits of a dtype."""
     if dtype in ("float16", "bfloat16"):
         return f"try to compute this in tf.float32, or {scaled} (loss scaling)"
     wider = "" if dtype == "float64" else ", or tf.float64"

@@ -37,7 +37,7 @@ RANDOM = ("Random", "StatelessRandom", "SeedOf")
 
 
 def flat_places(probe: Probe, source: int) -> list[Break]:
-    """The ops at which the gradient of a source, which is zero, became zero.
+    """Return the ops at which the gradient of a source, which is zero, became zero.
 
     First what closes every way to the target, then what closes some; on a way the first one from the source first.
     """
@@ -54,7 +54,7 @@ Way = tuple[Any, Node, Entry]  # the way so far or None, an input, and the entry
 
 
 def _ways(probe: Probe, nodes: list[Node]) -> Iterator[list[tuple[Node, Entry]]]:
-    """Ways from the source's nodes to a target, as (input, entry), from the target down."""
+    """Yield paths from the source's nodes to a target, as (input, entry), from the target down."""
     stack: list[tuple[Node, Way | None]] = [(node, None) for node in nodes if node in probe.total]
     count = 0
     while stack and count < WAYS:
@@ -76,7 +76,7 @@ def _downwards(way: Way | None) -> list[tuple[Node, Entry]]:
 
 
 def _on_way(probe: Probe, way: list[tuple[Node, Entry]]) -> list[Break]:
-    """From the target down: where nothing comes through, go on with ones, as if something had."""
+    """Return the flat places of a path from the target down; after each the search continues with a cotangent of ones."""
     places = []
     thinned: tuple[Node, Entry, Any] | None = None  # where zeros came in that are not everywhere
     for node, entry, cotangent, passed in _passed(probe, way):
@@ -92,7 +92,8 @@ def _on_way(probe: Probe, way: list[tuple[Node, Entry]]) -> list[Break]:
 
 
 def _passed(probe: Probe, way: list[tuple[Node, Entry]]) -> Iterator[tuple[Node, Entry, Any, Any]]:
-    """Each step of a way with the cotangent of its entry and what that gives for its input; after zeros go on with ones.
+    """Yield each step of a path with the cotangent of its entry and the contribution to its input; after zeros go on with
+    ones.
 
     Several steps are recorded before the first is run: a run costs more than an op.
     """
@@ -177,7 +178,7 @@ def _kind(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> tuple[str, 
 
 
 def _softmax(kind: str, outputs: np.ndarray) -> tuple[str, dict[str, Any]]:
-    """A softmax is flat where one output is 1; elsewhere zeros come of gradients that are alike, as its outputs add up to 1."""
+    """Explain a flat softmax: one output is 1, or its gradients are alike, as its outputs add up to 1."""
     shares = np.exp(outputs) if kind == "LogSoftmax" else outputs
     alone = outputs.shape[-1] == 1
     flat = alone or np.all((shares < 1e-6) | (shares > 1 - 1e-6))
@@ -222,7 +223,7 @@ def _comes_from(probe: Probe, node: Node, holds: Any) -> bool:
 
 
 def _cancelled(probe: Probe, source: int) -> Break:
-    """Each way brings something, but the sum is zero; a rounding op beside them is why, if there is one."""
+    """Explain a sum of contributions that is zero, by a rounding op beside them if there is one."""
     seen = set(probe.sources[source])
     for entry in probe.entries:
         if any(i in seen for i in entry.inputs):

@@ -80,7 +80,7 @@ def _places(
     sizes: Sequence[int],
     mode: Any,
 ) -> tuple[tuple[Array, ...], Array | None]:
-    """`(indices into each axis, whether a window lies inside)`, which broadcast to the result's shape."""
+    """Return `(indices into each axis, whether a window lies inside)`, which broadcast to the result's shape."""
     around = starts.shape[:-1]
     rank = len(around) + len(window_dims)
     outer = [axis for axis in range(rank) if axis not in window_dims]

@@ -58,7 +58,7 @@ def of(function: F, kind: str, op: Any = None, attrs: Any = None, rank: int | No
 
 
 def in_c(function: F) -> F:
-    """Decorator of a function that has a twin of its own in `recording.c`, by its name."""
+    """Decorate a function that has a twin of its own in `recording.c`, by its name."""
     return of(function, function.__name__)
 
 

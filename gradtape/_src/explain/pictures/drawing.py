@@ -55,7 +55,7 @@ class Box:
 
 
 def draw(tape: GradientTape, fold: bool = True) -> Drawing:
-    """The ops of a tape and what they are computed from; those of one line in one box, if `fold`."""
+    """Draw the ops of a tape and their inputs; those of one line in one box, if `fold`."""
     record = Record(tape)
     groups = record.groups(fold)
     shown = groups[:MOST]
@@ -76,7 +76,7 @@ def draw(tape: GradientTape, fold: bool = True) -> Drawing:
 
 
 def _box(group: Group) -> Box:
-    """The box of one line's ops: where, what is written there, the ops, the last one's result, and what is kept of them."""
+    """Return the box of one line's ops: place, source text, ops, last result, and kept bytes."""
     ops, last = group.ops, group.ops[-1]
     names = " · ".join(op.op for op in ops)
     kept = sum(op.kept for op in ops)

@@ -62,7 +62,7 @@ def layered(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> Layout:
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Each box below all that lead to it; what nothing leads to right above its first user."""
+    """Return the layer of each box, below all that lead to it; a box without input goes right above its first user."""
     layer = [0] * count
     for upper, lower in sorted(edges, key=lambda edge: edge[1]):
         layer[lower] = max(layer[lower], layer[upper] + 1)
@@ -75,7 +75,7 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _chain(edge: tuple[int, int], layer: list[int], widths: list[float], heights: list[float]) -> list[int]:
-    """The edge's boxes, with a new bend in each layer that it crosses."""
+    """Return the edge's boxes, with a new bend in each layer that it crosses."""
     upper, lower = edge
     chain = [upper]
     for at in range(layer[upper] + 1, layer[lower]):

@@ -56,7 +56,7 @@ class Page:
     def asked(
         self, call: Asked, tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any], results: Sequence[Any]
     ) -> None:
-        """A gradient call gave its results; the tape still holds its record."""
+        """Note the results of a gradient call, while the tape still holds its record."""
         before = len(self._report.findings)
         question = self._report.asked(call, tape, targets, sources, results)
         known = self._calls.get(call.line)
@@ -130,7 +130,7 @@ class Page:
         }
 
     def _by_layer(self, group: Group) -> Iterator[tuple[Group, list[str]]]:
-        """The ops of a line, those in a row that one layer recorded together, and the layers around them."""
+        """Yield the ops of a line, those in a row that one layer recorded together, and the layers around them."""
         for prefix, ops in itertools.groupby(group.ops, lambda op: self._seen.within(op.name[0])(op.name[1])):
             yield Group(list(ops)), [name for name in prefix.split("/") if name]
 
@@ -144,13 +144,13 @@ class Page:
 def _sources(
     question: Question, sources: Sequence[Any], results: Sequence[Any], findings: Sequence[Finding]
 ) -> list[dict[str, Any]]:
-    """The sources of a call, those first that lack something."""
+    """Return the sources of a call, those with a finding first."""
     shown = [_source(question.name_of(s), s, r, findings) for s, r in zip(sources, results, strict=True)]
     return sorted(shown, key=lambda source: not source["what"])[:MOST_SOURCES]
 
 
 def _faults(numbers: dict[Place, int], findings: Sequence[Finding]) -> list[dict[str, Any]]:
-    """The faults of all calls, a cause once; `numbers` of the calls on the page by their lines."""
+    """Return the faults of all calls, each cause once; `numbers` of the calls on the page by their lines."""
     shown = [(f, f.diagnosis) for f in findings if (f.file, f.line) in numbers]
     faults: list[dict[str, Any]] = []
     for group, diagnosis in by_cause(shown):
@@ -164,7 +164,7 @@ def _faults(numbers: dict[Place, int], findings: Sequence[Finding]) -> list[dict
 
 
 def _source(name: str, source: Any, result: Any, findings: Sequence[Finding]) -> dict[str, Any]:
-    """A source: its name and shape, the norm of its gradient, what that lacks, and why."""
+    """Return a source: its name and shape, the norm of its gradient, its fault and the reason."""
     found = next((f for f in findings if f.source == name), None)
     return {
         "name": name,
@@ -180,7 +180,7 @@ def _shown(diagnosis: Diagnosis) -> str:
 
 
 def _faulty(groups: Sequence[Group], said: Sequence[Diagnosis]) -> list[Group]:
-    """The groups at the lines of breaks; of those at one line the ones that have the op, if any has."""
+    """Return the groups at the lines of breaks; of those at one line the ones that have the op, if any has."""
     found = []
     for diagnosis in said:
         at = [group for group in groups if (group.ops[0].file, group.ops[0].at) == (diagnosis.file, diagnosis.line)]
@@ -191,7 +191,7 @@ def _faulty(groups: Sequence[Group], said: Sequence[Diagnosis]) -> list[Group]:
 def _group(
     group: Group, layers: list[str], faulty: bool, way: set[Name], norms: dict[Name, str], ops: int, gap: int
 ) -> dict[str, Any]:
-    """Ops that one line of one layer recorded in a row: the first `ops` of them; `gap` lines before it are left out."""
+    """Return ops that one line of one layer recorded in a row: the first `ops` of them; `gap` lines before it are left out."""
     first = group.ops[0]
     on_way = any(op.active and op.name in way for op in group.ops)
     return {
@@ -223,7 +223,7 @@ def _op(op: Recorded, norms: dict[Name, str]) -> dict[str, Any]:
 
 
 def _names(history: History, sources: Iterable[Any]) -> list[Name]:
-    """The names of all values of sources."""
+    """Return the names of all values of sources."""
     names: list[Name] = []
     for source in sources:
         names += history.holdings(source._uid) if isinstance(source, Variable) else [journal.origin_of(source.node)]
@@ -231,13 +231,13 @@ def _names(history: History, sources: Iterable[Any]) -> list[Name]:
 
 
 def _way(history: History, targets: Sequence[Any], sources: Sequence[Any]) -> set[Name]:
-    """The values between sources and targets, whether or not the way is broken."""
+    """Return the values between sources and targets, on broken paths, too."""
     ends = [journal.origin_of(t.held() if isinstance(t, Variable) else t.node) for t in targets]
     return set(history.before(ends)) & set(history.after(_names(history, sources)))
 
 
 def _line_states(view: View, targets: Sequence[Any], sources: Sequence[Any]) -> dict[Place, str]:
-    """What became of the ops of each of the user's lines, inside of functions too."""
+    """Return the state of the ops of each of the user's lines, inside of functions too."""
     way = _way(view.history, targets, sources)
     states: dict[Place, str] = {}
     for step in view.history.steps.values():
@@ -257,7 +257,7 @@ def _place(file: str | None, line: int | None) -> Place | None:
 
 
 def _norms(tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any]) -> dict[Name, str]:
-    """The norm of the target's gradient with respect to each value on the tape, as far as it can be run again."""
+    """Return the norm of the target's gradient with respect to each value on the tape that can be run again."""
     norms: dict[Name, str] = {}
     entries, _ = tape._entries()
     if symbolic() or any(e.node.op.effect for e in entries):  # what prints must not print again

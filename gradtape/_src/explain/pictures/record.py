@@ -95,7 +95,7 @@ class Record:
             self._enter(step)
 
     def groups(self, fold: bool = True) -> list[Group]:
-        """The ops, those in a row that stand on one line together; one by one if not `fold`."""
+        """Return the ops in groups, those in a row that stand on one line together; one by one if not `fold`."""
         groups: list[Group] = []
         for op in self.ops:
             if fold and groups and (groups[-1].ops[0].file, groups[-1].ops[0].at) == (op.file, op.at):
@@ -105,7 +105,7 @@ class Record:
         return groups
 
     def _learn_avals(self, traces: Collection[Any]) -> None:
-        """Shapes and dtypes of all values; the journal names no Python number, so its own are worked out trace by trace."""
+        """Learn the shapes and dtypes of all values; the Avals of Python numbers are inferred trace by trace."""
         avals = self.history.avals
         serials = {serial for serial, _, _ in self.view.segments}
         for ran in list(journal.ring):
@@ -141,7 +141,7 @@ class Record:
         return self.place.get(name)
 
     def _called(self, name: Name) -> str:
-        """What the user calls something that is watched."""
+        """Return the user's name of a watched value."""
         variable = journal.variables.get(self._variables.get(name, -1))
         if variable is not None:
             return variable_name(variable)
@@ -149,7 +149,7 @@ class Record:
 
 
 def _avals(ran: Ran) -> dict[Name, Any]:
-    """The Avals of what a program computed that ran."""
+    """Return the Avals of the values of a program that ran."""
     found: list[Any] = []
     for key in ran.keys:
         op, attrs, *references = key

@@ -86,7 +86,7 @@ class Needed:
             self._pass_on(node)
 
     def _kept_by_the_engine(self, tape: GradientTape, starts: dict[Node, int]) -> set[Node]:
-        """The nodes of programs that have not run yet whose values will be kept."""
+        """Return the nodes of pending programs whose values will be kept."""
         kept: set[Node] = set()
         first = 0
         for segment in tape._segments:
@@ -99,7 +99,7 @@ class Needed:
         return kept
 
     def _pass_on(self, node: Node) -> None:
-        """What a cheap op's value is computed again from is needed in its place."""
+        """Replace a cheap op's value by the values that it is computed again from."""
         stack, seen = [node], {node}
         while stack:
             current = stack.pop()
@@ -112,7 +112,7 @@ class Needed:
                 stack += new
 
     def state(self, node: Node) -> str:
-        """One of the states of a `Residual`."""
+        """Return the node's state, as in a `Residual`."""
         if node not in self.maker:
             return INPUT
         if node.value is not None:
@@ -121,18 +121,18 @@ class Needed:
         return PENDING if node in self._kept or alive else RECOMPUTED
 
     def kept(self) -> dict[journal.Origin, int]:
-        """The bytes that are held for the backward pass, or will be, by the name of the value."""
+        """Return the bytes that are or will be held for the backward pass, by the value's origin."""
         return {journal.origin_of(n): bytes_of(n.aval) for n in self.readers if self.state(n) in (HELD, PENDING)}
 
 
 def bytes_of(aval: Any) -> int:
-    """The size of a value, or of several; of what nothing is known 0."""
+    """Return the size of a value, or of several, in bytes; 0 for an unknown one."""
     avals = aval if type(aval) is tuple else (aval,)
     return sum(a.size * a.dtype.itemsize for a in avals if a is not None)
 
 
 def residuals(tape: GradientTape) -> Residuals:
-    """What the backward pass of a tape will read; empty once the tape is used up. Runs nothing."""
+    """Return the residuals of a tape's backward pass; empty once the tape is used up. Runs nothing."""
     found = Residuals()
     if not tape._segments:
         return found

@@ -21,7 +21,7 @@ WIDTH = 130
 
 
 def size(count: float) -> str:
-    """A number of bytes: "12 B", "3.4 KB"; of 1,024."""
+    """Format a number of bytes: "12 B", "3.4 KB"; of 1,024."""
     for unit in ("B", "KB", "MB", "GB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.1f} {unit}"
@@ -30,26 +30,26 @@ def size(count: float) -> str:
 
 
 def place(file: str | None, line: int | None) -> str:
-    """A line of the user's, by the file's own name; of a cell the cell's."""
+    """Format a line of the user's with the file's own name; in a notebook the cell's."""
     if file is None or line is None:
         return "?"
     return f"{file if file.startswith('<') else os.path.basename(file)}:{line}"
 
 
 def shaped(shape: Sequence[int], dtype: str) -> str:
-    """A dtype and a shape: `float32[3, 4]`."""
+    """Format a dtype and a shape: `float32[3, 4]`."""
     return f"{dtype}{list(shape)}"
 
 
 def described(aval: Any) -> str:
-    """An Aval; of several what they are, and "?" where nothing is known."""
+    """Format an Aval or several; "?" for an unknown one."""
     if aval is None:
         return "?"
     return ", ".join(map(repr, aval)) if isinstance(aval, tuple) else repr(aval)
 
 
 def called(line: Line) -> str | None:
-    """What a statement calls the value that an instruction of it made: `w` of `w = tf.Variable(…)`, `self.w`, or None."""
+    """Return the name that a statement gives to the instruction's value: `w` of `w = tf.Variable(…)`, `self.w`, or None."""
     whole = text.statement(line)
     if whole is None:
         return _stored_at_once(line)
@@ -66,25 +66,25 @@ def called(line: Line) -> str | None:
 
 
 def _stored_at_once(line: Line) -> str | None:
-    """The name into which the next instruction puts the value: where there is no source to read."""
+    """Return the name that the next instruction stores the value in, where there is no source to read."""
     code, offset = line
     following = None if code is None else next((i for i in dis.get_instructions(code) if i.offset > offset), None)
     return str(following.argval) if following is not None and following.opname in text.STORES else None
 
 
 def variable_name(variable: Any) -> str:
-    """The name that a variable was given, or what the user's code calls it."""
+    """Return the given name of a variable, or its name in the user's code."""
     name = str(variable.name).removesuffix(":0")
     return (called(variable._made) or name) if name.startswith("Variable") else name
 
 
 def short(written: str, longest: int) -> str:
-    """A text, cut if it is long."""
+    """Shorten a long text."""
     return written if len(written) <= longest else f"{written[: longest - 1]}…"
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A rich table; a column whose name begins with ">" is set to the right."""
+    """Create a rich table; a column whose name begins with ">" is aligned to the right."""
     made = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for name in columns:
         made.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", no_wrap=name != "needed by")
@@ -94,12 +94,12 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 
 def table_text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The same as plain text."""
+    """Return the same table as plain text."""
     return rendered(table(title, columns, rows))
 
 
 def rendered(made: RenderableType) -> str:
-    """A rich table, or what gives one, as plain text."""
+    """Render a rich table, or an object that gives one, as plain text."""
     out = io.StringIO()
     Console(file=out, width=WIDTH, color_system=None, legacy_windows=False).print(made)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).rstrip()

@@ -11,7 +11,7 @@ GOOD_ENOUGH = 1e-4  # the least ratio with which a step is taken
 
 
 def norm(x: np.ndarray) -> float:
-    """The Euclidean norm of a vector."""
+    """Return the Euclidean norm of a vector."""
     return math.sqrt(float(x @ x))
 
 
@@ -40,7 +40,7 @@ class TrustRegion:
         self.radius = self._initial * (norm(x) or 1.0)
 
     def propose(self, model: Any) -> np.ndarray:
-        """The step within the radius."""
+        """Return the step within the radius."""
         step, self.damping = model.within(self.radius, self.damping)
         result: np.ndarray = step
         return result
@@ -76,10 +76,10 @@ class Marquardt:
         self.damping = initial
 
     def begin(self, x: np.ndarray) -> None:
-        """Nothing depends on where it starts."""
+        """Do nothing: the start does not matter."""
 
     def propose(self, model: Any) -> np.ndarray:
-        """The damped step."""
+        """Return the damped step."""
         step: np.ndarray = model.step(self.damping)
         return step
 

@@ -134,7 +134,8 @@ class LevenbergMarquardt:
 
     @public
     def for_keras(self) -> Any:
-        """An optimizer for `model.compile(optimizer=…, loss="mse")`: in `fit`, each batch is one damped step on its errors.
+        """Create an optimizer for `model.compile(optimizer=…, loss="mse")`: in `fit`, each batch is one damped step on its
+        errors.
 
         Layers run as in inference there, so that dropout and batch statistics do not stand between two evaluations; a step that
         makes the batch's errors larger is not taken. "trust_region" is Nielsen's rule. For models of at most some thousand
@@ -260,11 +261,11 @@ class _Search:
         return MatrixFree(self.residuals, self.x, r, self.scale, free, *self.settings.cg)
 
     def _rounding(self) -> float:
-        """How large a singular value of the scaled Jacobian may be by rounding alone, as in NumPy's `matrix_rank`."""
+        """Return the largest singular value of the scaled Jacobian that rounding alone may give, as in NumPy's `matrix_rank`."""
         return self.smallest * max(self.residuals.results, self.residuals.size)
 
     def _column_norms(self) -> np.ndarray:
-        """An estimate of the Jacobian's column norms, by products of its transpose with random signs.
+        """Estimate the Jacobian's column norms, by products of its transpose with random signs.
 
         Bekas, Kokiopoulou and Saad, "An estimator for the diagonal of a matrix" (2007).
         """
@@ -275,7 +276,7 @@ class _Search:
         return norms
 
     def _free(self, gradient: np.ndarray) -> np.ndarray:
-        """The parameters that are not held by a bound: at it, with a gradient that pushes outwards."""
+        """Return the parameters that are not at a bound with a gradient that pushes outwards."""
         assert self.box is not None
         low, high = self.box
         held: np.ndarray = ((self.x <= low) & (gradient >= 0)) | ((self.x >= high) & (gradient <= 0))
@@ -298,13 +299,13 @@ class _Search:
 
 
 def _squares(r: np.ndarray) -> float:
-    """The sum of squares, in double precision."""
+    """Return the sum of squares, in double precision."""
     r = r.astype(np.float64, copy=False)
     return float(r @ r)
 
 
 def _triangle(jacobian: np.ndarray | None, scale: np.ndarray) -> np.ndarray | None:
-    """The triangle of the Jacobian with scaled columns, which says all about the covariance; None if that does not exist."""
+    """Return the triangle of the Jacobian with scaled columns, which determines the covariance; None if it does not exist."""
     if jacobian is None or jacobian.shape[1] <= jacobian.shape[0]:
         return None
     triangle: Any = np.linalg.qr((jacobian.astype(np.float64, copy=False) / scale[:, None]).T, mode="r")
@@ -312,7 +313,7 @@ def _triangle(jacobian: np.ndarray | None, scale: np.ndarray) -> np.ndarray | No
 
 
 def _covariance(triangle: np.ndarray | None, scale: np.ndarray, variance: float, rounding: float) -> np.ndarray | None:
-    """The covariance, or None where the Jacobian has not full rank but for `rounding`, relative to its largest singular value."""
+    """Return the covariance; None if the Jacobian has not full rank up to `rounding`, relative to its largest singular value."""
     if triangle is None:
         return None
     stretches = np.linalg.svd(triangle, compute_uv=False)

@@ -38,12 +38,12 @@ class Dense:
         return float((np.abs(self.gradient * self._scale) / lengths).max(initial=0.0))
 
     def push(self, step: np.ndarray) -> np.ndarray:
-        """J times a scaled step of the free parameters."""
+        """Return J times a scaled step of the free parameters."""
         pushed: np.ndarray = (step / self._scale) @ self._rows
         return pushed
 
     def step(self, damping: float, residuals: np.ndarray | None = None) -> np.ndarray:
-        """The scaled step p that minimises ‖r + J·p‖² + damping·‖p‖².
+        """Return the scaled step p that minimises ‖r + J·p‖² + damping·‖p‖².
 
         By Cholesky's factor of the normal equations; where its pivots say that they are nearly singular, by the QR
         factorisation of the Jacobian, whose condition is only the root of theirs. `residuals` in place of r: for the second
@@ -52,7 +52,7 @@ class Dense:
         return self._solved(damping, residuals)[0]
 
     def _solved(self, damping: float, residuals: np.ndarray | None = None) -> tuple[np.ndarray, Solve | None]:
-        """The step, and what solves with its damped normal matrix (None if that is singular)."""
+        """Return the step, and a solver with its damped normal matrix (None if that is singular)."""
         damped = self._normal
         if damping:
             damped = damped.copy()
@@ -80,7 +80,8 @@ class Dense:
         return -np.linalg.solve(factor, rotation.T @ right), lambda v: np.linalg.solve(factor, np.linalg.solve(factor.T, v))
 
     def within(self, radius: float, damping: float) -> tuple[np.ndarray, float]:
-        """The step for which ‖p‖ is the radius to a tenth, with its damping; without damping if that step is short enough.
+        """Return the step for which ‖p‖ is the radius to a tenth, with its damping; without damping if that step is short
+        enough.
 
         Newton's method on 1/‖p‖ = 1/radius: Moré (1978), section 5, after Hebden.
         """
@@ -135,22 +136,22 @@ class MatrixFree:
         return float(np.max(np.abs(self.gradient), initial=0.0)) / length if length else 0.0
 
     def push(self, step: np.ndarray) -> np.ndarray:
-        """J times a scaled step of the free parameters."""
+        """Return J times a scaled step of the free parameters."""
         whole = np.zeros(len(self._x))
         whole[self.free] = step
         return self._residuals.push(self._x, (whole / self._scale).astype(self._x.dtype)).astype(np.float64)
 
     def pull(self, cotangent: np.ndarray) -> np.ndarray:
-        """The transpose of J times a vector."""
+        """Return the transpose of J times a vector."""
         pulled = self._residuals.pull(self._x, cotangent.astype(self._x.dtype)).astype(np.float64)
         return (pulled / self._scale)[self.free]
 
     def step(self, damping: float, residuals: np.ndarray | None = None) -> np.ndarray:
-        """The step p that minimises ‖r + J·p‖² + damping·‖p‖², to the accuracy asked for."""
+        """Return the step p that minimises ‖r + J·p‖² + damping·‖p‖², to the accuracy asked for."""
         return self._solve(damping, np.inf, residuals)
 
     def within(self, radius: float, damping: float) -> tuple[np.ndarray, float]:
-        """The step that conjugate gradients reach when they leave the radius, or when they are done."""
+        """Return the step that conjugate gradients reach when they leave the radius, or when they are done."""
         return self._solve(0.0, radius, None), 0.0
 
     def _solve(self, damping: float, radius: float, residuals: np.ndarray | None) -> np.ndarray:
@@ -178,6 +179,6 @@ class MatrixFree:
 
 
 def _to_the_edge(p: np.ndarray, direction: np.ndarray, radius: float) -> float:
-    """The t ≥ 0 at which ‖p + t·direction‖ is the radius."""
+    """Return the t ≥ 0 at which ‖p + t·direction‖ is the radius."""
     a, b, c = float(direction @ direction), float(p @ direction), float(p @ p) - radius**2
     return (-b + float(np.sqrt(max(b * b - a * c, 0.0)))) / a

@@ -27,7 +27,7 @@ SHARE_OF_MEMORY = 0.5  # that a Jacobian may take
 
 
 def _kept(make: Callable[[Any], Program]) -> Any:
-    """A Program that is made once for a residual function and the variables that it is differentiated by."""
+    """Make a Program once for each residual function and set of its variables."""
 
     def program(self: Any) -> Program:
         key = (make.__qualname__, *self._positions)
@@ -90,7 +90,7 @@ class Residuals:
         self.results = sum(a.size for a in avals)
 
     def start(self) -> np.ndarray:
-        """What the variables hold now."""
+        """Return the variables' present values as one vector."""
         return np.concatenate([np.asarray(v.numpy(), self.dtype).reshape(-1) for v in self.variables])
 
     def assign(self, x: np.ndarray) -> None:
@@ -100,7 +100,7 @@ class Residuals:
             variable.assign(part.reshape(a.shape).astype(a.dtype))
 
     def where(self, position: int) -> str:
-        """The variable, and the place in it, that an element of the vector belongs to."""
+        """Return the variable of an element of the vector, and its place in that."""
         for variable, a in zip(self.variables, self._avals, strict=True):
             if position < a.size:
                 return f"{variable.name}{list(map(int, np.unravel_index(position, a.shape)))}" if a.shape else variable.name
@@ -113,11 +113,11 @@ class Residuals:
         return int(self.size * self.results * self.dtype.itemsize)
 
     def fits(self) -> bool:
-        """Whether the whole Jacobian, and the work space to make it, fit into memory."""
+        """Return whether the whole Jacobian, with its work space, fits into memory."""
         return 2 * self.bytes_of_jacobian < SHARE_OF_MEMORY * memory.limit()
 
     def check_memory(self) -> None:
-        """ResourceExhaustedError if the whole Jacobian does not fit into memory."""
+        """Raise ResourceExhaustedError if the whole Jacobian does not fit into memory."""
         if not self.fits():
             raise ResourceExhaustedError(
                 None,
@@ -130,24 +130,24 @@ class Residuals:
     # -- programs
 
     def evaluate(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals [results] and their Jacobian, transposed: [size, results]."""
+        """Return the residuals [results] and their Jacobian, transposed: [size, results]."""
         rows = np.asarray(execution.execute(self._with_jacobian, [x, *self._others])[0])
         return rows[-1], rows[:-1]
 
     def residuals(self, x: np.ndarray) -> np.ndarray:
-        """Residuals [results]."""
+        """Return the residuals [results]."""
         return np.asarray(execution.execute(self._alone, [x, *self._others])[0])
 
     def push(self, x: np.ndarray, tangent: np.ndarray) -> np.ndarray:
-        """The Jacobian at `x` times `tangent` [size]: [results]."""
+        """Return the Jacobian at `x` times `tangent` [size]: [results]."""
         return np.asarray(execution.execute(self._pushing, [x, *self._others, tangent])[0])
 
     def pull(self, x: np.ndarray, cotangent: np.ndarray) -> np.ndarray:
-        """The transpose of the Jacobian at `x` times `cotangent` [results]: [size]."""
+        """Return the transpose of the Jacobian at `x` times `cotangent` [results]: [size]."""
         return np.asarray(execution.execute(self._pulling, [x, *self._others, cotangent])[0])
 
     def curvature(self, x: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """The second derivative of the residuals along `direction`: [results]."""
+        """Return the second derivative of the residuals along `direction`: [results]."""
         return np.asarray(execution.execute(self._curving, [x, *self._others, direction])[0])
 
     @_kept
@@ -187,7 +187,7 @@ class Residuals:
 
     @_kept
     def _curving(self) -> Program:
-        """J(x)·v is differentiated along v once more."""
+        """Return the Program of J(x)·v, differentiated along v once more."""
         inner = self._pushing
         others = len(inner.parameters) - len(inner.constants)
         derived, (where,) = vjp_program(inner, (0,), (0,))
@@ -209,7 +209,7 @@ class Residuals:
         return vjp_program(self._program, tuple(range(len(self._program.outputs))), tuple(self._positions))
 
     def _pushed(self, parameters: list[Node], tangents: list[Tensor], mapped: bool = False) -> list[Tensor]:
-        """The tangents of the residuals, for tangents of the variables; `mapped`: for many of them at once, in rows.
+        """Return the tangents of the residuals, for tangents of the variables; `mapped`: for many of them at once, in rows.
 
         (parameters…, any cotangents, tangents…) → the tangents of the residuals: the transpose of the transpose.
         """
@@ -244,13 +244,13 @@ class Residuals:
         return flat
 
     def _parts(self, x: Tensor, rows: bool = False) -> list[Tensor]:
-        """A vector (or `rows` of them) as tensors of the variables' shapes and dtypes."""
+        """Split a vector (or `rows` of them) into tensors of the variables' shapes and dtypes."""
         parts = split(x, [a.size for a in self._avals], axis=-1)
         before = (self.size,) if rows else ()
         return [cast(reshape(p, (*before, *a.shape)), a.type) for p, a in zip(parts, self._avals, strict=True)]
 
     def _traced(self, build: Callable[[list[Node], list[Node]], list[Tensor]], vectors: Sequence[int] = ()) -> Program:
-        """The Program from (x, everything else, vectors of these sizes…) to what `build` gives."""
+        """Trace `build` as a Program of (x, everything else, vectors of these sizes…)."""
         count = len(self._program.parameters) - len(self._program.constants)
         others = [i for i in range(count) if i not in self._positions]
         with tracing.inner() as trace:
@@ -267,7 +267,7 @@ class Residuals:
 
 
 def _compiled_at_once(program: Program) -> Program:
-    """What will run many times is compiled at first sight."""
+    """Mark a Program that will run many times for compilation at first sight."""
     program.runs = max(program.runs, 1)
     return program
 
@@ -311,6 +311,6 @@ def _check_results(avals: Sequence[Any]) -> None:
 
 
 def first_that_is_not_finite(values: np.ndarray) -> str:
-    """Which of the residuals are not finite, in words."""
+    """Describe the residuals that are not finite, in words."""
     bad = np.flatnonzero(~np.isfinite(values))
     return f"{len(bad)} of {len(values)} residuals are not finite, the first is number {bad[0]}: {values[bad[0]]}"
