@@ -8,22 +8,24 @@ from gradtape._src.ops.array.shape import _broadcast_to
 
 
 def wide(x):
-    """`x` in the type to compute in: float32 for 16-bit floats, else its own."""
+    """Return `x` in the type to compute in: float32 for 16-bit floats, else its own."""
     return x.astype(jnp.float32) if x.dtype in (jnp.float16, jnp.bfloat16) else x
 
 
 def divided(total, count):
-    """`total` / `count` to the last bit. Seen as a constant XLA multiplies by 1 / `count`, and the mean of 41 ones is no 1."""
+    """Return `total` / `count` to the last bit. Seen as a constant XLA multiplies by 1 / `count`, and the mean of 41 ones is
+    no 1.
+    """
     return total / lax.optimization_barrier(jnp.broadcast_to(jnp.asarray(count, total.dtype), total.shape))
 
 
 def mean_over(x, axis, keepdims=False):
-    """The mean over `axis`, in the dtype of `x`."""
+    """Return the mean over `axis`, in the dtype of `x`."""
     return divided(jnp.sum(x, axis=axis, keepdims=keepdims), prod([x.shape[a] for a in axis]))
 
 
 def is_zeros(dy):
-    """Whether a cotangent is known to be zeros from how it was made: nothing flowed into this output of the op."""
+    """Return whether a cotangent is known to be zeros from how it was made: nothing flowed into this output of the op."""
     node = dy.node
     if node.op is _broadcast_to.op and node.inputs is not None:
         (node,) = node.inputs

@@ -16,7 +16,7 @@ from gradtape._src.ops.math.reduction import _sum
 
 
 def unbroadcast(dy, shape):
-    """The sum of `dy` over the axes along which a tensor of `shape` was broadcast to dy's shape."""
+    """Return the sum of `dy` over the axes along which a tensor of `shape` was broadcast to dy's shape."""
     have = dy.node.aval.shape
     if have == shape:
         return dy
@@ -27,7 +27,7 @@ def unbroadcast(dy, shape):
 
 
 def summed_over(dy, axes):
-    """The sum of `dy` over `axes` (a tuple of ints); of a broadcast, a multiple of the sum of what was broadcast."""
+    """Return the sum of `dy` over `axes` (a tuple of ints); of a broadcast, a multiple of the sum of what was broadcast."""
     source = broadcast_source(dy) if dy.dtype.size >= 4 else None  # 16 bits do not hold large multiples
     if source is None:
         return _sum(dy, axis=axes, keepdims=False)
@@ -49,7 +49,7 @@ def _(op, dy):
 
 @public
 def to_dense(slices):
-    """The whole tensor that IndexedSlices stand for: rows that are named twice are added, others are 0."""
+    """Return the whole tensor that IndexedSlices stand for: rows that are named twice are added, others are 0."""
     if slices.dense_shape is None:
         raise ValueError(
             f"Tensor conversion requested for IndexedSlices without dense_shape: {slices!r}. Give dense_shape, the "
@@ -63,7 +63,7 @@ attach(IndexedSlices, to_dense=to_dense)
 
 
 def concatenate_slices(parts):
-    """The sum of several IndexedSlices of one whole: all their rows, one behind the other."""
+    """Return the sum of several IndexedSlices of one whole: all their rows, one behind the other."""
     values, indices = [tensor(part.values) for part in parts], [tensor(part.indices) for part in parts]
     if any(i.dtype is not indices[0].dtype for i in indices):
         indices = [cast(i, dtypes.int64) for i in indices]

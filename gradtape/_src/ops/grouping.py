@@ -10,14 +10,14 @@ from gradtape._src.ops.array.shape import identity
 
 @public
 def no_op(name=None):
-    """Nothing; in a graph an Operation that does nothing."""
+    """Do nothing; in a graph return an Operation that does nothing."""
     graph = engine.current_graph()
     return None if graph is None else graph.group((), name or "NoOp")
 
 
 @public
 def group(*inputs, **kwargs):
-    """Nothing, once the ops in `inputs` have run: in the order of the program, as without it.
+    """Return None, once the ops in `inputs` have run: in the order of the program, as without it.
 
     In a graph an Operation that runs them.
     """
@@ -30,7 +30,7 @@ def group(*inputs, **kwargs):
 
 @public
 def tuple_(tensors, control_inputs=None, name=None):
-    """The list `tensors` (Tensors, IndexedSlices or None), as new Tensors of the same values."""
+    """Return the list `tensors` (Tensors, IndexedSlices or None), as new Tensors of the same values."""
     graph = engine.current_graph()
     if graph is None and engine.local.trace.scope is None:
         return tensors

@@ -18,7 +18,7 @@ from gradtape._src.ops.math.rounding import round as rounded
 
 
 def _pair(function, name):
-    """A function of two tensors as the operator `name` and its reflected form."""
+    """Return a function of two tensors as the operator `name` and its reflected form."""
 
     def forward(self, other):
         try:
@@ -40,12 +40,12 @@ def _pair(function, name):
 
 
 def _matrices(x, y):
-    """`@`, where an array before a tensor takes its dtype."""
+    """Return `@`, where an array before a tensor takes its dtype."""
     return matmul(x if is_tensor(x) else tensor(x, y.dtype), y)
 
 
 def _product(x, y):
-    """`*`: where one operand is a tensor of bools the result is one, too, and the other counts as an integer."""
+    """Return `*`: where one operand is a tensor of bools the result is one, too, and the other counts as an integer."""
     if any(is_tensor(operand) and dtype_of(operand).kind == "b" for operand in (x, y)):
         x = x if is_tensor(x) else tensor(x, y.dtype)
         return cast(arithmetic.multiply(cast(x, "int32"), cast(y, "int32")), "bool")
@@ -53,7 +53,7 @@ def _product(x, y):
 
 
 def _logic(on_bools, on_integers, name):
-    """`&`, `|` and `^`: logical between bools, else on bits."""
+    """Return `&`, `|` and `^`: logical between bools, else on bits."""
 
     def function(x, y):
         dtype = dtype_of(x if is_tensor(x) else y)
@@ -85,7 +85,7 @@ OPERATORS = {
 
 
 def _equality(function, made, of_none):
-    """`==` or `!=`: element by element; one bool if the shapes cannot be broadcast, or if the other side is None."""
+    """Return `==` or `!=`: element by element; one bool if the shapes cannot be broadcast, or if the other side is None."""
     compared, _ = binary_operator(function, "eq", made, (False,))
 
     def compare(self, other):
@@ -132,7 +132,7 @@ for kind in (Tensor, Variable):
 
 
 def _no_update(symbol, update):
-    """`variable += x` would make a tensor of the variable's name, and end the training of that variable unseen."""
+    """Return `variable += x` would make a tensor of the variable's name, and end the training of that variable unseen."""
 
     def refuse(self, other):
         raise RuntimeError(

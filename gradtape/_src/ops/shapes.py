@@ -20,12 +20,12 @@ INDEX = ("int32", "int64")
 
 
 def spoken(name):
-    """The name of a dtype as TensorFlow's messages have it: float, double, half."""
+    """Return the name of a dtype as TensorFlow's messages have it: float, double, half."""
     return SPOKEN.get(name, name)
 
 
 def only(allowed, rule):
-    """The aval rule `rule` for inputs whose dtype is named in `allowed`; InvalidArgumentError for others."""
+    """Return the aval rule `rule` for inputs whose dtype is named in `allowed`; InvalidArgumentError for others."""
 
     def infer(*inputs, **attributes):
         require(inputs[0], allowed)
@@ -35,7 +35,7 @@ def only(allowed, rule):
 
 
 def require(x, allowed, attribute="T"):
-    """InvalidArgumentError unless the dtype of the Aval `x` is named in `allowed`."""
+    """Raise InvalidArgumentError unless the dtype of the Aval `x` is named in `allowed`."""
     if x.type.name not in allowed:
         raise invalid_dtype(
             f"Value for attr '{attribute}' of {spoken(x.type.name)} is not in the list of allowed values: "
@@ -44,12 +44,12 @@ def require(x, allowed, attribute="T"):
 
 
 def same(x, *others, **attributes):
-    """The result is like the first input."""
+    """Return the result is like the first input."""
     return x
 
 
 def broadcast_shapes(a, b):
-    """The shape that two shapes broadcast to (tuples); InvalidArgumentError if they do not."""
+    """Return the shape that two shapes broadcast to (tuples); InvalidArgumentError if they do not."""
     if a == b:
         return a
     rank = max(len(a), len(b))
@@ -69,7 +69,7 @@ def _plain(shape):
 
 
 def broadcast(x, *others, **attributes):
-    """All inputs broadcast against each other, the dtype stays."""
+    """Infer the aval of all inputs broadcast against each other; the dtype stays."""
     shape = x.shape
     for y in others:
         shape = broadcast_shapes(shape, y.shape)
@@ -77,17 +77,17 @@ def broadcast(x, *others, **attributes):
 
 
 def compare(x, y, **attributes):
-    """Two inputs broadcast against each other, the result is bool."""
+    """Infer the aval of two inputs broadcast against each other; the result is bool."""
     return aval(broadcast_shapes(x.shape, y.shape), BOOL)
 
 
 def predicate(x, **attributes):
-    """One input, the result is bool."""
+    """Infer the aval of one input; the result is bool."""
     return aval(x.shape, BOOL)
 
 
 def axes_of(axis, rank, what="axis"):
-    """`axis` (None, int, or ints) as a sorted tuple of axes ≥ 0; InvalidArgumentError outside of [-rank, rank)."""
+    """Return `axis` (None, int, or ints) as a sorted tuple of axes ≥ 0; InvalidArgumentError outside of [-rank, rank)."""
     if axis is None:
         return tuple(range(rank))
     axes = (axis,) if isinstance(axis, int) else axis
@@ -108,7 +108,7 @@ def axes_of(axis, rank, what="axis"):
 
 
 def axis_of(axis, rank, what="axis"):
-    """One axis as an int ≥ 0; InvalidArgumentError outside of [-rank, rank)."""
+    """Convert one axis to an int ≥ 0; InvalidArgumentError outside of [-rank, rank)."""
     if not -rank <= axis < rank:
         raise invalid(f"{what} {axis} is out of range for a tensor of rank {rank}: it must be in [{-rank}, {rank - 1}].")
     return axis % rank

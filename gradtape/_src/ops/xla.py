@@ -24,7 +24,7 @@ def compile(computation, inputs=None):
 
 @public
 def jit_scope(compile_ops=True, separate_compiled_gradients=False):
-    """Context whose ops are to be compiled, in a function or graph. They are compiled outside of it as well."""
+    """Open a context whose ops are to be compiled, in a function or graph. They are compiled outside of it as well."""
     if executing_eagerly() and engine.current_graph() is None:
         raise RuntimeError(
             "xla.experimental.jit_scope is not supported when eager execution is enabled. Try use it inside tf.function."

@@ -14,7 +14,7 @@ from gradtape._src.ops.array.shape import host_constant, plain
 
 
 def _blocks(input, block_shape, paddings):
-    """The shape after `space_to_batch_nd`."""
+    """Return the shape after `space_to_batch_nd`."""
     if input.ndim < 1 + len(block_shape) or len(block_shape) != len(paddings):
         raise invalid(
             f"block_shape of {len(block_shape)} entries and paddings of {len(paddings)} rows must name the axes behind "
@@ -49,7 +49,7 @@ def _(op, dy):
 
 
 def _unblocked(input, block_shape, crops):
-    """The shape after `batch_to_space_nd`."""
+    """Return the shape after `batch_to_space_nd`."""
     if input.ndim < 1 + len(block_shape) or len(block_shape) != len(crops):
         raise invalid(
             f"block_shape of {len(block_shape)} entries and crops of {len(crops)} rows must name the axes behind the "
@@ -93,7 +93,7 @@ def _block_shape(block_shape):
 
 @public
 def space_to_batch(input, block_shape, paddings, name=None):
-    """Blocks of the axes behind the first (padded by `paddings`), moved into the batch, for dilated convolutions."""
+    """Move blocks of the axes behind the first (padded by `paddings`) into the batch, for dilated convolutions."""
     return _space_to_batch(tensor(input), block_shape=_block_shape(block_shape), paddings=pairs_of(paddings, "paddings"))
 
 
@@ -102,7 +102,7 @@ space_to_batch_nd = space_to_batch
 
 @public
 def batch_to_space(input, block_shape, crops, name=None):
-    """What undoes `space_to_batch`: blocks in the batch moved back, then `crops` cut away."""
+    """Invert `space_to_batch`: move blocks in the batch back, then cut `crops` away."""
     pairs = pairs_of(crops, "crops")
     blocks = static_list(block_shape, "block_shape")
     if np.ndim(block_shape) == 0:
@@ -111,7 +111,7 @@ def batch_to_space(input, block_shape, crops, name=None):
 
 
 def _image(input, block_size, data_format):
-    """`(batch, height, width, depth)` of the shape of an image batch; InvalidArgumentError if it is none."""
+    """Return `(batch, height, width, depth)` of the shape of an image batch; InvalidArgumentError if it is none."""
     if data_format not in ("NHWC", "NCHW"):
         raise invalid(f'Value for attr \'data_format\' of "{data_format}" is not in the list of allowed values: "NHWC", "NCHW"')
     if block_size < 2:
@@ -175,19 +175,19 @@ def _(op, dy):
 
 @public
 def space_to_depth(input, block_size, data_format="NHWC", name=None):
-    """Blocks of `block_size` × `block_size` pixels, moved into the channels. `data_format`: NHWC or NCHW."""
+    """Move blocks of `block_size` × `block_size` pixels into the channels. `data_format`: NHWC or NCHW."""
     return _space_to_depth(tensor(input), block_size=static(block_size, "block_size"), data_format=data_format)
 
 
 @public
 def depth_to_space(input, block_size, data_format="NHWC", name=None):
-    """Channels moved into blocks of `block_size` × `block_size` pixels: what undoes `space_to_depth`."""
+    """Move channels into blocks of `block_size` × `block_size` pixels: the inverse of `space_to_depth`."""
     return _depth_to_space(tensor(input), block_size=static(block_size, "block_size"), data_format=data_format)
 
 
 @public
 def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
-    """`(paddings, crops)`, [n, 2] each, with which `space_to_batch` and `batch_to_space` take `input_shape` apart.
+    """Return `(paddings, crops)`, [n, 2] each, with which `space_to_batch` and `batch_to_space` take `input_shape` apart.
 
     `base_paddings` is what is padded in any case.
     """
@@ -201,7 +201,7 @@ def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=Non
 
 @public
 def with_space_to_batch(input, dilation_rate, padding, op, filter_shape=None, spatial_dims=None, data_format=None):
-    """`op` on `input` as if its window had holes: `dilation_rate` - 1 between each two elements, along spatial axes.
+    """Return `op` on `input` as if its window had holes: `dilation_rate` - 1 between each two elements, along spatial axes.
 
     `op(input, num_spatial_dims, padding)` sees `input` with the elements of each phase as examples of their own, and
     "VALID". `padding` is "SAME" (which needs `filter_shape`) or "VALID". `spatial_dims` are the axes, from 1 on; the

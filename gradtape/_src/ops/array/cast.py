@@ -38,7 +38,7 @@ def _cast(x, *, DstT):
 
 
 def _narrowed(x, dtype):
-    """Integers in a smaller signed type: they wrap.
+    """Cast integers to a smaller signed type: they wrap.
 
     By way of the unsigned type, because XLA's compiler for CPUs dies on `and` and `or` of what it narrows to a signed one
     (jaxlib 0.10.2).
@@ -47,7 +47,7 @@ def _narrowed(x, dtype):
 
 
 def _truncated(x, dtype):
-    """Floats as integers, as processors do it: fractions are cut off, small types wrap, NaN is the least integer."""
+    """Cast floats to integers, as processors do it: fractions are cut off, small types wrap, NaN is the least integer."""
     via = jnp.int32 if dtype.itemsize < 4 or dtype == jnp.int32 else jnp.int64
     bits = 8 * jnp.dtype(via).itemsize - 1
     if x.dtype.itemsize == 2:
@@ -68,7 +68,7 @@ def _(op, dy):
 
 @public
 def cast(x, dtype, name=None):
-    """`x` with elements of `dtype`.
+    """Return `x` with elements of `dtype`.
 
     Floats lose their fraction when they become integers, complex numbers their imaginary part when they become real.
     IndexedSlices stay slices, a SparseTensor sparse. A gradient goes through if both types are floating or complex.
@@ -116,7 +116,7 @@ def _bitcast(input, *, type):
 
 @public
 def bitcast(input, type, name=None):
-    """The bits of `input` as elements of `type`.
+    """Return the bits of `input` as elements of `type`.
 
     Smaller elements get a last axis of their own; larger ones take the last axis, which must have the elements for one
     (else an InvalidArgumentError).

@@ -42,13 +42,13 @@ def _like(input, value, dtype):
 
 @public
 def zeros_like(input, dtype=None, name=None, layout=None):
-    """Zeros in the shape of `input`, and in its dtype unless another is given."""
+    """Return zeros in the shape of `input`, and in its dtype unless another is given."""
     return _like(input, 0, dtype)
 
 
 @public
 def ones_like(input, dtype=None, name=None, layout=None):
-    """Ones in the shape of `input`, and in its dtype unless another is given. There is no one of strings."""
+    """Return ones in the shape of `input`, and in its dtype unless another is given. There is no one of strings."""
     x = tensor(input)
     require(x.node.aval if dtype is None else aval((), dtypes.as_dtype(dtype).numpy), (*NUMERIC, "bool"))
     return _like(x, 1, dtype)
@@ -72,12 +72,12 @@ def _(op, dy):
 
 @public
 def fill(dims, value, name=None, layout=None):
-    """A tensor of shape `dims`, each element the scalar `value`."""
+    """Return a tensor of shape `dims`, each element the scalar `value`."""
     return _fill(_number(tensor(value)), dims=extents(dims, "dims"))
 
 
 def _number(x):
-    """`x`; outside of functions TensorFlow takes a vector of one for the number in it."""
+    """Return `x`; outside of functions TensorFlow takes a vector of one for the number in it."""
     return _reshape(x, shape=()) if x.node.aval.shape == (1,) and not tracing() else x
 
 
@@ -90,7 +90,7 @@ not_differentiable(_eye, because="it has no inputs")
 
 
 def _extent(value, what):
-    """An extent of `eye`. A floating tensor is truncated, as in TensorFlow; a floating number is refused."""
+    """Return an extent of `eye`. A floating tensor is truncated, as in TensorFlow; a floating number is refused."""
     if isinstance(value, (Tensor, Stored)) and dtypes.is_floating(value.dtype.numpy):
         value = cast(value, dtypes.int32)
     return static(value, what)
@@ -98,7 +98,7 @@ def _extent(value, what):
 
 @public
 def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
-    """The identity matrix of `num_rows` rows (and `num_columns` columns), repeated over `batch_shape`."""
+    """Return the identity matrix of `num_rows` rows (and `num_columns` columns), repeated over `batch_shape`."""
     rows = _extent(num_rows, "num_rows")
     columns = rows if num_columns is None else _extent(num_columns, "num_columns")
     extents((rows, columns), "the shape of eye")
@@ -124,7 +124,7 @@ def _range(start, limit, delta, *, dtype):
 
 
 def _count(start, limit, delta):
-    """How many numbers there are; in a graph that does not know it yet, an extent that is not known."""
+    """Return the number of elements of a range; in a graph that does not know it yet, an unknown extent."""
     if (start, delta) != (0, 1) and any(map(provisional, (start, limit, delta))):
         return PROVISIONAL
     return len(range(start, limit, delta))
@@ -143,7 +143,7 @@ not_differentiable(_range, because="range gives as many numbers as its bounds sa
 
 @public
 def range_(start, limit=None, delta=1, dtype=None, name="range"):
-    """The numbers from `start` up to, but without, `limit`, `delta` apart. `range(limit)` starts at 0.
+    """Return the numbers from `start` up to, but without, `limit`, `delta` apart. `range(limit)` starts at 0.
 
     int32, int64 or floating: `dtype`, or the widest of the arguments' types. Values of tensors are taken, as they say
     how many numbers there are. InvalidArgumentError if `limit` lies on the wrong side of `start`.
@@ -184,7 +184,7 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
 
 @public
 def linspace(start, stop, num, name=None, axis=0):
-    """`num` evenly spaced numbers from `start` to `stop`, both included, along a new axis `axis`.
+    """Return `num` evenly spaced numbers from `start` to `stop`, both included, along a new axis `axis`.
 
     `start` and `stop` may be tensors, which are broadcast. Integers give float64, those of 8 and 16
     bits float32. InvalidArgumentError if `num` < 0.
@@ -212,7 +212,7 @@ def linspace(start, stop, num, name=None, axis=0):
 
 
 def _between_numbers(start, stop, count, dtype):
-    """`linspace` on the host, where each operation is rounded: XLA fuses the product with the sum, and may miss a 0."""
+    """Return `linspace` on the host, where each operation is rounded: XLA fuses the product with the sum, and may miss a 0."""
     first, last = np.array([start, stop], dtype)
     spaced = first + (last - first) / dtype(count - 1) * np.arange(count).astype(dtype)
     spaced[-1] = last
@@ -261,7 +261,7 @@ not_differentiable(_one_hot, because="its inputs are class numbers: TensorFlow g
 
 @public
 def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
-    """For each class number in `indices` a vector of `depth`: `on_value` (1) at that place, `off_value` (0) elsewhere.
+    """Return a vector of `depth` for each class number in `indices`: `on_value` (1) at that place, `off_value` (0) elsewhere.
 
     The vectors lie along `axis` (the last). A number outside of [0, depth) gives `off_value` everywhere.
     """
@@ -292,7 +292,7 @@ not_differentiable(_sequence_mask, because="a mask is piecewise constant")
 
 @public
 def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
-    """For each of `lengths` a row of `maxlen` (the greatest length): true (1) for as many places, then false (0)."""
+    """Return a row of `maxlen` (the greatest length) for each of `lengths`: true (1) for as many places, then false (0)."""
     lengths = tensor(lengths)
     if maxlen is None:
         longest = math.ceil(to_numpy(lengths.node).max(initial=0))
@@ -312,7 +312,7 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
 
 @public
 def meshgrid(*args, **kwargs):
-    """Coordinates on a grid: for vectors x, y, … a list of tensors, each with an axis for every vector.
+    """Return the coordinates on a grid: for vectors x, y, … a list of tensors, each with an axis for every vector.
 
     `indexing="xy"` (Cartesian) lets the first two axes change places, `indexing="ij"` (matrix) does not.
     """
@@ -372,7 +372,7 @@ not_differentiable(_unravel_index, because="its inputs and results are integers:
 
 @public
 def unravel_index(indices, dims, name=None):
-    """The coordinates, in an array of shape `dims`, of the elements with the numbers `indices`: shape [rank, …]."""
+    """Return the coordinates, in an array of shape `dims`, of the elements with the numbers `indices`: shape [rank, …]."""
     indices, dims = index_operands(indices, dims)
     extents = static_vector(dims, "dims")
     if 0 in extents:

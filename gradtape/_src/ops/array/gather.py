@@ -16,7 +16,7 @@ INDICES = (np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64))
 
 
 def require_indices(indices):
-    """InvalidArgumentError unless the Aval `indices` has a dtype that indices can have."""
+    """Raise InvalidArgumentError unless the Aval `indices` has a dtype that indices can have."""
     if indices.dtype not in INDICES:
         raise invalid_dtype(
             f"Value for attr 'Tindices' of {spoken(indices.type.name)} is not in the list of allowed values: int16, "
@@ -29,7 +29,7 @@ def require_indices(indices):
 
 
 def gathered(params, indices, axis, batch_dims):
-    """The shape of a `gather` from `params` along `axis`."""
+    """Return the shape of a `gather` from `params` along `axis`."""
     return (*params[:axis], *indices[batch_dims:], *params[axis + 1 :])
 
 
@@ -39,7 +39,7 @@ def _gather_aval(params, indices, axis, batch_dims, extent):
 
 
 def outside(indices, axis, batch_dims, extent, least=0):
-    """What is wrong with an index that is not in [least, extent), or None."""
+    """Return the message for an index that is not in [least, extent), or None."""
     if not indices.size or (indices.min() >= least and indices.max() < extent):
         return None
     place = tuple(np.argwhere((indices < least) | (indices >= extent))[0])
@@ -48,7 +48,7 @@ def outside(indices, axis, batch_dims, extent, least=0):
 
 
 def _row_numbers(rank, indices_rank, axis, batch_dims):
-    """Which axes are which, for `lax.gather` and `lax.scatter_add`."""
+    """Return the dimension numbers for `lax.gather` and `lax.scatter_add`."""
     result_rank = rank + indices_rank - batch_dims - 1
     kept = (*range(batch_dims, axis), *range(axis + indices_rank - batch_dims, result_rank))
     batch = tuple(range(batch_dims))
@@ -56,7 +56,7 @@ def _row_numbers(rank, indices_rank, axis, batch_dims):
 
 
 def _taken(params, indices, *, axis, batch_dims, extent):
-    """The entries of an array on the host."""
+    """Return the entries of an array on the host."""
     if not batch_dims:
         return params.take(indices, axis)
     shape = gathered(params.shape, indices.shape, axis, batch_dims)
@@ -81,7 +81,7 @@ def _gather(params, indices, *, axis, batch_dims, extent):
 
 
 def widened(indices):
-    """Indices in a type that has room for any extent."""
+    """Cast indices to a type that has room for any extent."""
     return indices.astype(jnp.int32) if indices.dtype == jnp.int16 else indices
 
 
@@ -123,13 +123,13 @@ def _(op, ddx):
 
 
 def scatter_rows(rows, indices, shape):
-    """The tensor of `shape` whose row `indices[i]` is the sum of all `rows[i]`; other rows are 0."""
+    """Return the tensor of `shape` whose row `indices[i]` is the sum of all `rows[i]`; other rows are 0."""
     return _gather_gradient(rows, indices, axis=0, batch_dims=0, shape=shape)
 
 
 @public
 def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
-    """The entries of `params` along `axis` that `indices` name, in their order and shape.
+    """Return the entries of `params` along `axis` that `indices` name, in their order and shape.
 
     The shape is `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:]`; the first `batch_dims`
     axes of both go together. The gradient to `params` is `IndexedSlices` for axis 0. An index out of range is an error.
@@ -167,7 +167,7 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
 
 
 def _outside_both_ways(indices, extent):
-    """What is wrong with an index that is not in [-extent, extent), or None."""
+    """Return the message for an index that is not in [-extent, extent), or None."""
     return outside(indices, 0, 0, extent, -extent)
 
 
@@ -180,7 +180,7 @@ not_differentiable(_from_start, because="an index is an integer")
 
 
 def take(params, indices, axis, batch_dims=0):
-    """`gather` along an `axis` ≥ 0, where a negative index (int32 or int64) counts from the end, as in NumPy and Keras."""
+    """Return `gather` along an `axis` ≥ 0, where a negative index (int32 or int64) counts from the end, as in NumPy and Keras."""
     params = node_of(params)
     extent = params.aval.shape[axis]
     return emit(_gather.op, (params, _from_start(indices, extent=extent).node), (axis, batch_dims, extent))

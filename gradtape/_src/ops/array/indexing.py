@@ -38,7 +38,7 @@ WRONG_INDEX = (
 
 
 def _starts(begin, axes, rank):
-    """The window's beginning on every axis, for `lax`: 0 where the window is the whole axis."""
+    """Return the window's beginning on every axis, for `lax`: 0 where the window is the whole axis."""
     starts = [jnp.zeros((), INDEX)] * rank
     for axis, start in zip(axes, begin, strict=True):
         starts[axis] = start.astype(INDEX)
@@ -46,7 +46,7 @@ def _starts(begin, axes, rank):
 
 
 def _counts(sizes, strides):
-    """How many elements a window has on each axis."""
+    """Return the number of elements of a window on each axis."""
     return tuple([-(-size // abs(stride)) for size, stride in zip(sizes, strides, strict=True)])
 
 
@@ -64,13 +64,13 @@ def _take(x, begin, axes, sizes, strides):
 
 
 def _spread(x, strides, fill):
-    """The reverse of taking every stride-th element: `fill` stands between them."""
+    """Return the reverse of taking every stride-th element: `fill` stands between them."""
     x = lax.pad(x, fill, tuple([(0, 0, abs(stride) - 1) for stride in strides]))
     return lax.rev(x, _downwards(strides))
 
 
 def _window_of(x, begin, axes, sizes, strides):
-    """What a window takes from an array on the host."""
+    """Take a window from an array on the host."""
     for axis, start in zip(axes, begin, strict=True):
         x = x.take(np.arange(sizes[axis]) + np.clip(start, 0, x.shape[axis] - sizes[axis]), axis)
     x = x[(*[slice(size) for size in sizes], ...)]
@@ -152,7 +152,7 @@ def _assigned(value, update, *begin, axes, sizes, strides, shape):
 
 
 def _assigned_strings(value, update, *begin, axes, sizes, strides, shape):
-    """An array of strings with another one in a window of it, on the host."""
+    """Return an array of strings with another one in a window of it, on the host."""
     places = _window_of(np.arange(value.size).reshape(value.shape), begin, axes, sizes, strides).reshape(shape)
     result = value.copy()
     result.reshape(-1)[places.reshape(-1)] = np.broadcast_to(update, shape).reshape(-1)
@@ -178,7 +178,7 @@ not_differentiable(_assign, because=STATE)
 
 
 def _integer(index):
-    """An index as an int, or as a node where a function is being traced and the tensor has no value yet."""
+    """Return an index as an int, or as a node where a function is being traced and the tensor has no value yet."""
     if isinstance(index, numbers.Integral):
         return int(index)
     if isinstance(index, (Tensor, Stored)):
@@ -198,7 +198,7 @@ def _bound(value):
 
 
 def window(shape, index):
-    """What an index expression (a tuple) takes from `shape`: `(axes, sizes, strides, result's shape, begins)`.
+    """Return the window of an index expression (a tuple) on `shape`: `(axes, sizes, strides, result's shape, begins)`.
 
     `axes` are those on which the window is not the whole axis, `begins` where it begins there: ints, or nodes.
     """
@@ -243,7 +243,7 @@ def window(shape, index):
 
 
 def _range(item, extent, axis):
-    """`(start, count, stride)` of a slice of an axis."""
+    """Return `(start, count, stride)` of a slice of an axis."""
     stride = 1 if item.step is None else _integer(item.step)
     first, last = _bound(item.start), _bound(item.stop)
     if any(isinstance(bound, Node) for bound in (first, last, stride)):
@@ -259,7 +259,7 @@ def _range(item, extent, axis):
 
 
 def _beyond(index, extent, axis):
-    """What is wrong with an index that an axis does not have, or None."""
+    """Return the message for an index that an axis does not have, or None."""
     place = index + extent if index < 0 else index
     if 0 <= place < extent:
         return None
@@ -285,7 +285,7 @@ def _nodes(begins):
 
 
 def _take_window(node, index):
-    """The Tensor that an index expression (a tuple) takes from a node."""
+    """Return the Tensor that an index expression (a tuple) takes from a node."""
     axes, sizes, strides, shape, begins = window(node.aval.shape, index)
     return emit(_strided_slice.op, (node, *_nodes(begins)), (axes, sizes, strides, shape))
 
@@ -304,7 +304,7 @@ def _as_tuple(index):
 
 @public
 def getitem(self, index):
-    """`self[index]`: ints, slices, `...`, `None`, scalar integer tensors, or one boolean mask, as NumPy has them."""
+    """Return `self[index]`: ints, slices, `...`, `None`, scalar integer tensors, or one boolean mask, as NumPy has them."""
     if _is_mask(index):
         return boolean_mask(self, index)
     return _take_window(self.node if isinstance(self, Tensor) else self.read(), _as_tuple(index))
@@ -312,7 +312,7 @@ def getitem(self, index):
 
 @public
 def getitem_of_variable(self, index):
-    """`variable[index]`: a Tensor; `variable[index].assign(value)` assigns to these elements."""
+    """Return `variable[index]`: a Tensor; `variable[index].assign(value)` assigns to these elements."""
     result = getitem(self, index)
     if not _is_mask(index):
         result.assign = functools.partial(assign_window, self, index)
@@ -344,7 +344,7 @@ attach(Variable, __getitem__=getitem_of_variable)
 
 @public
 def slice_(input_, begin, size, name=None):
-    """The part of `input_` that starts at `begin` and has the extents `size` (-1: to the end of the axis)."""
+    """Return the part of `input_` that starts at `begin` and has the extents `size` (-1: to the end of the axis)."""
     x = tensor(input_)
     shape = x.node.aval.shape
     size = static_list(size, "size")
@@ -378,7 +378,7 @@ def slice_(input_, begin, size, name=None):
 
 
 def _entries(vector):
-    """The nodes of the entries of a vector; of one that was stacked, what was stacked."""
+    """Return the nodes of the entries of a vector; of one that was stacked, what was stacked."""
     node = vector.node
     if node.inputs and node.op.type == "Pack" and not vector.node.inputs[0].aval.ndim:
         return node.inputs
@@ -386,7 +386,7 @@ def _entries(vector):
 
 
 def _beyond_part(begin, extent, count, axis):
-    """What is wrong with a part of an axis that begins at `begin`, or None."""
+    """Return the message for a part of an axis that begins at `begin` and does not fit, or None."""
     if not 0 <= begin <= extent:
         return f"Expected begin[{axis}] in [0, {extent}], but got {begin}"
     if count != -1 and not provisional(count) and not 0 <= count <= extent - begin:
@@ -408,7 +408,7 @@ def strided_slice(
     input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0,
     var=None, name=None,
 ):  # fmt: skip
-    """`input_[begin[0] : end[0] : strides[0], …]`; what indexing syntax is made of.
+    """Return `input_[begin[0] : end[0] : strides[0], …]`; what indexing syntax is made of.
 
     Bit i of a mask says of entry i: `begin_mask`, `end_mask`: there is no such bound; `ellipsis_mask`: it is `...`;
     `new_axis_mask`: it is a new axis; `shrink_axis_mask`: it is the index `begin[i]`.

@@ -16,7 +16,7 @@ from gradtape._src.ops.array.shape import _broadcast_to, broadcast_source, chang
 
 
 def _one_axis(axis):
-    """`axis` (an int, a scalar tensor or a vector of one) as an int."""
+    """Return `axis` (an int, a scalar tensor or a vector of one) as an int."""
     if type(axis) is int:
         return axis
     axes = static_list(axis, "axis")
@@ -60,7 +60,7 @@ def _(op, dy):
 
 
 def _pieces(dy, sizes, axis):
-    """`dy` cut along `axis`; the pieces of a broadcast are broadcasts."""
+    """Return `dy` cut along `axis`; the pieces of a broadcast are broadcasts."""
     source = broadcast_source(dy)
     if source is None:
         return _split_v(dy, size_splits=sizes, axis=axis)
@@ -72,7 +72,7 @@ def _pieces(dy, sizes, axis):
 
 @public
 def concat(values, axis, name="concat"):
-    """The tensors `values` one behind the other along `axis`. They agree in dtype and in all other extents."""
+    """Return the tensors `values` one behind the other along `axis`. They agree in dtype and in all other extents."""
     axis = _one_axis(axis)
     if not isinstance(values, (list, tuple)):
         return identity(values)
@@ -119,7 +119,7 @@ def _parts(value, size_splits, axis):
 
 
 def cut(value, *, size_splits, axis):
-    """The parts of an array of strings, on the host."""
+    """Return the parts of an array of strings, on the host."""
     return tuple(np.split(value, list(itertools.accumulate(size_splits))[:-1], axis))
 
 
@@ -134,7 +134,7 @@ def _(op, *dy):
 
 
 def split_sizes(sizes, extent):
-    """`sizes` with -1 replaced by what is left of `extent`. What a graph does not know yet is not checked."""
+    """Return `sizes` with -1 replaced by what is left of `extent`. What a graph does not know yet is not checked."""
     if any(map(provisional, sizes)):
         return tuple(sizes)
     unknown = [i for i, size in enumerate(sizes) if size == -1]
@@ -155,7 +155,7 @@ def split_sizes(sizes, extent):
 
 @public
 def split(value, num_or_size_splits, axis=0, num=None, name="split"):
-    """`value` cut along `axis`, a list: into so many equal parts, or parts of the sizes listed (-1: what is left)."""
+    """Return `value` cut along `axis`, a list: into so many equal parts, or parts of the sizes listed (-1: what is left)."""
     x, axis = tensor(value), _one_axis(axis)
     if isinstance(num_or_size_splits, (int, np.integer)) and not isinstance(num_or_size_splits, bool):
         return list(_split(x, num_split=int(num_or_size_splits), axis=axis))
@@ -218,7 +218,7 @@ def _check_stack_axis(axis, rank):
 
 @public
 def stack(values, axis=0, name="stack"):
-    """The tensors `values`, of one shape and dtype, side by side along a new axis."""
+    """Return the tensors `values`, of one shape and dtype, side by side along a new axis."""
     axis = _one_axis(axis)
     if not isinstance(values, (list, tuple)):
         whole = tensor(values)
@@ -236,7 +236,7 @@ def stack(values, axis=0, name="stack"):
 
 @public
 def parallel_stack(values, name="parallel_stack"):
-    """`values` side by side along a new first axis: `stack`, which needs no other form here."""
+    """Return `values` side by side along a new first axis: `stack`, which needs no other form here."""
     return stack(values)
 
 
@@ -258,7 +258,7 @@ def _(op, *dy):
 
 @public
 def unstack(value, num=None, axis=0, name="unstack"):
-    """The slices of `value` along `axis`, which they are without, as a list. `num`, if given, must be their number."""
+    """Return the slices of `value` along `axis`, which they are without, as a list. `num`, if given, must be their number."""
     x, axis = tensor(value), _one_axis(axis)
     _check_stack_axis(axis, x.ndim)
     axis %= x.ndim
@@ -273,7 +273,7 @@ def unstack(value, num=None, axis=0, name="unstack"):
 
 
 def pack_list(values, dtype):
-    """The node of a nest of lists that holds tensors: stacked. `dtype` is NumPy's; None: the first tensor's."""
+    """Return the node of a nest of lists that holds tensors: stacked. `dtype` is NumPy's; None: the first tensor's."""
     given = dtype
     if dtype is None:
         dtype = _first_dtype(values)

@@ -22,7 +22,7 @@ from gradtape._src.ops.shapes import NUMERIC, require
 
 
 def bad_point(indices, shape, batch_dims=0):
-    """`(place, point)`, as text, of the first of `indices` that does not index into `shape`, or None."""
+    """Return `(place, point)`, as text, of the first of `indices` that does not index into `shape`, or None."""
     limits = np.array(shape[batch_dims : batch_dims + indices.shape[-1]], np.int64)
     wrong = ((indices < 0) | (indices >= limits)).any(axis=-1)
     if not wrong.any():
@@ -33,7 +33,7 @@ def bad_point(indices, shape, batch_dims=0):
 
 
 def _numbers(indices, rank, batch_dims):
-    """Which axes are which: `(axes that points name, axes that are shared, axes of a result that hold slices)`."""
+    """Return the axes by kind: `(axes that points name, axes that are shared, axes of a result that hold slices)`."""
     depth = indices.shape[-1]
     named = tuple(range(batch_dims, batch_dims + depth))
     sliced = tuple(range(indices.ndim - 1, indices.ndim - 1 + rank - batch_dims - depth))
@@ -91,7 +91,7 @@ def _outside_params(indices, batch_dims, shape, ignore):
 
 
 def _points_taken(params, indices, *, batch_dims, shape, ignore):
-    """The elements, or slices, of an array of strings on the host."""
+    """Return the elements, or slices, of an array of strings on the host."""
     leading = np.indices(indices.shape[:batch_dims]).reshape(
         (batch_dims, *indices.shape[:batch_dims], *[1] * (indices.ndim - 1 - batch_dims))
     )
@@ -127,7 +127,7 @@ def _(op, dy):
 
 
 def _require_batch(batch_dims, nodes):
-    """ValueError unless both inputs have the axes that they share, and others."""
+    """Raise ValueError unless both inputs have the axes that they share, and others."""
     for what, node in zip(("params", "indices"), nodes, strict=True):
         if batch_dims and not 0 <= batch_dims < node.aval.ndim:
             raise ValueError(
@@ -136,14 +136,14 @@ def _require_batch(batch_dims, nodes):
 
 
 def _gathered(params, indices, batch_dims=0, ignore=False):
-    """`gather_nd` in a gradient: nothing is checked again."""
+    """Return `gather_nd` in a gradient: nothing is checked again."""
     attrs = (batch_dims, params.node.aval.shape, ignore)
     return emit(_gather_nd.op, (params.node, indices.node), attrs)
 
 
 @public
 def gather_nd(params, indices, batch_dims=0, name=None, bad_indices_policy=""):
-    """The elements, or slices, of `params` at the points `indices`.
+    """Return the elements, or slices, of `params` at the points `indices`.
 
     The shape is `indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:]`.
     """
@@ -185,7 +185,7 @@ def _outside_shape(indices, shape, batch_dims, ignore):
 
 
 def combined(how, operand, indices, updates, batch_dims=0):
-    """`operand` with `updates` combined into it at the points `indices`. Points outside are left out."""
+    """Return `operand` with `updates` combined into it at the points `indices`. Points outside are left out."""
     if 0 in updates.shape or 0 in operand.shape:
         return operand
     named, batch, sliced = _numbers(indices, operand.ndim, batch_dims)
@@ -199,7 +199,7 @@ def combined(how, operand, indices, updates, batch_dims=0):
 
 
 def strings_put(tensor, indices, updates, *, shape, ignore):
-    """An array of strings with others at the points `indices`, on the host."""
+    """Return an array of strings with others at the points `indices`, on the host."""
     result, limits = tensor.copy(), np.array(shape[: indices.shape[-1]])
     for place in np.ndindex(indices.shape[:-1]):
         if not ignore or ((indices[place] >= 0) & (indices[place] < limits)).all():
@@ -226,13 +226,13 @@ def _(op, dy):
 
 
 def _scattered(indices, updates, shape, batch_dims=0, ignore=False):
-    """`scatter_nd` in a gradient: nothing is checked again."""
+    """Return `scatter_nd` in a gradient: nothing is checked again."""
     return emit(_scatter_nd.op, (indices.node, updates.node), (shape, batch_dims, ignore))
 
 
 @public
 def scatter_nd(indices, updates, shape, bad_indices_policy="", name=None):
-    """A tensor of `shape`, 0 but for `updates` at the points `indices`; those at the same point are added."""
+    """Return a tensor of `shape`, 0 but for `updates` at the points `indices`; those at the same point are added."""
     attrs = (extents(static_vector(shape, "shape")), 0, _policy(bad_indices_policy))
     return _checked(_scatter_nd.op, (node_of(indices), node_of(updates)), attrs)
 
@@ -263,7 +263,7 @@ def _combinable(tensor, indices, updates, shape, ignore):
 
 
 def _tensor_scatter(type, how, **declared):
-    """The op that combines updates into a tensor by `how`."""
+    """Return the op that combines updates into a tensor by `how`."""
 
     @op(
         type,
@@ -309,7 +309,7 @@ def _(op, dy):
 
 
 def _extremum_gradient(op, dy):
-    """All that equal the result share its cotangent evenly, the tensor's own element among them."""
+    """Share the cotangent evenly among all that equal the result, the tensor's own element included."""
     x, indices, updates = op.inputs
     (z,) = op.outputs
     shape, ignore = op.entry.node.attrs
@@ -332,29 +332,29 @@ def _tensor_scatter_nd(function, tensor_, indices, updates, bad_indices_policy="
 
 @public
 def tensor_scatter_nd_update(tensor, indices, updates, name=None):
-    """`tensor` with `updates` in place of its elements at the points `indices`; of several at one point one stays."""
+    """Return `tensor` with `updates` in place of its elements at the points `indices`; of several at one point one stays."""
     return _tensor_scatter_nd(_scatter_update, tensor, indices, updates)
 
 
 @public
 def tensor_scatter_nd_add(tensor, indices, updates, bad_indices_policy="", name=None):
-    """`tensor` with `updates` added at the points `indices`."""
+    """Return `tensor` with `updates` added at the points `indices`."""
     return _tensor_scatter_nd(_scatter_add, tensor, indices, updates, bad_indices_policy)
 
 
 @public
 def tensor_scatter_nd_sub(tensor, indices, updates, bad_indices_policy="", name=None):
-    """`tensor` with `updates` subtracted at the points `indices`."""
+    """Return `tensor` with `updates` subtracted at the points `indices`."""
     return _tensor_scatter_nd(_scatter_sub, tensor, indices, updates, bad_indices_policy)
 
 
 @public
 def tensor_scatter_nd_min(tensor, indices, updates, bad_indices_policy="", name=None):
-    """`tensor` with the least of it and `updates` at the points `indices`."""
+    """Return `tensor` with the least of it and `updates` at the points `indices`."""
     return _tensor_scatter_nd(_scatter_min, tensor, indices, updates, bad_indices_policy)
 
 
 @public
 def tensor_scatter_nd_max(tensor, indices, updates, bad_indices_policy="", name=None):
-    """`tensor` with the greatest of it and `updates` at the points `indices`."""
+    """Return `tensor` with the greatest of it and `updates` at the points `indices`."""
     return _tensor_scatter_nd(_scatter_max, tensor, indices, updates, bad_indices_policy)

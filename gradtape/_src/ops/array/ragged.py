@@ -46,13 +46,13 @@ class RaggedTensor:
     @classmethod
     @public
     def from_row_splits(cls, values, row_splits, name=None, validate=True):
-        """The rows that begin where the one before ends: row i is `values[row_splits[i]:row_splits[i + 1]]`."""
+        """Return the rows that begin where the one before ends: row i is `values[row_splits[i]:row_splits[i + 1]]`."""
         return _made(values, _checked(row_splits, "from_row_splits"), "from_row_splits")
 
     @classmethod
     @public
     def from_row_lengths(cls, values, row_lengths, name=None, validate=True):
-        """The rows of these lengths."""
+        """Return the rows of these lengths."""
         lengths = _integers(row_lengths)
         splits = np.array([0, *accumulate(lengths.tolist())], lengths.dtype)
         return _made(values, _checked(splits, "from_row_lengths"), "from_row_lengths")
@@ -60,7 +60,7 @@ class RaggedTensor:
     @classmethod
     @public
     def from_row_starts(cls, values, row_starts, name=None, validate=True):
-        """The rows that begin at `row_starts`; the last one ends with the values."""
+        """Return the rows that begin at `row_starts`; the last one ends with the values."""
         starts, values = _integers(row_starts), _values_of(values)
         splits = np.append(starts, starts.dtype.type(values.shape[0]))
         return _made(values, _checked(splits, "from_row_starts"), "from_row_starts")
@@ -68,7 +68,7 @@ class RaggedTensor:
     @classmethod
     @public
     def from_row_limits(cls, values, row_limits, name=None, validate=True):
-        """The rows that end before `row_limits`; the first one begins with the values."""
+        """Return the rows that end before `row_limits`; the first one begins with the values."""
         limits = _integers(row_limits)
         splits = np.concatenate([np.zeros(1, limits.dtype), limits])
         return _made(values, _checked(splits, "from_row_limits"), "from_row_limits")
@@ -76,7 +76,9 @@ class RaggedTensor:
     @classmethod
     @public
     def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
-        """The rows to which `value_rowids`, which must not decrease, assigns the values; `nrows` of them, or up to the last."""
+        """Return the rows to which `value_rowids`, which must not decrease, assigns the values; `nrows` of them, or up to the
+        last.
+        """
         ids = _integers(value_rowids)
         count = int(ids[-1]) + 1 if nrows is None and ids.size else int(nrows or 0)
         if ids.size and (ids[0] < 0 or np.any(np.diff(ids) < 0) or ids[-1] >= count):
@@ -90,7 +92,7 @@ class RaggedTensor:
     @classmethod
     @public
     def from_nested_row_splits(cls, flat_values, nested_row_splits, name=None, validate=True):
-        """Rows of rows: the splits of the outermost axis come first."""
+        """Create rows of rows: the splits of the outermost axis come first."""
         for splits in reversed(nested_row_splits):
             flat_values = cls.from_row_splits(flat_values, splits)
         return flat_values
@@ -98,7 +100,7 @@ class RaggedTensor:
     @classmethod
     @public
     def from_nested_row_lengths(cls, flat_values, nested_row_lengths, name=None, validate=True):
-        """Rows of rows: the lengths along the outermost axis come first."""
+        """Create rows of rows: the lengths along the outermost axis come first."""
         for lengths in reversed(nested_row_lengths):
             flat_values = cls.from_row_lengths(flat_values, lengths)
         return flat_values
@@ -147,17 +149,17 @@ class RaggedTensor:
         return None
 
     def get_shape(self):
-        """The shape, a TensorShape with None for ragged axes."""
+        """Return the shape, a TensorShape with None for ragged axes."""
         return self.shape
 
     @public
     def nrows(self, out_type=None, name=None):
-        """The number of rows, an integer Tensor."""
+        """Return the number of rows, an integer Tensor."""
         return self._counted(len(self._splits) - 1, out_type)
 
     @public
     def row_lengths(self, axis=1, name=None):
-        """The lengths along `axis`: a Tensor for the first ragged axis, ragged for the next."""
+        """Return the lengths along `axis`: a Tensor for the first ragged axis, ragged for the next."""
         if axis == 1:
             return host_constant(np.diff(self._splits))
         if axis < 1 or not isinstance(self._values, RaggedTensor):
@@ -166,28 +168,30 @@ class RaggedTensor:
 
     @public
     def nested_row_lengths(self, name=None):
-        """The lengths of the rows of all ragged axes, the outermost first."""
+        """Return the lengths of the rows of all ragged axes, the outermost first."""
         inner = self._values.nested_row_lengths() if isinstance(self._values, RaggedTensor) else ()
         return (self.row_lengths(), *inner)
 
     @public
     def row_starts(self, name=None):
-        """Where the rows begin in `values`."""
+        """Return the start of each row in `values`."""
         return host_constant(self._splits[:-1])
 
     @public
     def row_limits(self, name=None):
-        """Where the rows end in `values`."""
+        """Return the end of each row in `values`."""
         return host_constant(self._splits[1:])
 
     @public
     def value_rowids(self, name=None):
-        """The row of each of the `values`."""
+        """Return the row of each of the `values`."""
         return host_constant(np.repeat(np.arange(len(self._splits) - 1, dtype=self._splits.dtype), np.diff(self._splits)))
 
     @public
     def bounding_shape(self, axis=None, name=None, out_type=None):
-        """The shape of `to_tensor()`: along ragged axes the length of the longest row. Of one or several axes, if asked for."""
+        """Return the shape of `to_tensor()`: along ragged axes the length of the longest row. Of one or several axes, if asked
+        for.
+        """
         extents = np.array(_places(self).shape + tuple(self.flat_values.shape[1:]))
         return self._counted(extents if axis is None else extents[to_numpy(tensor(axis).node)], out_type)
 
@@ -199,18 +203,18 @@ class RaggedTensor:
 
     @public
     def with_values(self, new_values):
-        """Rows of the same lengths with other values."""
+        """Return rows of the same lengths with other values."""
         return _made(new_values, self._splits, "with_values")
 
     @public
     def with_flat_values(self, new_values):
-        """The same nest of rows with other innermost values."""
+        """Return the same nest of rows with other innermost values."""
         nested = isinstance(self._values, RaggedTensor)
         return self.with_values(self._values.with_flat_values(new_values) if nested else new_values)
 
     @public
     def to_tensor(self, default_value=None, name=None, shape=None):
-        """A Tensor in which shorter rows are filled up with `default_value`, or zeros. `shape` states extents."""
+        """Return a Tensor in which shorter rows are filled up with `default_value`, or zeros. `shape` states extents."""
         values = self.flat_values
         inner, count = tuple(values.shape[1:]), values.shape[0]
         wanted = [None] * self.shape.rank if shape is None else TensorShape(shape).as_list()
@@ -221,13 +225,13 @@ class RaggedTensor:
 
     @public
     def to_list(self):
-        """The rows as nested Python lists."""
+        """Return the rows as nested Python lists."""
         values = self._values.to_list() if isinstance(self._values, RaggedTensor) else to_numpy(self._values.node).tolist()
         return [values[start:end] for start, end in self._bounds()]
 
     @public
     def numpy(self):
-        """The rows as NumPy arrays: an array of them, or one array where all have one length."""
+        """Return the rows as NumPy arrays: an array of them, or one array where all have one length."""
         values = self._values.numpy()
         rows = [values[start:end] for start, end in self._bounds()]
         if not rows:
@@ -306,7 +310,7 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 
 
 def _text(value):
-    """An array with commas, inside of others, too."""
+    """Return an array with commas, inside of others, too."""
     if not isinstance(value, np.ndarray):
         return str(value)
     return np.array2string(value, separator=", ") if value.size else repr(value.tolist())
@@ -321,7 +325,7 @@ def _values_of(values):
 
 
 def _integers(values):
-    """Splits, lengths or rows as an int64 vector, or int32 where a tensor or array has that dtype."""
+    """Convert splits, lengths or rows to an int64 vector, or int32 where a tensor or array has that dtype."""
     stated = isinstance(values, (Tensor, np.ndarray))
     found = to_numpy(tensor(values).node) if stated else np.array(values)
     if not stated and (found.dtype.kind == "i" or not found.size):
@@ -333,7 +337,7 @@ def _integers(values):
 
 
 def _checked(row_splits, caller):
-    """`row_splits` as an array; InvalidArgumentError unless they begin with 0 and do not decrease."""
+    """Return `row_splits` as an array; InvalidArgumentError unless they begin with 0 and do not decrease."""
     splits = _integers(row_splits)
     wrong = f"Arguments to {caller} do not form a valid RaggedTensor"
     if not splits.size or splits[0] != 0:
@@ -344,7 +348,7 @@ def _checked(row_splits, caller):
 
 
 def _made(values, splits, caller):
-    """A RaggedTensor; InvalidArgumentError unless its rows take all values."""
+    """Return a RaggedTensor; InvalidArgumentError unless its rows take all values."""
     values = _values_of(values)
     if not isinstance(values, RaggedTensor) and not values.ndim:
         raise ValueError(f"The values of a RaggedTensor have at least one axis; {caller} got a scalar.")
@@ -359,12 +363,12 @@ def _made(values, splits, caller):
 
 
 def _bare(key):
-    """A slice with Python's integers."""
+    """Return a slice with Python's integers."""
     return slice(*[None if bound is None else operator.index(bound) for bound in (key.start, key.stop, key.step)])
 
 
 def _taken(values, rows):
-    """The `values` at the places that `rows`, of ranges, name."""
+    """Return the `values` at the places that `rows`, of ranges, name."""
     places = np.array([place for row in rows for place in row], np.int64)
     if not isinstance(values, RaggedTensor):
         return gather(values, places)
@@ -374,7 +378,9 @@ def _taken(values, rows):
 
 
 def _places(ragged, wanted=None):
-    """The place among the innermost values of each element of the dense tensor of extents `wanted`; −1 where there is none."""
+    """Return the place among the innermost values of each element of the dense tensor of extents `wanted`; −1 where there is
+    none.
+    """
     rows, width, *_ = wanted or (None, None)
     bounds, values = ragged._bounds(), ragged.values
     rows = len(bounds) if rows is None else rows
@@ -395,7 +401,7 @@ def _places(ragged, wanted=None):
 
 @public
 def constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype=dtypes.int64):
-    """A RaggedTensor of a nested list, or a Tensor where it has no axis that may be ragged.
+    """Return a RaggedTensor of a nested list, or a Tensor where it has no axis that may be ragged.
 
     All axes but the first are ragged, or the next `ragged_rank`. `inner_shape` is the shape of the innermost values.
 
@@ -422,7 +428,7 @@ def constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, 
 
 
 def _depths(values):
-    """`(depth of the scalars or None, greatest depth of lists)` of a nest; ValueError where scalars have several."""
+    """Return `(depth of the scalars or None, greatest depth of lists)` of a nest; ValueError where scalars have several."""
     if not isinstance(values, (list, tuple)):
         return 0, 0
     found = [_depths(value) for value in values]

@@ -48,13 +48,13 @@ def _(op, dy):
 
 @public
 def tile(input, multiples, name=None):
-    """`input` as often as `multiples` says along each axis."""
+    """Return `input` as often as `multiples` says along each axis."""
     return _tile(tensor(input), multiples=static_vector(multiples, "multiples"))
 
 
 @public
 def repeat(input, repeats, axis=None, name=None):
-    """Each entry of `input` along `axis` as often as `repeats` says: one number, or one for each entry.
+    """Repeat each entry of `input` along `axis` `repeats` times: one number, or one for each entry.
 
     Without `axis` the elements of the flattened input are repeated.
     """
@@ -102,7 +102,7 @@ def _padded(x, paddings):
 
 
 def _inside_of(input, constant_values, *, paddings):
-    """An array of strings between others, on the host."""
+    """Return an array of strings between others, on the host."""
     shape = [before + n + after for n, (before, after) in zip(input.shape, paddings, strict=True)]
     result = np.full(shape, constant_values, object)
     result[tuple([slice(before, before + n) for n, (before, _) in zip(input.shape, paddings, strict=True)])] = input
@@ -115,7 +115,7 @@ def _pad(input, *, paddings):
 
 
 def _inside(op, dy):
-    """The part of the cotangent that belongs to what was padded."""
+    """Return the part of the cotangent that belongs to what was padded."""
     begin = [before for before, _ in op.get_attr("paddings")]
     return slice_(dy, begin, op.inputs[0].node.aval.shape)
 
@@ -168,7 +168,7 @@ def _folded(dy, paddings, mode):
 
 @op("MirrorPadGrad", infer=_folded)
 def _mirror_pad_gradient(dy, *, paddings, mode):
-    """Adds what was mirrored to where it came from, axis by axis."""
+    """Add the mirrored part to its origin, axis by axis."""
     edge = int(mode == "REFLECT")
     for axis, (before, after) in enumerate(paddings):
         n = dy.shape[axis] - before - after
@@ -189,7 +189,7 @@ def _(op, ddx):
 
 
 def pairs_of(paddings, what):
-    """`paddings`, a list or tensor of shape [n, 2], as a tuple of pairs of ints."""
+    """Return `paddings`, a list or tensor of shape [n, 2], as a tuple of pairs of ints."""
     if paddings is None:
         raise not_an_integer(paddings, what)
     if isinstance(paddings, (Tensor, Stored)) and paddings.ndim == 2:
@@ -203,7 +203,7 @@ def pairs_of(paddings, what):
 
 @public
 def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
-    """`tensor` with `paddings[i][0]` entries before and `paddings[i][1]` behind it along each axis i.
+    """Return `tensor` with `paddings[i][0]` entries before and `paddings[i][1]` behind it along each axis i.
 
     They are `constant_values`; or with mode "REFLECT" the tensor mirrored at its first and last entry, with "SYMMETRIC"
     mirrored so that these are repeated.
@@ -248,7 +248,7 @@ def _(op, dy):
 
 @public
 def reverse(tensor, axis, name=None):
-    """`tensor` with the order of its entries along each of the axes `axis` (a list) reversed."""
+    """Return `tensor` with the order of its entries along each of the axes `axis` (a list) reversed."""
     if axis is not None and (isinstance(axis, (int, np.integer)) or np.ndim(axis) != 1):
         raise invalid(f"'dims' must be 1-dimension, not {np.ndim(axis)}: give a list of axes. [Op:ReverseV2]")
     return _reverse(_as_tensor(tensor), axis=static_list(axis, "axis"))
@@ -299,7 +299,7 @@ def _(op, dy):
 
 @public
 def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None):
-    """`input` with the first `seq_lengths[b]` entries along `seq_axis` reversed, for each b along `batch_axis` (0)."""
+    """Return `input` with the first `seq_lengths[b]` entries along `seq_axis` reversed, for each b along `batch_axis` (0)."""
     if seq_axis is None:
         raise TypeError("reverse_sequence needs seq_axis, received None: give the axis along which sequences run.")
     x, lengths = node_of(input), node_of(seq_lengths)
@@ -351,7 +351,7 @@ def _(op, dy):
 
 @public
 def roll(input, shift, axis, name=None):
-    """`input` moved by `shift` along `axis` (a number each, or lists); what leaves at the end comes in at the front."""
+    """Return `input` moved by `shift` along `axis` (a number each, or lists); what leaves at the end comes in at the front."""
     input, shift, axes = tensor(input), tensor(shift), static_list(axis, "axis")
     require(shift.node.aval, ("int32", "int64"), "Tshift")
     if shift.node.aval.size != len(axes):

@@ -31,7 +31,7 @@ def _outside_rows(indices, extent):
 
 
 def _rows(type, how):
-    """The op that combines rows into a variable's value by `how`."""
+    """Return the op that combines rows into a variable's value by `how`."""
 
     @op(type, infer=_rows_aval, mixed=True, status=_outside_rows, checked="indices")
     def scatter(value, indices, updates, *, extent):
@@ -43,7 +43,7 @@ def _rows(type, how):
 
 
 def _points(type, how):
-    """The op that combines elements, or slices, into a variable's value by `how`."""
+    """Return the op that combines elements, or slices, into a variable's value by `how`."""
 
     strings = strings_put if how == "scatter" else None
 
@@ -144,7 +144,7 @@ def scatter_min(self, sparse_delta, use_locking=False, name=None):
 
 @public
 def batch_scatter_update(self, sparse_delta, use_locking=False, name=None):
-    """As `scatter_update` for each entry of the leading axes: `variable[b, indices[b, j]] = values[b, j]`."""
+    """Assign rows like `scatter_update` for each entry of the leading axes: `variable[b, indices[b, j]] = values[b, j]`."""
     indices = tensor(sparse_delta.indices)
     batch = np.indices(indices.shape[:-1], indices.dtype.as_numpy_dtype)
     leading = np.broadcast_to(np.moveaxis(batch, 0, -1)[..., None, :], (*indices.shape, indices.ndim - 1))
@@ -183,13 +183,13 @@ def scatter_nd_min(self, indices, updates, name=None):
 
 @public
 def sparse_read(self, indices, name=None):
-    """The rows of the variable that `indices` name: `tf.gather` along the first axis."""
+    """Return the rows of the variable that `indices` name: `tf.gather` along the first axis."""
     return gather(self, indices)
 
 
 @public
 def variable_gather_nd(self, indices, name=None):
-    """The elements, or slices, of the variable at the points `indices`: `tf.gather_nd`."""
+    """Return the elements, or slices, of the variable at the points `indices`: `tf.gather_nd`."""
     return gather_nd(self, indices)
 
 

@@ -68,7 +68,7 @@ def _as_bool(condition):
 
 @public
 def where(condition, x=None, y=None, name=None):
-    """`x` where `condition` is true, else `y`, all broadcast against each other; or, without them, where it is true.
+    """Return `x` where `condition` is true, else `y`, all broadcast against each other; or, without them, where it is true.
 
     `where(condition)` gives the coordinates of the true (non-zero) elements: int64, shape [count, rank]. Gradients go
     to the side that was taken, zeros to the other.
@@ -92,7 +92,7 @@ _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 @public
 def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
-    """The entries of `tensor` for which `mask` is true. The axes of `mask` are those of `tensor` from `axis` on (0).
+    """Return the entries of `tensor` for which `mask` is true. The axes of `mask` are those of `tensor` from `axis` on (0).
 
     The shape is `tensor.shape[:axis] + [count] + tensor.shape[axis + mask.ndim:]`.
     """
@@ -140,7 +140,7 @@ class ListDiff(NamedTuple):
 
 
 def _by_appearance(x):
-    """The distinct values of a vector as they first appear, the places of all in them, and counts. NaNs differ."""
+    """Return the distinct values of a vector as they first appear, the places of all in them, and counts. NaNs differ."""
     _, first, places, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
     order = np.argsort(first)
     rank = np.argsort(order)
@@ -174,7 +174,7 @@ def _vector(x, what):
 
 
 def _index_type(out_idx):
-    """The dtype of places, NumPy's: int32 (None, too) or int64."""
+    """Return the dtype of places, NumPy's: int32 (None, too) or int64."""
     out_idx = dtypes.int32 if out_idx is None else out_idx
     require(aval((), dtypes.as_dtype(out_idx).numpy), ("int32", "int64"), "out_idx")
     return dtypes.as_dtype(out_idx).numpy
@@ -182,19 +182,19 @@ def _index_type(out_idx):
 
 @public
 def unique(x, out_idx=dtypes.int32, name=None):
-    """The values of the vector `x`, each once, in the order in which they come first: `(y, idx)`, `x == y[idx]`."""
+    """Return the values of the vector `x`, each once, in the order in which they come first: `(y, idx)`, `x == y[idx]`."""
     return Unique(*ran(_unique, _vector(x, "unique"), attrs=(_index_type(out_idx),)))
 
 
 @public
 def unique_with_counts(x, out_idx=dtypes.int32, name=None):
-    """As `unique`, with the number of times that each value occurs: `(y, idx, count)`."""
+    """Return the values like `unique`, with the number of times that each occurs: `(y, idx, count)`."""
     return UniqueWithCounts(*ran(_unique_with_counts, _vector(x, "unique"), attrs=(_index_type(out_idx),)))
 
 
 @public
 def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
-    """The elements of the vector `x` that are not in the vector `y`, and their places: `(out, idx)`."""
+    """Return the elements of the vector `x` that are not in the vector `y`, and their places: `(out, idx)`."""
     x = _vector(x, "ListDiff")
     y = _vector(tensor(y, x.dtype), "ListDiff")
     return ListDiff(*ran(_list_diff, x, y, attrs=(_index_type(index_dtype),)))
@@ -205,7 +205,7 @@ def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
 
 
 def _as_indices(x):
-    """`x` as a Tensor; what has no dtype of its own, such as an empty list, is int32."""
+    """Return `x` as a Tensor; what has no dtype of its own, such as an empty list, is int32."""
     return tensor(x, hint=dtypes.int32)
 
 
@@ -236,7 +236,7 @@ def _(op, *dy):
 
 @public
 def dynamic_partition(data, partitions, num_partitions, name=None):
-    """`data` in `num_partitions` parts: row i, a place in the first `partitions.ndim` axes, goes to `partitions[i]`."""
+    """Return `data` in `num_partitions` parts: row i, a place in the first `partitions.ndim` axes, goes to `partitions[i]`."""
     x, partitions = tensor(data), _as_indices(partitions)
     require_indices(partitions.node.aval)
     count = static(num_partitions, "num_partitions")
@@ -287,7 +287,7 @@ def _(op, dy):
 
 @public
 def dynamic_stitch(indices, data, name=None):
-    """The tensor whose row `indices[i][j]` is `data[i][j]`: what undoes `dynamic_partition`.
+    """Return the tensor whose row `indices[i][j]` is `data[i][j]`: what undoes `dynamic_partition`.
 
     Of several rows with one index the last counts, and only it gets a gradient. Rows that no index names are 0.
     """

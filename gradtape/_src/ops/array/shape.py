@@ -18,12 +18,12 @@ from gradtape._src.ops.shapes import INDEX, broadcast_shapes, require, same
 
 
 def plain(shape):
-    """A shape as error messages write it: `[2,3]`."""
+    """Return a shape as error messages write it: `[2,3]`."""
     return f"[{','.join(['?' if extent is None else str(extent) for extent in shape])}]"
 
 
 def extents(shape, what="shape"):
-    """A shape argument (ints, a TensorShape, an array, a tensor) as a tuple of ints that are not negative."""
+    """Return a shape argument (ints, a TensorShape, an array, a tensor) as a tuple of ints that are not negative."""
     shape = static_list(shape, what)
     for extent in shape:
         if extent < 0:
@@ -32,7 +32,7 @@ def extents(shape, what="shape"):
 
 
 def host_constant(array):
-    """A Tensor that holds a NumPy array of the library's own."""
+    """Return a Tensor that holds a NumPy array of the library's own."""
     node = engine.constant(array)
     journal.made(node)
     return EagerTensor(node)
@@ -42,12 +42,13 @@ LARGEST = np.iinfo(np.int32).max
 
 
 def host_shape(extents):
-    """A Tensor of int32 of a shape; while a graph is built what is not known may be beyond that."""
+    """Return a Tensor of int32 of a shape; while a graph is built what is not known may be beyond that."""
     return host_constant(np.array([min(extent, LARGEST) for extent in extents], np.int32))
 
 
 def broadcast_source(dy, axes=()):
-    """What `dy` is a broadcast of, with extent 1 where it is constant. None if it is none, or not so along `axes`.
+    """Return the source of the broadcast `dy`, with extent 1 where it is constant; None if it is no broadcast along `axes`.
+    None if it is none, or not so along `axes`.
 
     A rule that keeps a broadcast as one sends a small tensor on, not a large one that is the same everywhere.
     """
@@ -62,7 +63,7 @@ def broadcast_source(dy, axes=()):
 
 
 def under_broadcast(function, dy):
-    """`function(dy)` for an element-wise function: of a cotangent that is a broadcast, a broadcast."""
+    """Return `function(dy)` for an element-wise function: of a cotangent that is a broadcast, a broadcast."""
     node = dy.node
     if node.op is not _broadcast_to.op or node.inputs is None:
         return function(dy)
@@ -85,7 +86,7 @@ def _(op, dy):
 
 @public
 def identity(input, name=None):
-    """A new Tensor of the value of `input`, through which gradients pass. A variable is read."""
+    """Return a new Tensor of the value of `input`, through which gradients pass. A variable is read."""
     if isinstance(input, IndexedSlices):
         return IndexedSlices(identity(input.values), identity(input.indices), input.dense_shape)
     return _identity(tensor(input))
@@ -103,13 +104,13 @@ def _(op, *dy):
 
 @public
 def identity_n(input, name=None):
-    """A list of new Tensors with the values of the list `input`: one op, so that one gradient can be given to all."""
+    """Return a list of new Tensors with the values of the list `input`: one op, so that one gradient can be given to all."""
     return list(_identity_n(*input))
 
 
 @op("StopGradient", infer=same, cheap=True, strings=lambda input: input)
 def stop_gradient(input):
-    """`input`, as a constant: no gradient passes."""
+    """Return `input`, as a constant: no gradient passes."""
     return input
 
 
@@ -142,13 +143,13 @@ def _broadcast_to(input, *, shape):
 
 @public
 def broadcast_to(input, shape, name=None):
-    """`input` repeated along axes of extent 1, and along new axes in front, to `shape`."""
+    """Return `input` repeated along axes of extent 1, and along new axes in front, to `shape`."""
     return _broadcast_to(tensor(input), shape=extents(static_vector(shape, "shape")))
 
 
 @public
 def broadcast_static_shape(shape_x, shape_y):
-    """The TensorShape that two shapes broadcast to, as far as it is known; ValueError if they do not."""
+    """Return the TensorShape that two shapes broadcast to, as far as it is known; ValueError if they do not."""
     first, second = TensorShape(shape_x), TensorShape(shape_y)
     if first.rank is None or second.rank is None:
         return TensorShape(None)
@@ -170,7 +171,7 @@ def broadcast_static_shape(shape_x, shape_y):
 
 
 def index_operands(*values):
-    """Operands that are all int32 or all int64, as Tensors: what is no tensor takes the dtype of those that are, or int32."""
+    """Convert operands to Tensors that are all int32 or all int64, by the dtype of those that are tensors (else int32)."""
     dtype = next((x.dtype for x in values if is_tensor(x)), dtypes.int32)
     made = [tensor(x) if is_tensor(x) else tensor(x, dtype) for x in values]
     for x in made:
@@ -182,7 +183,7 @@ def index_operands(*values):
 
 @public
 def broadcast_dynamic_shape(shape_x, shape_y):
-    """The shape, an integer Tensor, that two shapes (integer vectors) broadcast to."""
+    """Return the shape, an integer Tensor, that two shapes (integer vectors) broadcast to."""
     first, second = index_operands(shape_x, shape_y)
     shape = broadcast_shapes(static_list(first, "shape_x"), static_list(second, "shape_y"))
     return host_constant(np.array(shape, first.dtype.numpy))
@@ -214,7 +215,7 @@ def _(op, dy):
 
 
 def _resolve(shape, before):
-    """`shape` with the extent -1 replaced by what the elements of a tensor of shape `before` leave for it.
+    """Return `shape` with the extent -1 replaced by what the elements of a tensor of shape `before` leave for it.
 
     Where `shape` has a 0 itself, zeros count on neither side: [0, 3] to [-1, 0] is [3, 0].
     """
@@ -244,7 +245,7 @@ MANY_AXES = 254  # more than a tensor can have
 
 @public
 def reshape(tensor, shape, name=None):
-    """The elements of `tensor`, in row-major order, in another shape; one extent may be -1: what is left."""
+    """Return the elements of `tensor`, in row-major order, in another shape; one extent may be -1: what is left."""
     x = _as_tensor(tensor)
     wanted = static_list(shape, "shape")
     if len(wanted) >= MANY_AXES:
@@ -279,7 +280,7 @@ def _(op, dy):
 
 @public
 def expand_dims(input, axis, name=None):
-    """`input` with a new axis of extent 1 in the place `axis` of the result's shape."""
+    """Return `input` with a new axis of extent 1 in the place `axis` of the result's shape."""
     if axis is None:
         raise ValueError("expand_dims needs an axis, received None: give the place of the new axis, 0 for the front.")
     axes = static_list(axis, "axis")
@@ -319,7 +320,7 @@ def _(op, dy):
 
 @public
 def squeeze(input, axis=None, name=None):
-    """`input` without its axes of extent 1, or without those in `axis`, which must have extent 1."""
+    """Return `input` without its axes of extent 1, or without those in `axis`, which must have extent 1."""
     return emit(_squeeze.op, (tensor(input).node,), (() if axis is None else static_list(axis, "axis"),))
 
 
@@ -345,7 +346,7 @@ def _(op, dy):
 
 @public
 def ensure_shape(x, shape, name=None):
-    """`x`, whose shape must be compatible with `shape` (None for an extent that may be anything)."""
+    """Return `x`, whose shape must be compatible with `shape` (None for an extent that may be anything)."""
     stated = TensorShape(shape)
     result = _ensure_shape(tensor(x), shape=None if stated.rank is None else tuple(stated.as_list()))
     if engine.current_graph() is not None:
@@ -393,7 +394,7 @@ def _(op, dy):
 
 
 def inverse(perm):
-    """The permutation that undoes `perm`."""
+    """Return the permutation that undoes `perm`."""
     return tuple(sorted(range(len(perm)), key=perm.__getitem__))
 
 
@@ -406,7 +407,7 @@ def _transposed_cotangent(dy, perm):
 
 @public
 def transpose(a, perm=None, conjugate=False, name="transpose"):
-    """`a` with its axes in the order `perm` (reversed by default), conjugated if `conjugate` and `a` is complex."""
+    """Return `a` with its axes in the order `perm` (reversed by default), conjugated if `conjugate` and `a` is complex."""
     x = tensor(a)
     rank = x.ndim
     perm = tuple(range(rank - 1, -1, -1)) if perm is None else static_vector(perm, "perm")
@@ -433,19 +434,21 @@ not_differentiable(_shape, _size, because="a shape does not depend on the values
 
 
 def changing(x):
-    """Whether a tensor's shape is another in each run: where it belongs to a graph and has extents, or a rank, not known."""
+    """Return whether a tensor's shape is another in each run: where it belongs to a graph and has extents, or a rank, not
+    known.
+    """
     graph = engine.graph_around()
     return graph is not None and (x.node.aval.large or graph.open_rank(x.node))
 
 
 def _dense_shape(sparse, out_type):
-    """The shape of the whole that a sparse tensor or IndexedSlices is a part of."""
+    """Return the shape of the whole that a sparse tensor or IndexedSlices is a part of."""
     return emit(ops["Cast"], (tensor(sparse.dense_shape).node,), (dtypes.as_dtype(out_type),))
 
 
 @public
 def shape(input, out_type=None, name=None):
-    """The shape of `input`, an integer vector of type `out_type` (int32); of a sparse tensor its dense shape."""
+    """Return the shape of `input`, an integer vector of type `out_type` (int32); of a sparse tensor its dense shape."""
     if getattr(input, "dense_shape", None) is not None:
         return _dense_shape(input, out_type or dtypes.int32)
     if changing(x := tensor(input)):
@@ -455,13 +458,15 @@ def shape(input, out_type=None, name=None):
 
 @public
 def shape_n(input, out_type=dtypes.int32, name=None):
-    """The shapes of a list of tensors, as a list."""
+    """Return the shapes of a list of tensors, as a list."""
     return [shape(x, out_type) for x in input]
 
 
 @public
 def size(input, out_type=None, name=None):
-    """The number of elements of `input`, an integer scalar of type `out_type` (int32); of a sparse tensor those of the whole."""
+    """Return the number of elements of `input`, an integer scalar of type `out_type` (int32); of a sparse tensor those of the
+    whole.
+    """
     if getattr(input, "dense_shape", None) is not None:
         return emit(ops["Prod"], (_dense_shape(input, out_type or dtypes.int32).node,), ((0,), False))
     if changing(x := tensor(input)):
@@ -471,7 +476,7 @@ def size(input, out_type=None, name=None):
 
 @public
 def rank(input, name=None):
-    """The number of axes of `input`, an int32 scalar."""
+    """Return the number of axes of `input`, an int32 scalar."""
     if getattr(input, "dense_shape", None) is not None:
         return size(input.dense_shape)
     x = tensor(input)
@@ -481,7 +486,9 @@ def rank(input, name=None):
 
 
 def filled(shape, value, dtype):
-    """A Tensor of `shape`, each element the Python number `value` (0: empty strings): a broadcast, so nothing is stored."""
+    """Return a Tensor of `shape`, each element the Python number `value` (0: empty strings): a broadcast, so nothing is
+    stored.
+    """
     dtype = dtypes.as_dtype(dtype)
     if dtype == dtypes.string:
         if value:
@@ -494,11 +501,11 @@ def filled(shape, value, dtype):
 
 @public
 def zeros(shape, dtype=dtypes.float32, name=None, layout=None):
-    """A Tensor of `shape` filled with 0 (False, an empty string)."""
+    """Return a Tensor of `shape` filled with 0 (False, an empty string)."""
     return filled(extents(shape), 0, dtype)
 
 
 @public
 def ones(shape, dtype=dtypes.float32, name=None, layout=None):
-    """A Tensor of `shape` filled with 1 (True)."""
+    """Return a Tensor of `shape` filled with 1 (True)."""
     return filled(extents(shape), 1, dtype)

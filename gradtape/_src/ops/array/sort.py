@@ -19,7 +19,7 @@ INT32 = np.dtype(np.int32)
 
 
 def _index_type(dtype, what, allowed):
-    """An argument that names an integer type, as NumPy's dtype; InvalidArgumentError unless it is one of `allowed`."""
+    """Return an argument that names an integer type, as NumPy's dtype; InvalidArgumentError unless it is one of `allowed`."""
     given = dtypes.as_dtype(dtypes.int64 if dtype is None and what == "output_type" else dtype)
     if given.name not in allowed:
         raise invalid(
@@ -35,7 +35,7 @@ def _index_type(dtype, what, allowed):
 
 @op("TakeAlongAxis", infer=lambda x, indices, axis: aval(indices.shape, x.dtype), saves="indices", mixed=True)
 def take_along(x, indices, *, axis):
-    """`x` at `indices` along `axis`; the other axes of both are the same."""
+    """Return `x` at `indices` along `axis`; the other axes of both are the same."""
     return jnp.take_along_axis(x, indices, axis, mode="promise_in_bounds")
 
 
@@ -52,7 +52,9 @@ def _put_rule(x, indices, axis, extent):
 
 @op("PutAlongAxis", infer=_put_rule, saves="indices", mixed=True)
 def put_along(x, indices, *, axis, extent):
-    """Zeros, `extent` along `axis`, with `x` at `indices`, which are distinct along `axis`: the transpose of `take_along`."""
+    """Return zeros, `extent` along `axis`, with `x` at `indices`, which are distinct along `axis`: the transpose of
+    `take_along`.
+    """
     places = [lax.broadcasted_iota(indices.dtype, indices.shape, a) if a != axis else indices for a in range(x.ndim)]
     zeros = jnp.zeros((*x.shape[:axis], extent, *x.shape[axis + 1 :]), dtype=x.dtype)
     return at(zeros)[tuple(places)].set(x, unique_indices=True, mode="promise_in_bounds")
@@ -101,7 +103,8 @@ def _sorted(values, axis, direction):
 
 @public
 def sort(values, axis=-1, direction="ASCENDING", name=None):
-    """`values` sorted along `axis`, "ASCENDING" or "DESCENDING"; NaN comes last. Real dtypes; shape and dtype of `values`.
+    """Return `values` sorted along `axis`, "ASCENDING" or "DESCENDING"; NaN comes last. Real dtypes; shape and dtype of
+    `values`.
 
     The gradient goes to the places that the elements came from; equal elements keep their order.
     """
@@ -110,7 +113,7 @@ def sort(values, axis=-1, direction="ASCENDING", name=None):
 
 @public
 def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
-    """The indices (int32) that sort `values` along `axis`. Equal elements keep their order, whatever `stable` says."""
+    """Return the indices (int32) that sort `values` along `axis`. Equal elements keep their order, whatever `stable` says."""
     return _sorted(values, axis, direction)[1]
 
 
@@ -152,7 +155,8 @@ def _(op, dy, _):
 
 @public
 def top_k(input, k=1, sorted=True, index_type=dtypes.int32, name=None):
-    """The `k` largest elements along the last axis, largest first, and their indices: a named tuple `(values, indices)`.
+    """Return the `k` largest elements along the last axis, largest first, and their indices: a named tuple `(values,
+    indices)`.
 
     Real dtypes; both have `input`'s shape with last extent k; `index_type` is int16, int32 or int64. Of equal elements
     the first comes first, and gets the gradient. InvalidArgumentError if there are fewer than k elements.
@@ -191,7 +195,8 @@ not_differentiable(_in_top_k, because="whether a class is among the best k is a 
 
 @public
 def in_top_k(targets, predictions, k, name=None):
-    """Whether each row's target class is among its `k` highest predictions (all that tie with the k-th count): bool [batch].
+    """Return whether each row's target class is among its `k` highest predictions (all that tie with the k-th count): bool
+    [batch].
 
     `targets` integers [batch], `predictions` float32 [batch, classes]. False where the target is out of range or a
     prediction of the row is not finite.
@@ -247,7 +252,7 @@ def _arg(function, input, axis, output_type):
 
 @public
 def argmax(input, axis=None, output_type=dtypes.int64, name=None):
-    """The index of the largest element along `axis` (0 by default), the first of equals; NaN is passed over.
+    """Return the index of the largest element along `axis` (0 by default), the first of equals; NaN is passed over.
 
     Real dtypes and bool; `output_type` is int16, uint16, int32 or int64. InvalidArgumentError if the axis is empty.
     """
@@ -256,7 +261,7 @@ def argmax(input, axis=None, output_type=dtypes.int64, name=None):
 
 @public
 def argmin(input, axis=None, output_type=dtypes.int64, name=None):
-    """The index of the smallest element along `axis` (0 by default), the first of equals; NaN is passed over.
+    """Return the index of the smallest element along `axis` (0 by default), the first of equals; NaN is passed over.
 
     Real dtypes and bool; `output_type` is int32 or int64. InvalidArgumentError if the axis is empty.
     """
@@ -273,7 +278,7 @@ def _bound_rule(sorted_inputs, values, out_type):
 
 
 def _bound(sorted_inputs, values, goes_right, out_type):
-    """A binary search in each row: how many elements of the sorted row come before each value."""
+    """Return a binary search in each row: how many elements of the sorted row come before each value."""
     count = sorted_inputs.shape[1]
 
     def halve(_, bounds):
@@ -305,7 +310,7 @@ not_differentiable(_lower_bound, _upper_bound, because="the place of a value in 
 
 @public
 def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, name=None):
-    """Where `values` would be put into `sorted_sequence`, whose last axis ascends, so that it stays sorted.
+    """Return the places at which `values` go into `sorted_sequence`, whose last axis ascends, so that it stays sorted.
 
     "left": before equal elements, "right": behind them. All extents but the last must agree; the result has the shape
     of `values` and type `out_type`, int32 (also for None) or int64.
@@ -324,7 +329,7 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
 
 
 def _permutation_fault(x):
-    """What is wrong with a permutation, or None."""
+    """Return the message for an invalid permutation, or None."""
     outside = x[(x < 0) | (x >= x.size)]
     if outside.size:
         return f"{outside[0]} is not between 0 and {x.size}: each of the indices 0 to {x.size - 1} must stand there once."
@@ -343,7 +348,7 @@ def _permutation_rule(x):
 
 @op("InvertPermutation", infer=_permutation_rule, status=_permutation_fault, checked="x", prefers="int32")
 def invert_permutation(x):
-    """The permutation that undoes `x`, a vector (int32 or int64) of the indices 0 to n-1; else InvalidArgumentError."""
+    """Return the permutation that undoes `x`, a vector (int32 or int64) of the indices 0 to n-1; else InvalidArgumentError."""
     return at(jnp.zeros_like(x))[x].set(lax.iota(x.dtype, x.size), unique_indices=True, mode="promise_in_bounds")
 
 

@@ -30,7 +30,7 @@ from gradtape._src.ops.shapes import FLOATING, only, same
 
 
 def _not_finite(tensor, message):
-    """What stands in an array besides numbers, or None."""
+    """Return the message for an array with NaN or infinities, or None."""
     nan, inf = np.isnan(tensor).any(), np.isinf(tensor).any()  # host-side: the check reads the values
     found = "Inf and NaN" if nan and inf else "NaN" if nan else "Inf"
     return f"{message} : Tensor had {found} values" if nan or inf else None
@@ -38,7 +38,7 @@ def _not_finite(tensor, message):
 
 @op("CheckNumerics", infer=only(FLOATING, same), status=_not_finite, checked="tensor", cheap=True)
 def check_numerics(tensor, *, message):
-    """`tensor`, unless an element is NaN or infinite: an InvalidArgumentError that begins with `message`.
+    """Return `tensor`, unless an element is NaN or infinite: an InvalidArgumentError that begins with `message`.
 
     The gradient is checked, too.
     """
@@ -54,7 +54,7 @@ def _checked_on_host(dy, *, message):
 
 @op("CheckNumericsGradient", infer=same, host=_checked_on_host, effect=True)
 def _checked_gradient(dy, *, message):
-    """`dy`, checked where it is computed: a gradient's values are not known while it is recorded."""
+    """Return `dy`, checked where it is computed: a gradient's values are not known while it is recorded."""
     return dy
 
 
@@ -68,7 +68,7 @@ def _(op, dy):
 
 @public
 def assert_all_finite(x, message, name=None):
-    """As `check_numerics`, but that its gradient is not checked."""
+    """Check `x` like `check_numerics`, but not its gradient."""
     x = tensor(x)
     with control_dependencies([check_numerics(x, message)]):
         return array.identity(x)
@@ -114,7 +114,7 @@ def _prefix(message):
 
 
 def _row(array, summarize):
-    """The first `summarize` entries of an array (3 for None, all for -1), in one row."""
+    """Return the first `summarize` entries of an array (3 for None, all for -1), in one row."""
     flat = array.ravel()
     shown = flat[: _count(summarize, flat.size)]
     texts = [repr(v) if isinstance(v, bytes) else element_text(v) for v in shown]
@@ -195,7 +195,7 @@ class Rank:
 
 @public
 def Assert(condition, data, summarize=None, name=None):
-    """InvalidArgumentError unless `condition`, a bool, holds; the message has the values of the list `data`.
+    """Raise InvalidArgumentError unless `condition`, a bool, holds; the message has the values of the list `data`.
 
     `summarize` is how many entries of each are shown: 3 for None, all for -1.
     """
@@ -208,7 +208,7 @@ def Assert(condition, data, summarize=None, name=None):
 
 
 def _compare(function, symbol, x, y, message, summarize):
-    """InvalidArgumentError unless function(x, y) holds for all elements; the message shows where it does not."""
+    """Raise InvalidArgumentError unless function(x, y) holds for all elements; the message shows where it does not."""
     x, y = tensor(x), tensor(y, hint=getattr(x, "dtype", None))
     condition = function(x, y)
     headline = f"Condition x {symbol} y did not hold."
@@ -223,67 +223,67 @@ def _compare_with_zero(function, symbol, x, message, summarize):
 
 @public
 def assert_equal(x, y, message=None, summarize=None, name=None):
-    """InvalidArgumentError unless x = y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    """Raise InvalidArgumentError unless x = y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
     return _compare(compare.equal, "==", x, y, message, summarize)
 
 
 @public
 def assert_none_equal(x, y, summarize=None, message=None, name=None):
-    """InvalidArgumentError unless x ≠ y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    """Raise InvalidArgumentError unless x ≠ y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
     return _compare(compare.not_equal, "!=", x, y, message, summarize)
 
 
 @public
 def assert_less(x, y, message=None, summarize=None, name=None):
-    """InvalidArgumentError unless x < y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    """Raise InvalidArgumentError unless x < y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
     return _compare(compare.less, "<", x, y, message, summarize)
 
 
 @public
 def assert_less_equal(x, y, message=None, summarize=None, name=None):
-    """InvalidArgumentError unless x ≤ y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    """Raise InvalidArgumentError unless x ≤ y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
     return _compare(compare.less_equal, "<=", x, y, message, summarize)
 
 
 @public
 def assert_greater(x, y, message=None, summarize=None, name=None):
-    """InvalidArgumentError unless x > y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    """Raise InvalidArgumentError unless x > y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
     return _compare(compare.greater, ">", x, y, message, summarize)
 
 
 @public
 def assert_greater_equal(x, y, message=None, summarize=None, name=None):
-    """InvalidArgumentError unless x ≥ y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
+    """Raise InvalidArgumentError unless x ≥ y, element-wise, with broadcasting; says where, for `summarize` (3) elements."""
     return _compare(compare.greater_equal, ">=", x, y, message, summarize)
 
 
 @public
 def assert_positive(x, message=None, summarize=None, name=None):
-    """InvalidArgumentError unless x > 0, element-wise."""
+    """Raise InvalidArgumentError unless x > 0, element-wise."""
     return _compare_with_zero(compare.greater, ">", x, message, summarize)
 
 
 @public
 def assert_negative(x, message=None, summarize=None, name=None):
-    """InvalidArgumentError unless x < 0, element-wise."""
+    """Raise InvalidArgumentError unless x < 0, element-wise."""
     return _compare_with_zero(compare.less, "<", x, message, summarize)
 
 
 @public
 def assert_non_negative(x, message=None, summarize=None, name=None):
-    """InvalidArgumentError unless x ≥ 0, element-wise."""
+    """Raise InvalidArgumentError unless x ≥ 0, element-wise."""
     return _compare_with_zero(compare.greater_equal, ">=", x, message, summarize)
 
 
 @public
 def assert_non_positive(x, message=None, summarize=None, name=None):
-    """InvalidArgumentError unless x ≤ 0, element-wise."""
+    """Raise InvalidArgumentError unless x ≤ 0, element-wise."""
     return _compare_with_zero(compare.less_equal, "<=", x, message, summarize)
 
 
 @public
 def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
-    """InvalidArgumentError unless |x − y| ≤ atol + rtol·|y|, element-wise; both are 10 ε of the dtype by default."""
+    """Raise InvalidArgumentError unless |x − y| ≤ atol + rtol·|y|, element-wise; both are 10 ε of the dtype by default."""
     x = tensor(x)
     y = tensor(y, x.dtype)
     if not (x.dtype.is_floating or x.dtype.is_complex):
@@ -316,7 +316,9 @@ def _rank_is_open(x):
 
 
 def _check_rank(x, allowed, wanted, message):
-    """ValueError unless `allowed` has the rank of `x`; in a graph an Operation, which checks a rank that is not known yet."""
+    """Raise ValueError unless `allowed` has the rank of `x`; in a graph an Operation, which checks a rank that is not known
+    yet.
+    """
     x = tensor(x)
     headline = f"{_prefix(message)}Tensor must have rank {wanted}.  Received "
     if _rank_is_open(x):
@@ -329,28 +331,28 @@ def _check_rank(x, allowed, wanted, message):
 
 @public
 def assert_rank(x, rank, message=None, name=None):
-    """ValueError unless `x` has `rank` axes."""
+    """Raise ValueError unless `x` has `rank` axes."""
     rank = _rank(rank)
     return _check_rank(x, (rank,), rank, message)
 
 
 @public
 def assert_rank_at_least(x, rank, message=None, name=None):
-    """ValueError unless `x` has at least `rank` axes."""
+    """Raise ValueError unless `x` has at least `rank` axes."""
     rank = _rank(rank)
     return _check_rank(x, range(rank, MOST_AXES), f"at least {rank}", message)
 
 
 @public
 def assert_rank_in(x, ranks, message=None, name=None):
-    """ValueError unless the number of axes of `x` is one of `ranks`."""
+    """Raise ValueError unless the number of axes of `x` is one of `ranks`."""
     ranks = tuple([_rank(rank) for rank in ranks])
     return _check_rank(x, ranks, f"in {ranks}", message)
 
 
 @public
 def assert_scalar(tensor, message=None, name=None):
-    """ValueError if `tensor` has axes."""
+    """Raise ValueError if `tensor` has axes."""
     x = _as_tensor(tensor)
     if x.ndim:
         raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {x.shape}.")
@@ -362,7 +364,7 @@ REST = (Ellipsis, "*")
 
 @public
 def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
-    """ValueError unless tensors have shapes of a common pattern: a list of `(tensor, pattern)`.
+    """Raise ValueError unless tensors have shapes of a common pattern: a list of `(tensor, pattern)`.
 
     A pattern has an entry for each axis: an extent, a name (the same name: the same extent, in all patterns), or None
     for any. `...` or "*" as its first entry stands for any number of axes. A scalar counts as one axis of extent 1.
@@ -371,7 +373,7 @@ def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
 
 
 def matched(shapes, message):
-    """As `assert_shapes`; gives the Operations of a graph that check extents which are known when it runs."""
+    """Check shapes like `assert_shapes`; return a graph's Operations that check extents at session time."""
     known, late = {}, []
     for x, pattern in shapes.items() if isinstance(shapes, dict) else shapes:
         if pattern is not None:
@@ -432,7 +434,7 @@ def _match(x, pattern, known, message):
 
 @public
 def assert_type(tensor, tf_type, message=None, name=None):
-    """TypeError unless `tensor` is of dtype `tf_type`."""
+    """Raise TypeError unless `tensor` is of dtype `tf_type`."""
     wanted, x = dtypes.as_dtype(tf_type), _as_tensor(tensor)
     if x.dtype != wanted:
         raise TypeError(f"{_prefix(message)}tensor must be of type {wanted!r}; got {x.dtype!r}")
@@ -440,7 +442,7 @@ def assert_type(tensor, tf_type, message=None, name=None):
 
 @public
 def assert_integer(x, message=None, name=None):
-    """TypeError unless `x` is of an integer dtype."""
+    """Raise TypeError unless `x` is of an integer dtype."""
     x = tensor(x)
     if not x.dtype.is_integer:
         raise TypeError(f'{_prefix(message)}Expected "x" to be integer type.  Found: tensor of dtype {x.dtype}')
@@ -448,7 +450,7 @@ def assert_integer(x, message=None, name=None):
 
 @public
 def assert_same_float_dtype(tensors=None, dtype=None):
-    """The floating dtype that all of `tensors` have, which must be `dtype` where it is given; else a ValueError.
+    """Return the floating dtype that all of `tensors` have, which must be `dtype` where it is given; else a ValueError.
 
     Entries that are None are passed over. float32 if there is nothing to go by.
     """
@@ -470,7 +472,7 @@ def assert_same_float_dtype(tensors=None, dtype=None):
 
 @public
 def assert_proper_iterable(values):
-    """TypeError unless `values` is an iterable that is not a tensor, an array or a string."""
+    """Raise TypeError unless `values` is an iterable that is not a tensor, an array or a string."""
     if isinstance(values, (Tensor, Stored, IndexedSlices, np.ndarray, str, bytes)):
         raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
     if not hasattr(values, "__iter__"):
@@ -479,7 +481,7 @@ def assert_proper_iterable(values):
 
 @public
 def is_numeric_tensor(tensor):
-    """Whether `tensor` is a Tensor of numbers: floating, complex or integer, not bool or string."""
+    """Return whether `tensor` is a Tensor of numbers: floating, complex or integer, not bool or string."""
     return isinstance(tensor, Tensor) and (tensor.dtype.is_integer or tensor.node.aval.inexact)
 
 
@@ -494,7 +496,7 @@ def disable_traceback_filtering():
 
 
 def is_traceback_filtering_enabled():
-    """Whether the library's own frames are cut out of tracebacks."""
+    """Return whether the library's own frames are cut out of tracebacks."""
     return not errors.keeps_frames
 
 

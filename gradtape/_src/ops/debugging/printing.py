@@ -23,7 +23,7 @@ class _Slot:
 
 
 def element_text(value):
-    """One element as TensorFlow writes it: a float with 6 digits if these are enough, else 9 (float64: 15 or 17)."""
+    """Format one element as in TensorFlow: a float with 6 digits if these are enough, else 9 (float64: 15 or 17)."""
     if isinstance(value, bytes):
         return f'"{value.decode(errors="replace")}"'
     if isinstance(value, (bool, np.bool_)):
@@ -39,7 +39,7 @@ def element_text(value):
 
 
 def array_text(array, summarize=3):
-    """An array in brackets, with the first and last `summarize` entries of each axis (all if -1)."""
+    """Return an array in brackets, with the first and last `summarize` entries of each axis (all if -1)."""
     edge = sys.maxsize if summarize is None or summarize < 0 else summarize
 
     def write(part, depth):
@@ -56,7 +56,7 @@ def array_text(array, summarize=3):
 
 
 def strings_of(value):
-    """The array of a tensor of strings that is known, and so is part of the text; None for anything else."""
+    """Return the array of a tensor of strings that is known, and so is part of the text; None for anything else."""
     if not is_tensor(value) or value.dtype.name != "string":
         return None
     node = tensor(value).node
@@ -64,7 +64,7 @@ def strings_of(value):
 
 
 def _template(values, sep):
-    """What is written, as `(pieces of text, tensors)`: a tensor goes between each two pieces."""
+    """Return the printed text as `(pieces of text, tensors)`: a tensor goes between each two pieces."""
     tensors, texts = [], []
     for value in values:
         if isinstance(value, str):
@@ -86,7 +86,7 @@ def _fill(pieces, arrays, summarize, alone):
 
 
 def _writer(stream):
-    """A function that writes a text to what was given as `output_stream`."""
+    """Return a function that writes a text to what was given as `output_stream`."""
     if stream is None:
         stream = sys.stderr
     if isinstance(stream, str) and stream.startswith("file://"):

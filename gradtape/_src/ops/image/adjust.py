@@ -22,7 +22,7 @@ FACTOR = aval((), np.dtype(np.float32))
 
 
 def _adjusted(type, name, coloured=True):
-    """The aval rule of an op on images and a scalar called `name`; `coloured`: they must have three channels."""
+    """Return the aval rule of an op on images and a scalar called `name`; `coloured`: they must have three channels."""
 
     def infer(images, factor):
         require_dtype(images, FLOATING)
@@ -68,19 +68,19 @@ def _adjust_saturation(images, scale):
 
 
 def _factor(value):
-    """A factor as a Tensor: numbers become float32."""
+    """Return a factor as a Tensor: numbers become float32."""
     return value if is_tensor(value) else tensor(value, FACTOR.dtype)
 
 
 def hue_turned(image, delta):
-    """`adjust_hue` with a `delta` that is known to be within [-1, 1]."""
+    """Return `adjust_hue` with a `delta` that is known to be within [-1, 1]."""
     image = tensor(image)
     return convert_image_dtype(_adjust_hue(as_floats(image), _factor(delta)), image.dtype)
 
 
 @public
 def adjust_brightness(image, delta):
-    """`image + delta`, a scalar to be given in the range of a float image, [0, 1]. Integers are saturated."""
+    """Return `image + delta`, a scalar to be given in the range of a float image, [0, 1]. Integers are saturated."""
     image = tensor(image)
     floats = as_floats(image)
     change = cast(delta, floats.dtype) if is_tensor(delta) else delta
@@ -89,7 +89,7 @@ def adjust_brightness(image, delta):
 
 @public
 def adjust_contrast(images, contrast_factor):
-    """`(x − mean) · contrast_factor + mean`, the mean of each channel of each image. Integers are saturated.
+    """Return `(x − mean) · contrast_factor + mean`, the mean of each channel of each image. Integers are saturated.
 
     As in TensorFlow the op has no gradient.
     """
@@ -99,7 +99,7 @@ def adjust_contrast(images, contrast_factor):
 
 @public
 def adjust_gamma(image, gamma=1, gain=1):
-    """`gain · x ** gamma`, for x in [0, 1]. Integers are saturated. `gamma` must not be negative."""
+    """Return `gain · x ** gamma`, for x in [0, 1]. Integers are saturated. `gamma` must not be negative."""
     image = tensor(image)
     require(gamma >= 0, "Gamma should be a non-negative real number.", gamma)
     return convert_image_dtype(gain * pow(as_floats(image), gamma), image.dtype, saturate=True)
@@ -107,7 +107,7 @@ def adjust_gamma(image, gamma=1, gain=1):
 
 @public
 def adjust_hue(image, delta, name=None):
-    """The image with `delta`, a scalar in [-1, 1], added to the hue of each pixel; hues lie on a circle of length 1.
+    """Return the image with `delta`, a scalar in [-1, 1], added to the hue of each pixel; hues lie on a circle of length 1.
 
     As in TensorFlow the op has no gradient.
     """
@@ -119,7 +119,7 @@ def adjust_hue(image, delta, name=None):
 
 @public
 def adjust_saturation(image, saturation_factor, name=None):
-    """The image with the saturation of each pixel multiplied by a scalar, and kept in [0, 1].
+    """Return the image with the saturation of each pixel multiplied by a scalar, and kept in [0, 1].
 
     As in TensorFlow the op has no gradient.
     """
@@ -129,7 +129,7 @@ def adjust_saturation(image, saturation_factor, name=None):
 
 @public
 def per_image_standardization(image):
-    """`(x − mean) / deviation` over all pixels and channels of each image, float32.
+    """Return `(x − mean) / deviation` over all pixels and channels of each image, float32.
 
     The deviation is at least 1/√(number of values), so that an image of one colour becomes 0.
     """

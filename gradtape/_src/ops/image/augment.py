@@ -41,7 +41,9 @@ def _range(lower, upper):
 
 
 def _flip(image, axis, draw):
-    """Each image by itself reversed along `axis`, or not. As in TensorFlow: of a batch for numbers above 1/2, else below."""
+    """Reverse each image by itself along `axis`, or not. As in TensorFlow: of a batch for numbers above 1/2, else below. As in
+    TensorFlow: of a batch for numbers above 1/2, else below.
+    """
     image = of_rank_3_or_4(at_least_3d(image))
     if image.ndim == 3:
         turned = less(draw([]), 0.5)
@@ -88,83 +90,83 @@ def _crop(value, size, draw):
 
 @public
 def random_flip_left_right(image, seed=None):
-    """The image mirrored or not, each with probability 1/2; of a batch each image by itself."""
+    """Return the image mirrored or not, each with probability 1/2; of a batch each image by itself."""
     return _flip(image, 1, _stateful(seed))
 
 
 @public
 def random_flip_up_down(image, seed=None):
-    """The image upside down or not, each with probability 1/2; of a batch each image by itself."""
+    """Return the image upside down or not, each with probability 1/2; of a batch each image by itself."""
     return _flip(image, 0, _stateful(seed))
 
 
 @public
 def stateless_random_flip_left_right(image, seed):
-    """As `random_flip_left_right`: the same result for the same `seed` of two integers."""
+    """Mirror like `random_flip_left_right`: the same result for the same `seed` of two integers."""
     return _flip(image, 1, _stateless(seed))
 
 
 @public
 def stateless_random_flip_up_down(image, seed):
-    """As `random_flip_up_down`: the same result for the same `seed` of two integers."""
+    """Flip like `random_flip_up_down`: the same result for the same `seed` of two integers."""
     return _flip(image, 0, _stateless(seed))
 
 
 @public
 def random_brightness(image, max_delta, seed=None):
-    """`adjust_brightness` by a number uniform in [-max_delta, max_delta)."""
+    """Return `adjust_brightness` by a number uniform in [-max_delta, max_delta)."""
     return _brightness(image, max_delta, _stateful(seed))
 
 
 @public
 def stateless_random_brightness(image, max_delta, seed):
-    """As `random_brightness`: the same result for the same `seed` of two integers."""
+    """Adjust like `random_brightness`: the same result for the same `seed` of two integers."""
     return _brightness(image, max_delta, _stateless(seed))
 
 
 @public
 def random_contrast(image, lower, upper, seed=None):
-    """`adjust_contrast` by a factor uniform in [lower, upper)."""
+    """Return `adjust_contrast` by a factor uniform in [lower, upper)."""
     return _contrast(image, lower, upper, _stateful(seed))
 
 
 @public
 def stateless_random_contrast(image, lower, upper, seed):
-    """As `random_contrast`: the same result for the same `seed` of two integers."""
+    """Adjust like `random_contrast`: the same result for the same `seed` of two integers."""
     return _contrast(image, lower, upper, _stateless(seed))
 
 
 @public
 def random_hue(image, max_delta, seed=None):
-    """`adjust_hue` by a number uniform in [-max_delta, max_delta); `max_delta` is at most 0.5."""
+    """Return `adjust_hue` by a number uniform in [-max_delta, max_delta); `max_delta` is at most 0.5."""
     return _hue(image, max_delta, _stateful(seed))
 
 
 @public
 def stateless_random_hue(image, max_delta, seed):
-    """As `random_hue`: the same result for the same `seed` of two integers."""
+    """Adjust like `random_hue`: the same result for the same `seed` of two integers."""
     return _hue(image, max_delta, _stateless(seed))
 
 
 @public
 def random_saturation(image, lower, upper, seed=None):
-    """`adjust_saturation` by a factor uniform in [lower, upper)."""
+    """Return `adjust_saturation` by a factor uniform in [lower, upper)."""
     return _saturation(image, lower, upper, _stateful(seed))
 
 
 @public
 def stateless_random_saturation(image, lower, upper, seed=None):
-    """As `random_saturation`: the same result for the same `seed` of two integers, which must be given."""
+    """Adjust like `random_saturation`: the same result for the same `seed` of two integers, which must be given."""
     return _saturation(image, lower, upper, _stateless(seed))
 
 
 @public
 def random_crop(value, size, seed=None, name=None):
-    """A part of `value` of the extents `size`, one for each axis, from a place that is uniform over all there are."""
+    """Return a part of `value` of the extents `size`, one for each axis, from a place that is uniform over all there are."""
     return _crop(value, size, _stateful(seed))
 
 
 @public
 def stateless_random_crop(value, size, seed, name=None):
-    """As `random_crop`: the same part for the same `seed` of two integers."""
+    """Crop like `random_crop`: the same part for the same `seed` of two integers."""
     return _crop(value, size, _stateless(seed))

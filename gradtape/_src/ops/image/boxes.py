@@ -33,19 +33,19 @@ OUTSIDE = "box_index has values outside [0, batch_size)"
 
 
 def _shares(count, extent):
-    """[count, 2]: how much each place along an axis moves, in pixels, with the two ends of a box."""
+    """Return [count, 2]: how much each place along an axis moves, in pixels, with the two ends of a box."""
     part = np.arange(count) / (count - 1) if count > 1 else np.full(1, 0.5)
     return (np.stack([1 - part, part], 1) * (extent - 1)).astype(SINGLE)
 
 
 def _places(boxes, size, extent):
-    """Where the pixels of the crops lie on the image along each axis: [boxes, height] and [boxes, width]."""
+    """Return the places of the crops' pixels on the image along each axis: [boxes, height] and [boxes, width]."""
     shares = [_shares(count, pixels) for count, pixels in zip(size, extent, strict=True)]
     return [boxes[:, axis, None] * share[:, 0] + boxes[:, axis + 2, None] * share[:, 1] for axis, share in enumerate(shares)]
 
 
 def _inside(places, extent):
-    """Whether a pixel lies on the image: [boxes, height, width, 1]."""
+    """Return whether a pixel lies on the image: [boxes, height, width, 1]."""
     rows, columns = [(place >= 0) & (place <= pixels - 1) for place, pixels in zip(places, extent, strict=True)]
     return rows[:, :, None, None] & columns[:, None, :, None]
 
@@ -55,7 +55,7 @@ def _pixels(place, extent):
 
 
 def _sampled(boxes, box_ind, size, extent, method):
-    """(index into the images, weight) for each image pixel that a crop's pixel is made of."""
+    """Return (index into the images, weight) for each image pixel that a crop's pixel is made of."""
     places = _places(boxes, size, extent)
     inside = _inside(places, extent)
     lines = []
@@ -132,7 +132,7 @@ def _to_image(grads, boxes, box_ind, *, image_size, T, method):
 
 
 def _to_boxes(grads, image, boxes, box_ind):
-    """The gradient to the boxes, by bilinear sampling (with "nearest" too, as TensorFlow does it)."""
+    """Return the gradient to the boxes, by bilinear sampling (with "nearest" too, as TensorFlow does it)."""
     count, *size, _ = grads.node.aval.shape
     extent = image.node.aval.shape[1:3]
     places = _places(boxes, size, extent)
@@ -186,7 +186,7 @@ def _(op, ddx):
 
 @public
 def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0, name=None):
-    """Parts of images, [boxes, *crop_size, channels] in float32.
+    """Return parts of images, [boxes, *crop_size, channels] in float32.
 
     `image` is [batch, height, width, channels], real. `boxes`, float32 [boxes, 4], are y1, x1, y2, x2 in coordinates in
     which the image reaches from 0 to 1 (the centres of its outermost pixels); the ends may be in any order, and what is

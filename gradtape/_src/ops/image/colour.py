@@ -29,7 +29,7 @@ def _pixels(images):
 
 
 def hue_range_value(images):
-    """The hue in [0, 1), the range between the least and the greatest colour, and the greatest; without a last axis."""
+    """Return the hue in [0, 1), the range between the least and the greatest colour, and the greatest; without a last axis."""
     red, green, blue = [images[..., channel] for channel in range(3)]
     value = jnp.maximum(jnp.maximum(red, green), blue)
     span = value - jnp.minimum(jnp.minimum(red, green), blue)
@@ -41,7 +41,7 @@ def hue_range_value(images):
 
 
 def purity(hue):
-    """How much of red, green and blue there is in a hue in [0, 1], between 0 and 1: [..., 3]."""
+    """Return the shares of red, green and blue in a hue in [0, 1], between 0 and 1: [..., 3]."""
     hue = hue * 6
     parts = [jnp.abs(hue - 3) - 1, 2 - jnp.abs(hue - 2), 2 - jnp.abs(hue - 4)]
     return jnp.clip(jnp.stack(parts, -1), 0, 1)
@@ -49,7 +49,7 @@ def purity(hue):
 
 @op("RGBToHSV", infer=_pixels, saves="images", prefers="float32")
 def rgb_to_hsv(images):
-    """Red, green and blue as hue, saturation and value, all in [0, 1]. A floating dtype; the last axis has extent 3."""
+    """Convert red, green and blue to hue, saturation and value, all in [0, 1]. A floating dtype; the last axis has extent 3."""
     hue, span, value = hue_range_value(wide(images))
     saturation = jnp.where(value > 0, span / jnp.where(value > 0, value, jnp.ones_like(value)), jnp.zeros_like(value))
     return jnp.stack([hue, saturation, value], -1).astype(images.dtype)
@@ -85,7 +85,7 @@ def _(op, dy):
 
 @op("HSVToRGB", infer=_pixels, prefers="float32")
 def hsv_to_rgb(images):
-    """Hue, saturation and value as red, green and blue, all in [0, 1]. As in TensorFlow no gradient flows."""
+    """Convert hue, saturation and value to red, green and blue, all in [0, 1]. As in TensorFlow no gradient flows."""
     x = wide(images)
     saturation, value = x[..., 1:2], x[..., 2:3]
     return (((1 - saturation) + saturation * purity(x[..., 0])) * value).astype(images.dtype)
@@ -113,31 +113,31 @@ def _converted(images, kernel):
 
 @public
 def rgb_to_yiq(images):
-    """Red, green and blue in [0, 1] as luma and the chroma of NTSC. A floating dtype; the last axis has extent 3."""
+    """Convert red, green and blue in [0, 1] to luma and the chroma of NTSC. A floating dtype; the last axis has extent 3."""
     return _converted(images, RGB_TO_YIQ)
 
 
 @public
 def yiq_to_rgb(images):
-    """What undoes `rgb_to_yiq`."""
+    """Invert `rgb_to_yiq`."""
     return _converted(images, YIQ_TO_RGB)
 
 
 @public
 def rgb_to_yuv(images):
-    """Red, green and blue in [0, 1] as luma and the chroma of PAL. A floating dtype; the last axis has extent 3."""
+    """Convert red, green and blue in [0, 1] to luma and the chroma of PAL. A floating dtype; the last axis has extent 3."""
     return _converted(images, RGB_TO_YUV)
 
 
 @public
 def yuv_to_rgb(images):
-    """What undoes `rgb_to_yuv`."""
+    """Invert `rgb_to_yuv`."""
     return _converted(images, YUV_TO_RGB)
 
 
 @public
 def rgb_to_grayscale(images, name=None):
-    """The luminance of each pixel, in the dtype of `images`; the last axis has extent 1 after."""
+    """Return the luminance of each pixel, in the dtype of `images`; the last axis has extent 1 after."""
     images = tensor(images)
     colours = as_floats(images)
     grey = tensordot(colours, tensor(LUMINANCE, colours.dtype), [-1, -1])
@@ -146,7 +146,7 @@ def rgb_to_grayscale(images, name=None):
 
 @public
 def grayscale_to_rgb(images, name=None):
-    """Grey pixels as coloured ones: the last axis, of extent 1, repeated three times."""
+    """Convert grey pixels to coloured ones: the last axis, of extent 1, repeated three times."""
     images = tensor(images)
     if images.ndim < 2:
         raise ValueError(f"A grayscale image (shape {images.shape}) must be at least two-dimensional.")
@@ -161,7 +161,7 @@ def grayscale_to_rgb(images, name=None):
 
 @public
 def convert_image_dtype(image, dtype, saturate=False, name=None):
-    """`image` in `dtype`, scaled: integers go from 0 to the greatest of their type, floats from 0 to 1.
+    """Return `image` in `dtype`, scaled: integers go from 0 to the greatest of their type, floats from 0 to 1.
 
     `saturate` keeps what is out of range at the bounds; else it wraps. AttributeError for other than integers and floats.
     """
@@ -185,6 +185,6 @@ def convert_image_dtype(image, dtype, saturate=False, name=None):
 
 
 def as_floats(image):
-    """`image` in the floating dtype to compute in: its own, float32 for integers and bfloat16."""
+    """Return `image` in the floating dtype to compute in: its own, float32 for integers and bfloat16."""
     kept = image.dtype in (dtypes.float16, dtypes.float32, dtypes.float64)
     return image if kept else convert_image_dtype(image, dtypes.float32)

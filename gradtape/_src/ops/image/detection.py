@@ -29,7 +29,7 @@ COLOURS = (
 
 
 def _overlaps(boxes):
-    """A function of a box's number and of a list of others: the area they share with it, over the area of both."""
+    """Return a function of a box's number and of a list of others: the area they share with it, over the area of both."""
     boxes = boxes.astype(SINGLE)
     low, high = boxes.reshape(-1, 2, 2).min(1), boxes.reshape(-1, 2, 2).max(1)
     areas = (high - low)[:, 0] * (high - low)[:, 1]
@@ -45,7 +45,7 @@ def _overlaps(boxes):
 
 
 def _suppressed(overlap, scores, max_output_size, overlap_threshold, score_threshold, sigma=0.0):
-    """The numbers of the boxes that remain, best first, and their scores.
+    """Return the numbers of the boxes that remain, best first, and their scores.
 
     A box that overlaps a better one by more than the threshold is left out; or, with a `sigma`, its score is multiplied
     by exp(−overlap²/2σ²) for each better one (Bodla et al., "Soft-NMS", 2017).
@@ -94,7 +94,7 @@ not_differentiable(_suppression, _overlap_suppression, because=NUMBERS, unregist
 
 
 def _inputs(function, first, name, scores):
-    """Boxes (or overlaps) and scores as Tensors of one dtype, half or float."""
+    """Convert boxes (or overlaps) and scores to Tensors of one dtype, half or float."""
     values = [value if is_tensor(value) else tensor(value, SINGLE) for value in (first, scores)]
     first, scores = [handle(node) for node in operands(function.op, values)]
     require(first.node.aval, ("float16", "float32"))
@@ -105,7 +105,7 @@ def _inputs(function, first, name, scores):
 
 
 def _limits(max_output_size, **thresholds):
-    """The attributes of a suppression, checked."""
+    """Return the attributes of a suppression, checked."""
     size = tensor(max_output_size)
     if size.ndim:
         raise invalid(f"max_output_size must be 0-D, got shape {plain(size.shape)}: give one number.")
@@ -131,7 +131,7 @@ def _boxes(function, boxes, scores):
 
 @public
 def non_max_suppression(boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=float("-inf"), name=None):
-    """The numbers of at most `max_output_size` boxes, int32, best first: those that overlap no better one too much.
+    """Return the numbers of at most `max_output_size` boxes, int32, best first: those that overlap no better one too much.
 
     `boxes` are [boxes, 4], any two opposite corners, `scores` [boxes], both of one dtype, float32 or float16. Left out are
     boxes whose intersection over union with one that is kept is above `iou_threshold`, and those whose score is not
@@ -145,7 +145,7 @@ def non_max_suppression(boxes, scores, max_output_size, iou_threshold=0.5, score
 def non_max_suppression_with_scores(
     boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=float("-inf"), soft_nms_sigma=0.0, name=None
 ):
-    """`(numbers, scores)` of the boxes that remain, as `non_max_suppression`.
+    """Return `(numbers, scores)` of the boxes that remain, as `non_max_suppression`.
 
     With a `soft_nms_sigma` above 0 none is left out for its overlap, but its score becomes smaller by it.
     """
@@ -157,7 +157,7 @@ def non_max_suppression_with_scores(
 def non_max_suppression_overlaps(
     overlaps, scores, max_output_size, overlap_threshold=0.5, score_threshold=float("-inf"), name=None
 ):
-    """As `non_max_suppression`, of boxes of which is known how much they overlap: `overlaps` is [boxes, boxes]."""
+    """Select boxes like `non_max_suppression`, by their known overlaps: `overlaps` is [boxes, boxes]."""
     limits = _limits(max_output_size, overlap_threshold=overlap_threshold, score_threshold=score_threshold)
     overlaps, scores = _inputs(_overlap_suppression, overlaps, "overlaps", scores)
     if overlaps.shape[0] != overlaps.shape[1]:
@@ -192,7 +192,7 @@ def _drawn_aval(images, boxes, colors=None):
 
 
 def _drawn(images, boxes, colours):
-    """Each pixel on the border of a box in the colour of the last such box."""
+    """Draw each pixel on the border of a box in the colour of the last such box."""
     _, height, width, depth = images.shape
     scale = jnp.asarray([height - 1, width - 1] * 2, SINGLE)
     top, left, bottom, right = jnp.moveaxis((boxes * scale).astype(jnp.int32), 2, 0)[..., None, None]
@@ -225,7 +225,7 @@ not_differentiable(_draw, because="it paints over the image: draw on a copy, and
 
 @public
 def draw_bounding_boxes(images, boxes, colors, name=None):
-    """`images` with the borders of boxes, one pixel wide; what is outside of the image is not drawn.
+    """Return `images` with the borders of boxes, one pixel wide; what is outside of the image is not drawn.
 
     `images` are [batch, height, width, 1, 3 or 4], float32 or float16; `boxes`, float32, [batch, boxes, 4], y1, x1, y2, x2
     in coordinates in which the image reaches from 0 to 1. `colors`, [n, channels], are taken in turn; None: yellow, blue,

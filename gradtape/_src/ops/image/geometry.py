@@ -12,12 +12,12 @@ from gradtape._src.ops.debugging.checks import Assert
 
 
 def shape_of(image):
-    """The shape of an image as TensorFlow's messages write it."""
+    """Return the shape of an image as TensorFlow's messages write it."""
     return f"'image' (shape {image.shape})"
 
 
 def at_least_3d(image):
-    """`image` as a Tensor; ValueError unless it has three axes or more, none of the last three empty."""
+    """Return `image` as a Tensor; ValueError unless it has three axes or more, none of the last three empty."""
     image = tensor(image)
     if image.ndim < 3:
         raise ValueError(f"{shape_of(image)} must be at least three-dimensional: [..., height, width, channels].")
@@ -27,25 +27,27 @@ def at_least_3d(image):
 
 
 def of_rank_3_or_4(image):
-    """`image`; ValueError unless it is one image or a batch of them."""
+    """Return `image`; ValueError unless it is one image or a batch of them."""
     if image.ndim not in (3, 4):
         raise ValueError(f"{shape_of(image)} must have either 3 or 4 dimensions: [height, width, channels], or with a batch.")
     return image
 
 
 def batched(image):
-    """`image`, a Tensor, as a batch of images none of which is empty; ValueError if it cannot be."""
+    """Return `image`, a Tensor, as a batch of images none of which is empty; ValueError if it cannot be."""
     of_rank_3_or_4(image)
     return at_least_3d(expand_dims(image, 0) if image.ndim == 3 else image)
 
 
 def unbatched(result, image):
-    """What was computed of `batched(image)`, with as many axes as `image` has."""
+    """Return the result of `batched(image)` with as many axes as `image` has."""
     return result if image.ndim == 4 else squeeze(result, [0])
 
 
 def known(value):
-    """A number, or a Tensor's value as one; None for a Tensor whose value would take a long program, or a function's call."""
+    """Return a number, or a Tensor's value as one; None for a Tensor whose value would take a long program, or a function's
+    call.
+    """
     if not is_tensor(value):
         return value
     node = tensor(value).node
@@ -63,7 +65,7 @@ def require(condition, message, *values):
 
 
 def positive_target(target_height, target_width):
-    """The two arguments as ints above 0."""
+    """Return the two arguments as ints above 0."""
     target = static(target_height, "target_height"), static(target_width, "target_width")
     require(target[1] > 0, "target_width must be > 0.", target[1])
     require(target[0] > 0, "target_height must be > 0.", target[0])
@@ -71,7 +73,7 @@ def positive_target(target_height, target_width):
 
 
 def _offsets(offset_height, offset_width):
-    """The two arguments as ints or Tensors of int32, not negative."""
+    """Return the two arguments as ints or Tensors of int32, not negative."""
     offsets = [
         cast(tensor(value), "int32") if is_tensor(value) else static(value, name)
         for name, value in (("offset_height", offset_height), ("offset_width", offset_width))
@@ -82,7 +84,7 @@ def _offsets(offset_height, offset_width):
 
 
 def _window(batch, begin, size):
-    """The part of a batch of images that begins at `begin` (ints or Tensors), of `size`, both (rows, columns)."""
+    """Return the part of a batch of images that begins at `begin` (ints or Tensors), of `size`, both (rows, columns)."""
     count, *extents, channels = batch.node.aval.shape
     axes = tuple([axis for axis in (1, 2) if size[axis - 1] != extents[axis - 1]])
     starts = [cast(tensor(begin[axis - 1]), "int32") for axis in axes]
@@ -94,30 +96,30 @@ def _window(batch, begin, size):
 
 
 def mirrored(image, axis):
-    """`image`, checked already, reversed along `axis` of a single image: 0 its rows, 1 its columns."""
+    """Return `image`, checked already, reversed along `axis` of a single image: 0 its rows, 1 its columns."""
     return reverse(image, [axis + image.ndim - 3])
 
 
 def exchanged(image):
-    """`image`, checked already, with rows and columns exchanged."""
+    """Return `image`, checked already, with rows and columns exchanged."""
     return transposed(image, [1, 0, 2] if image.ndim == 3 else [0, 2, 1, 3])
 
 
 @public
 def flip_left_right(image):
-    """The mirror image: columns in reverse order."""
+    """Return the mirror image: columns in reverse order."""
     return mirrored(of_rank_3_or_4(at_least_3d(image)), 1)
 
 
 @public
 def flip_up_down(image):
-    """The image upside down: rows in reverse order."""
+    """Return the image upside down: rows in reverse order."""
     return mirrored(of_rank_3_or_4(at_least_3d(image)), 0)
 
 
 @public
 def rot90(image, k=1, name=None):
-    """The image turned by `k` quarter turns, counter-clockwise."""
+    """Return the image turned by `k` quarter turns, counter-clockwise."""
     image, k = at_least_3d(image), tensor(k, "int32")
     if k.ndim:
         raise ValueError(f"Shape {k.shape} must have rank 0: k is a number of quarter turns.")
@@ -132,7 +134,7 @@ def rot90(image, k=1, name=None):
 
 @public
 def transpose(image, name=None):
-    """The image with rows and columns exchanged."""
+    """Return the image with rows and columns exchanged."""
     return exchanged(of_rank_3_or_4(at_least_3d(image)))
 
 
@@ -142,7 +144,7 @@ def transpose(image, name=None):
 
 @public
 def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
-    """The part of `image` whose upper left corner is at the offsets, of the target's height and width.
+    """Return the part of `image` whose upper left corner is at the offsets, of the target's height and width.
 
     ValueError if it is not within the image, InvalidArgumentError if an offset is a tensor.
     """
@@ -158,7 +160,7 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
 
 @public
 def pad_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
-    """An image of the target's height and width, zeros but for `image`, whose upper left corner is at the offsets.
+    """Return an image of the target's height and width, zeros but for `image`, whose upper left corner is at the offsets.
 
     ValueError if `image` does not fit, InvalidArgumentError if an offset is a tensor.
     """
@@ -179,7 +181,7 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
 
 @public
 def resize_with_crop_or_pad(image, target_height, target_width):
-    """`image` cropped in the middle, or padded with zeros on both sides, along each axis to the target's extent."""
+    """Return `image` cropped in the middle, or padded with zeros on both sides, along each axis to the target's extent."""
     image = tensor(image)
     batch = batched(image)
     target = positive_target(target_height, target_width)
@@ -192,7 +194,7 @@ def resize_with_crop_or_pad(image, target_height, target_width):
 
 @public
 def central_crop(image, central_fraction):
-    """The middle of `image`: `central_fraction`, in (0, 1], of its height and of its width."""
+    """Return the middle of `image`: `central_fraction`, in (0, 1], of its height and of its width."""
     image = tensor(image)
     fraction = to_numpy(node_of(central_fraction)).item() if is_tensor(central_fraction) else central_fraction
     require(0.0 < fraction <= 1.0, "central_fraction must be within (0, 1].", fraction)
@@ -210,7 +212,7 @@ def central_crop(image, central_fraction):
 
 
 def crop_size(value, size):
-    """`size` as a tuple of extents, none above that of `value`; InvalidArgumentError otherwise."""
+    """Return `size` as a tuple of extents, none above that of `value`; InvalidArgumentError otherwise."""
     size, shape = static_list(size, "size"), value.node.aval.shape
     if len(size) != len(shape):
         raise invalid(

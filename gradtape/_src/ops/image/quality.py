@@ -25,13 +25,13 @@ SOBEL = (((-1, -2, -1), (0, 0, 0), (1, 2, 1)), ((-1, 0, 1), (-2, 0, 2), (-1, 0, 
 
 
 def _steps(images):
-    """Each pixel but the first minus the one before it: down the rows, and along the columns."""
+    """Return the differences of neighbouring pixels: down the rows, and along the columns."""
     return images[..., 1:, :, :] - images[..., :-1, :, :], images[..., 1:, :] - images[..., :-1, :]
 
 
 @public
 def total_variation(images, name=None):
-    """The sum of the absolute differences of neighbouring pixels: a number for each image."""
+    """Return the sum of the absolute differences of neighbouring pixels: a number for each image."""
     images = tensor(images)
     if images.ndim not in (3, 4):
         raise ValueError(f"'images' must be either 3 or 4-dimensional. Received shape {images.shape}.")
@@ -41,7 +41,8 @@ def total_variation(images, name=None):
 
 @public
 def image_gradients(image):
-    """`(dy, dx)`: the next pixel minus each, down and to the right, in the shape of `image`; 0 in the last row or column.
+    """Return `(dy, dx)`: the next pixel minus each, down and to the right, in the shape of `image`; 0 in the last row or
+    column.
 
     `image` is [batch, height, width, channels].
     """
@@ -57,7 +58,7 @@ def image_gradients(image):
 
 @public
 def sobel_edges(image):
-    """[batch, height, width, channels, 2]: the Sobel filters for change down and to the right; the border is mirrored."""
+    """Return [batch, height, width, channels, 2]: the Sobel filters for change down and to the right; the border is mirrored."""
     image = tensor(image)
     padded = pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], "REFLECT")
     channels = image.node.aval.shape[3]
@@ -71,7 +72,7 @@ def sobel_edges(image):
 
 
 def _comparable(img1, img2):
-    """ValueError unless both are batches of images of one shape; the batches must broadcast."""
+    """Raise ValueError unless both are batches of images of one shape; the batches must broadcast."""
     shapes = [x.node.aval.shape for x in (img1, img2)]
     for shape in shapes:
         if len(shape) < 3:
@@ -84,14 +85,15 @@ def _comparable(img1, img2):
 
 
 def _as_single(max_val, img1, img2):
-    """Two images as float32, and the greatest value that the first can have, in the same scale."""
+    """Convert two images to float32, and the greatest value of the first to the same scale."""
     greatest = convert_image_dtype(cast(max_val, img1.dtype), "float32")
     return convert_image_dtype(img1, "float32"), convert_image_dtype(img2, "float32"), greatest
 
 
 @public
 def psnr(a, b, max_val, name=None):
-    """The peak signal-to-noise ratio in decibels, 20·log₁₀(max_val) − 10·log₁₀(mean squared difference), for each image.
+    """Return the peak signal-to-noise ratio in decibels, 20·log₁₀(max_val) − 10·log₁₀(mean squared difference), for each
+    image.
 
     `max_val` is the greatest value that images of this dtype can have, 1.0 or 255. The result is float32.
     """
@@ -103,14 +105,14 @@ def psnr(a, b, max_val, name=None):
 
 
 def _gaussian(size, sigma):
-    """A window of the normal distribution, [size], that sums to 1."""
+    """Return a window of the normal distribution, [size], that sums to 1."""
     distance = np.arange(size, dtype=np.float32) - np.float32((size - 1) / 2)
     window = np.exp(distance * distance * np.float32(-0.5 / sigma**2))  # host-side: a constant
     return window / window.sum()
 
 
 def _similarity(img1, img2, max_val, filter_size, filter_sigma, k1, k2):
-    """`(similarity, contrast and structure)` of each channel at each place of the window: float32."""
+    """Return `(similarity, contrast and structure)` of each channel at each place of the window: float32."""
     shapes = [x.node.aval.shape for x in (img1, img2)]
     for shape in shapes:
         if min(shape[-3:-1]) < filter_size:
@@ -139,7 +141,7 @@ def _similarity(img1, img2, max_val, filter_size, filter_sigma, k1, k2):
 def ssim(
     img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03, return_index_map=False
 ):  # fmt: skip
-    """The structural similarity of two images, in [−1, 1], a number for each; or for each place of the window.
+    """Return the structural similarity of two images, in [−1, 1], a number for each; or for each place of the window.
 
     Wang, Bovik, Sheikh and Simoncelli, "Image quality assessment: from error visibility to structural similarity", 2004.
     """
@@ -154,7 +156,7 @@ def ssim(
 def ssim_multiscale(
     img1, img2, max_val, power_factors=WEIGHTS, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03
 ):  # fmt: skip
-    """The structural similarity over several scales, each half of the one before: a number for each image.
+    """Return the structural similarity over several scales, each half of the one before: a number for each image.
 
     `power_factors` are the exponents of the scales; the contrast of each and the similarity of the last are multiplied.
     Wang, Simoncelli and Bovik, "Multiscale structural similarity for image quality assessment", 2003.
@@ -174,7 +176,7 @@ def ssim_multiscale(
 
 
 def _halved(images):
-    """Images of half the size, means of squares of four pixels; a last odd row or column counts twice."""
+    """Return images of half the size, means of squares of four pixels; a last odd row or column counts twice."""
     *batch, height, width, channels = images.node.aval.shape
     flat = reshape(images, [-1, height, width, channels])
     if height % 2 or width % 2:

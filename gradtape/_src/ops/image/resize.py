@@ -35,7 +35,7 @@ class ResizeMethod:
 
 
 def _along(x, axis, line):
-    """`x` with its pixels along `axis` mixed as the Taps `line` say, in the dtype of `x`.
+    """Return `x` with its pixels along `axis` mixed as the Taps `line` say, in the dtype of `x`.
 
     The product with a matrix is 15 times faster than a sum of many taps; but ∞ and NaN reach the whole line by it.
     """
@@ -53,14 +53,14 @@ def _along(x, axis, line):
 
 
 def _resized(images, size, method, *grid):
-    """[batch, *size, channels], in the dtype of `images`. The axis that shrinks most goes first."""
+    """Return [batch, *size, channels], in the dtype of `images`. The axis that shrinks most goes first."""
     for axis in sorted((1, 2), key=lambda axis: size[axis - 1] / images.shape[axis]):
         images = _along(images, axis, taps(method, images.shape[axis], size[axis - 1], Grid(*grid)))
     return images
 
 
 def _unresized(grads, size, method, *grid):
-    """The transpose of `_resized`, from images of `size`."""
+    """Return the transpose of `_resized`, from images of `size`."""
     for axis in sorted((1, 2), key=lambda axis: size[axis - 1] / grads.shape[axis]):
         grads = _along(grads, axis, transposed(method, size[axis - 1], grads.shape[axis], Grid(*grid)))
     return grads
@@ -90,7 +90,7 @@ def _gradient_aval(grads, size, T, **method):
 
 
 def _linear(function, transpose, *attributes):
-    """The gradients of a resizing op and of its transpose: each other."""
+    """Return the gradients of a resizing op and of its transpose: each other."""
 
     @gradient(function)
     def _(op, dy):
@@ -159,7 +159,7 @@ def _area(images, *, size, align_corners=False):
 
 
 def _by_method(images, size, method, antialias):
-    """`images`, four axes, resized."""
+    """Return `images`, four axes, resized."""
     if method == ResizeMethod.NEAREST_NEIGHBOR:
         return _nearest(images, size=size)
     if method == ResizeMethod.AREA:
@@ -190,7 +190,7 @@ def _size(size):
 
 
 def _within(size, shape):
-    """The largest size in the proportions of `shape` that fits into `size`."""
+    """Return the largest size in the proportions of `shape` that fits into `size`."""
     height, width = [SINGLE(extent) for extent in shape]
     factor = min(SINGLE(size[0]) / height, SINGLE(size[1]) / width)
     return tuple([int((factor * extent).round()) for extent in (height, width)])
@@ -198,7 +198,7 @@ def _within(size, shape):
 
 @public
 def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=False, antialias=False, name=None):
-    """`images`, [batch, height, width, channels] or without the batch, resized to `size` (height, width).
+    """Return `images`, [batch, height, width, channels] or without the batch, resized to `size` (height, width).
 
     The result is float32 for every real dtype; with `method` "nearest" it keeps the dtype of `images`.
     `preserve_aspect_ratio` makes it the largest in the images' own proportions that fits into `size`. `antialias`
@@ -216,12 +216,12 @@ def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=Fal
 
 @public
 def resize_with_pad(image, target_height, target_width, method=ResizeMethod.BILINEAR, antialias=False):
-    """`image` resized in its own proportions to fit into the target, and padded with zeros to both sides of it."""
+    """Return `image` resized in its own proportions to fit into the target, and padded with zeros to both sides of it."""
     return fitted(image, target_height, target_width, lambda images, size: resize(images, size, method, antialias=antialias))
 
 
 def fitted(image, target_height, target_width, resized):
-    """`resize_with_pad`, for a function of images and their size that resizes."""
+    """Return `resize_with_pad`, for a function of images and their size that resizes."""
     image = tensor(image)
     batch = batched(image)
     target = positive_target(target_height, target_width)

@@ -25,18 +25,18 @@ class Grid(NamedTuple):
     half_pixel_centers: bool = True
 
     def step(self, size, new):
-        """How many old pixels a new one takes."""
+        """Return the width of a new pixel in old pixels."""
         if self.align_corners and new > 1:
             return SINGLE(size - 1) / SINGLE(new - 1)
         return SINGLE(size) / SINGLE(new)
 
     def centres(self, size, new):
-        """Where the centres of the new pixels lie, in old pixels from the line's beginning."""
+        """Return the centres of the new pixels, in old pixels from the line's beginning."""
         first = SINGLE(0.5) if self.half_pixel_centers else SINGLE(0)
         return (_numbers(new) + first) * self.step(size, new)
 
     def places(self, size, new):
-        """Where the new pixels lie if each old one lies at its number."""
+        """Return the places of the new pixels, where each old one lies at its number."""
         return self.centres(size, new) - (SINGLE(0.5) if self.half_pixel_centers else SINGLE(0))
 
 
@@ -47,7 +47,7 @@ class Taps(NamedTuple):
     weights: np.ndarray
 
     def matrix(self, size):
-        """The same as a matrix, [new pixels, `size` old ones]."""
+        """Return the same as a matrix, [new pixels, `size` old ones]."""
         matrix = np.zeros((len(self.indices), size), SINGLE)
         rows = np.arange(len(matrix))[:, None]
         np.add.at(matrix, (rows, self.indices), self.weights)
@@ -59,7 +59,7 @@ CENTRED = Grid()
 
 @functools.lru_cache(maxsize=256)
 def taps(method, size, new, grid=CENTRED):
-    """The Taps that make `new` pixels of `size`. `method` is a key of `METHODS`, or (kernel of `FILTERS`, antialias)."""
+    """Return the Taps that make `new` pixels of `size`. `method` is a key of `METHODS`, or (kernel of `FILTERS`, antialias)."""
     if isinstance(method, str):
         found = METHODS[method](size, new, grid)
     else:
@@ -70,7 +70,7 @@ def taps(method, size, new, grid=CENTRED):
 
 @functools.lru_cache(maxsize=256)
 def transposed(method, size, new, grid=CENTRED):
-    """The Taps of the transpose: they make `size` pixels of `new`, as a gradient flows."""
+    """Return the Taps of the transpose: they make `size` pixels of `new`, as a gradient flows."""
     matrix = taps(method, size, new, grid).matrix(size).T
     used = matrix != 0
     first = used.argmax(1)
@@ -94,7 +94,7 @@ def _ceil(x):
 
 
 def _normalized(weights):
-    """Weights that sum to 1, where there are any."""
+    """Normalize weights to a sum of 1, where there are any."""
     total = weights.sum(1, dtype=SINGLE, keepdims=True)
     some = abs(total) >= TINY
     return np.where(some, weights * (SINGLE(1) / np.where(some, total, SINGLE(1))), SINGLE(0))
@@ -178,7 +178,7 @@ FILTERS = {
 
 
 def _filtered(kernel, antialias, size, new):
-    """A filter around each new pixel's centre; widened where pixels become fewer, if `antialias`."""
+    """Return a filter around each new pixel's centre; widened where pixels become fewer, if `antialias`."""
     radius, weigh = FILTERS[kernel]
     step = SINGLE(1.0 / float(SINGLE(new) / SINGLE(size)))
     widening = max(step, SINGLE(1)) if antialias else SINGLE(1)

@@ -39,18 +39,18 @@ from gradtape._src.ops.shapes import broadcast_shapes, require
 
 
 def _real_type(dtype):
-    """The NumPy dtype of the absolute values of a dtype's numbers."""
+    """Return the NumPy dtype of the absolute values of a dtype's numbers."""
     return dtypes.as_dtype(dtype).real_dtype.numpy
 
 
 def _differences(x):
-    """`1 / (xⱼ − xᵢ)` as a matrix for the last axis of `x`; 0 where they are equal."""
+    """Return `1 / (xⱼ − xᵢ)` as a matrix for the last axis of `x`; 0 where they are equal."""
     apart = reshape(x, (*x.shape[:-1], 1, x.shape[-1])) - reshape(x, (*x.shape, 1))
     return set_diag(safe_reciprocal(apart), zeros(x.shape, x.dtype))
 
 
 def safe_reciprocal(x):
-    """`1 / x`, but 0 where `x` is 0."""
+    """Return `1 / x`, but 0 where `x` is 0."""
     return x * reciprocal(x * x + 1e-20)
 
 
@@ -99,7 +99,7 @@ def _(op, dq, dr):
 
 
 def _qr_gradient(q, r, dq, dr):
-    """dA = (dQ + Q S) R⁻ᴴ, with S the Hermitian matrix that has the upper triangle of N = dR Rᴴ − Qᴴ dQ."""
+    """Return dA = (dQ + Q S) R⁻ᴴ, with S the Hermitian matrix that has the upper triangle of N = dR Rᴴ − Qᴴ dQ."""
     lower = adjoint(matmul(dr, r, adjoint_b=True) - matmul(q, dq, adjoint_a=True))
     inner = dq + matmul(q, hermitian(lower))
     return adjoint(triangular_solve(r, adjoint(inner), lower=False))
@@ -107,7 +107,7 @@ def _qr_gradient(q, r, dq, dr):
 
 @public
 def qr(input, full_matrices=False, name=None):
-    """`(q, r)`, a named tuple, with `q r = input`: the columns of q are orthonormal, r is upper triangular.
+    """Return `(q, r)`, a named tuple, with `q r = input`: the columns of q are orthonormal, r is upper triangular.
 
     For [..., m, n] q has min(m, n) columns, or m if `full_matrices`. No gradient (NotImplementedError) for the full
     matrices if m > n + 1, as more than one column of q is then not unique.
@@ -159,7 +159,7 @@ def _(op, ds, du=None, dv=None):
 
 
 def _times_diagonal(s, v):
-    """`diag(s) vᴴ`."""
+    """Return `diag(s) vᴴ`."""
     return reshape(s, (*s.shape, 1)) * adjoint(v)
 
 
@@ -188,14 +188,14 @@ def _svd_gradient(s, u, v, ds, du, dv):
 
 
 def _outwards(x1, x2, dx1, dx2, x_dx):
-    """What the cotangents of orthonormal columns `x1`, and of those that complete them, say about leaving their span."""
+    """Return the part of the cotangents of orthonormal columns `x1`, and of those that complete them, outside of their span."""
     out = dx1 - matmul(x1, x_dx)
     return out - matmul(x2, matmul(dx2, x1, adjoint_a=True)) if x2.shape[-1] else out
 
 
 @public
 def svd(tensor, full_matrices=False, compute_uv=True, name=None):
-    """`(s, u, v)` with `u diag(s) vᴴ = tensor`: singular values, largest first, and orthonormal columns; or only `s`.
+    """Return `(s, u, v)` with `u diag(s) vᴴ = tensor`: singular values, largest first, and orthonormal columns; or only `s`.
 
     For [..., m, n] `s` has min(m, n) real values and u and v as many columns, or m and n if `full_matrices`. The gradient of
     what depends on u and v is that of a function which does not change with their signs (or phases).
@@ -233,7 +233,7 @@ def _eigh(input, *, compute_v):
 
 
 def _lower(x):
-    """The Hermitian matrix that has the lower triangle of `x`."""
+    """Return the Hermitian matrix that has the lower triangle of `x`."""
     lower = jnp.tril(x, -1)
     on = jnp.real(jnp.diagonal(x, axis1=-2, axis2=-1)).astype(x.dtype)
     return lower + jnp.conj(jnp.swapaxes(lower, -1, -2)) + on[..., None] * jnp.eye(x.shape[-1], dtype=x.dtype)
@@ -254,7 +254,8 @@ def _(op, de, dv=None):  # dA = V (diag(de) + F ∘ Vᴴ dV) Vᴴ with Fᵢⱼ =
 
 @public
 def eigh(tensor, name=None):
-    """`(e, v)` of Hermitian matrices: eigenvalues, smallest first, in the dtype of `tensor`, and eigenvectors as columns.
+    """Return `(e, v)` of Hermitian matrices: eigenvalues, smallest first, in the dtype of `tensor`, and eigenvectors as
+    columns.
 
     Only the lower triangle is read, and gets the gradient. NaN for a matrix with an element that is not finite.
     """
@@ -263,7 +264,7 @@ def eigh(tensor, name=None):
 
 @public
 def eigvalsh(tensor, name=None):
-    """The eigenvalues of Hermitian matrices, smallest first, in the dtype of `tensor`. Only the lower triangle is read."""
+    """Return the eigenvalues of Hermitian matrices, smallest first, in the dtype of `tensor`. Only the lower triangle is read."""
     return _eigh(_as_tensor(tensor), compute_v=False)
 
 
@@ -309,13 +310,13 @@ def _(op, de, dv=None):
 
 @public
 def eig(tensor, name=None):
-    """`(e, v)` of square matrices: eigenvalues and eigenvectors, as columns of norm 1, complex. Not in a fixed order."""
+    """Return `(e, v)` of square matrices: eigenvalues and eigenvectors, as columns of norm 1, complex. Not in a fixed order."""
     return _eig(_as_tensor(tensor), compute_v=True)
 
 
 @public
 def eigvals(tensor, name=None):
-    """The eigenvalues of square matrices, complex. Not in a fixed order."""
+    """Return the eigenvalues of square matrices, complex. Not in a fixed order."""
     return _eig(_as_tensor(tensor), compute_v=False)
 
 
@@ -348,7 +349,7 @@ def _lu(input, *, output_idx_type):
 
 @public
 def lu(input, output_idx_type=dtypes.int32, name=None):
-    """`(lu, p)`, a named tuple: L (below the diagonal, which is 1) and U of `L U`, the rows `p` of square matrices.
+    """Return `(lu, p)`, a named tuple: L (below the diagonal, which is 1) and U of `L U`, the rows `p` of square matrices.
 
     A matrix that has no inverse is an InvalidArgumentError. Through the factors no gradient passes (LookupError).
     """
@@ -374,7 +375,7 @@ def _inverse_permutation(perm):
 
 
 def _check_factors(lower_upper, perm, rhs=None):
-    """ValueError unless LU factors, permutation and right-hand side belong together."""
+    """Raise ValueError unless LU factors, permutation and right-hand side belong together."""
     if lower_upper.ndim < 2:
         raise ValueError(f"`lower_upper` must have at least 2 dimensions, received shape {lower_upper.shape}.")
     if lower_upper.shape[-1] != lower_upper.shape[-2]:
@@ -391,7 +392,7 @@ def _check_factors(lower_upper, perm, rhs=None):
 
 @public
 def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
-    """The matrices whose `lu` is `(lower_upper, perm)`."""
+    """Return the matrices whose `lu` is `(lower_upper, perm)`."""
     factors, perm = tensor(lower_upper, hint=dtypes.float32), tensor(perm, hint=dtypes.int32)
     _check_factors(factors, perm)
     return _rows(matmul(_lower_unit(factors), band_part(factors, 0, -1)), _inverse_permutation(perm))
@@ -399,7 +400,7 @@ def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
 
 @public
 def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
-    """X of `A X = rhs`, where `(lower_upper, perm)` is the `lu` of A, [..., m, m], and rhs is [..., m, k]."""
+    """Return X of `A X = rhs`, where `(lower_upper, perm)` is the `lu` of A, [..., m, m], and rhs is [..., m, k]."""
     factors, perm = tensor(lower_upper, hint=dtypes.float32), tensor(perm, hint=dtypes.int32)
     rhs = tensor(rhs, hint=factors.dtype)
     _check_factors(factors, perm, rhs)
@@ -410,7 +411,7 @@ def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
 
 @public
 def lu_matrix_inverse(lower_upper, perm, validate_args=False, name=None):
-    """The inverses of the matrices whose `lu` is `(lower_upper, perm)`."""
+    """Return the inverses of the matrices whose `lu` is `(lower_upper, perm)`."""
     factors = tensor(lower_upper, hint=dtypes.float32)
     shape = factors.shape
     return lu_solve(factors, perm, eye(shape[-1], batch_shape=shape[:-2], dtype=factors.dtype))

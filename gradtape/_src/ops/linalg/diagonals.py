@@ -26,7 +26,7 @@ ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
 def _band(k):
-    """`k` (an int, two ints, or a tensor of them) as (low, high)."""
+    """Return `k` (an int, two ints, or a tensor of them) as (low, high)."""
     band = [settled(each, "k") for each in static_list(k, "k")]
     if len(band) not in (1, 2):
         raise invalid(f"diag_index must have only one or two elements, received {len(band)} elements: k={k!r}.")
@@ -66,7 +66,7 @@ def _compact_shape(k, rows, columns):
 
 
 def _check_band(x, k):
-    """InvalidArgumentError unless the band `k` lies within the matrices `x`."""
+    """Raise InvalidArgumentError unless the band `k` lies within the matrices `x`."""
     _check_matrix(x)
     rows, columns = x.shape[-2:]
     for which, index in zip(("lower", "upper"), k, strict=True):
@@ -78,21 +78,21 @@ def _check_band(x, k):
 
 
 def _offset(index, k, rows, columns, align):
-    """How far from the start of its row in the compact matrix the diagonal `index` begins."""
+    """Return the offset of the diagonal `index` in its row of the compact matrix."""
     above, below = align.split("_")
     left = (index >= 0 and above == "LEFT") or (index <= 0 and below == "LEFT")
     return 0 if left else _longest(k, rows, columns) - _length(index, rows, columns)
 
 
 def _inside(rows, columns, k):
-    """Which elements of a matrix are in the band `k`."""
+    """Return a mask of the elements of a matrix in the band `k`."""
     low, high = k
     offset = lax.broadcasted_iota(jnp.int32, (rows, columns), 1) - lax.broadcasted_iota(jnp.int32, (rows, columns), 0)
     return (offset >= low) & (offset <= high)
 
 
 def _placed(diagonal, rows, columns, k, align):
-    """Matrices with the compact `diagonal` in the band `k`, and anything outside of it."""
+    """Return matrices with the compact `diagonal` in the band `k`, and anything outside of it."""
     low, high = k
     if low == high:  # a column of the matrix holds one element of the diagonal
         before = max(low, 0)
@@ -158,7 +158,7 @@ def _(op, dy):
 
 
 def _matrix_size(diagonal, k, num_rows, num_cols):
-    """The extents of matrices that have `diagonal` (an Aval) in the band `k`; -1 where the user gave none."""
+    """Return the extents of matrices that have `diagonal` (an Aval) in the band `k`; -1 where the user gave none."""
     low, high = k
     if not diagonal.ndim:
         raise invalid("diagonal must be at least 1-dim, received shape: []. Give a vector.")
@@ -186,7 +186,7 @@ def _matrix_size(diagonal, k, num_rows, num_cols):
 
 
 def _same_type(value, x):
-    """A padding value as a scalar Tensor of x's dtype."""
+    """Return a padding value as a scalar Tensor of x's dtype."""
     if is_tensor(value):
         return value
     return tensor(bool(value) if x.dtype.is_bool else value, x.dtype)
@@ -194,7 +194,7 @@ def _same_type(value, x):
 
 @public
 def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
-    """Matrices with the given diagonal, or band of diagonals, and `padding_value` elsewhere.
+    """Return matrices with the given diagonal, or band of diagonals, and `padding_value` elsewhere.
 
     `diagonal` is [..., n] for an int `k`, [..., diagonals, n] for a band. The matrices are square unless `num_rows` or
     `num_cols` says otherwise. InvalidArgumentError if the extents do not fit.
@@ -207,7 +207,8 @@ def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, 
 
 @public
 def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT"):
-    """The diagonal `k` of matrices, [..., n]; of a band the diagonals, [..., diagonals, n], filled with `padding_value`.
+    """Return the diagonal `k` of matrices, [..., n]; of a band the diagonals, [..., diagonals, n], filled with
+    `padding_value`.
 
     InvalidArgumentError if a diagonal lies outside of the matrices.
     """
@@ -248,14 +249,16 @@ def _(op, dy):
 
 @public
 def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT"):
-    """The matrices `input` with the diagonal or band `k` replaced by `diagonal`, which has the shape that `diag_part` gives."""
+    """Return the matrices `input` with the diagonal or band `k` replaced by `diagonal`, which has the shape that `diag_part`
+    gives.
+    """
     x = tensor(input)
     return _set_diag(x, tensor(diagonal, hint=x.dtype), _band(k), _check_align(align))
 
 
 @public
 def trace(x, name=None):
-    """The sum of the main diagonal of matrices: [...]."""
+    """Return the sum of the main diagonal of matrices: [...]."""
     return reduce_sum(diag_part(x), -1)
 
 
@@ -302,7 +305,9 @@ def _(op, dy):
 
 @public
 def tensor_diag(diagonal, name=None):
-    """A tensor of shape `s + s` that is 0 but where the first half of the indices is the second: there it is `diagonal`."""
+    """Return a tensor of shape `s + s` that is 0 but where the first half of the indices is the second: there it is
+    `diagonal`.
+    """
     x = tensor(diagonal)
     if not x.ndim:
         raise invalid("Input must be at least rank 1, got 0: give a vector.")
@@ -311,7 +316,9 @@ def tensor_diag(diagonal, name=None):
 
 @public
 def tensor_diag_part(input, name=None):
-    """The elements of a tensor of shape `s + s` where the first half of the indices is the second: a tensor of shape `s`."""
+    """Return the elements of a tensor of shape `s + s` where the first half of the indices is the second: a tensor of shape
+    `s`.
+    """
     return _tensor_diag_part(tensor(input))
 
 
@@ -342,7 +349,9 @@ def _(op, dy):
 
 @public
 def band_part(input, num_lower, num_upper, name=None):
-    """Matrices that keep `num_lower` diagonals below the main one and `num_upper` above (all, if negative), 0 elsewhere."""
+    """Return matrices that keep `num_lower` diagonals below the main one and `num_upper` above (all, if negative), 0
+    elsewhere.
+    """
     return _band_part(tensor(input), settled(num_lower, "num_lower"), settled(num_upper, "num_upper"))
 
 
@@ -355,13 +364,13 @@ def _transposed(a, conjugate):
 
 @public
 def matrix_transpose(a, name="matrix_transpose", conjugate=False):
-    """Matrices with rows and columns exchanged, conjugated too if `conjugate`."""
+    """Return matrices with rows and columns exchanged, conjugated too if `conjugate`."""
     return _transposed(a, conjugate)
 
 
 @public
 def adjoint(matrix, name=None):
-    """The conjugate transpose of matrices."""
+    """Return the conjugate transpose of matrices."""
     return _transposed(matrix, True)
 
 
@@ -380,7 +389,7 @@ def _cross_rule(a, b):
 
 @op("Cross", infer=_cross_rule, saves="a b")
 def cross(a, b):
-    """The cross product of the 3-vectors in the last axis of `a` and `b`, which have one shape. Real dtypes."""
+    """Return the cross product of the 3-vectors in the last axis of `a` and `b`, which have one shape. Real dtypes."""
     return jnp.cross(a, b)
 
 

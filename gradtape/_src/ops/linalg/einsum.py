@@ -28,7 +28,9 @@ DTYPES = (*FLOATING, "int32", "int64", "uint64", *COMPLEX)
 
 @functools.lru_cache(maxsize=1024)
 def _normal(equation, count):
-    """An equation as a user writes it, without spaces and with a result; ValueError if it is none, or not of `count` inputs."""
+    """Return an equation as a user writes it, without spaces and with a result; ValueError if it is none, or not of `count`
+    inputs.
+    """
     equation = equation.replace(" ", "")
     if not re.fullmatch(r"([a-zA-Z]|\.{3})*(,([a-zA-Z]|\.{3})*)*(->([a-zA-Z]|\.{3})*)?", equation):
         raise ValueError(f"Subscripts have incorrect format: {equation}. Write labels (letters, ...) as in 'ij,jk->ik'.")
@@ -59,7 +61,9 @@ def _normal(equation, count):
 
 @functools.lru_cache(maxsize=1024)
 def _explicit(equation, ranks):
-    """`(input labels, output labels)` of an equation for inputs of these ranks, each a string with a label for every axis."""
+    """Return `(input labels, output labels)` of an equation for inputs of these ranks, each a string with a label for every
+    axis.
+    """
     inputs, _, output = equation.partition("->")
     inputs = inputs.split(",")
     spare = [letter for letter in string.ascii_letters if letter not in equation]
@@ -85,7 +89,7 @@ def _explicit(equation, ranks):
 
 
 def _extents(inputs, broadcast, shapes):
-    """The extent of each label; those of `broadcast` may be 1 in some inputs."""
+    """Return the extent of each label; those of `broadcast` may be 1 in some inputs."""
     extents = {}
     for labels, shape in zip(inputs, shapes, strict=True):
         for axis, (label, extent) in enumerate(zip(labels, shape, strict=True)):
@@ -130,7 +134,7 @@ def _einsum(*inputs, equation):
 
 
 def _without_ones(x, labels, extents, reshape):
-    """`x` without the axes of extent 1 that are broadcast, and the labels that are left."""
+    """Return `x` without the axes of extent 1 that are broadcast, and the labels that are left."""
     left = [(label, n) for label, n in zip(labels, x.shape, strict=True) if n == extents[label]]
     if len(left) == len(labels):
         return x, labels
@@ -138,7 +142,7 @@ def _without_ones(x, labels, extents, reshape):
 
 
 def _on_diagonals(x, distinct, output):
-    """`x`, whose axes are labelled `distinct`, in the shape of `output`: zero but where axes of one label agree."""
+    """Return `x`, whose axes are labelled `distinct`, in the shape of `output`: zero but where axes of one label agree."""
     shape = tuple([x.shape[distinct.index(label)] for label in output])
     result = lax.broadcast_in_dim(x, shape, [output.index(label) for label in distinct])
     for axis, label in enumerate(output):
@@ -170,7 +174,9 @@ def _reshaped(x, shape):
 
 
 def _cotangent(dy, output, others, labels, extents):
-    """The sum of products of `dy` and the other inputs, with the axes `labels`; constant along those that none of them has."""
+    """Return the sum of products of `dy` and the other inputs, with the axes `labels`; constant along those that none of them
+    has.
+    """
     factors, given = [dy, *[x for x, _ in others]], [output, *[names for _, names in others]]
     distinct = "".join(dict.fromkeys(labels))
     shared = "".join([label for label in distinct if any(label in names for names in given)])
@@ -189,7 +195,7 @@ def _cotangent(dy, output, others, labels, extents):
 
 @public
 def einsum(equation, *inputs, **kwargs):
-    """The sum of products that `equation` names, over all labels that the result lacks.
+    """Return the sum of products that `equation` names, over all labels that the result lacks.
 
         tf.einsum("bij,bjk->bik", x, y)  # products of matrices
         tf.einsum("ii->i", x)            # the diagonal

@@ -90,8 +90,8 @@ def _(op, dy):
 
 
 def _thinned(dy, x, axis, summed):
-    """`dy` and the factor `x` that it is to be multiplied with, made thin where dy's axis (0 or 1) from the matrix's first
-    is a structural broadcast: the sum of `x` over its axis `summed` then does the work of the product.
+    """Return `dy` and the factor `x` that it is to be multiplied with, made thin where dy's axis (0 or 1) from the matrix's
+    first is a structural broadcast: the sum of `x` over its axis `summed` then does the work of the product.
     """
     rank = dy.node.aval.ndim
     source = broadcast_source(dy, ())
@@ -222,7 +222,7 @@ def matmul(
     grad_b=False,
     name=None,
 ):
-    """The product of the matrices in the last two axes of `a` and `b`: [..., m, k] times [..., k, n] is [..., m, n].
+    """Return the product of the matrices in the last two axes of `a` and `b`: [..., m, k] times [..., k, n] is [..., m, n].
 
     `transpose_*` and `adjoint_*` (also conjugated) turn the matrices around first. The axes in front are batches, which
     broadcast. Numeric dtypes; `output_type` is that of the result and of the sums where it shall not be the operands'.
@@ -260,7 +260,7 @@ def _into_type(a, b, flip_a, flip_b, output_type):
 
 @public
 def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
-    """The product of the matrices in the last two axes of `a` and the vectors in the last axis of `b`: [..., m].
+    """Return the product of the matrices in the last two axes of `a` and the vectors in the last axis of `b`: [..., m].
 
     `transpose_a` and `adjoint_a` turn the matrices around first; the axes in front are batches, which broadcast.
     """
@@ -269,7 +269,7 @@ def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_spa
 
 @public
 def tensordot(a, b, axes, name=None):
-    """The sum of products of `a` and `b` over pairs of axes; the other axes of `a` come first, then those of `b`.
+    """Return the sum of products of `a` and `b` over pairs of axes; the other axes of `a` come first, then those of `b`.
 
     `axes` is the number of last axes of `a` and first of `b`, or two lists of axes. ValueError if they cannot be paired.
     """
@@ -282,7 +282,7 @@ def tensordot(a, b, axes, name=None):
 
 
 def _paired(axes, a, b):
-    """The axes of `a` and those of `b` that are summed over, as tuples of axes ≥ 0."""
+    """Return the axes of `a` and those of `b` that are summed over, as tuples of axes ≥ 0."""
     if isinstance(axes, int):
         if axes < 0:
             raise ValueError(f"`axes` must be at least 0. Received: {axes}.")
@@ -312,7 +312,7 @@ def _paired(axes, a, b):
 
 
 def _as_matrix(x, contracted, last):
-    """`x` as a matrix whose columns (rows, unless `last`) are the `contracted` axes in their order.
+    """Return `x` as a matrix whose columns (rows, unless `last`) are the `contracted` axes in their order.
 
     Returns it with whether it is the transpose of that, and the extents of the other axes.
     """

@@ -23,7 +23,7 @@ from gradtape._src.ops.shapes import COMPLEX, require
 
 
 def _each(function, x):
-    """A function of one matrix, over the batch in front."""
+    """Return a function of one matrix, over the batch in front."""
     flat = x.reshape(-1, *x.shape[-2:])
     return jax.vmap(function)(flat).reshape(x.shape)
 
@@ -46,7 +46,7 @@ _PADE = {
 
 
 def _powers(x, coefficients):
-    """`Σ coefficients[i]·xⁱ`, for matrices."""
+    """Return `Σ coefficients[i]·xⁱ`, for matrices."""
     one = jnp.eye(x.shape[-1], dtype=x.dtype)
     total = float(coefficients[-1]) * one
     for coefficient in reversed(coefficients[:-1]):
@@ -57,7 +57,7 @@ def _powers(x, coefficients):
 @public
 @op("MatrixExponential", infer=square, saves="input")
 def expm(input):
-    """The exponential of square matrices: they are scaled down, approximated by a fraction of Padé and squared again."""
+    """Return the exponential of square matrices: they are scaled down, approximated by a fraction of Padé and squared again."""
     if not input.size:
         return input
     a = wide(input)
@@ -96,7 +96,7 @@ def _(op, dy):
 @public
 @op("MatrixSquareRoot", hosted=False, infer=square, saves="y")
 def sqrtm(input):
-    """The principal square root of square matrices; NaN where it is not real, for real ones."""
+    """Return the principal square root of square matrices; NaN where it is not real, for real ones."""
     if not input.size:
         return input
     root = _each(jax.scipy.linalg.sqrtm, wide(input))
@@ -125,7 +125,7 @@ def _log_rule(input):
 
 
 def _log_of_one(x):
-    """The logarithm of a complex matrix: square roots until it is near 1, then a Gauss-Legendre rule, scaled back.
+    """Return the logarithm of a complex matrix: square roots until it is near 1, then a Gauss-Legendre rule, scaled back.
 
     Higham, "Functions of Matrices" (2008), section 11.4.
     """
@@ -153,7 +153,7 @@ def _log_of_one(x):
 # TensorFlow has no gradient for it either: LookupError.
 @op("MatrixLogarithm", hosted=False, infer=_log_rule)
 def logm(input):
-    """The principal logarithm of square complex matrices that have an inverse. It has no gradient (LookupError)."""
+    """Return the principal logarithm of square complex matrices that have an inverse. It has no gradient (LookupError)."""
     return _each(_log_of_one, input) if input.size else input
 
 
@@ -163,7 +163,7 @@ def logm(input):
 
 @public
 def matrix_rank(a, tol=None, validate_args=False, name=None):
-    """How many singular values of matrices [..., m, n] exceed `tol`: an int32 for each.
+    """Return the number of singular values of matrices [..., m, n] that exceed `tol`: an int32 for each.
 
     `tol` broadcasts with the singular values, [..., min(m, n)]. By default it is max(m, n) times the dtype's resolution times
     the largest singular value.

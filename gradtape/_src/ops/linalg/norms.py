@@ -17,7 +17,7 @@ MATRIX_NORMS = ("euclidean", "fro", 1, 2, np.inf)
 
 
 def _norm_axes(ord, axis):
-    """`(axis, whether it is a matrix norm)`; ValueError for an order or axes that make no norm."""
+    """Return `(axis, whether it is a matrix norm)`; ValueError for an order or axes that make no norm."""
     if isinstance(axis, (Tensor, np.ndarray)):
         axis = static_list(axis, "axis")
         axis = axis if len(axis) > 1 else axis[0]
@@ -35,7 +35,7 @@ def _norm_axes(ord, axis):
 
 
 def _norm(x, ord, axis, of_matrix):
-    """The norm with its axes kept."""
+    """Return the norm with its axes kept."""
     if ord in ("euclidean", "fro") or (ord == 2 and not of_matrix):
         return sqrt(reduce_sum(x * conj(x), axis, keepdims=True))
     if of_matrix and ord == 2:
@@ -52,7 +52,7 @@ def _norm(x, ord, axis, of_matrix):
 
 
 def _largest_singular_value(x, axes):
-    """The largest singular value of the matrices in two axes of `x`, which are kept."""
+    """Return the largest singular value of the matrices in two axes of `x`, which are kept."""
     rank = x.ndim
     rows, columns = [axis_of(a, rank) for a in axes]
     order = (*[a for a in range(rank) if a not in (rows, columns)], rows, columns)
@@ -63,7 +63,7 @@ def _largest_singular_value(x, axes):
 
 @public
 def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
-    """The norm of vectors (`axis` an int, or None: all elements as one) or of matrices (`axis` a pair).
+    """Return the norm of vectors (`axis` an int, or None: all elements as one) or of matrices (`axis` a pair).
 
     `ord` for vectors is "euclidean" or a number above 0 (`(Σ|x|ᵖ)^(1/p)`; `np.inf`: the largest), for matrices "euclidean"
     (the same as "fro"), 1, 2 (the largest singular value) or `np.inf`. The result has the dtype of `tensor`, the real one
@@ -79,7 +79,7 @@ _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 @public
 def normalize(tensor, ord="euclidean", axis=None, name=None):
-    """`(tensor / norm, norm)`, both in the dtype of `tensor`, the norm's axes kept. See `norm` for `ord` and `axis`."""
+    """Return `(tensor / norm, norm)`, both in the dtype of `tensor`, the norm's axes kept. See `norm` for `ord` and `axis`."""
     x = _as_tensor(tensor)
     size = norm(x, ord, axis, keepdims=True)
     if x.dtype.is_complex and not size.dtype.is_complex:

@@ -31,14 +31,14 @@ INEXACT = ("float64", "float32", "float16", *COMPLEX)
 
 
 def check_matrix(x, index=0):
-    """InvalidArgumentError unless the Aval `x` holds matrices of a dtype that linear algebra takes."""
+    """Raise InvalidArgumentError unless the Aval `x` holds matrices of a dtype that linear algebra takes."""
     require(x, INEXACT)
     if x.ndim < 2:
         raise invalid(f"Input tensor {index} must have rank >= 2, got {x.ndim}: matrices stand in the last two axes.")
 
 
 def square(input, **attributes):
-    """The aval rule of a function from square matrices to matrices of the same shape."""
+    """Return the aval rule of a function from square matrices to matrices of the same shape."""
     check_matrix(input)
     if input.shape[-1] != input.shape[-2]:
         raise invalid(f"Input matrix must be square. Received shape {plain(input.shape)}.")
@@ -46,7 +46,7 @@ def square(input, **attributes):
 
 
 def is_singular(matrix):
-    """Whether one of the matrices (a NumPy array) has a zero pivot, or a NaN one: what LAPACK cannot invert."""
+    """Return whether one of the matrices (a NumPy array) has a zero pivot, or a NaN one: what LAPACK cannot invert."""
     if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or matrix.dtype.kind not in "fc" or not matrix.size:
         return False
     matrix = matrix.astype(np.float32) if matrix.dtype.itemsize == 2 else matrix
@@ -68,7 +68,9 @@ def _system_not_invertible(matrix, adjoint):
 
 
 def hermitian(x):
-    """`(x + xᴴ) / 2` with the lower triangle of `x` halved on the diagonal: what a Hermitian matrix gets from a triangle."""
+    """Return `(x + xᴴ) / 2` with the lower triangle of `x` halved on the diagonal: what a Hermitian matrix gets from a
+    triangle.
+    """
     lower = set_diag(band_part(x, -1, 0), diag_part(x) / 2.0)
     return lower + adjoint(lower)
 
@@ -123,7 +125,7 @@ def _(op, dy):  # B: A⁻ᴴ dy; A: −dB Xᴴ in its triangle
 
 @public
 def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None):
-    """X of `A X = rhs` for triangular matrices A, [..., m, m], and right-hand sides [..., m, k]; batches broadcast.
+    """Return X of `A X = rhs` for triangular matrices A, [..., m, m], and right-hand sides [..., m, k]; batches broadcast.
 
     Only the lower triangle of `matrix` is read (the upper one unless `lower`); with `adjoint` Aᴴ stands in A's place. A zero
     on the diagonal gives inf or NaN.
@@ -134,7 +136,7 @@ def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None):
 @public
 @op("Cholesky", infer=square, saves="y")
 def cholesky(input):
-    """The lower triangular L with `L Lᴴ = input`, for Hermitian positive definite matrices; NaN for others.
+    """Return the lower triangular L with `L Lᴴ = input`, for Hermitian positive definite matrices; NaN for others.
 
     Only the lower triangle is read; the gradient is symmetrised.
     """
@@ -153,7 +155,7 @@ def _(op, dy):  # dA = ½ L⁻ᴴ (P + Pᴴ) L⁻¹, where P is the lower triang
 
 @public
 def cholesky_solve(chol, rhs, name=None):
-    """X of `A X = rhs`, where `chol` is the Cholesky factor of A, [..., m, m], and `rhs` is [..., m, k]."""
+    """Return X of `A X = rhs`, where `chol` is the Cholesky factor of A, [..., m, m], and `rhs` is [..., m, k]."""
     return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True)
 
 
@@ -179,7 +181,7 @@ def _(op, dy):  # dA = −A⁻ᴴ dy A⁻ᴴ
 
 @public
 def inv(input, adjoint=False, name=None):
-    """The inverse of square matrices, or its conjugate transpose. Where there is none: InvalidArgumentError."""
+    """Return the inverse of square matrices, or its conjugate transpose. Where there is none: InvalidArgumentError."""
     return _inverse(tensor(input), bool(adjoint))
 
 
@@ -224,7 +226,7 @@ def _(op, dy):  # B: A⁻ᴴ dy; A: −dB Xᴴ
 
 @public
 def solve(matrix, rhs, adjoint=False, name=None):
-    """X of `A X = rhs` for square matrices A, [..., m, m], and right-hand sides [..., m, k] with the same batch.
+    """Return X of `A X = rhs` for square matrices A, [..., m, m], and right-hand sides [..., m, k] with the same batch.
 
     With `adjoint` Aᴴ stands in A's place. A matrix that has no inverse is an InvalidArgumentError.
     """
@@ -243,7 +245,7 @@ def _det_rule(input):
 @public
 @op("MatrixDeterminant", infer=_det_rule, saves="input")
 def det(input):
-    """The determinants of square matrices: [...]. The gradient is exact for singular ones too."""
+    """Return the determinants of square matrices: [...]. The gradient is exact for singular ones too."""
     if not input.shape[-1]:
         return jnp.ones(input.shape[:-2], dtype=input.dtype)
     return jnp.linalg.det(wide(input)).astype(input.dtype)
@@ -255,13 +257,13 @@ def _(op, dy):
 
 
 def per_matrix(x):
-    """A tensor with a value for each matrix of a batch, with two axes of extent 1 at its end."""
+    """Return a tensor with a value for each matrix of a batch, with two axes of extent 1 at its end."""
     return _reshape(x, shape=(*x.node.aval.shape, 1, 1))
 
 
 @op("MatrixCofactors", hosted=False, infer=square, saves="input y")
 def cofactors(input):
-    """The matrix of cofactors, the derivative of the determinant: det(A)·A⁻ᵀ where A has an inverse, but always finite."""
+    """Return the matrix of cofactors, the derivative of the determinant: det(A)·A⁻ᵀ where A has an inverse, but always finite."""
     if not input.size:
         return input
     a = wide(input)
@@ -320,7 +322,7 @@ def _(op, dsign, dlog):  # with t = tr(A⁻¹ δA): δlog|det| = Re t, δsign = 
 
 @public
 def slogdet(input, name=None):
-    """`(sign, log|det|)` of square matrices, a named tuple, without overflow. 0 and -inf for singular ones.
+    """Return `(sign, log|det|)` of square matrices, a named tuple, without overflow. 0 and -inf for singular ones.
 
     For complex matrices the sign has modulus 1, and both are complex.
     """
@@ -329,7 +331,7 @@ def slogdet(input, name=None):
 
 @public
 def logdet(matrix, name=None):
-    """The logarithm of the determinant of Hermitian positive definite matrices, real; NaN for others."""
+    """Return the logarithm of the determinant of Hermitian positive definite matrices, real; NaN for others."""
     return 2.0 * reduce_sum(log(real(diag_part(cholesky(matrix)))), -1)
 
 
@@ -369,7 +371,7 @@ def _pinv_gradient(a, y, dy):
 
 
 def check_float_matrix(a):
-    """TypeError or ValueError, as TensorFlow's compositions have it, unless `a` holds matrices of floats."""
+    """Raise TypeError or ValueError, as TensorFlow's compositions have it, unless `a` holds matrices of floats."""
     if not (a.dtype.is_floating or a.dtype.is_complex):
         raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {a.dtype.name}). Use tf.cast.")
     if a.ndim < 2:
@@ -377,13 +379,13 @@ def check_float_matrix(a):
 
 
 def _cutoff(shape, dtype):
-    """Which part of the largest singular value counts as 0 for matrices of `shape` with parts of `dtype`."""
+    """Return the share of the largest singular value that counts as 0 for matrices of `shape` with parts of `dtype`."""
     return 10.0 * max(shape[-2:]) * float(np.finfo(dtype).eps)
 
 
 @public
 def pinv(a, rcond=None, validate_args=False, name=None):
-    """The pseudoinverse of Moore and Penrose of matrices [..., m, n]: [..., n, m].
+    """Return the pseudoinverse of Moore and Penrose of matrices [..., m, n]: [..., n, m].
 
     Singular values up to `rcond` times the largest count as 0; `rcond` (a scalar or [...]) is by default 10·max(m, n) times
     the dtype's resolution. The gradient holds where the rank does not change.
@@ -455,7 +457,7 @@ def _regularized(gram, l2_regularizer):
 
 @public
 def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
-    """The X, [..., n, k], that minimises `‖A X − rhs‖² + l2_regularizer·‖X‖²` for A [..., m, n] and rhs [..., m, k].
+    """Return the X, [..., n, k], that minimises `‖A X − rhs‖² + l2_regularizer·‖X‖²` for A [..., m, n] and rhs [..., m, k].
 
     If m < n and nothing is regularised: the smallest X with `A X = rhs`. `fast` solves the normal equations by Cholesky's
     method, which needs full rank (else NaN) and loses accuracy where A is badly conditioned. Otherwise X is `pinv(A) rhs`,

@@ -25,17 +25,17 @@ SOLVABLE = ("float64", "float32", "complex64", "complex128")
 
 
 def _next(x):
-    """The rows of `x`, each in the place of the one before it; the last place is 0."""
+    """Return the rows of `x`, each in the place of the one before it; the last place is 0."""
     return shift(x, axis=x.ndim - 2, reverse=True)
 
 
 def _previous(x):
-    """The rows of `x`, each in the place of the one after it; the first place is 0."""
+    """Return the rows of `x`, each in the place of the one after it; the first place is 0."""
     return shift(x, axis=x.ndim - 2, reverse=False)
 
 
 def _as_compact(diagonals, diagonals_format):
-    """Three diagonals, given in one of TensorFlow's formats, as [..., 3, m]: above, main, below."""
+    """Convert three diagonals, given in one of TensorFlow's formats, to [..., 3, m]: above, main, below."""
     if diagonals_format == "compact":
         x = tensor(diagonals)
         if x.ndim < 2 or x.shape[-2] != 3:
@@ -57,7 +57,7 @@ def _as_compact(diagonals, diagonals_format):
 
 
 def _filled_up(x, count, reverse):
-    """A diagonal above (`reverse`) or below the main one, which has `count` elements, made as long as that one."""
+    """Return a diagonal above (`reverse`) or below the main one, which has `count` elements, made as long as that one."""
     if x.shape[-1] == count:
         return x
     if x.shape[-1] != count - 1:
@@ -99,7 +99,7 @@ def _(op, dy):
 
 @public
 def tridiagonal_matmul(diagonals, rhs, diagonals_format="compact", name=None):
-    """The product of tridiagonal matrices, [..., m, m], and `rhs`, [..., m, n].
+    """Return the product of tridiagonal matrices, [..., m, m], and `rhs`, [..., m, n].
 
     `diagonals` is "compact" ([..., 3, m]: above, main, below; the last of the first and the first of the last are not read), a
     "sequence" of these three, or a "matrix".
@@ -139,7 +139,7 @@ def _tridiagonal_solve(diagonals, rhs, *, partial_pivoting, perturb_singular):
 
 
 def _solve_one(below, main, above, b):
-    """Gaussian elimination with row exchanges on one tridiagonal matrix: each step keeps a row of three elements."""
+    """Solve one tridiagonal system by Gaussian elimination with row exchanges: each step keeps a row of three elements."""
     zero = jnp.zeros((), main.dtype)
 
     def eliminate(row, following):
@@ -194,7 +194,7 @@ def tridiagonal_solve(
     partial_pivoting=True,
     perturb_singular=False,
 ):
-    """X of `A X = rhs` for tridiagonal matrices A; `rhs` is [..., m, k], or [..., m] for one right-hand side each.
+    """Return X of `A X = rhs` for tridiagonal matrices A; `rhs` is [..., m, k], or [..., m] for one right-hand side each.
 
     `diagonals` as in `tridiagonal_matmul`. Rows are always exchanged where that makes it more accurate, whatever
     `partial_pivoting` says; a singular matrix gives NaN or inf, whatever `perturb_singular` says.
@@ -258,7 +258,7 @@ def _(op, dy):
 
 @public
 def banded_triangular_solve(bands, rhs, lower=True, adjoint=False, name=None):
-    """X of `A X = rhs` for triangular matrices A of which only `bands`, [..., bands, m], are not 0.
+    """Return X of `A X = rhs` for triangular matrices A of which only `bands`, [..., bands, m], are not 0.
 
     The rows of `bands` are the diagonals, the highest first: filled up at the start for a lower triangular A, else at the end.
     With `adjoint` Aᴴ stands in A's place. Batches broadcast.
@@ -271,7 +271,7 @@ def banded_triangular_solve(bands, rhs, lower=True, adjoint=False, name=None):
 
 
 def _chosen(e, select, select_range):
-    """Which of the ascending eigenvalues `e` are asked for, as a slice."""
+    """Return the selected part of the ascending eigenvalues `e`, as a slice."""
     if select == "a":
         return slice(None)
     if select == "i":
@@ -291,7 +291,8 @@ def _chosen(e, select, select_range):
 
 @public
 def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=None, tol=None, name=None):
-    """The eigenvalues, smallest first, of the Hermitian matrix with diagonal `alpha`, [n], and superdiagonal `beta`, [n - 1].
+    """Return the eigenvalues, smallest first, of the Hermitian matrix with diagonal `alpha`, [n], and superdiagonal `beta`, [n
+    - 1].
 
     `select`: "a" all; "i" those with index in `select_range`, (first, last); "v" those in the interval [lower, upper], whose
     ends count as far as they are eigenvalues to rounding.

@@ -21,29 +21,29 @@ INEXACT = FLOATING + COMPLEX
 
 
 def zeros_of(x):
-    """Zeros of the shape and dtype of a Tensor."""
+    """Return zeros of the shape and dtype of a Tensor."""
     return filled(x.node.aval.shape, 0, x.dtype)
 
 
 def masked(dy, mask):
-    """`dy` where the bool tensor `mask` holds, else 0, whatever `dy` is there."""
+    """Return `dy` where the bool tensor `mask` holds, else 0, whatever `dy` is there."""
     return multiply_no_nan(dy, cast(mask, dy.dtype))
 
 
 def times(dy, x):
-    """`dy · conj(x)` for `x` of dy's shape or a scalar; if it is a scalar, a broadcast `dy` stays one."""
+    """Return `dy · conj(x)` for `x` of dy's shape or a scalar; if it is a scalar, a broadcast `dy` stays one."""
     x = conj(x)
     return dy * x if x.node.aval.shape else under_broadcast(lambda dy: dy * x, dy)
 
 
 def over(dy, x):
-    """`dy / conj(x)`, as `times`."""
+    """Return `dy / conj(x)`, as `times`."""
     x = conj(x)
     return dy / x if x.node.aval.shape else under_broadcast(lambda dy: dy / x, dy)
 
 
 def negated(dy):
-    """`-dy`; a broadcast stays one."""
+    """Return `-dy`; a broadcast stays one."""
     return under_broadcast(negative, dy)
 
 
@@ -63,7 +63,7 @@ def _(op, dy):
 
 @public
 def add(x, y, name=None):
-    """`x + y`, element-wise, with broadcasting. Any numeric dtype.
+    """Return `x + y`, element-wise, with broadcasting. Any numeric dtype.
 
     `y` takes the dtype of `x` if it is no tensor; what cannot is an InvalidArgumentError, which is a TypeError, too.
     """
@@ -75,7 +75,7 @@ add = twins.of(add, "public", sum_of_two.op, ())
 
 @op("Sub", infer=only(NUMERIC, broadcast), broadcasting=True)
 def subtract(x, y):
-    """`x - y`, element-wise, with broadcasting. Any numeric dtype."""
+    """Return `x - y`, element-wise, with broadcasting. Any numeric dtype."""
     return x - y
 
 
@@ -86,7 +86,7 @@ def _(op, dy):
 
 @op("Neg", infer=only(FLOATING + SIGNED + COMPLEX, same))
 def negative(x):
-    """`-x`, element-wise. Float, complex or signed integer."""
+    """Return `-x`, element-wise. Float, complex or signed integer."""
     return -x
 
 
@@ -118,7 +118,7 @@ def _(op, dy):
 
 @public
 def add_n(inputs, name=None):
-    """The sum of a list of tensors of one shape and dtype. IndexedSlices count as dense tensors."""
+    """Return the sum of a list of tensors of one shape and dtype. IndexedSlices count as dense tensors."""
     inputs = list(inputs)
     if not inputs:
         raise ValueError("Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.")
@@ -129,7 +129,7 @@ def add_n(inputs, name=None):
 
 @public
 def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
-    """The sum of a list of tensors of one shape and dtype, which must be `shape` and `tensor_dtype` where given."""
+    """Return the sum of a list of tensors of one shape and dtype, which must be `shape` and `tensor_dtype` where given."""
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
     inputs = [tensor(x) for x in inputs]
@@ -146,7 +146,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
 
 @op("SquaredDifference", infer=only(FLOATING + ("int32", "int64") + COMPLEX, broadcast), broadcasting=True, saves="x y")
 def squared_difference(x, y):
-    """`(x - y)·conj(x - y)`, element-wise, with broadcasting. Float, complex, int32 or int64."""
+    """Return `(x - y)·conj(x - y)`, element-wise, with broadcasting. Float, complex, int32 or int64."""
     difference = x - y
     return difference * jnp.conj(difference)
 
@@ -164,7 +164,7 @@ def _(op, dy):
 
 @op("Mul", infer=only(NUMERIC, broadcast), broadcasting=True, saves="x y")
 def multiply(x, y):
-    """`x · y`, element-wise, with broadcasting. Any numeric dtype."""
+    """Return `x · y`, element-wise, with broadcasting. Any numeric dtype."""
     return x * y
 
 
@@ -177,7 +177,7 @@ def _(op, dy):
 
 @public
 def scalar_mul(scalar, x, name=None):
-    """`scalar · x` for a number or a scalar tensor (else a ValueError); of IndexedSlices, the rows scaled."""
+    """Return `scalar · x` for a number or a scalar tensor (else a ValueError); of IndexedSlices, the rows scaled."""
     sliced = isinstance(x, IndexedSlices)
     values = x.values if sliced else tensor(x)
     scalar = tensor(scalar, values.dtype)
@@ -189,7 +189,7 @@ def scalar_mul(scalar, x, name=None):
 
 @op("MulNoNan", infer=only(INEXACT, broadcast), broadcasting=True, saves="x y")
 def multiply_no_nan(x, y):
-    """`x · y`, element-wise, with broadcasting; 0 where `y` is 0, even if `x` is infinite or NaN. Float or complex."""
+    """Return `x · y`, element-wise, with broadcasting; 0 where `y` is 0, even if `x` is infinite or NaN. Float or complex."""
     return jnp.where(y == 0, jnp.zeros((), x.dtype), x * y)
 
 
@@ -201,7 +201,7 @@ def _(op, dy):
 
 @op("RealDiv", infer=only(INEXACT, broadcast), broadcasting=True, saves="x y")
 def realdiv(x, y):
-    """`x / y`, element-wise, with broadcasting. Float or complex."""
+    """Return `x / y`, element-wise, with broadcasting. Float or complex."""
     return x / y
 
 
@@ -217,7 +217,7 @@ QUOTIENT = dict.fromkeys(INTEGER, "float64") | dict.fromkeys(("int8", "uint8", "
 
 
 def _quotient_operands(x, y, what):
-    """`x` and `y` as Tensors of one floating or complex dtype; TypeError if they have not one numeric dtype."""
+    """Return `x` and `y` as Tensors of one floating or complex dtype; TypeError if they have not one numeric dtype."""
     x = tensor(x)
     y = tensor(y, hint=x.dtype)
     if x.dtype != y.dtype:
@@ -229,13 +229,13 @@ def _quotient_operands(x, y, what):
 
 
 def _beside(tensor_or_value, x):
-    """`x`; what is no tensor takes the dtype of one beside it."""
+    """Return `x`; what is no tensor takes the dtype of one beside it."""
     return tensor(x, tensor_or_value.dtype) if is_tensor(tensor_or_value) and not is_tensor(x) else x
 
 
 @public
 def truediv(x, y, name=None):
-    """`x / y`, element-wise, with broadcasting. Integers give float64, those of 8 and 16 bits float32.
+    """Return `x / y`, element-wise, with broadcasting. Integers give float64, those of 8 and 16 bits float32.
 
     `y` takes the dtype of `x` if it is no tensor and can; two dtypes are a TypeError.
     """
@@ -244,7 +244,7 @@ def truediv(x, y, name=None):
 
 @public
 def divide(x, y, name=None):
-    """`x / y`, element-wise, with broadcasting, as Python has it. Integers give floats."""
+    """Return `x / y`, element-wise, with broadcasting, as Python has it. Integers give floats."""
     return truediv(_beside(y, x), y)
 
 
@@ -267,13 +267,13 @@ def _(op, dy):
 
 @public
 def divide_no_nan(x, y, name=None):
-    """`x / y`, element-wise, with broadcasting, and 0 where `y` is 0. Integers give floats."""
+    """Return `x / y`, element-wise, with broadcasting, and 0 where `y` is 0. Integers give floats."""
     return _div_no_nan(*_quotient_operands(_beside(y, x), y, "divide_no_nan"))
 
 
 @op("Reciprocal", infer=only(INEXACT, same), saves="y")
 def reciprocal(x):
-    """`1 / x`, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0."""
+    """Return `1 / x`, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0."""
     return 1 / x
 
 
@@ -284,7 +284,7 @@ def _(op, dy):
 
 @op("ReciprocalGrad", infer=only(INEXACT, same), saves="y dy")
 def _reciprocal_grad(y, dy):
-    """−dy · conj(y)², and 0 where dy is 0."""
+    """Return −dy · conj(y)², and 0 where dy is 0."""
     slope = jnp.conj(y)
     return jnp.where(dy == 0, jnp.zeros((), y.dtype), -slope * dy * slope)
 
@@ -297,7 +297,7 @@ def _(op, upstream):
 
 @public
 def reciprocal_no_nan(x, name=None):
-    """`1 / x`, element-wise, and 0 where `x` is 0. Float or complex."""
+    """Return `1 / x`, element-wise, and 0 where `x` is 0. Float or complex."""
     x = tensor(x)
     return _div_no_nan(tensor(1, x.dtype), x)
 
@@ -309,7 +309,7 @@ STEPS = "it is piecewise constant: its derivative is 0 wherever it exists"
 
 
 def _zero_divisor(y):
-    """What is wrong with an integer divisor."""
+    """Return the message for an integer divisor that holds a 0."""
     if not y.all():
         return "Integer division by zero: the divisor holds a 0. Replace it with tf.where, or divide floats"
     return None
@@ -324,7 +324,7 @@ _nonzero: dict[str, Any] = {"status": _zero_divisor, "checked": "y", "when": _in
 
 @op("FloorDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)
 def floordiv(x, y):
-    """`⌊x / y⌋`, element-wise, with broadcasting. Real dtypes; an integer divisor of 0 is an InvalidArgumentError."""
+    """Return `⌊x / y⌋`, element-wise, with broadcasting. Real dtypes; an integer divisor of 0 is an InvalidArgumentError."""
     return jnp.floor(x / y) if jnp.issubdtype(x.dtype, jnp.floating) else jnp.floor_divide(x, y)
 
 
@@ -333,7 +333,7 @@ not_differentiable(floordiv, because=STEPS)
 
 @op("FloorMod", infer=only(REAL, broadcast), broadcasting=True, saves="x y", **_nonzero)
 def floormod(x, y):
-    """`x - ⌊x / y⌋·y`, with the sign of `y`, element-wise, with broadcasting; see `floordiv`."""
+    """Return `x - ⌊x / y⌋·y`, with the sign of `y`, element-wise, with broadcasting; see `floordiv`."""
     return jnp.remainder(x, y)
 
 
@@ -348,7 +348,7 @@ mod = floormod
 
 @op("TruncateDiv", infer=only(REAL, broadcast), broadcasting=True, **_nonzero)
 def truncatediv(x, y):
-    """`x / y` rounded towards 0, element-wise, with broadcasting; see `floordiv`."""
+    """Return `x / y` rounded towards 0, element-wise, with broadcasting; see `floordiv`."""
     return jnp.trunc(x / y) if jnp.issubdtype(x.dtype, jnp.floating) else lax.div(*jnp.broadcast_arrays(x, y))
 
 
@@ -358,7 +358,7 @@ not_differentiable(truncatediv, because=STEPS)
 # TensorFlow has no gradient for it either: LookupError.
 @op("TruncateMod", infer=only(("int32", "int64", *FLOATING), broadcast), broadcasting=True, **_nonzero)
 def truncatemod(x, y):
-    """The remainder of `truncatediv`, with the sign of `x`, element-wise, with broadcasting."""
+    """Return the remainder of `truncatediv`, with the sign of `x`, element-wise, with broadcasting."""
     return lax.rem(*jnp.broadcast_arrays(x, y))
 
 
@@ -368,7 +368,7 @@ def truncatemod(x, y):
 
 @op("Square", infer=only(NUMERIC, same), saves="x")
 def square(x):
-    """`x²`, element-wise. Any numeric dtype."""
+    """Return `x²`, element-wise. Any numeric dtype."""
     return x * x
 
 
@@ -379,7 +379,7 @@ def _(op, dy):
 
 @op("Sqrt", infer=only(INEXACT, same), saves="y")
 def sqrt(x):
-    """√x, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0."""
+    """Return √x, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0."""
     return jnp.sqrt(x)
 
 
@@ -390,7 +390,7 @@ def _(op, dy):
 
 @op("SqrtGrad", infer=only(INEXACT, same), saves="y z")
 def _sqrt_grad(y, dy):
-    """dy / (2 · conj(y)), and 0 where dy is 0."""
+    """Return dy / (2 · conj(y)), and 0 where dy is 0."""
     return jnp.where(dy == 0, jnp.zeros((), y.dtype), 0.5 * dy / jnp.conj(y))
 
 
@@ -404,7 +404,7 @@ def _(op, upstream):
 
 @op("Rsqrt", infer=only(INEXACT, same), saves="y")
 def rsqrt(x):
-    """1/√x, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0."""
+    """Return 1/√x, element-wise. Float or complex. A gradient of 0 stays 0, even at x = 0."""
     return lax.rsqrt(x)
 
 
@@ -415,7 +415,7 @@ def _(op, dy):
 
 @op("RsqrtGrad", infer=only(INEXACT, same), saves="y dy")
 def _rsqrt_grad(y, dy):
-    """−dy · conj(y)³ / 2, and 0 where dy is 0."""
+    """Return −dy · conj(y)³ / 2, and 0 where dy is 0."""
     slope = jnp.conj(y)
     return jnp.where(dy == 0, jnp.zeros((), y.dtype), -0.5 * (dy * slope) * (slope * slope))
 
@@ -453,14 +453,14 @@ def _(op, dy):
 
 @public
 def abs(x, name=None):
-    """The absolute value of `x`, element-wise. Float, signed integer, or complex, whose absolute value is real."""
+    """Return the absolute value of `x`, element-wise. Float, signed integer, or complex, whose absolute value is real."""
     x = tensor(x)
     return _complex_abs(x) if x.dtype.is_complex else _abs(x)
 
 
 @op("Sign", infer=only(FLOATING + SIGNED + COMPLEX, same), saves="x")
 def sign(x):
-    """-1, 0 or 1 as `x` is negative, 0 or positive, element-wise; NaN for NaN; `x / |x|` for complex `x`.
+    """Return -1, 0 or 1 as `x` is negative, 0 or positive, element-wise; NaN for NaN; `x / |x|` for complex `x`.
 
     The gradient is 0 for real dtypes.
     """
@@ -479,7 +479,7 @@ def _(op, dy):
 
 @op("Maximum", infer=only(REAL, broadcast), broadcasting=True, saves="x y")
 def maximum(x, y):
-    """The larger of `x` and `y`, element-wise, with broadcasting; NaN if one is NaN. Real dtypes.
+    """Return the larger of `x` and `y`, element-wise, with broadcasting; NaN if one is NaN. Real dtypes.
 
     Where both are equal the gradient goes to `x`.
     """
@@ -493,7 +493,7 @@ def _(op, dy):
 
 @op("Minimum", infer=only(REAL, broadcast), broadcasting=True, saves="x y")
 def minimum(x, y):
-    """The smaller of `x` and `y`, element-wise, with broadcasting; NaN if one is NaN. Real dtypes.
+    """Return the smaller of `x` and `y`, element-wise, with broadcasting; NaN if one is NaN. Real dtypes.
 
     Where both are equal the gradient goes to `x`.
     """
@@ -506,7 +506,7 @@ def _(op, dy):
 
 
 def _routed(op, dy, comparison):
-    """`dy` for the input that was taken, which is the first where the comparison holds."""
+    """Return `dy` for the input that was taken, which is the first where the comparison holds."""
     first = comparison(*op.inputs)
     needs_x, needs_y = op.needed
     return masked(dy, first) if needs_x else None, masked(dy, logical_not(first)) if needs_y else None
@@ -514,7 +514,7 @@ def _routed(op, dy, comparison):
 
 @op("NextAfter", infer=only(("float64", "float32"), broadcast), broadcasting=True, prefers="float32")
 def nextafter(x1, x2):
-    """The number next to `x1` in the direction of `x2`, element-wise, with broadcasting. float32 or float64."""
+    """Return the number next to `x1` in the direction of `x2`, element-wise, with broadcasting. float32 or float64."""
     return jnp.nextafter(x1, x2)
 
 
@@ -525,7 +525,7 @@ def _(op, dy):
 
 @public
 def polyval(coeffs, x, name=None):
-    """The polynomial of `x` with the coefficients `coeffs`, a list of numbers and tensors, the highest first."""
+    """Return the polynomial of `x` with the coefficients `coeffs`, a list of numbers and tensors, the highest first."""
     if not isinstance(coeffs, list):
         raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
     x = tensor(x)

@@ -40,7 +40,7 @@ _HANKEL_FROM = 25.0
 
 
 def _hankel_coefficients(order, count=20):
-    """(−1)^⌊k/2⌋ aₖ(n) with aₖ(n) = Π (4n² − (2i − 1)²) / (k! 8ᵏ), for even and for odd k."""
+    """Return (−1)^⌊k/2⌋ aₖ(n) with aₖ(n) = Π (4n² − (2i − 1)²) / (k! 8ᵏ), for even and for odd k."""
     coefficients = [1.0]
     for k in range(1, count):
         coefficients.append(coefficients[-1] * (4 * order * order - (2 * k - 1) ** 2) / (8 * k))
@@ -66,12 +66,12 @@ def _constants(numbers):
 
 
 def _polynomial(coefficients, x):
-    """Σ cₖ xᵏ."""
+    """Return Σ cₖ xᵏ."""
     return jnp.polyval(_constants(coefficients[::-1]), x)
 
 
 def _near(x, order):
-    """Jₙ and Yₙ for 0 < x ≤ 25."""
+    """Return Jₙ and Yₙ for 0 < x ≤ 25."""
     sines, weights, neumann = _constants(_SINES), _constants(_WEIGHTS), _constants(_NEUMANN)
     angles = x[..., None] * sines
     cosines = jnp.cos(angles)
@@ -85,7 +85,7 @@ def _near(x, order):
 
 
 def _far(x, order):
-    """Jₙ and Yₙ for x > 25."""
+    """Return Jₙ and Yₙ for x > 25."""
     inverse = 1 / (x * x)
     even, odd = [_polynomial(coefficients, inverse) for coefficients in _HANKEL[order]]
     odd = odd / x
@@ -96,20 +96,20 @@ def _far(x, order):
 
 
 def _oscillating(x, order):
-    """Jₙ and Yₙ for x ≥ 0."""
+    """Return Jₙ and Yₙ for x ≥ 0."""
     near, edge = x <= _HANKEL_FROM, jnp.array(_HANKEL_FROM, x.dtype)
     pairs = zip(_near(jnp.where(near, x, edge), order), _far(jnp.where(near, edge, x), order), strict=True)
     return [jnp.where(near, below, above) for below, above in pairs]
 
 
 def _i(x):
-    """I₀ and I₁."""
+    """Return I₀ and I₁."""
     grown = jnp.exp(jnp.abs(x))
     return lax.bessel_i0e(x) * grown, lax.bessel_i1e(x) * grown
 
 
 def _small_k(x, order):
-    """Kₙ for 0 < x < 2."""
+    """Return Kₙ for 0 < x < 2."""
     square = x * x / 4
     i0, i1 = _i(x)
     log_x = jnp.log(x / 2) + _EULER
@@ -119,14 +119,14 @@ def _small_k(x, order):
 
 
 def _large_k(x, order):
-    """eˣ Kₙ for x ≥ 2."""
+    """Return eˣ Kₙ for x ≥ 2."""
     x, squares = x[..., None], _constants([u * u for u in _NODES])
     terms = _constants(_GAUSSIAN) * lax.rsqrt(2 * x + squares)
     return jnp.sum(terms * (1 + squares / x) if order else terms, axis=-1)
 
 
 def _decaying(order, scaled):
-    """The kernel of Kₙ, or of eˣ Kₙ: ∞ for x ≤ 0."""
+    """Return the kernel of Kₙ, or of eˣ Kₙ: ∞ for x ≤ 0."""
 
     def kernel(x):
         small, two = x < 2, jnp.array(2, x.dtype)
@@ -142,7 +142,7 @@ def _decaying(order, scaled):
 
 
 def _slope(x, y, rest):
-    """`rest - y / x`, and 1/2 where `x` is 0."""
+    """Return `rest - y / x`, and 1/2 where `x` is 0."""
     zero = equal(x, 0)
     return where(zero, 0.5, rest - y / where(zero, 1.0, x))
 
@@ -153,7 +153,7 @@ def _slope(x, y, rest):
 
 @op("BesselJ0", hosted=False, infer=_FLOAT, saves="x")
 def bessel_j0(x):
-    """Bessel function of the first kind J₀(x), element-wise. Float."""
+    """Return the Bessel function of the first kind J₀(x), element-wise. Float."""
     return _in_float64(lambda x: _oscillating(jnp.abs(x), 0)[0], x)
 
 
@@ -164,7 +164,7 @@ def _(op, dy):
 
 @op("BesselJ1", hosted=False, infer=_FLOAT, saves="x y")
 def bessel_j1(x):
-    """Bessel function of the first kind J₁(x), element-wise. Float."""
+    """Return the Bessel function of the first kind J₁(x), element-wise. Float."""
     return _in_float64(lambda x: jnp.sign(x) * _oscillating(jnp.abs(x), 1)[0], x)
 
 
@@ -186,7 +186,7 @@ def _second_kind(order, x):
 
 @op("BesselY0", hosted=False, infer=_FLOAT, saves="x")
 def bessel_y0(x):
-    """Bessel function of the second kind Y₀(x), element-wise: -∞ for x ≤ 0. Float."""
+    """Return the Bessel function of the second kind Y₀(x), element-wise: -∞ for x ≤ 0. Float."""
     return _in_float64(lambda x: _second_kind(0, x), x)
 
 
@@ -197,7 +197,7 @@ def _(op, dy):
 
 @op("BesselY1", hosted=False, infer=_FLOAT, saves="x y")
 def bessel_y1(x):
-    """Bessel function of the second kind Y₁(x), element-wise: -∞ for x ≤ 0. Float."""
+    """Return the Bessel function of the second kind Y₁(x), element-wise: -∞ for x ≤ 0. Float."""
     return _in_float64(lambda x: _second_kind(1, x), x)
 
 
@@ -213,7 +213,7 @@ def _(op, dy):
 
 @op("BesselI0", hosted=False, infer=_FLOAT, saves="x")
 def bessel_i0(x):
-    """Modified Bessel function of the first kind I₀(x), element-wise. Float."""
+    """Return the modified Bessel function of the first kind I₀(x), element-wise. Float."""
     return _i(x)[0]
 
 
@@ -224,7 +224,7 @@ def _(op, dy):
 
 @op("BesselI0e", hosted=False, infer=_FLOAT, saves="x y")
 def bessel_i0e(x):
-    """exp(−|x|) I₀(x), element-wise. Float."""
+    """Return exp(−|x|) I₀(x), element-wise. Float."""
     return lax.bessel_i0e(x)
 
 
@@ -236,7 +236,7 @@ def _(op, dy):
 
 @op("BesselI1", hosted=False, infer=_FLOAT, saves="x y")
 def bessel_i1(x):
-    """Modified Bessel function of the first kind I₁(x), element-wise. Float."""
+    """Return the modified Bessel function of the first kind I₁(x), element-wise. Float."""
     return _i(x)[1]
 
 
@@ -248,7 +248,7 @@ def _(op, dy):
 
 @op("BesselI1e", hosted=False, infer=_FLOAT, saves="x y")
 def bessel_i1e(x):
-    """exp(−|x|) I₁(x), element-wise. Float."""
+    """Return exp(−|x|) I₁(x), element-wise. Float."""
     return lax.bessel_i1e(x)
 
 
@@ -264,7 +264,7 @@ def _(op, dy):
 
 @op("BesselK0", hosted=False, infer=_FLOAT, saves="x")
 def bessel_k0(x):
-    """Modified Bessel function of the second kind K₀(x), element-wise: ∞ for x ≤ 0. Float."""
+    """Return the modified Bessel function of the second kind K₀(x), element-wise: ∞ for x ≤ 0. Float."""
     return _in_float64(_decaying(0, scaled=False), x)
 
 
@@ -275,7 +275,7 @@ def _(op, dy):
 
 @op("BesselK0e", hosted=False, infer=_FLOAT, saves="x y")
 def bessel_k0e(x):
-    """eˣ K₀(x), element-wise: ∞ for x ≤ 0. Float."""
+    """Return eˣ K₀(x), element-wise: ∞ for x ≤ 0. Float."""
     return _in_float64(_decaying(0, scaled=True), x)
 
 
@@ -286,7 +286,7 @@ def _(op, dy):
 
 @op("BesselK1", hosted=False, infer=_FLOAT, saves="x y")
 def bessel_k1(x):
-    """Modified Bessel function of the second kind K₁(x), element-wise: ∞ for x ≤ 0. Float."""
+    """Return the modified Bessel function of the second kind K₁(x), element-wise: ∞ for x ≤ 0. Float."""
     return _in_float64(_decaying(1, scaled=False), x)
 
 
@@ -298,7 +298,7 @@ def _(op, dy):
 
 @op("BesselK1e", hosted=False, infer=_FLOAT, saves="x y")
 def bessel_k1e(x):
-    """eˣ K₁(x), element-wise: ∞ for x ≤ 0. Float."""
+    """Return eˣ K₁(x), element-wise: ∞ for x ≤ 0. Float."""
     return _in_float64(_decaying(1, scaled=True), x)
 
 

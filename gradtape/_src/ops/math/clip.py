@@ -19,13 +19,13 @@ def _values(t):
 
 
 def _like(t, values):
-    """`values` as what `t` is: a tensor, or slices."""
+    """Return `values` as what `t` is: a tensor, or slices."""
     return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
 
 
 @public
 def clip_by_value(t, clip_value_min, clip_value_max, name=None):
-    """`t` with every element below `clip_value_min` or above `clip_value_max` replaced by that bound.
+    """Return `t` with every element below `clip_value_min` or above `clip_value_max` replaced by that bound.
 
     The bounds broadcast to the shape of `t`; a ValueError if they would make it larger. IndexedSlices stay slices. At a
     bound the gradient goes to `t`, beyond it to the bound.
@@ -41,7 +41,7 @@ def clip_by_value(t, clip_value_min, clip_value_max, name=None):
 
 @public
 def clip_by_norm(t, clip_norm, axes=None, name=None):
-    """`t · clip_norm / norm` where the L2 norm over `axes` (all) is above `clip_norm`, else `t`. Float.
+    """Return `t · clip_norm / norm` where the L2 norm over `axes` (all) is above `clip_norm`, else `t`. Float.
 
     `clip_norm` is a scalar, and counts as 0 if negative. IndexedSlices stay slices.
     """
@@ -64,14 +64,14 @@ def _listed(t_list):
 
 @public
 def global_norm(t_list, name=None):
-    """The L2 norm of all elements of a list of tensors and IndexedSlices, a scalar; `None` counts as nothing."""
+    """Return the L2 norm of all elements of a list of tensors and IndexedSlices, a scalar; `None` counts as nothing."""
     halves = [l2_loss(values) for values in _listed(t_list) if values is not None]
     return sqrt(2.0 * add_n(halves)) if halves else tensor(0.0)
 
 
 @public
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
-    """A list of tensors scaled together, so that their global norm is at most `clip_norm`; and the norm they had.
+    """Return a list of tensors scaled together, so that their global norm is at most `clip_norm`; and the norm they had.
 
     `use_norm` is that norm, if it is known. If it is infinite or NaN every element becomes NaN. `None`s stay;
     IndexedSlices stay slices.
@@ -85,7 +85,7 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
 
 @public
 def saturate_cast(value, dtype, name=None):
-    """`cast`, but values that `dtype` cannot hold become the nearest that it can. Complex: each part by itself.
+    """Return `cast`, but values that `dtype` cannot hold become the nearest that it can. Complex: each part by itself.
 
     TypeError for bool and string, which have no limits.
     """
@@ -103,7 +103,7 @@ def saturate_cast(value, dtype, name=None):
 
 
 def _common_limits(source, target):
-    """The least and the greatest number of `source` that `target` can hold, as NumPy scalars of `source`."""
+    """Return the least and the greatest number of `source` that `target` can hold, as NumPy scalars of `source`."""
     limits = []
     for mine, other, pick in ((source.min, target.min, max), (source.max, target.max, min)):
         number = source.as_numpy_dtype((float if source.is_floating else int)(pick(mine, other, key=float)))

@@ -40,47 +40,47 @@ EQUAL, NOT_EQUAL = _equal.op, _not_equal.op
 
 @public
 def equal(x, y, name=None):
-    """`x == y`, element-wise, with broadcasting. Any dtype."""
+    """Return `x == y`, element-wise, with broadcasting. Any dtype."""
     return _equal(x, y)
 
 
 @public
 def not_equal(x, y, name=None):
-    """`x != y`, element-wise, with broadcasting. Any dtype."""
+    """Return `x != y`, element-wise, with broadcasting. Any dtype."""
     return _not_equal(x, y)
 
 
 def equal_or_false(x, y):
-    """`x == y`; a scalar False if the shapes cannot be broadcast."""
+    """Return `x == y`; a scalar False if the shapes cannot be broadcast."""
     return _equal(x, y, incompatible_shape_error=False)
 
 
 def not_equal_or_true(x, y):
-    """`x != y`; a scalar True if the shapes cannot be broadcast."""
+    """Return `x != y`; a scalar True if the shapes cannot be broadcast."""
     return _not_equal(x, y, incompatible_shape_error=False)
 
 
 @op("Less", infer=only(REAL, compare), broadcasting=True)
 def less(x, y):
-    """`x < y`, element-wise, with broadcasting. Real dtypes."""
+    """Return `x < y`, element-wise, with broadcasting. Real dtypes."""
     return x < y
 
 
 @op("LessEqual", infer=only(REAL, compare), broadcasting=True)
 def less_equal(x, y):
-    """`x <= y`, element-wise, with broadcasting. Real dtypes."""
+    """Return `x <= y`, element-wise, with broadcasting. Real dtypes."""
     return x <= y
 
 
 @op("Greater", infer=only(REAL, compare), broadcasting=True)
 def greater(x, y):
-    """`x > y`, element-wise, with broadcasting. Real dtypes."""
+    """Return `x > y`, element-wise, with broadcasting. Real dtypes."""
     return x > y
 
 
 @op("GreaterEqual", infer=only(REAL, compare), broadcasting=True)
 def greater_equal(x, y):
-    """`x >= y`, element-wise, with broadcasting. Real dtypes."""
+    """Return `x >= y`, element-wise, with broadcasting. Real dtypes."""
     return x >= y
 
 
@@ -95,19 +95,19 @@ not_differentiable(
 
 @op("IsNan", infer=only(FLOATING, predicate))
 def is_nan(x):
-    """Whether each element is NaN. Float."""
+    """Return whether each element is NaN. Float."""
     return jnp.isnan(x)
 
 
 @op("IsInf", infer=only(FLOATING, predicate))
 def is_inf(x):
-    """Whether each element is infinite. Float."""
+    """Return whether each element is infinite. Float."""
     return jnp.isinf(x)
 
 
 @op("IsFinite", infer=only(FLOATING, predicate))
 def is_finite(x):
-    """Whether each element is neither infinite nor NaN. Float."""
+    """Return whether each element is neither infinite nor NaN. Float."""
     return jnp.isfinite(x)
 
 
@@ -118,7 +118,7 @@ not_differentiable(is_nan, is_inf, is_finite, because="the result is a bool", un
 
 
 def _truth(type, rule):
-    """The aval rule `rule` for inputs that must be bool."""
+    """Return the aval rule `rule` for inputs that must be bool."""
 
     def infer(x, *others):
         if x.dtype is not BOOL:
@@ -135,25 +135,25 @@ def _truth(type, rule):
 
 @op("LogicalAnd", infer=_truth("LogicalAnd", broadcast), broadcasting=True)
 def logical_and(x, y):
-    """`x and y`, element-wise, with broadcasting. bool."""
+    """Return `x and y`, element-wise, with broadcasting. bool."""
     return x & y
 
 
 @op("LogicalOr", infer=_truth("LogicalOr", broadcast), broadcasting=True)
 def logical_or(x, y):
-    """`x or y`, element-wise, with broadcasting. bool."""
+    """Return `x or y`, element-wise, with broadcasting. bool."""
     return x | y
 
 
 @op("LogicalNot", infer=_truth("LogicalNot", same))
 def logical_not(x):
-    """`not x`, element-wise. bool."""
+    """Return `not x`, element-wise. bool."""
     return ~x
 
 
 @public
 def logical_xor(x, y, name="LogicalXor"):
-    """Whether one of `x` and `y` holds and not the other, element-wise, with broadcasting. bool."""
+    """Return whether one of `x` and `y` holds and not the other, element-wise, with broadcasting. bool."""
     return logical_and(logical_or(x, y), logical_not(logical_and(x, y)))
 
 
@@ -163,42 +163,42 @@ def logical_xor(x, y, name="LogicalXor"):
 
 @op("BitwiseAnd", infer=only(INTEGER, broadcast), broadcasting=True)
 def bitwise_and(x, y):
-    """The bits that are set in both `x` and `y`, element-wise, with broadcasting. Integer dtypes."""
+    """Return the bits that are set in both `x` and `y`, element-wise, with broadcasting. Integer dtypes."""
     return x & y
 
 
 @op("BitwiseOr", infer=only(INTEGER, broadcast), broadcasting=True)
 def bitwise_or(x, y):
-    """The bits that are set in `x` or in `y`, element-wise, with broadcasting. Integer dtypes."""
+    """Return the bits that are set in `x` or in `y`, element-wise, with broadcasting. Integer dtypes."""
     return x | y
 
 
 @op("BitwiseXor", infer=only(INTEGER, broadcast), broadcasting=True)
 def bitwise_xor(x, y):
-    """The bits that are set in one of `x` and `y` only, element-wise, with broadcasting. Integer dtypes."""
+    """Return the bits that are set in one of `x` and `y` only, element-wise, with broadcasting. Integer dtypes."""
     return x ^ y
 
 
 @op("Invert", infer=only(INTEGER, same))
 def invert(x):
-    """Every bit flipped, element-wise. Integer dtypes."""
+    """Flip every bit, element-wise. Integer dtypes."""
     return ~x
 
 
 def _distance(x, y):
-    """How far to shift `x`: `y` cut to [0, bits of x), as a processor's result beyond is anything."""
+    """Return the distance of a shift of `x`: `y` cut to [0, bits of x), as a processor's result beyond is undefined."""
     return jnp.clip(y, 0, 8 * x.dtype.itemsize - 1)
 
 
 @op("LeftShift", infer=only(INTEGER, broadcast), broadcasting=True)
 def left_shift(x, y):
-    """The bits of `x` moved up by `y` places (kept to what the type has), element-wise, with broadcasting. Integers."""
+    """Return the bits of `x` moved up by `y` places (kept to what the type has), element-wise, with broadcasting. Integers."""
     return jnp.left_shift(x, _distance(x, y))
 
 
 @op("RightShift", infer=only(INTEGER, broadcast), broadcasting=True)
 def right_shift(x, y):
-    """The bits of `x` moved down by `y` places, the sign kept, element-wise, with broadcasting. Integers."""
+    """Return the bits of `x` moved down by `y` places, the sign kept, element-wise, with broadcasting. Integers."""
     return jnp.right_shift(x, _distance(x, y))
 
 

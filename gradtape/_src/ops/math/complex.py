@@ -17,7 +17,7 @@ COMPLEX_OF = {"float32": dtypes.complex64.numpy, "float64": dtypes.complex128.nu
 
 
 def _part(x):
-    """A part of complex `x` is real."""
+    """Return a part of complex `x` is real."""
     return aval(x.shape, x.type.real_dtype.numpy)
 
 
@@ -37,7 +37,7 @@ def _(op, dy):
 
 @public
 def complex(real, imag, name=None):
-    """The complex numbers of real parts `real` and imaginary parts `imag`, with broadcasting.
+    """Return the complex numbers of real parts `real` and imaginary parts `imag`, with broadcasting.
 
     Both float32 (gives complex64) or both float64 (gives complex128); a TypeError for other dtypes.
     """
@@ -66,7 +66,7 @@ def _(op, dy):
 
 @public
 def real(input, name=None):
-    """The real part of `input`, element-wise; real tensors as they are. TypeError for bool and string."""
+    """Return the real part of `input`, element-wise; real tensors as they are. TypeError for bool and string."""
     x = tensor(input)
     if x.dtype.is_complex:
         return _real(x)
@@ -87,7 +87,7 @@ def _(op, dy):
 
 @public
 def imag(input, name=None):
-    """The imaginary part of `input`, element-wise; zeros for real tensors."""
+    """Return the imaginary part of `input`, element-wise; zeros for real tensors."""
     x = tensor(input)
     return _imag(x) if x.dtype.is_complex else _zeros(x)
 
@@ -103,7 +103,7 @@ def _(op, dy):
 
 
 def conj(x, name=None):
-    """The complex conjugate of `x`; real tensors are given back as they are. TypeError for bool and string."""
+    """Return the complex conjugate of `x`; real tensors are given back as they are. TypeError for bool and string."""
     if type(x) is EagerTensor and x.node.aval.dtype.kind in "fiu":
         return x
     return _conjugate(x)
@@ -131,7 +131,7 @@ def _(op, dy):  # with x = r·exp(iφ): dx = dy · i/conj(x)
 
 @public
 def angle(input, name=None):
-    """The argument of complex `input` in (-π, π], element-wise; 0 or π for real tensors."""
+    """Return the argument of complex `input` in (-π, π], element-wise; 0 or π for real tensors."""
     x = tensor(input)
     if x.dtype.is_complex:
         return _angle(x)

@@ -69,7 +69,7 @@ def bincount(
     axis=None,
     binary_output=False,
 ):
-    """How often each of the integers 0, 1, … stands in `arr`, or the sum of its `weights`.
+    """Count how often each of the integers 0, 1, … stands in `arr`, or sum its `weights`.
 
     The result ends with the largest number, but has at least `minlength` entries and at most `maxlength`. With `axis=-1`
     each row of a matrix is counted by itself, else all of `arr`. `binary_output` says only whether a number is there, as
@@ -137,7 +137,7 @@ not_differentiable(_histogram, because="a count is piecewise constant", unregist
 
 @public
 def histogram_fixed_width(values, value_range, nbins=100, dtype=dtypes.int32, name=None):
-    """How many of `values` lie in each of `nbins` equal parts of `value_range`, [lower, upper].
+    """Count the `values` in each of `nbins` equal parts of `value_range`, [lower, upper].
 
     Values outside of the range count for the nearest part. int32, int64, float32 or float64; NaN is an
     InvalidArgumentError. The result is a vector of type `dtype`, int32 or int64.
@@ -148,7 +148,7 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype=dtypes.int32, na
 
 @public
 def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=dtypes.int32, name=None):
-    """In which of `nbins` equal parts of `value_range`, [lower, upper], each of `values` lies; outside: the nearest.
+    """Return for each of `values` its part among `nbins` equal parts of `value_range`, [lower, upper]; outside: the nearest.
 
     Floating, both of one dtype. The result has the shape of `values` and is int32, whatever `dtype` says, as TensorFlow's.
     """
@@ -175,7 +175,7 @@ def _check_classes(values, what, count):
 
 
 def _without_last_one(labels, predictions):
-    """Both with one rank: the one that has a last axis of extent 1 more loses it."""
+    """Give both one rank: the one that has a last axis of extent 1 more loses it."""
     difference = predictions.ndim - labels.ndim
     if difference == 1 and predictions.shape[-1] == 1:
         return labels, squeeze(predictions, -1)
@@ -186,7 +186,8 @@ def _without_last_one(labels, predictions):
 
 @public
 def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=dtypes.int32, name=None):
-    """A matrix that says how often (or with what sum of `weights`) each label, its row, got each prediction, its column.
+    """Return a matrix that says how often (or with what sum of `weights`) each label, its row, got each prediction, its
+    column.
 
     `labels` and `predictions` are vectors of classes 0 to `num_classes` - 1 (by default those that occur); a class out of
     range is an InvalidArgumentError. The result is of type `dtype`.

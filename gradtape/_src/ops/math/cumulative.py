@@ -34,7 +34,7 @@ def _scan(function, x, axis, exclusive, reverse):
 
 
 def _moved(x, axis, reverse, fill):
-    """`x` moved one place along `axis` (towards its start if `reverse`), with `fill` in the free place."""
+    """Return `x` moved one place along `axis` (towards its start if `reverse`), with `fill` in the free place."""
     edges = [(0, 0, 0)] * x.ndim
     if x.shape[axis]:
         edges[axis] = (-1, 1, 0) if reverse else (1, -1, 0)
@@ -47,7 +47,7 @@ def _moved(x, axis, reverse, fill):
 
 @op("Shift", infer=same, cheap=True)
 def shift(x, *, axis, reverse):
-    """`yₜ = xₜ₋₁` along `axis` (`xₜ₊₁` if `reverse`), and 0 at the end that is left free."""
+    """Return `yₜ = xₜ₋₁` along `axis` (`xₜ₊₁` if `reverse`), and 0 at the end that is left free."""
     return _moved(x, axis, reverse, 0)
 
 
@@ -64,7 +64,9 @@ def _recurrence_rule(a, b, axis, reverse):
 
 @op("LinearRecurrence", hosted=False, infer=_recurrence_rule, saves="a y")
 def linear_recurrence(a, b, *, axis, reverse):
-    """`hₜ = aₜ·hₜ₋₁ + bₜ` along `axis`, from 0; from the end (`hₜ₊₁`) if `reverse`. `a` and `b` have one shape and dtype."""
+    """Return `hₜ = aₜ·hₜ₋₁ + bₜ` along `axis`, from 0; from the end (`hₜ₊₁`) if `reverse`. `a` and `b` have one shape and
+    dtype.
+    """
 
     def after(first, second):
         return first[0] * second[0], first[1] * second[0] + second[1]
@@ -101,7 +103,7 @@ def _(op, dy):
 
 @public
 def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
-    """The running sum of `x` along `axis`. Any numeric dtype; shape and dtype of `x`.
+    """Return the running sum of `x` along `axis`. Any numeric dtype; shape and dtype of `x`.
 
     `[a, a+b, a+b+c]`; with `exclusive` `[0, a, a+b]`; with `reverse` from the end. An axis out of range is an
     InvalidArgumentError.
@@ -135,7 +137,7 @@ def _(op, dy):
 
 @public
 def cumprod(x, axis=0, exclusive=False, reverse=False, name=None):
-    """The running product of `x` along `axis`. Any numeric dtype; shape and dtype of `x`.
+    """Return the running product of `x` along `axis`. Any numeric dtype; shape and dtype of `x`.
 
     `[a, a·b, a·b·c]`; with `exclusive` `[1, a, a·b]`; with `reverse` from the end. The gradients are exact where
     elements are 0. An axis out of range is an InvalidArgumentError.
@@ -144,7 +146,7 @@ def cumprod(x, axis=0, exclusive=False, reverse=False, name=None):
 
 
 def product_of_others(x, axis):
-    """At each element of the Tensor `x` the product of all others along `axis` (an int ≥ 0)."""
+    """Return at each element of the Tensor `x` the product of all others along `axis` (an int ≥ 0)."""
     before = _cumprod(x, axis=axis, exclusive=True, reverse=False)
     return before * _cumprod(x, axis=axis, exclusive=True, reverse=True)
 
@@ -174,7 +176,7 @@ def _(op, dy):
 
 
 def _has_next(shape, axis, reverse):
-    """A bool tensor, True but at the end of `axis` (its start if `reverse`); its other extents are 1."""
+    """Return a bool tensor, True but at the end of `axis` (its start if `reverse`); its other extents are 1."""
     extent = shape[axis]
     present = np.arange(extent) != (0 if reverse else extent - 1)
     return tensor(present.reshape([extent if a == axis else 1 for a in range(len(shape))]))
@@ -182,7 +184,7 @@ def _has_next(shape, axis, reverse):
 
 @public
 def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
-    """The running `log(Σ exp(x))` along `axis`, without overflow. Floating dtypes; shape and dtype of `x`.
+    """Return the running `log(Σ exp(x))` along `axis`, without overflow. Floating dtypes; shape and dtype of `x`.
 
     With `exclusive` the first is -inf; with `reverse` from the end. An axis out of range is an InvalidArgumentError.
     """

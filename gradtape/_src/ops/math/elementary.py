@@ -23,7 +23,7 @@ _INEXACT = only(FLOATING + COMPLEX, same)
 
 @op("Exp", infer=_INEXACT, saves="y")
 def exp(x):
-    """`eˣ`, element-wise. Float or complex."""
+    """Return `eˣ`, element-wise. Float or complex."""
     return jnp.exp(x)
 
 
@@ -34,7 +34,7 @@ def _(op, dy):
 
 @op("Expm1", infer=_INEXACT, saves="x")
 def expm1(x):
-    """`eˣ - 1`, element-wise, exact for small `x`. Float or complex."""
+    """Return `eˣ - 1`, element-wise, exact for small `x`. Float or complex."""
     return jnp.expm1(x)
 
 
@@ -45,7 +45,7 @@ def _(op, dy):
 
 @op("Log", infer=_INEXACT, saves="x")
 def log(x):
-    """The natural logarithm of `x`, element-wise: NaN below 0. Float or complex."""
+    """Return the natural logarithm of `x`, element-wise: NaN below 0. Float or complex."""
     return jnp.log(x)
 
 
@@ -56,7 +56,7 @@ def _(op, dy):
 
 @op("Log1p", infer=_INEXACT, saves="x")
 def log1p(x):
-    """`log(1 + x)`, element-wise, exact for small `x`. Float or complex."""
+    """Return `log(1 + x)`, element-wise, exact for small `x`. Float or complex."""
     return jnp.log1p(x)
 
 
@@ -90,7 +90,7 @@ def _may_be_negative(x, y, exponent):
     checked="y", when=_may_be_negative,
 )  # fmt: skip
 def _pow(x, y, *, exponent=None):
-    """`exponent` is the value of `y` where that is one of the few with a formula of its own."""
+    """Return `exponent` is the value of `y` where that is one of the few with a formula of its own."""
     if exponent is None:
         return _integer_power(x, y) if x.dtype.kind == "i" else jnp.power(x, y)
     if exponent == int(exponent):
@@ -99,7 +99,7 @@ def _pow(x, y, *, exponent=None):
 
 
 def _integer_power(x, y):
-    """By squares, as far as the largest exponent goes; `jnp.power` looks at six bits of it."""
+    """Multiply by squares, as far as the largest exponent goes; `jnp.power` looks at six bits of it."""
 
     def step(carried):
         result, square, left = carried
@@ -127,13 +127,15 @@ def _(op, dy):
 
 
 def _power_rule(x, exponent, dy):
-    """dy · conj(e·xᵉ⁻¹), where x⁰ keeps the derivative 0 at 0. It stays a power of x, so that a higher order is 0, not None."""
+    """Return dy · conj(e·xᵉ⁻¹), where x⁰ keeps the derivative 0 at 0. It stays a power of x, so that a higher order is 0, not
+    None.
+    """
     return under_broadcast(lambda dy: dy * exponent, dy) * conj(pow(x, exponent - 1 if exponent else 0))
 
 
 @public
 def pow(x, y, name=None):
-    """`xʸ`, element-wise, with broadcasting. Float, complex or signed integer.
+    """Return `xʸ`, element-wise, with broadcasting. Float, complex or signed integer.
 
     A negative power of integers is an InvalidArgumentError.
     """
@@ -155,7 +157,7 @@ _STRUCTURAL = {halves / 2: halves / 2 for halves in range(-32, 33)}
 
 @op("Sin", infer=_INEXACT, saves="x")
 def sin(x):
-    """Sine of `x` (radians), element-wise. Float or complex."""
+    """Return the sine of `x` (radians), element-wise. Float or complex."""
     return jnp.sin(x)
 
 
@@ -166,7 +168,7 @@ def _(op, dy):
 
 @op("Cos", infer=_INEXACT, saves="x")
 def cos(x):
-    """Cosine of `x` (radians), element-wise. Float or complex."""
+    """Return the cosine of `x` (radians), element-wise. Float or complex."""
     return jnp.cos(x)
 
 
@@ -177,7 +179,7 @@ def _(op, dy):
 
 @op("Tan", infer=_INEXACT, saves="x")
 def tan(x):
-    """Tangent of `x` (radians), element-wise. Float or complex."""
+    """Return the tangent of `x` (radians), element-wise. Float or complex."""
     return jnp.tan(x)
 
 
@@ -188,7 +190,7 @@ def _(op, dy):
 
 @op("Asin", infer=_INEXACT, saves="x")
 def asin(x):
-    """Inverse sine, in [-π/2, π/2], element-wise: NaN outside of [-1, 1]. Float or complex."""
+    """Return the inverse sine, in [-π/2, π/2], element-wise: NaN outside of [-1, 1]. Float or complex."""
     return jnp.arcsin(x)
 
 
@@ -199,7 +201,7 @@ def _(op, dy):
 
 @op("Acos", infer=_INEXACT, saves="x")
 def acos(x):
-    """Inverse cosine, in [0, π], element-wise: NaN outside of [-1, 1]. Float or complex."""
+    """Return the inverse cosine, in [0, π], element-wise: NaN outside of [-1, 1]. Float or complex."""
     return jnp.arccos(x)
 
 
@@ -210,7 +212,7 @@ def _(op, dy):
 
 @op("Atan", infer=_INEXACT, saves="x")
 def atan(x):
-    """Inverse tangent, in [-π/2, π/2], element-wise. Float or complex."""
+    """Return the inverse tangent, in [-π/2, π/2], element-wise. Float or complex."""
     return jnp.arctan(x)
 
 
@@ -221,7 +223,7 @@ def _(op, dy):
 
 @op("Atan2", infer=only(FLOATING, broadcast), broadcasting=True, saves="y x")
 def atan2(y, x):
-    """The angle in [-π, π] of the point (x, y), element-wise, with broadcasting. Float."""
+    """Return the angle in [-π, π] of the point (x, y), element-wise, with broadcasting. Float."""
     return jnp.arctan2(y, x)
 
 
@@ -238,7 +240,7 @@ def _(op, dy):
 
 @op("Sinh", infer=_INEXACT, saves="x")
 def sinh(x):
-    """Hyperbolic sine, element-wise. Float or complex."""
+    """Return the hyperbolic sine, element-wise. Float or complex."""
     return jnp.sinh(x)
 
 
@@ -249,7 +251,7 @@ def _(op, dy):
 
 @op("Cosh", infer=_INEXACT, saves="x")
 def cosh(x):
-    """Hyperbolic cosine, element-wise. Float or complex."""
+    """Return the hyperbolic cosine, element-wise. Float or complex."""
     return jnp.cosh(x)
 
 
@@ -260,7 +262,7 @@ def _(op, dy):
 
 @op("Tanh", infer=_INEXACT, saves="y")
 def tanh(x):
-    """Hyperbolic tangent, element-wise. Float or complex."""
+    """Return the hyperbolic tangent, element-wise. Float or complex."""
     return jnp.tanh(x)
 
 
@@ -272,7 +274,7 @@ def _(op, dy):
 
 @op("Asinh", infer=_INEXACT, saves="x")
 def asinh(x):
-    """Inverse hyperbolic sine, element-wise. Float or complex."""
+    """Return the inverse hyperbolic sine, element-wise. Float or complex."""
     return jnp.arcsinh(x)
 
 
@@ -283,7 +285,7 @@ def _(op, dy):
 
 @op("Acosh", infer=_INEXACT, saves="y")
 def acosh(x):
-    """Inverse hyperbolic cosine, element-wise: NaN below 1. Float or complex."""
+    """Return the inverse hyperbolic cosine, element-wise: NaN below 1. Float or complex."""
     return jnp.arccosh(x)
 
 
@@ -294,7 +296,7 @@ def _(op, dy):
 
 @op("Atanh", infer=_INEXACT, saves="x")
 def atanh(x):
-    """Inverse hyperbolic tangent, element-wise: NaN outside of [-1, 1]. Float or complex."""
+    """Return the inverse hyperbolic tangent, element-wise: NaN outside of [-1, 1]. Float or complex."""
     return jnp.arctanh(x)
 
 

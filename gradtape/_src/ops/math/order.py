@@ -13,7 +13,7 @@ from gradtape._src.ops.shapes import FLOATING, axis_of, require
 
 
 def _neighbours(x):
-    """The elements of `x` in row-major order, all but the first, and all but the last."""
+    """Return the elements of `x` in row-major order, all but the first, and all but the last."""
     x = tensor(x)
     if not x.dtype.is_numeric:
         raise TypeError(f"Expected x to be numeric, instead found dtype {x.dtype.name}. Use tf.cast.")
@@ -23,13 +23,13 @@ def _neighbours(x):
 
 @public
 def is_non_decreasing(x, name=None):
-    """Whether no element of `x` is less than the one before it, in row-major order; a bool scalar. Real dtypes."""
+    """Return whether no element of `x` is less than the one before it, in row-major order; a bool scalar. Real dtypes."""
     return reduce_all(greater_equal(*_neighbours(x)))
 
 
 @public
 def is_strictly_increasing(x, name=None):
-    """Whether each element of `x` is greater than the one before it, in row-major order; a bool scalar. Real dtypes."""
+    """Return whether each element of `x` is greater than the one before it, in row-major order; a bool scalar. Real dtypes."""
     return reduce_all(greater(*_neighbours(x)))
 
 
@@ -45,7 +45,7 @@ def approx_max_k(
     operand, k, reduction_dimension=-1, recall_target=0.95, reduction_input_size_override=-1, aggregate_to_topk=True,
     name=None,
 ):  # fmt: skip
-    """The `k` largest elements along an axis, in descending order, and their indices (int32). Float.
+    """Return the `k` largest elements along an axis, in descending order, and their indices (int32). Float.
 
     They are found exactly, so any `recall_target` is met; the other arguments tune an approximation on accelerators.
     """
@@ -57,12 +57,12 @@ def approx_min_k(
     operand, k, reduction_dimension=-1, recall_target=0.95, reduction_input_size_override=-1, aggregate_to_topk=True,
     name=None,
 ):  # fmt: skip
-    """The `k` smallest elements along an axis, in ascending order, and their indices (int32); see `approx_max_k`."""
+    """Return the `k` smallest elements along an axis, in ascending order, and their indices (int32); see `approx_max_k`."""
     return _largest(operand, k, reduction_dimension, -1)
 
 
 def _largest(x, k, axis, sign):
-    """The `k` largest (sign 1) or smallest (sign -1) along an axis."""
+    """Return the `k` largest (sign 1) or smallest (sign -1) along an axis."""
     x = tensor(x)
     require(x.node.aval, FLOATING)
     axis = axis_of(static(axis, "reduction_dimension"), x.ndim)

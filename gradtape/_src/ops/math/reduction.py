@@ -33,14 +33,14 @@ from gradtape._src.ops.shapes import BOOL, FLOATING, NUMERIC, REAL, axes_of, onl
 
 
 def reduced(shape, axis, keepdims):
-    """The shape that is left of `shape` after a reduction over `axis` (a tuple of axes ≥ 0)."""
+    """Return the shape that is left of `shape` after a reduction over `axis` (a tuple of axes ≥ 0)."""
     if keepdims:
         return kept(shape, axis)
     return tuple([n for a, n in enumerate(shape) if a not in axis])
 
 
 def kept(shape, axis):
-    """`shape` with extent 1 at every one of `axis`."""
+    """Return `shape` with extent 1 at every one of `axis`."""
     return tuple([1 if a in axis else n for a, n in enumerate(shape)])
 
 
@@ -54,7 +54,7 @@ def _axes(axis, rank):
 
 
 def reduction_axes(axis, rank):
-    """What a user gave as `axis`, as a sorted tuple of axes ≥ 0."""
+    """Convert the user's `axis` to a sorted tuple of axes ≥ 0."""
     if axis is None or type(axis) is int:
         return _axes(axis, rank)
     if isinstance(axis, float):
@@ -72,13 +72,15 @@ def _reduce(function, input_tensor, axis, keepdims):
 
 
 def restored(x, shape, axis):
-    """The result `x` of a reduction of `shape` over `axis`, with the reduced axes put back in, extent 1."""
+    """Return the result `x` of a reduction of `shape` over `axis`, with the reduced axes put back in, extent 1."""
     shape = kept(shape, axis)
     return x if x.node.aval.shape == shape else _reshape(x, shape=shape)
 
 
 def spread(dy, shape, axis):
-    """The cotangent of a sum over `axis` of a tensor of `shape`: `dy` along each of these axes, as a structural broadcast."""
+    """Return the cotangent of a sum over `axis` of a tensor of `shape`: `dy` along each of these axes, as a structural
+    broadcast.
+    """
     if 0 < dy.node.aval.ndim < len(shape):
         dy = restored(dy, shape, axis)
     return dy if dy.node.aval.shape == shape else _broadcast_to(dy, shape=shape)
@@ -101,7 +103,9 @@ def _(op, dy):
 
 @public
 def reduce_sum(input_tensor, axis=None, keepdims=False, name=None):
-    """The sum of the elements over `axis`. Any numeric dtype, which the result has; 16-bit floats are summed in float32."""
+    """Return the sum of the elements over `axis`. Any numeric dtype, which the result has; 16-bit floats are summed in
+    float32.
+    """
     return _reduce(_sum, input_tensor, axis, keepdims)
 
 
@@ -123,7 +127,7 @@ def _(op, dy):
 
 @public
 def reduce_mean(input_tensor, axis=None, keepdims=False, name=None):
-    """The mean of the elements over `axis`. Any numeric dtype; that of integers is rounded towards 0. Of nothing: NaN."""
+    """Return the mean of the elements over `axis`. Any numeric dtype; that of integers is rounded towards 0. Of nothing: NaN."""
     return _reduce(_mean, input_tensor, axis, keepdims)
 
 
@@ -145,7 +149,7 @@ def _(op, dy):  # dxᵢ = dy · Π_{j≠i} xⱼ, without dividing: exact where e
 
 
 def _others(x, shape, axis):
-    """At each element the product of all others along `axis`."""
+    """Return at each element the product of all others along `axis`."""
     if not axis:
         return ones(shape, x.dtype)
     if len(axis) == 1:
@@ -162,7 +166,7 @@ def _others(x, shape, axis):
 
 @public
 def reduce_prod(input_tensor, axis=None, keepdims=False, name=None):
-    """The product of the elements over `axis`. Any numeric dtype. The gradients are exact where elements are 0."""
+    """Return the product of the elements over `axis`. Any numeric dtype. The gradients are exact where elements are 0."""
     return _reduce(_prod, input_tensor, axis, keepdims)
 
 
@@ -171,7 +175,7 @@ def reduce_prod(input_tensor, axis=None, keepdims=False, name=None):
 
 
 def _extremum_gradient(op, dy):
-    """Each element that is equal to the extremum gets the same share of `dy`, the others get it times 0; a NaN makes all NaN."""
+    """Share `dy` equally among the elements that are equal to the extremum; the others get it times 0; a NaN makes all NaN."""
     (x,), (y,) = op.inputs, op.outputs
     shape, axis = x.node.aval.shape, op.get_attr("axis")
     chosen = cast(equal(x, restored(y, shape, axis)), x.dtype)
@@ -194,7 +198,7 @@ gradient(_min)(_extremum_gradient)
 
 @public
 def reduce_max(input_tensor, axis=None, keepdims=False, name=None):
-    """The largest element over `axis`; NaN if one is NaN; of nothing: -inf, or the least integer.
+    """Return the largest element over `axis`; NaN if one is NaN; of nothing: -inf, or the least integer.
 
     Real dtypes. The gradient is split evenly between elements that are equal to the maximum.
     """
@@ -203,7 +207,7 @@ def reduce_max(input_tensor, axis=None, keepdims=False, name=None):
 
 @public
 def reduce_min(input_tensor, axis=None, keepdims=False, name=None):
-    """The smallest element over `axis`; NaN if one is NaN; of nothing: inf, or the largest integer.
+    """Return the smallest element over `axis`; NaN if one is NaN; of nothing: inf, or the largest integer.
 
     Real dtypes. The gradient is split evenly between elements that are equal to the minimum.
     """
@@ -236,19 +240,19 @@ def _reduce_bool(function, input_tensor, axis, keepdims):
 
 @public
 def reduce_any(input_tensor, axis=None, keepdims=False, name=None):
-    """Whether any element over `axis` is True. bool."""
+    """Return whether any element over `axis` is True. bool."""
     return _reduce_bool(_any, input_tensor, axis, keepdims)
 
 
 @public
 def reduce_all(input_tensor, axis=None, keepdims=False, name=None):
-    """Whether all elements over `axis` are True. bool."""
+    """Return whether all elements over `axis` are True. bool."""
     return _reduce_bool(_all, input_tensor, axis, keepdims)
 
 
 @public
 def count_nonzero(input, axis=None, keepdims=None, dtype=dtypes.int64, name=None):
-    """How many elements over `axis` are not 0 (or are True), in `dtype`. NaN counts."""
+    """Count the elements over `axis` that are not 0 (or are True), in `dtype`. NaN counts."""
     x = tensor(input)
     nonzero = x if x.dtype.is_bool else not_equal(x, zeros((), x.dtype))
     return cast(reduce_sum(cast(nonzero, dtypes.int64), axis, keepdims), dtype)
@@ -256,7 +260,7 @@ def count_nonzero(input, axis=None, keepdims=None, dtype=dtypes.int64, name=None
 
 @public
 def zero_fraction(value, name=None):
-    """The fraction of elements that are 0, a float32 scalar. NaN for an empty tensor."""
+    """Return the fraction of elements that are 0, a float32 scalar. NaN for an empty tensor."""
     x = tensor(value)
     zeros = x.node.aval.size - count_nonzero(x)
     return cast(zeros, dtypes.float32) / float(x.node.aval.size)
@@ -287,7 +291,7 @@ def _(op, dy):  # dx = dy · exp(x) / Σ exp(x), both exponentials less the maxi
 
 @public
 def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
-    """`log(Σ exp(x))` over `axis`, without overflow. Floating dtypes. Of nothing, or of -inf only: -inf."""
+    """Return `log(Σ exp(x))` over `axis`, without overflow. Floating dtypes. Of nothing, or of -inf only: -inf."""
     return _reduce(_log_sum_exp, input_tensor, axis, keepdims)
 
 
@@ -309,7 +313,7 @@ def _(op, dy):  # dx = Re(dy) · x / ‖x‖, as the norm is real even where its
 
 @public
 def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
-    """`√Σ|x|²` over `axis`, in the dtype of the input: complex for complex input, rounded down for integers.
+    """Return `√Σ|x|²` over `axis`, in the dtype of the input: complex for complex input, rounded down for integers.
 
     The gradient is NaN where the norm is 0.
     """
@@ -318,7 +322,7 @@ def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
 
 @op("L2Loss", infer=only(FLOATING, lambda t: aval((), t.dtype)), saves="t")
 def l2_loss(t):
-    """Σ t² / 2, a scalar. Floating."""
+    """Return Σ t² / 2, a scalar. Floating."""
     x = wide(t)
     return (jnp.sum(x * x) / 2).astype(t.dtype)
 
@@ -331,7 +335,7 @@ def _(op, dy):
 
 @public
 def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
-    """The mean of `|x - mean(x)|²` over `axis`: the variance of the elements, divided by their number (not one less).
+    """Return the mean of `|x - mean(x)|²` over `axis`: the variance of the elements, divided by their number (not one less).
 
     Floating dtypes; for complex ones the result is real. Integers are a TypeError.
     """
@@ -348,5 +352,5 @@ def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
 
 @public
 def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
-    """The square root of `reduce_variance`. Floating dtypes; for complex ones the result is real."""
+    """Return the square root of `reduce_variance`. Floating dtypes; for complex ones the result is real."""
     return sqrt(reduce_variance(input_tensor, axis, keepdims))

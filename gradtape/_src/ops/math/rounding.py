@@ -10,13 +10,13 @@ from gradtape._src.ops.shapes import FLOATING, only, same
 
 @op("Floor", infer=only(FLOATING, same))
 def floor(x):
-    """The largest whole number not above `x`, element-wise. Float."""
+    """Return the largest whole number not above `x`, element-wise. Float."""
     return jnp.floor(x)
 
 
 @op("Ceil", infer=only(FLOATING, same))
 def ceil(x):
-    """The smallest whole number not below `x`, element-wise. Float."""
+    """Return the smallest whole number not below `x`, element-wise. Float."""
     return jnp.ceil(x)
 
 
@@ -27,14 +27,14 @@ def _round(x):
 
 @public
 def round(x, name=None):
-    """The nearest whole number, element-wise, the even one of two: 0.5 and 2.5 give 0 and 2. Integers stay."""
+    """Return the nearest whole number, element-wise, the even one of two: 0.5 and 2.5 give 0 and 2. Integers stay."""
     x = tensor(x)
     return x if x.dtype.is_integer else _round(x)
 
 
 @op("Rint", infer=only(FLOATING, same))
 def rint(x):
-    """The nearest whole number, element-wise, the even one of two. Float."""
+    """Return the nearest whole number, element-wise, the even one of two. Float."""
     return jnp.rint(x)
 
 

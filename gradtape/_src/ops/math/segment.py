@@ -32,7 +32,7 @@ from gradtape._src.ops.shapes import FLOATING, INDEX, NUMERIC, REAL, require
 
 @op("TakeRows", infer=lambda x, ids: aval((*ids.shape, *x.shape[1:]), x.dtype), saves="ids", mixed=True)
 def take_rows(x, ids):
-    """The rows of `x` that `ids` (integers of any shape) name; zeros for an id that is none of x's rows."""
+    """Return the rows of `x` that `ids` (integers of any shape) name; zeros for an id that is none of x's rows."""
     return at(x)[ids].get(mode="fill", fill_value=0, wrap_negative_indices=False)
 
 
@@ -47,7 +47,9 @@ def _(op, dy):
 
 
 def _combined(data, ids, count, how, start, ordered=False):
-    """`count` rows that begin as `start`, each combined (`add`, `multiply`, `max`, `min`) with the rows of data of its id."""
+    """Return `count` rows that begin as `start`, each combined (`add`, `multiply`, `max`, `min`) with the rows of data of its
+    id.
+    """
     rows = jnp.full((count, *data.shape[ids.ndim :]), start, dtype=data.dtype)
     combine = getattr(at(rows)[ids.reshape(-1)], how)
     flat = data.reshape(ids.size, *rows.shape[1:])
@@ -55,12 +57,12 @@ def _combined(data, ids, count, how, start, ordered=False):
 
 
 def _lowest(dtype):
-    """The least finite value of a dtype."""
+    """Return the least finite value of a dtype."""
     return jnp.finfo(dtype).min if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min
 
 
 def _highest(dtype):
-    """The largest finite value of a dtype."""
+    """Return the largest finite value of a dtype."""
     return jnp.finfo(dtype).max if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).max
 
 
@@ -69,7 +71,7 @@ def _sum(data, ids, count, ordered=False):
 
 
 def _counts(ids, count, dtype, trailing):
-    """How many rows each segment has, at least 1, as a Tensor that divides rows with `trailing` more axes."""
+    """Return the number of rows of each segment, at least 1, as a Tensor that divides rows with `trailing` more axes."""
     rows = maximum(_unsorted_sum(ones(ids.shape, dtypes.int32), ids, num_segments=count), 1)
     return _reshape(cast(rows, dtype), shape=(count, *(1,) * trailing))
 
@@ -156,7 +158,8 @@ def _by_sorted_ids(function, data, segment_ids):
 
 @public
 def segment_sum(data, segment_ids, name=None):
-    """The sum of the rows of `data` for each id: row i of the result is the sum of those with id i, 0 if there are none.
+    """Return the sum of the rows of `data` for each id: row i of the result is the sum of those with id i, 0 if there are
+    none.
 
     `segment_ids` is a sorted vector (int32 or int64) with an id ≥ 0 for each row; else InvalidArgumentError. Any numeric
     dtype; the result has `segment_ids[-1] + 1` rows.
@@ -166,25 +169,27 @@ def segment_sum(data, segment_ids, name=None):
 
 @public
 def segment_mean(data, segment_ids, name=None):
-    """The mean of the rows of `data` for each id, 0 if there are none; of integers rounded towards 0. See `segment_sum`."""
+    """Return the mean of the rows of `data` for each id, 0 if there are none; of integers rounded towards 0. See
+    `segment_sum`.
+    """
     return _by_sorted_ids(_segment_mean, data, segment_ids)
 
 
 @public
 def segment_prod(data, segment_ids, name=None):
-    """The product of the rows of `data` for each id, 1 if there are none. Gradients are exact at 0. See `segment_sum`."""
+    """Return the product of the rows of `data` for each id, 1 if there are none. Gradients are exact at 0. See `segment_sum`."""
     return _by_sorted_ids(_segment_prod, data, segment_ids)
 
 
 @public
 def segment_max(data, segment_ids, name=None):
-    """The maximum of the rows of `data` for each id, 0 if there are none; ties share the gradient. See `segment_sum`."""
+    """Return the maximum of the rows of `data` for each id, 0 if there are none; ties share the gradient. See `segment_sum`."""
     return _by_sorted_ids(_segment_max, data, segment_ids)
 
 
 @public
 def segment_min(data, segment_ids, name=None):
-    """The minimum of the rows of `data` for each id, 0 if there are none; ties share the gradient. See `segment_sum`."""
+    """Return the minimum of the rows of `data` for each id, 0 if there are none; ties share the gradient. See `segment_sum`."""
     return _by_sorted_ids(_segment_min, data, segment_ids)
 
 
@@ -207,7 +212,7 @@ def _unsorted_rule(allowed, index):
 
 
 def _id_fault(segment_ids, num_segments):
-    """The first id that is too large, as a message, or None."""
+    """Return the first id that is too large, as a message, or None."""
     outside = np.argwhere(segment_ids >= num_segments)
     if not len(outside):
         return None
@@ -256,7 +261,7 @@ def _by_ids(function, data, segment_ids, num_segments):
 
 @public
 def unsorted_segment_sum(data, segment_ids, num_segments, name=None):
-    """The sum of the rows of `data` for each of the ids 0 to `num_segments` - 1; 0 where there are none.
+    """Return the sum of the rows of `data` for each of the ids 0 to `num_segments` - 1; 0 where there are none.
 
     `segment_ids` (int32 or int64) has a shape that data's shape begins with; rows with a negative id are left out, an id
     of `num_segments` or more is an InvalidArgumentError. Any numeric dtype.
@@ -266,13 +271,15 @@ def unsorted_segment_sum(data, segment_ids, num_segments, name=None):
 
 @public
 def unsorted_segment_prod(data, segment_ids, num_segments, name=None):
-    """The product of the rows for each id, 1 where there are none. Gradients are exact at 0. See `unsorted_segment_sum`."""
+    """Return the product of the rows for each id, 1 where there are none. Gradients are exact at 0. See
+    `unsorted_segment_sum`.
+    """
     return _by_ids(_unsorted_prod, data, segment_ids, num_segments)
 
 
 @public
 def unsorted_segment_max(data, segment_ids, num_segments, name=None):
-    """The maximum of the rows for each id, the dtype's least value where there are none. Ties share the gradient.
+    """Return the maximum of the rows for each id, the dtype's least value where there are none. Ties share the gradient.
 
     See `unsorted_segment_sum`. Real dtypes.
     """
@@ -281,7 +288,7 @@ def unsorted_segment_max(data, segment_ids, num_segments, name=None):
 
 @public
 def unsorted_segment_min(data, segment_ids, num_segments, name=None):
-    """The minimum of the rows for each id, the dtype's largest value where there are none. Ties share the gradient.
+    """Return the minimum of the rows for each id, the dtype's largest value where there are none. Ties share the gradient.
 
     See `unsorted_segment_sum`. Real dtypes.
     """
@@ -290,14 +297,15 @@ def unsorted_segment_min(data, segment_ids, num_segments, name=None):
 
 @public
 def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
-    """The mean of the rows for each id, 0 where there are none; of integers in float64. See `unsorted_segment_sum`."""
+    """Return the mean of the rows for each id, 0 where there are none; of integers in float64. See `unsorted_segment_sum`."""
     total, count = _sum_and_counts(data, segment_ids, num_segments)
     return divide(total, count)
 
 
 @public
 def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
-    """The sum of the rows for each id, over the root of their number; 0 where there are none. See `unsorted_segment_sum`.
+    """Return the sum of the rows for each id, over the root of their number; 0 where there are none. See
+    `unsorted_segment_sum`.
 
     Floating dtypes.
     """
@@ -327,7 +335,7 @@ def _mean_gradient(op, dy):
 
 
 def _extremum_gradient(op, dy):
-    """Each element that is equal to its segment's extremum gets the same share of `dy`."""
+    """Share `dy` equally among the elements that are equal to their segment's extremum."""
     (data, ids), (y,) = op.inputs, op.outputs
     count = op.get_attr("num_segments")
     chosen = equal(data, take_rows(y, ids))
@@ -351,7 +359,7 @@ def _unsorted_prod_gradient(op, dy):
 
 
 def _others(data, ids):
-    """At each row of `data` the product of the other rows of its segment; `ids` is sorted. Nothing is divided."""
+    """Return at each row of `data` the product of the other rows of its segment; `ids` is sorted. Nothing is divided."""
     shape, dtype = data.node.aval.shape, data.dtype
     first = np.arange(shape[0]) == 0
     begins = logical_or(not_equal(ids, shift(ids, axis=0, reverse=False)), tensor(first))
@@ -369,7 +377,7 @@ def _others(data, ids):
 
 
 def _over_rows(flags, shape):
-    """A flag for each row, at each element of that row."""
+    """Return a flag for each row, at each element of that row."""
     return _broadcast_to(_reshape(flags, shape=(shape[0], *(1,) * (len(shape) - 1))), shape=shape)
 
 
@@ -384,7 +392,7 @@ def _recurrence_rule(a, b, restarts, reverse):
 
 @op("SegmentRecurrence", hosted=False, infer=_recurrence_rule, saves="a restarts y", mixed=True)
 def _segment_recurrence(a, b, restarts, *, reverse):
-    """`hₜ = aₜ·hₜ₋₁ + bₜ` along the first axis, and `hₜ = bₜ` in rows where `restarts`; from the end if `reverse`.
+    """Return `hₜ = aₜ·hₜ₋₁ + bₜ` along the first axis, and `hₜ = bₜ` in rows where `restarts`; from the end if `reverse`.
 
     A factor of 0 would restart it, too, but NaN and infinities of the row before would come through.
     """

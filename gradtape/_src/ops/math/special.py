@@ -24,7 +24,7 @@ _WIDE_FLOATS = only(("float32", "float64"), broadcast)
 
 
 def _nonzero(x):
-    """1 where `x` is not 0, else 0, in its dtype."""
+    """Return 1 where `x` is not 0, else 0, in its dtype."""
     return cast(not_equal(x, 0), x.dtype)
 
 
@@ -34,7 +34,7 @@ def _nonzero(x):
 
 @op("Erf", infer=_FLOAT, saves="x")
 def erf(x):
-    """The error function 2/√π · ∫₀ˣ exp(−t²) dt, element-wise. Float."""
+    """Return the error function 2/√π · ∫₀ˣ exp(−t²) dt, element-wise. Float."""
     return lax.erf(x)
 
 
@@ -45,7 +45,7 @@ def _(op, dy):
 
 @op("Erfc", infer=_FLOAT, saves="x")
 def erfc(x):
-    """`1 - erf(x)`, element-wise, exact for large `x`. Float."""
+    """Return `1 - erf(x)`, element-wise, exact for large `x`. Float."""
     return lax.erfc(x)
 
 
@@ -56,7 +56,7 @@ def _(op, dy):
 
 @op("Erfinv", infer=_FLOAT, saves="y")
 def erfinv(x):
-    """The inverse of `erf`, element-wise: ±∞ at ±1, NaN beyond. Float."""
+    """Return the inverse of `erf`, element-wise: ±∞ at ±1, NaN beyond. Float."""
     return lax.erf_inv(x)
 
 
@@ -67,7 +67,7 @@ def _(op, dy):
 
 @op("Ndtri", hosted=False, infer=_FLOAT, saves="y")
 def ndtri(x):
-    """The quantile of the standard normal distribution at probability `x`, element-wise: NaN outside [0, 1]. Float."""
+    """Return the quantile of the standard normal distribution at probability `x`, element-wise: NaN outside [0, 1]. Float."""
     return kernels.ndtri(wide(x)).astype(x.dtype)
 
 
@@ -78,7 +78,7 @@ def _(op, dy):
 
 @public
 def erfcinv(x, name=None):
-    """The inverse of `erfc`, element-wise: ∞ at 0, -∞ at 2, NaN outside of [0, 2]. Float."""
+    """Return the inverse of `erfc`, element-wise: ∞ at 0, -∞ at 2, NaN outside of [0, 2]. Float."""
     return -ndtri(0.5 * tensor(x)) * math.sqrt(0.5)
 
 
@@ -88,7 +88,7 @@ def erfcinv(x, name=None):
 
 @op("Lgamma", infer=_FLOAT, saves="x")
 def lgamma(x):
-    """log |Γ(x)|, element-wise: ∞ at the poles. Float."""
+    """Return log |Γ(x)|, element-wise: ∞ at the poles. Float."""
     return lax.lgamma(x)
 
 
@@ -99,7 +99,7 @@ def _(op, dy):
 
 @op("Digamma", hosted=False, infer=_FLOAT, saves="x")
 def digamma(x):
-    """ψ(x), the derivative of `lgamma`, element-wise: NaN at the poles. Float."""
+    """Return ψ(x), the derivative of `lgamma`, element-wise: NaN at the poles. Float."""
     return lax.digamma(x)
 
 
@@ -111,7 +111,7 @@ def _(op, dy):
 
 @op("Polygamma", hosted=False, infer=_WIDE_FLOATS, broadcasting=True, saves="a x")
 def polygamma(a, x):
-    """The `a`-th derivative of ψ at `x`, element-wise, with broadcasting: NaN where `a` is not whole.
+    """Return the `a`-th derivative of ψ at `x`, element-wise, with broadcasting: NaN where `a` is not whole.
 
     float32 or float64. There is a gradient to `x` only.
     """
@@ -130,7 +130,7 @@ def _(op, dy):
 
 @op("Zeta", hosted=False, infer=_WIDE_FLOATS, broadcasting=True, saves="x q")
 def zeta(x, q):
-    """Hurwitz's ζ(x, q) = Σₙ (q + n)⁻ˣ, element-wise, with broadcasting: NaN for x < 1. float32 or float64.
+    """Return Hurwitz's ζ(x, q) = Σₙ (q + n)⁻ˣ, element-wise, with broadcasting: NaN for x < 1.
 
     There is a gradient to `q` only.
     """
@@ -145,7 +145,7 @@ def _(op, dy):
 
 @op("Igamma", hosted=False, infer=_FLOATS, broadcasting=True, saves="a x")
 def igamma(a, x):
-    """The lower regularized incomplete gamma function γ(a, x) / Γ(a), element-wise, with broadcasting. Float."""
+    """Return the lower regularized incomplete gamma function γ(a, x) / Γ(a), element-wise, with broadcasting. Float."""
     a, x = jnp.broadcast_arrays(a, x)
     zero, undefined = jnp.zeros((), x.dtype), jnp.array(jnp.nan, x.dtype)
     found = jnp.where(a == 0, undefined, lax.igamma(a, x))
@@ -161,7 +161,7 @@ def _(op, dy):
 
 @op("Igammac", hosted=False, infer=_FLOATS, broadcasting=True, saves="a x")
 def igammac(a, x):
-    """The upper regularized incomplete gamma function Γ(a, x) / Γ(a), element-wise, with broadcasting. Float."""
+    """Return the upper regularized incomplete gamma function Γ(a, x) / Γ(a), element-wise, with broadcasting. Float."""
     a, x = jnp.broadcast_arrays(a, x)
     found = jnp.where(a == 0, jnp.array(jnp.nan, x.dtype), lax.igammac(a, x))
     return jnp.where((a == jnp.inf) & (x >= 0) & (x < jnp.inf), jnp.ones((), x.dtype), found)
@@ -177,7 +177,7 @@ def _(op, dy):
 # TensorFlow has no gradient for it either: LookupError.
 @op("IgammaGradA", hosted=False, infer=_FLOATS, broadcasting=True)
 def _igamma_grad_a(a, x):
-    """The derivative of `igamma` to `a`."""
+    """Return the derivative of `igamma` to `a`."""
     a, x = jnp.broadcast_arrays(a, x)
     vanishes = (x == 0) | ((x == jnp.inf) & (a > 0)) | ((a == jnp.inf) & (x > 0))
     found = jnp.where(a > 0, lax.igamma_grad_a(a, x), jnp.array(jnp.nan, x.dtype))
@@ -185,7 +185,7 @@ def _igamma_grad_a(a, x):
 
 
 def _gamma_density(a, x):
-    """The derivative of `igamma` to `x`: xᵃ⁻¹ e⁻ˣ / Γ(a)."""
+    """Return the derivative of `igamma` to `x`: xᵃ⁻¹ e⁻ˣ / Γ(a)."""
     return exp(-x + (a - 1.0) * log(x) - lgamma(a))
 
 
@@ -201,7 +201,7 @@ def _betainc_aval(a, b, x):
 
 @op("Betainc", hosted=False, infer=only(("float32", "float64"), _betainc_aval), broadcasting=True, saves="a b x")
 def betainc(a, b, x):
-    """The regularized incomplete beta function Iₓ(a, b), element-wise: NaN unless a, b > 0 and x is in [0, 1].
+    """Return the regularized incomplete beta function Iₓ(a, b), element-wise: NaN unless a, b > 0 and x is in [0, 1].
 
     float32 or float64, of one shape, or scalars. There is a gradient to `x` only.
     """
@@ -219,7 +219,7 @@ def _(op, dy):  # dx = dy · xᵃ⁻¹ (1 − x)ᵇ⁻¹ / B(a, b)
 
 @public
 def lbeta(x, name=None):
-    """log |B(x)| of the vectors along the last axis: Σ lgamma(xᵢ) - lgamma(Σ xᵢ). Float; -∞ for empty vectors."""
+    """Return log |B(x)| of the vectors along the last axis: Σ lgamma(xᵢ) - lgamma(Σ xᵢ). Float; -∞ for empty vectors."""
     x = tensor(x)
     return reduce_sum(lgamma(x), axis=[-1]) - lgamma(reduce_sum(x, axis=[-1]))
 
@@ -234,7 +234,7 @@ def _zero_where_zero(x, result):
 
 @op("Xlogy", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y")
 def xlogy(x, y):
-    """`x · log(y)`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex."""
+    """Return `x · log(y)`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex."""
     return _zero_where_zero(x, x * jnp.log(y))
 
 
@@ -246,7 +246,7 @@ def _(op, dy):
 
 @op("Xlog1py", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y")
 def xlog1py(x, y):
-    """`x · log(1 + y)`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex."""
+    """Return `x · log(1 + y)`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex."""
     return _zero_where_zero(x, x * jnp.log1p(y))
 
 
@@ -258,7 +258,7 @@ def _(op, dy):
 
 @op("Xdivy", infer=only(FLOATING + COMPLEX, broadcast), broadcasting=True, saves="x y")
 def xdivy(x, y):
-    """`x / y`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex."""
+    """Return `x / y`, and 0 where `x` is 0, element-wise, with broadcasting. Float or complex."""
     return _zero_where_zero(x, x / y)
 
 
@@ -274,7 +274,7 @@ def _(op, dy):
 
 @op("Sigmoid", infer=only(FLOATING + COMPLEX, same), saves="y")
 def sigmoid(x):
-    """1 / (1 + e⁻ˣ), element-wise. Float or complex."""
+    """Return 1 / (1 + e⁻ˣ), element-wise. Float or complex."""
     return lax.logistic(x)
 
 
@@ -286,7 +286,7 @@ def _(op, dy):
 
 @op("Softplus", infer=_FLOAT, saves="features")
 def softplus(features):
-    """log(1 + eˣ), element-wise: exact for large `features` of either sign. Float."""
+    """Return log(1 + eˣ), element-wise: exact for large `features` of either sign. Float."""
     return jnp.maximum(features, 0) + jnp.log1p(jnp.exp(-jnp.abs(features)))
 
 
@@ -297,7 +297,7 @@ def _(op, dy):
 
 @public
 def log_sigmoid(x, name=None):
-    """log(1 / (1 + e⁻ˣ)), element-wise: exact for large `x` of either sign. Float."""
+    """Return log(1 / (1 + e⁻ˣ)), element-wise: exact for large `x` of either sign. Float."""
     return -softplus(-tensor(x))
 
 
@@ -306,13 +306,13 @@ def log_sigmoid(x, name=None):
 
 
 def _in_float64(kernel, x):
-    """`kernel(x)` computed in float64, in the dtype of `x`."""
+    """Return `kernel(x)` computed in float64, in the dtype of `x`."""
     return kernel(x.astype(jnp.float64)).astype(x.dtype)
 
 
 @op("Dawsn", hosted=False, infer=_FLOAT, saves="x y")
 def dawsn(x):
-    """Dawson's integral exp(−x²) · ∫₀ˣ exp(t²) dt, element-wise. Float."""
+    """Return Dawson's integral exp(−x²) · ∫₀ˣ exp(t²) dt, element-wise. Float."""
     return _in_float64(kernels.dawsn, x)
 
 
@@ -323,7 +323,7 @@ def _(op, dy):
 
 @op("Expint", hosted=False, infer=_FLOAT, saves="x")
 def expint(x):
-    """The exponential integral Ei(x) for x > 0, element-wise: NaN below 0. Float."""
+    """Return the exponential integral Ei(x) for x > 0, element-wise: NaN below 0. Float."""
     return _in_float64(lambda x: jnp.where(x > 0, kernels.expi(x), jnp.where(x == 0, -jnp.inf, jnp.nan)), x)
 
 
@@ -335,7 +335,7 @@ def _(op, dy):
 
 @op("FresnelCos", hosted=False, infer=_FLOAT, saves="x")
 def fresnel_cos(x):
-    """Fresnel's integral ∫₀ˣ cos(πt²/2) dt, element-wise. Float."""
+    """Return Fresnel's integral ∫₀ˣ cos(πt²/2) dt, element-wise. Float."""
     return _in_float64(lambda x: kernels.fresnel(x)[1], x)
 
 
@@ -346,7 +346,7 @@ def _(op, dy):
 
 @op("FresnelSin", hosted=False, infer=_FLOAT, saves="x")
 def fresnel_sin(x):
-    """Fresnel's integral ∫₀ˣ sin(πt²/2) dt, element-wise. Float."""
+    """Return Fresnel's integral ∫₀ˣ sin(πt²/2) dt, element-wise. Float."""
     return _in_float64(lambda x: kernels.fresnel(x)[0], x)
 
 
@@ -357,7 +357,7 @@ def _(op, dy):
 
 @op("Spence", hosted=False, infer=_FLOAT, saves="x")
 def spence(x):
-    """Spence's integral −∫₁ˣ log(t) / (t − 1) dt, element-wise: NaN below 0. Float."""
+    """Return Spence's integral −∫₁ˣ log(t) / (t − 1) dt, element-wise: NaN below 0. Float."""
     return _in_float64(kernels.spence, x)
 
 

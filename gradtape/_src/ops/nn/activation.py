@@ -34,7 +34,7 @@ _REAL, _FLOAT = only(REAL, same), only(FLOATING, same)
 
 @op("Relu", infer=_REAL, saves="y")
 def relu(features):
-    """max(x, 0), element-wise: a rectified linear unit. NaN stays NaN; the gradient at 0 is 0. Any real dtype."""
+    """Return max(x, 0), element-wise: a rectified linear unit. NaN stays NaN; the gradient at 0 is 0. Any real dtype."""
     return jnp.maximum(features, 0)
 
 
@@ -45,7 +45,7 @@ def _relu_grad(gradients, features):
 
 @op("Relu6", infer=_REAL, saves="y")
 def relu6(features):
-    """min(max(x, 0), 6), element-wise. The gradient at 0 and at 6 is 0. Any real dtype."""
+    """Return min(max(x, 0), 6), element-wise. The gradient at 0 and at 6 is 0. Any real dtype."""
     return jnp.minimum(jnp.maximum(features, 0), 6)
 
 
@@ -55,7 +55,7 @@ def _relu6_grad(gradients, features):
 
 
 def _masked(function, mask):
-    """The gradients of an activation and of `mask`, the op for its gradient, which needs no more than the result."""
+    """Return the gradients of an activation and of `mask`, the op for its gradient, which needs no more than the result."""
 
     @gradient(function)
     def _(op, dy):
@@ -103,7 +103,7 @@ def _(op, dz):
 
 @public
 def leaky_relu(features, alpha=0.2, name=None):
-    """x where x > 0, else `alpha`·x, element-wise. The gradient at 0 is `alpha`. Integers are taken as float32."""
+    """Return x where x > 0, else `alpha`·x, element-wise. The gradient at 0 is `alpha`. Integers are taken as float32."""
     if is_tensor(alpha) or not isinstance(alpha, (int, float, np.number, np.ndarray)):
         raise TypeError(f"Expected float for argument 'alpha' not {alpha!r}. For a tensor write tf.where(x > 0, x, alpha * x).")
     features = tensor(features)
@@ -114,7 +114,7 @@ def leaky_relu(features, alpha=0.2, name=None):
 
 @public
 def crelu(features, axis=-1, name=None):
-    """relu(x) and relu(−x), one behind the other along `axis`: twice as many features, nothing of x lost."""
+    """Return relu(x) and relu(−x), one behind the other along `axis`: twice as many features, nothing of x lost."""
     features = tensor(features)
     return relu(concat([features, -features], axis))
 
@@ -128,7 +128,7 @@ SCALE = 1.0507009873554804934193349852946
 
 @op("Elu", infer=_FLOAT, saves="y")
 def elu(features):
-    """x where x ≥ 0, else eˣ − 1, element-wise. Float."""
+    """Return x where x ≥ 0, else eˣ − 1, element-wise. Float."""
     return jnp.where(features < 0, jnp.expm1(features), features)
 
 
@@ -139,7 +139,7 @@ def _elu_grad(gradients, outputs):
 
 @op("Selu", infer=_FLOAT, saves="y")
 def selu(features):
-    """1.0507·x where x ≥ 0, else 1.7581·(eˣ − 1), element-wise: the scaled unit of self-normalizing networks. Float."""
+    """Return 1.0507·x where x ≥ 0, else 1.7581·(eˣ − 1), element-wise: the scaled unit of self-normalizing networks. Float."""
     return jnp.where(features < 0, SCALE * ALPHA * jnp.expm1(features), SCALE * features)
 
 
@@ -149,7 +149,7 @@ def _selu_grad(gradients, outputs):
 
 
 def _exponential(function, slope):
-    """The gradients of an exponential unit and of `slope`, the op for its gradient: both read the unit's result."""
+    """Return the gradients of an exponential unit and of `slope`, the op for its gradient: both read the unit's result."""
 
     @gradient(function)
     def _(op, dy):
@@ -175,7 +175,7 @@ _exponential(selu, _selu_grad)
 
 @op("Softsign", infer=_FLOAT, saves="features")
 def softsign(features):
-    """x / (1 + |x|), element-wise. Float."""
+    """Return x / (1 + |x|), element-wise. Float."""
     return features / (1 + jnp.abs(features))
 
 
@@ -207,7 +207,7 @@ def _(op, dy):
 
 @public
 def gelu(features, approximate=False, name=None):
-    """x·Φ(x), element-wise, Φ the normal distribution function; with `approximate`, by way of tanh. Float."""
+    """Return x·Φ(x), element-wise, Φ the normal distribution function; with `approximate`, by way of tanh. Float."""
     features = tensor(features)
     if not features.dtype.is_floating:
         raise ValueError(
@@ -235,7 +235,7 @@ def _(op, dy):  # with s = sigmoid(βx): dx = dy·s·(1 + βx·(1 − s)), dβ =
 
 @public
 def silu(features, beta=1.0):
-    """x·sigmoid(`beta`·x), element-wise; also called swish. Float or complex.
+    """Return x·sigmoid(`beta`·x), element-wise; also called swish. Float or complex.
 
     `beta` is taken in the dtype of `features`; it broadcasts, and has a gradient.
     """
@@ -311,7 +311,7 @@ def _(op, dz):
 
 @public
 def bias_add(value, bias, data_format=None, name=None):
-    """`value` [batch, …, channels] plus `bias` [channels]. With a `data_format` "NC…" the channels are axis 1."""
+    """Return `value` [batch, …, channels] plus `bias` [channels]. With a `data_format` "NC…" the channels are axis 1."""
     data_format = data_format or "NHWC"
     first = data_format.startswith("NC")
     if not first and not (data_format.startswith("N") and data_format.endswith("C")):

@@ -20,7 +20,7 @@ LEAST = {"float32": -0.7 * 3.4028235e38, "float64": -0.7 * 1.7976931348623157e30
 
 @public
 def scaled_dot_product_attention(query, key, value, bias=None, mask=None, scale=None, is_causal=False, name=None):
-    """softmax(`query` · `key`ᵀ · `scale` + `bias`) · `value`, for each head: [batch, targets, heads, width].
+    """Return softmax(`query` · `key`ᵀ · `scale` + `bias`) · `value`, for each head: [batch, targets, heads, width].
 
     `query` is [batch, targets, heads, size], `key` [batch, sources, heads, size], `value` [batch, sources, heads, width];
     keys and values may have fewer heads, of which each serves as many queries' heads. `scale` is 1/√size by default. `bias`
@@ -51,7 +51,7 @@ def scaled_dot_product_attention(query, key, value, bias=None, mask=None, scale=
 
 
 def _check(query, key, value):
-    """InvalidArgumentError unless the shapes go together."""
+    """Raise InvalidArgumentError unless the shapes go together."""
     shapes = f"query {query.shape}, key {key.shape}, value {value.shape}"
     if {query.ndim, key.ndim, value.ndim} != {4}:
         raise invalid(f"Attention takes tensors [batch, length, heads, size], received {shapes}. Use tf.expand_dims for a head.")

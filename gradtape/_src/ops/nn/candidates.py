@@ -46,7 +46,7 @@ class Candidates(NamedTuple):
 
 
 def _check(true_classes, num_true, num_sampled, range_max, unique):
-    """InvalidArgumentError unless the arguments of a sampler go together."""
+    """Raise InvalidArgumentError unless the arguments of a sampler go together."""
     if true_classes.dtype != INT64:
         raise invalid(
             f"true_classes was expected to be a int64 tensor but is a {true_classes.type.name} tensor: bring it to int64 with "
@@ -79,7 +79,7 @@ def _fault(true_classes, num_true, num_sampled, unique, range_max):
 
 
 def _sampled(state, true_classes, weights, num_sampled, unique):
-    """The three results of a sampler whose class c has the probability `weights[c]` over their sum."""
+    """Return the three results of a sampler whose class c has the probability `weights[c]` over their sum."""
     p = weights / jnp.sum(weights, dtype=weights.dtype)
     noise = 1.0 - philox.uniform(state, (p.size + num_sampled,), p.dtype)  # in (0, 1]
     if unique:
@@ -96,7 +96,7 @@ def _sampled(state, true_classes, weights, num_sampled, unique):
 
 
 def _sampler(type, weights):
-    """The sampler op `type`; `weights(range_max)` are its classes'."""
+    """Return the sampler op `type`; `weights(range_max)` are its classes'."""
 
     @op(type, mixed=True, infer=_avals, status=_fault, checked="true_classes")
     def sample(state, true_classes, *, num_true, num_sampled, unique, range_max):
@@ -148,7 +148,7 @@ def _drawn(function, seed, true_classes, *weights, **sizes):
 
 @public
 def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None):
-    """`num_sampled` of the classes [0, range_max), all alike, distinct if `unique`; and how often each is expected.
+    """Return `num_sampled` of the classes [0, range_max), all alike, distinct if `unique`; and how often each is expected.
 
     `true_classes` is int64 [batch, num_true]. Gives the sample, int64 [num_sampled], the expected counts of the true
     classes and those of the sample, float32.
@@ -159,7 +159,7 @@ def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range
 
 @public
 def log_uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None):
-    """As `uniform_candidate_sampler`, with probabilities (log(c + 2) − log(c + 1)) / log(range_max + 1) of class c.
+    """Sample like `uniform_candidate_sampler`, with probabilities (log(c + 2) − log(c + 1)) / log(range_max + 1) of class c.
 
     That fits classes in the order of their frequency, as words of a lexicon are.
     """
@@ -183,7 +183,7 @@ def fixed_unigram_candidate_sampler(
     seed=None,
     name=None,
 ):
-    """As `uniform_candidate_sampler`, with probabilities in proportion to `unigrams` to the power of `distortion`.
+    """Sample like `uniform_candidate_sampler`, with probabilities in proportion to `unigrams` to the power of `distortion`.
 
     The classes below `num_reserved_ids` are never drawn, and have no entry in `unigrams`. Files and shards are not
     implemented: NotImplementedError.
@@ -202,7 +202,7 @@ def fixed_unigram_candidate_sampler(
 
 @public
 def all_candidate_sampler(true_classes, num_true, num_sampled, unique, seed=None, name=None):
-    """All classes [0, num_sampled), each expected once: for tests."""
+    """Return all classes [0, num_sampled), each expected once: for tests."""
     count = static(num_sampled, "num_sampled")
     sizes = {"num_true": static(num_true, "num_true"), "num_sampled": count, "range_max": count}
     return Candidates(*_all_sampler(_classes(true_classes), **sizes))
@@ -227,7 +227,7 @@ not_differentiable(_accidental_hits, because="it depends on integers only")
 
 @public
 def compute_accidental_hits(true_classes, sampled_candidates, num_true, seed=None, name=None):
-    """Where sampled classes are true ones: rows of `true_classes`, places in `sampled_candidates`, and the lowest float32.
+    """Find sampled classes that are true ones: rows of `true_classes`, places in `sampled_candidates`, and the lowest float32.
 
     Scattered into [batch, num_sampled] and added to logits, the weights take these classes out.
     """
@@ -245,7 +245,7 @@ def compute_accidental_hits(true_classes, sampled_candidates, num_true, seed=Non
 
 
 def _sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, remove_hits, seed):
-    """Logits and labels, [batch, num_true + num_sampled], of the true and the sampled classes."""
+    """Return logits and labels, [batch, num_true + num_sampled], of the true and the sampled classes."""
     inputs, num_true = tensor(inputs), static(num_true, "num_true")
     labels = reshape(cast(tensor(labels), dtypes.int64), [-1, num_true])
     if sampled_values is None:
@@ -284,7 +284,7 @@ def nce_loss(
     remove_accidental_hits=False,
     name="nce_loss",
 ):
-    """The noise-contrastive estimation loss of each example [batch] (Gutmann and Hyvärinen, 2010).
+    """Return the noise-contrastive estimation loss of each example [batch] (Gutmann and Hyvärinen, 2010).
 
     `weights` [classes, width] (or a list of tables, one behind the other) and `biases` [classes] make logits of `inputs`
     [batch, width] for the true classes `labels`, [batch, num_true], and for `sampled_values`: what a candidate sampler
@@ -310,7 +310,7 @@ def sampled_softmax_loss(
     seed=None,
     name="sampled_softmax_loss",
 ):
-    """The softmax cross-entropy of each example [batch] over the true and a sample of the other classes.
+    """Return the softmax cross-entropy of each example [batch] over the true and a sample of the other classes.
 
     For training with many classes; it is less than the full one. The arguments are those of `nce_loss`. With
     `remove_accidental_hits` sampled classes that are true ones are left out.

@@ -50,7 +50,7 @@ def _groups(channels, filter_shape):
 
 
 def _filter_format(data_format, kind):
-    """How the filter's axes stand, in JAX's letters: the spatial ones as in the image, then `kind`."""
+    """Return the order of the filter's axes, in JAX's letters: the spatial ones as in the image, then `kind`."""
     return data_format.replace("N", "").replace("C", "") + kind
 
 
@@ -68,7 +68,7 @@ def _convolve(x, kernel, ways, data_format):
 
 
 def _to_input(kernel, dy, shape, ways, data_format):
-    """dy, with cells put in between where there is a stride, convolved with the filter turned round."""
+    """Return dy, with cells put in between where there is a stride, convolved with the filter turned round."""
     _, channel = spatial_axes(data_format)
     groups, kind = _groups(shape[channel], kernel.shape), "OI"
     if groups > 1:  # in and out change places within each group
@@ -109,7 +109,7 @@ def _to_filter(x, dy, shape, ways, data_format):
 
 
 def _patches_product(x, dy, shape, ways, spatial, channel):
-    """[window · channels, places] × [places, outputs]."""
+    """Return [window · channels, places] × [places, outputs]."""
     x = jnp.transpose(x, (channel, 0, *spatial))
     patches = jnp.stack(list(views(*padded(x, [way._replace(axis=axis) for axis, way in enumerate(ways, 2)]))))
     places = jnp.transpose(dy, (0, *spatial, channel)).reshape(-1, shape[-1])
@@ -117,7 +117,7 @@ def _patches_product(x, dy, shape, ways, spatial, channel):
 
 
 def _group_products(x, dy, shape, ways, channel):
-    """For each cell of the window and each group, [channels, places] × [places, outputs]."""
+    """Return for each cell of the window and each group the product [channels, places] × [places, outputs]."""
     groups = _groups(x.shape[channel], shape)
 
     def grouped(image):
@@ -135,7 +135,7 @@ def _group_products(x, dy, shape, ways, channel):
 
 
 def check_geometry(rank, strides, padding, explicit_paddings, data_format, dilations):
-    """InvalidArgumentError or UnimplementedError unless a window can move in this way."""
+    """Raise InvalidArgumentError or UnimplementedError unless a window can move in this way."""
     one_of(data_format, (CHANNELS_LAST[rank], CHANNELS_FIRST[rank]), "data_format")
     check_paddings(padding, explicit_paddings, data_format)
     spatial, channel = spatial_axes(data_format)
@@ -154,7 +154,7 @@ def check_geometry(rank, strides, padding, explicit_paddings, data_format, dilat
 
 
 def image_and_filter(rank, image, filter_shape, **geometry):
-    """InvalidArgumentError unless shapes of images and filters are such as a window over `rank` axes can have."""
+    """Raise InvalidArgumentError unless shapes of images and filters are such as a window over `rank` axes can have."""
     check_geometry(rank, **geometry)
     if len(filter_shape) != rank + 2:
         raise invalid(
@@ -175,7 +175,7 @@ def image_and_filter(rank, image, filter_shape, **geometry):
 
 
 def _dense_aval(rank, input, filter, **geometry):
-    """The Aval of a convolution; InvalidArgumentError where the two do not fit."""
+    """Return the Aval of a convolution; InvalidArgumentError where the two do not fit."""
     require(input, (*FLOATING, "int32") if rank == 2 else FLOATING)
     image_and_filter(rank, input.shape, filter.shape, **geometry)
     _, channel = spatial_axes(geometry["data_format"])
@@ -321,7 +321,7 @@ DENSE = {rank: family(types, partial(_dense_aval, rank), _kernels) for rank, typ
 
 
 def geometry(rank, strides, padding, data_format, dilations):
-    """The attributes of a convolution from its arguments as users give them."""
+    """Return the attributes of a convolution from its arguments as users give them."""
     data_format = CHANNELS_LAST[rank] if data_format is None else data_format
     padding, numbers = paddings(padding, rank + 2)
     return {
@@ -334,7 +334,7 @@ def geometry(rank, strides, padding, data_format, dilations):
 
 
 def _flat_geometry(stride, padding, data_format, dilations):
-    """The attributes of a convolution over one axis, done over two: before it stands one of extent 1; and where."""
+    """Return the attributes of a convolution over one axis, done over two: before it stands one of extent 1; and where."""
     data_format, axis, wide_format = flat_format(data_format)
     padding, numbers = paddings(padding, 3)
     return {
@@ -348,7 +348,7 @@ def _flat_geometry(stride, padding, data_format, dilations):
 
 @public
 def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, name=None):
-    """Convolution over one axis: `input` [..., width, channels] with `filters` [extent, channels / groups, outputs].
+    """Convolve over one axis: `input` [..., width, channels] with `filters` [extent, channels / groups, outputs].
 
     `padding` is "SAME" (the result is as wide as the input, over the stride), "VALID" (none), or a list of pairs. The
     dtype is floating.
@@ -359,13 +359,13 @@ def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, n
 
 
 def _like(input, filters):
-    """The images as a Tensor; an array takes the dtype of filters that are one."""
+    """Return the images as a Tensor; an array takes the dtype of filters that are one."""
     return tensor(input, filters.dtype if is_tensor(filters) and not is_tensor(input) else None)
 
 
 @public
 def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None, name=None):
-    """Convolution over two axes: `input` [..., height, width, channels], `filters` [height, width, channels, outputs].
+    """Convolve over two axes: `input` [..., height, width, channels], `filters` [height, width, channels, outputs].
 
     y[n, h, w, o] = Σ x[n, h·s + i·d − p, w·s + j·d − p, c] · k[i, j, c, o] for strides s, dilations d, padding p. With
     `data_format="NCHW"` the channels stand before the spatial axes. `strides` and `dilations` are one int, one for each
@@ -378,14 +378,14 @@ def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None,
 
 @public
 def conv3d(input, filters, strides, padding, data_format="NDHWC", dilations=None, name=None):
-    """Convolution over three axes: `input` [..., depth, height, width, channels]; see `conv2d`."""
+    """Convolve over three axes: `input` [..., depth, height, width, channels]; see `conv2d`."""
     attributes = geometry(3, strides, padding, data_format, dilations)
     return over_batches(_like(input, filters), 5, lambda x: DENSE[3].forward(x, filters, **attributes))
 
 
 @public
 def convolution(input, filters, strides=None, padding="VALID", data_format=None, dilations=None, name=None):
-    """`conv1d`, `conv2d` or `conv3d`, by the rank of `filters`. Strides and dilations cannot both be above 1."""
+    """Return `conv1d`, `conv2d` or `conv3d`, by the rank of `filters`. Strides and dilations cannot both be above 1."""
     filters = tensor(filters)
     rank = filters.ndim - 2
     if rank not in (1, 2, 3):
@@ -399,7 +399,7 @@ def convolution(input, filters, strides=None, padding="VALID", data_format=None,
 
 @public
 def atrous_conv2d(value, filters, rate, padding, name=None):
-    """`conv2d` with a filter whose cells are `rate` apart: `convolution` with dilations."""
+    """Return `conv2d` with a filter whose cells are `rate` apart: `convolution` with dilations."""
     return convolution(value, filters, padding=padding, dilations=rate)
 
 
@@ -408,7 +408,7 @@ def atrous_conv2d(value, filters, rate, padding, name=None):
 
 
 def _output_shape(output_shape, image, filters, rank, data_format):
-    """The extents that were asked for; given for the spatial axes only, the others follow."""
+    """Return the extents that were asked for; given for the spatial axes only, the others follow."""
     extents = static_list(output_shape, "output_shape")
     if len(extents) == rank:
         batch, channels = shape_of(image)[0], shape_of(filters)[-2]
@@ -431,7 +431,7 @@ def _transposed(rank, input, filters, output_shape, strides, padding, data_forma
 
 @public
 def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None):
-    """The transpose of `conv1d` with respect to its input; see `conv2d_transpose`.
+    """Return the transpose of `conv1d` with respect to its input; see `conv2d_transpose`.
 
     `input` [batch, width, outputs], `filters` [extent, channels, outputs].
     """
@@ -444,7 +444,7 @@ def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data
 
 @public
 def conv2d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NHWC", dilations=None, name=None):
-    """The transpose of `conv2d` with respect to its input, also called deconvolution.
+    """Return the transpose of `conv2d` with respect to its input, also called deconvolution.
 
     `input` [batch, height, width, outputs], `filters` [height, width, channels, outputs], `output_shape` the four
     extents of the result, or its height and width: `conv2d` of something of that shape has the shape of `input`.
@@ -454,13 +454,13 @@ def conv2d_transpose(input, filters, output_shape, strides, padding="SAME", data
 
 @public
 def conv3d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NDHWC", dilations=None, name=None):
-    """The transpose of `conv3d` with respect to its input; see `conv2d_transpose`."""
+    """Return the transpose of `conv3d` with respect to its input; see `conv2d_transpose`."""
     return _transposed(3, input, filters, output_shape, strides, padding, data_format, dilations)
 
 
 @public
 def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_format=None, dilations=None, name=None):
-    """`conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`, by the length of `output_shape`."""
+    """Return `conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`, by the length of `output_shape`."""
     if not isinstance(output_shape, (Tensor, Stored)) and not hasattr(output_shape, "__len__"):
         raise ValueError(f"`output_shape` must be a tensor or sized collection. Received: output_shape={output_shape}")
     extents = static_list(output_shape, "output_shape")
@@ -474,7 +474,7 @@ def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_f
 
 @public
 def atrous_conv2d_transpose(value, filters, output_shape, rate, padding, name=None):
-    """The transpose of `atrous_conv2d` with respect to its input; see `conv2d_transpose`."""
+    """Return the transpose of `atrous_conv2d` with respect to its input; see `conv2d_transpose`."""
     value, filters = tensor(value), tensor(filters)
     if value.ndim == filters.ndim == 4 and value.shape[3] != filters.shape[3]:
         raise ValueError(

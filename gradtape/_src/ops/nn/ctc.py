@@ -28,7 +28,7 @@ INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 def _states(labels, blank, merge):
-    """The class of each state [batch, states], whether it may follow the state two before it, and whether itself.
+    """Return the class of each state [batch, states], whether it may follow the state two before it, and whether itself.
 
     Unless repetitions `merge`, a label is said in one frame, and any other may be said in the next.
     """
@@ -40,30 +40,30 @@ def _states(labels, blank, merge):
 
 
 def _later(x, by):
-    """`x` [batch, states] moved `by` states on; what comes in is impossible."""
+    """Return `x` [batch, states] moved `by` states on; what comes in is impossible."""
     return jnp.pad(x, ((0, 0), (by, 0)), constant_values=-jnp.inf)[:, : x.shape[1]]
 
 
 def _moved(x, may_skip, may_stay):
-    """log Σ eˣ over the states from which each state is reached: itself, the one before it, and the one before that."""
+    """Return log Σ eˣ over the states from which each state is reached: itself, the one before it, and the one before that."""
     stayed = x if may_stay is True else jnp.where(may_stay, x, -jnp.inf)
     return jnp.logaddexp(jnp.logaddexp(stayed, _later(x, 1)), jnp.where(may_skip, _later(x, 2), -jnp.inf))
 
 
 def _final(label_length, states):
-    """0 for the states that an alignment may end in, the last label and the blank behind it; else -inf."""
+    """Return 0 for the states that an alignment may end in, the last label and the blank behind it; else -inf."""
     last = 2 * label_length.astype(jnp.int32)[:, None]
     state = lax.broadcasted_iota(jnp.int32, (label_length.shape[0], states), 1)
     return jnp.where((state == last) | (state == last - 1), 0.0, -jnp.inf)
 
 
 def _emitted(logits, classes):
-    """The logarithms of the probabilities of the states' classes: [frames, batch, states]."""
+    """Return the logarithms of the probabilities of the states' classes: [frames, batch, states]."""
     return jnp.take_along_axis(nn.log_softmax(logits), classes[None], axis=2, mode="promise_in_bounds")
 
 
 def _check(labels, logits, label_length, logit_length):
-    """InvalidArgumentError unless dtypes and shapes, given as avals, go together."""
+    """Raise InvalidArgumentError unless dtypes and shapes, given as avals, go together."""
     require(logits, FLOATING)
     for x in (labels, label_length, logit_length):
         require(x, INTEGERS, "Tlabels")
@@ -86,7 +86,9 @@ def _loss_avals(labels, logits, label_length, logit_length, **attributes):
 
 
 def _possible(labels, label_length, logit_length, blank, classes, frames, strict, merge):
-    """What is wrong with labels and lengths, or None. `strict`: fewer frames than labels are wrong, too."""
+    """Return the message for invalid labels or lengths, or None. `strict`: fewer frames than labels are wrong, too. `strict`:
+    fewer frames than labels are wrong, too.
+    """
     for name, lengths, extent in (
         ("label_length", label_length, labels.shape[1]),
         ("logit_length", logit_length, frames),
@@ -116,7 +118,7 @@ def _possible(labels, label_length, logit_length, blank, classes, frames, strict
     checked="labels label_length logit_length",
 )
 def _ctc_loss(labels, logits, label_length, logit_length, *, blank, classes, frames, strict=False, merge=True):
-    """The loss, and log P(the first frames, then in this state) for each frame and state."""
+    """Return the loss, and log P(the first frames, then in this state) for each frame and state."""
     states, may_skip, may_stay = _states(labels, blank, merge)
     emitted = _emitted(wide(logits), states)
     position = lax.broadcasted_iota(jnp.int32, states.shape, 1)
@@ -143,7 +145,7 @@ def _(op, dloss, dalphas):  # the alphas do not leave this file
 
 @op("CTCLossDenseGrad", hosted=False, infer=lambda labels, logits, *others, **attributes: logits, mixed=True)
 def _ctc_loss_gradient(labels, logits, label_length, logit_length, alphas, *, blank, merge=True):
-    """softmax(logits) less the probability that a frame says a class, given the labels; 0 where they are impossible."""
+    """Return softmax(logits) less the probability that a frame says a class, given the labels; 0 where they are impossible."""
     states, may_skip, may_stay = _states(labels, blank, merge)
     z = wide(logits)
     emitted = _emitted(z, states)
@@ -172,7 +174,7 @@ def _ctc_loss_gradient(labels, logits, label_length, logit_length, alphas, *, bl
 
 
 def _require_extents(labels, logits):
-    """NeedsValues in a graph that does not know how many rows, labels and frames there are: it makes the call when it runs."""
+    """Raise NeedsValues in a graph that does not know its rows, labels and frames, so that the call is deferred."""
     whole = labels.dense_shape if isinstance(labels, SparseTensor) else labels
     if (
         any(map(provisional, logits.node.aval.shape))
@@ -183,14 +185,14 @@ def _require_extents(labels, logits):
 
 
 def _dense(labels):
-    """The labels of a SparseTensor as a matrix, and how many each row has."""
+    """Return the labels of a SparseTensor as a matrix, and how many each row has."""
     rows = labels.indices[:, 0]
     return to_dense(labels), unsorted_segment_sum(ones_like(rows), rows, labels.shape[0])
 
 
 @public
 def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True, unique=None, blank_index=None, name=None):
-    """−log P(labels | logits), summed over all alignments, for each row of a batch: shape [batch].
+    """Return −log P(labels | logits), summed over all alignments, for each row of a batch: shape [batch].
 
     `labels` [batch, labels] are class numbers, of which `label_length` [batch] count; `logits` [frames, batch, classes]
     (batch first unless `logits_time_major`), of which `logit_length` [batch] frames count. `blank_index` is the class
@@ -221,7 +223,7 @@ def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True,
 
 
 def _null_fault(labels, label_length, logit_length, null, collapse, longer):
-    """What is wrong with the labels of TensorFlow 1's loss, or None: `null` and those behind it end a row."""
+    """Return the message for invalid labels of TensorFlow 1's loss, or None: `null` and those behind it end a row."""
     used = np.arange(labels.shape[1]) < label_length[:, None]
     ended = np.cumsum(used & (labels >= null), axis=1) > 0  # host-side: checked values
     for row in np.flatnonzero((used & ended & (labels < null)).any(axis=1)):
@@ -242,7 +244,7 @@ def _null_fault(labels, label_length, logit_length, null, collapse, longer):
     checked="labels label_length logit_length",
 )
 def _trimmed(labels, label_length, logit_length, *, null, collapse, longer):
-    """The labels below `null`, of equal neighbours one only if they `collapse`, and how many each row has."""
+    """Return the labels below `null`, of equal neighbours one only if they `collapse`, and how many each row has."""
     kept = (lax.broadcasted_iota(label_length.dtype, labels.shape, 1) < label_length[:, None]) & (labels < null)
     if collapse:
         kept = kept & jnp.pad(labels[:, 1:] != labels[:, :-1], ((0, 0), (1, 0)), constant_values=True)
@@ -255,7 +257,7 @@ not_differentiable(_trimmed, because="it moves labels, which are integers")
 
 @public
 def ctc_loss_v1(labels, logits, logit_length, collapse, merge, longer, time_major):
-    """The loss of TensorFlow 1, of a SparseTensor of labels: the last class says nothing, and ends a row of labels.
+    """Return the loss of TensorFlow 1, of a SparseTensor of labels: the last class says nothing, and ends a row of labels.
 
     Equal neighbours among the labels `collapse` to one first; repetitions among the frames `merge`; rows with `longer`
     labels than frames have the loss 0, else they are an InvalidArgumentError.
@@ -293,7 +295,5 @@ not_differentiable(_unique_labels, because="it gives integers")
 
 @public
 def ctc_unique_labels(labels, name=None):
-    """The different labels of each row [batch, labels], padded with 0 (int64), and the place of each label among
-    them.
-    """
+    """Return the different labels of each row [batch, labels], padded with 0 (int64), and the place of each label among them."""
     return list(_unique_labels(tensor(labels)))

@@ -11,7 +11,7 @@ from gradtape._src.ops.sparse.tensor import SparseTensor
 
 
 def _merged(labels, lengths, blank):
-    """Each row of `labels` up to its length, of repeated labels one only, without `blank` (None: all labels stay)."""
+    """Merge each row of `labels` up to its length: one of repeated labels, without `blank` (None: all labels stay)."""
     rows = []
     for row, length in zip(labels, lengths, strict=True):
         row = row[:length]
@@ -47,7 +47,7 @@ not_differentiable(_greedy, because="it takes the best class of each frame, and 
 
 @public
 def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True, blank_index=None):
-    """The labels that the best class of each frame spells: `([SparseTensor], neg_sum_logits)`.
+    """Return the labels that the best class of each frame spells: `([SparseTensor], neg_sum_logits)`.
 
     `inputs` are logits [max_time, batch, classes], float32 or float64, `sequence_length` int32 [batch]. The SparseTensor
     of int64 holds the labels of each sequence, without blanks (class `blank_index`, the last one by default; counted from
@@ -85,7 +85,8 @@ not_differentiable(_collapse, because="it moves labels, and which ones depends o
 
 @public
 def collapse_repeated(labels, seq_length, name=None):
-    """`labels` [batch, time] with one label for each run of equal ones, and the new lengths [batch], in the dtype of the old.
+    """Return `labels` [batch, time] with one label for each run of equal ones, and the new lengths [batch], in the dtype of
+    the old.
 
     Only the first `seq_length` labels of a row count; shorter rows are filled up with 0.
     """

@@ -15,7 +15,7 @@ from gradtape._src.ops.shapes import FLOATING, require
 
 
 def _weighted(images, weights, channel):
-    """Σ image · weight, for as many images as there are rows of `weights`, whose columns are the channels."""
+    """Return Σ image · weight, for as many images as there are rows of `weights`, whose columns are the channels."""
     others = [axis for axis in range(images[0].ndim) if axis != channel]
     return sum([image * jnp.expand_dims(weight, others) for image, weight in zip(images, weights, strict=True)])
 
@@ -28,7 +28,7 @@ def _convolve(x, kernel, ways, data_format):
 
 
 def _to_input(kernel, dy, shape, ways, data_format):
-    """dy, with cells put in between where there is a stride, convolved with the filter turned round."""
+    """Return dy, with cells put in between where there is a stride, convolved with the filter turned round."""
     _, channel = spatial_axes(data_format)
     gaps = [(0, 0, 0)] * dy.ndim
     for way in ways:
@@ -83,7 +83,7 @@ DEPTHWISE = family(
 
 @public
 def depthwise_conv2d(input, filter, strides, padding, data_format=None, dilations=None, name=None):
-    """Convolution of each channel by itself; see `conv2d` for what is not said here.
+    """Convolve each channel by itself, with the arguments of `conv2d`.
 
     `input` is [batch, height, width, channels], `filter` [height, width, channels, multiplier]; the result has channels ·
     multiplier channels.
@@ -95,7 +95,7 @@ def depthwise_conv2d(input, filter, strides, padding, data_format=None, dilation
 def depthwise_conv2d_backprop_input(
     input_sizes, filter, out_backprop, strides, padding, data_format="NHWC", dilations=(1, 1, 1, 1), name=None
 ):
-    """The gradient of `depthwise_conv2d` with respect to its input, of shape `input_sizes`."""
+    """Return the gradient of `depthwise_conv2d` with respect to its input, of shape `input_sizes`."""
     attributes = geometry(2, strides, padding, data_format, dilations)
     return DEPTHWISE.to_input(filter, out_backprop, input_sizes=static_list(input_sizes, "input_sizes"), **attributes)
 
@@ -104,14 +104,14 @@ def depthwise_conv2d_backprop_input(
 def depthwise_conv2d_backprop_filter(
     input, filter_sizes, out_backprop, strides, padding, data_format="NHWC", dilations=(1, 1, 1, 1), name=None
 ):
-    """The gradient of `depthwise_conv2d` with respect to its filter, of shape `filter_sizes`."""
+    """Return the gradient of `depthwise_conv2d` with respect to its filter, of shape `filter_sizes`."""
     attributes = geometry(2, strides, padding, data_format, dilations)
     return DEPTHWISE.to_filter(input, out_backprop, filter_sizes=static_list(filter_sizes, "filter_sizes"), **attributes)
 
 
 @public
 def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, data_format=None, dilations=None, name=None):
-    """`depthwise_conv2d`, then a 1×1 convolution that mixes the channels.
+    """Return `depthwise_conv2d`, then a 1×1 convolution that mixes the channels.
 
     `pointwise_filter` is [1, 1, channels · multiplier, outputs].
     """

@@ -14,7 +14,7 @@ from gradtape._src.ops.random.draws import Own, stateless_state, static_shape, u
 
 
 def _dropped(x, rate, noise_shape, uniform, unused=lambda: None):
-    """`x` with the elements set to 0 where `uniform(shape, dtype)` is below `rate`, the others divided by 1 − rate.
+    """Return `x` with the elements set to 0 where `uniform(shape, dtype)` is below `rate`, the others divided by 1 − rate.
 
     If nothing is dropped, `unused` is called instead of `uniform`.
     """
@@ -41,7 +41,7 @@ def _dropped(x, rate, noise_shape, uniform, unused=lambda: None):
 
 
 def _scalar(rate, x):
-    """A rate that is a tensor, if it fits `x`."""
+    """Return a rate that is a tensor, if it fits `x`."""
     if not is_tensor(rate):
         raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
     rate = tensor(rate)
@@ -67,7 +67,7 @@ def _noise_shape(x, noise_shape):
 
 @public
 def dropout(x, rate, noise_shape=None, seed=None, name=None):
-    """`x` with elements set to 0, each with probability `rate`, and the others divided by 1 − rate.
+    """Return `x` with elements set to 0, each with probability `rate`, and the others divided by 1 − rate.
 
     `noise_shape` broadcasts with `x` (None in it: the extent of `x`): where its extent is 1, elements stay or go
     together. `rate` is a number in [0, 1) or a scalar tensor of the floating dtype of `x`. See `tf.random.set_seed`
@@ -83,12 +83,12 @@ def dropout(x, rate, noise_shape=None, seed=None, name=None):
 
 @public
 def stateless_dropout(x, rate, seed, rng_alg=None, noise_shape=None, name=None):
-    """As `dropout`: the same elements for the same `seed` of two integers."""
+    """Drop elements like `dropout`: the same ones for the same `seed` of two integers."""
     state = stateless_state(seed, rng_alg)
     return _dropped(x, rate, noise_shape, lambda shape, dtype: uniform_numbers(state, shape=shape, dtype=dtype.numpy))
 
 
 @public
 def general_dropout(x, rate, uniform_sampler, noise_shape=None, name=None):
-    """As `dropout`, with uniform numbers in [0, 1) from `uniform_sampler(shape=…, dtype=…)`."""
+    """Drop elements like `dropout`, with uniform numbers in [0, 1) from `uniform_sampler(shape=…, dtype=…)`."""
     return _dropped(x, rate, noise_shape, lambda shape, dtype: uniform_sampler(shape=shape, dtype=dtype))

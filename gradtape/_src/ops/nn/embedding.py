@@ -20,7 +20,9 @@ class Parts:
         self.tables, self.strategy = tables, strategy
 
     def places(self, ids):
-        """The part of each of `ids` (NumPy's), and its row there. Of "div" the first parts hold the rows that are left over."""
+        """Return the part of each of `ids` (NumPy's), and its row there. Of "div" the first parts hold the rows that are left
+        over.
+        """
         count = len(self.tables)
         if self.strategy == "mod":
             return ids % count, ids // count
@@ -29,7 +31,7 @@ class Parts:
         return part, np.where(part < extra, ids % (each + 1), (ids - extra) % max(each, 1))
 
     def rows(self, ids):
-        """The rows `ids`: each is looked up in the part that has it, whose gradient has the rows of its own."""
+        """Return the rows `ids`: each is looked up in the part that has it, whose gradient has the rows of its own."""
         part, row = self.places(to_numpy(ids.node).reshape(-1))
         wrong = (part < 0) | (part >= len(self.tables))
         if wrong.any():
@@ -43,7 +45,7 @@ class Parts:
 
 @public
 def embedding_lookup(params, ids, max_norm=None, name=None):
-    """The rows `ids` of the table `params` [rows, …]: shape `ids.shape + params.shape[1:]`.
+    """Return the rows `ids` of the table `params` [rows, …]: shape `ids.shape + params.shape[1:]`.
 
     `params` may be a list of tables, which are one behind the other: the first have one row more, if they cannot all have
     the same number. Rows longer than `max_norm` are scaled down to it. The gradient to a table is `IndexedSlices`: of the

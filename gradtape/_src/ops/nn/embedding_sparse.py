@@ -28,7 +28,7 @@ def _combiner(combiner):
 
 
 def _combined(params, ids, weights, rows, count, combiner, max_norm):
-    """Row i of the result combines the table rows `ids` whose `rows` (a NumPy vector, sorted) is i, times `weights`."""
+    """Combine the table rows `ids` times `weights` into row i of the result, where `rows` (a sorted NumPy vector) is i."""
     distinct, first, places = np.unique(to_numpy(ids.node), return_index=True, return_inverse=True)
     order = np.argsort(first)  # each id is looked up once, in the order in which they come: so the gradient names each row once
     found = embedding_lookup(params, host_constant(distinct[order]), max_norm=max_norm)
@@ -65,7 +65,7 @@ def _check(ids, weights):
 
 @public
 def embedding_lookup_sparse(params, sp_ids, sp_weights, combiner=None, max_norm=None, name=None, allow_fast_lookup=False):
-    """For each row of `sp_ids` the combination of the rows of the table `params` that it names: [rows, …].
+    """Combine for each row of `sp_ids` the rows of the table `params` that it names: [rows, …].
 
     `combiner` is "mean" (the default), "sum" or "sqrtn": the sum over the root of the sum of squared weights. The weights
     are 1 where `sp_weights` is None. `params` and `max_norm` as of `embedding_lookup`; the gradient to a table is
@@ -94,7 +94,8 @@ def safe_embedding_lookup_sparse(
     name=None,
     allow_fast_lookup=False,
 ):
-    """As `embedding_lookup_sparse`, where ids below 0 and (unless `combiner` is "sum") weights of 0 and below are left out.
+    """Combine rows like `embedding_lookup_sparse`, without ids below 0 and (unless `combiner` is "sum") weights of 0 and
+    below.
 
     A row without ids takes the table's row `default_id`, or zeros if that is None. All but the last axis of `sparse_ids`
     are rows.

@@ -68,7 +68,7 @@ def _isotonic(input, *, output_dtype):
 
 @gradient(_isotonic)
 def _(op, dy, _):
-    """Each block is a mean, so its elements share the mean of the block's cotangents."""
+    """Return the mean of each block's cotangents for all of its elements, since each block is a mean."""
     rows, size = dy.node.aval.shape
     first = host_constant(np.arange(0, rows * size, max(size, 1), dtype=np.int32).reshape(-1, 1))
     ids = _reshape(op.outputs[1] + first, shape=(rows * size,))
@@ -78,7 +78,7 @@ def _(op, dy, _):
 
 @public
 def isotonic_regression(inputs, decreasing=True, axis=-1):
-    """The vectors along `axis` nearest to those of `inputs` (in squares) whose elements descend; and their segments.
+    """Return the vectors along `axis` nearest to those of `inputs` (in squares) whose elements descend; and their segments.
 
     Neighbours that would not are replaced by their mean. `segments`, int32, numbers the blocks of equal elements. With
     `decreasing=False` elements ascend. int8 and int16 give float32, other integers float64, floats their own dtype.

@@ -29,7 +29,7 @@ from gradtape._src.ops.shapes import FLOATING, broadcast_shapes, only, require
 
 
 def _beside_labels(logits, labels):
-    """InvalidArgumentError unless both have one shape; a run of a graph may be the first to know."""
+    """Raise InvalidArgumentError unless both have one shape; a run of a graph may be the first to know."""
     if not logits.tensor_shape.is_compatible_with(labels.tensor_shape):
         raise invalid(
             f"logits and labels must be broadcastable: logits_size={list(logits.shape)} labels_size={list(labels.shape)}. "
@@ -121,7 +121,7 @@ def _(op, dloss, dbackprop):  # dz = c·(softmax(z) − onehot)
 
 @public
 def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
-    """Σ −labels·log softmax(logits) along `axis`, the axis of the classes, which the result does not have.
+    """Return Σ −labels·log softmax(logits) along `axis`, the axis of the classes, which the result does not have.
 
     `labels` are probabilities that sum to 1 along `axis`, in the shape of `logits` (or one that broadcasts with it),
     cast to the dtype of `logits`, which is floating. Gradients flow to both. Logits are unscaled: not the result of
@@ -141,14 +141,14 @@ def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
 
 @public
 def softmax_cross_entropy_with_logits_v1(labels=None, logits=None, dim=-1, name=None, axis=None):
-    """As `softmax_cross_entropy_with_logits`, but no gradient flows to the labels."""
+    """Return the loss like `softmax_cross_entropy_with_logits`, but without a gradient to the labels."""
     labels, logits = _both(labels, logits, "softmax_cross_entropy_with_logits")
     return softmax_cross_entropy_with_logits(stop_gradient(labels), logits, dim if axis is None else axis)
 
 
 @public
 def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None):
-    """−log softmax(logits)[label]: the cross-entropy for labels that are class numbers.
+    """Return −log softmax(logits)[label]: the cross-entropy for labels that are class numbers.
 
     `logits` [..., classes] is floating and unscaled; `labels` [...] is int32 or int64, each in [0, classes), else an
     InvalidArgumentError. The result has the shape of `labels` and the dtype of `logits`.
@@ -191,7 +191,7 @@ def _precise(logits):
 
 
 def _both(labels, logits, what):
-    """Labels and logits as tensors; ValueError if one is missing."""
+    """Convert labels and logits to tensors; ValueError if one is missing."""
     if labels is None or logits is None:
         raise ValueError(f"Both `labels` and `logits` must be provided for {what}. Received: {labels=} and {logits=}")
     logits = tensor(logits)
@@ -221,7 +221,7 @@ def _(op, dy):  # dz = dy·(sigmoid(z) − p), dp = −dy·z
 
 
 def _alike(labels, logits, what):
-    """Labels and logits as tensors of one shape, or a ValueError."""
+    """Convert labels and logits to tensors of one shape, or raise ValueError."""
     labels, logits = _both(labels, logits, what)
     if not labels.shape.is_compatible_with(logits.shape):
         raise ValueError(f"`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape}).")
@@ -230,7 +230,7 @@ def _alike(labels, logits, what):
 
 @public
 def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name=None):
-    """−p·log sigmoid(z) − (1 − p)·log(1 − sigmoid(z)), element-wise, for labels p in [0, 1] and unscaled logits z.
+    """Return −p·log sigmoid(z) − (1 − p)·log(1 − sigmoid(z)), element-wise, for labels p in [0, 1] and unscaled logits z.
 
     Both have the same shape and floating dtype, as has the result; computed so that nothing overflows.
     """
@@ -239,7 +239,7 @@ def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name=None):
 
 @public
 def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None):
-    """−w·p·log sigmoid(z) − (1 − p)·log(1 − sigmoid(z)), element-wise; `pos_weight` w broadcasts.
+    """Return −w·p·log sigmoid(z) − (1 − p)·log(1 − sigmoid(z)), element-wise; `pos_weight` w broadcasts.
 
     w > 1 costs a false negative more, w < 1 a false positive.
     """
@@ -251,7 +251,7 @@ def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None):
 
 @public
 def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
-    """exp(c) − c·z, element-wise, for targets z and log-rates c = `log_input`: −log of Poisson's probability, but for
+    """Return exp(c) − c·z, element-wise, for targets z and log-rates c = `log_input`: −log of Poisson's probability, but for
     log z!, which `compute_full_loss` adds by Stirling's formula where z > 1.
     """
     log_input, targets = tensor(log_input), tensor(targets)
@@ -267,7 +267,7 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
 
 @public
 def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
-    """Σ loss / `global_batch_size`, the number of examples over all replicas (as many as there are losses by default).
+    """Return Σ loss / `global_batch_size`, the number of examples over all replicas (as many as there are losses by default).
 
     `sample_weight` multiplies the losses first, along their first axes. A scalar.
     """
@@ -297,6 +297,6 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
 
 @public
 def scale_regularization_loss(regularization_loss):
-    """Σ of the losses: with one replica there is nothing to scale."""
+    """Return Σ of the losses: with one replica there is nothing to scale."""
     hooks.clients.require_replica("scale_regularization_loss")
     return reduce_sum(regularization_loss)

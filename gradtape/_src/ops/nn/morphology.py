@@ -35,7 +35,7 @@ def _ways(shape, filter_shape, strides, rates, padding):
 
 
 def _candidates(input, filter, ways):
-    """For each cell of the window, image plus filter at all its stops; the least number where it is in the padding."""
+    """Yield for each cell of the window image plus filter at all its stops; the least number where it is in the padding."""
     least = jnp.asarray(lowest(input.dtype), input.dtype)
     weights = filter.reshape(-1, filter.shape[2])
     for view, weight, cell in zip(views(input, ways), weights, positions(ways), strict=True):
@@ -130,7 +130,7 @@ def _(op, dy):
 
 
 def _linear(function, transpose):
-    """The gradient of `function`, which is linear in its third input and constant in the others but for jumps."""
+    """Return the gradient of `function`, which is linear in its third input and constant in the others but for jumps."""
 
     @gradient(function)
     def _(op, dy):
@@ -156,7 +156,7 @@ def _attributes(strides, padding, data_format, dilations):
 
 @public
 def dilation2d(input, filters, strides, padding, data_format, dilations, name=None):
-    """Greyscale dilation: y[n, h, w, c] = max over (i, j) of x[n, h·s + i·d, w·s + j·d, c] + filters[i, j, c].
+    """Compute the greyscale dilation: y[n, h, w, c] = max over (i, j) of x[n, h·s + i·d, w·s + j·d, c] + filters[i, j, c].
 
     `input` is [batch, height, width, channels], `filters` [height, width, channels], both of one real dtype. The
     gradient goes to the first cell that made the maximum.
@@ -166,6 +166,6 @@ def dilation2d(input, filters, strides, padding, data_format, dilations, name=No
 
 @public
 def erosion2d(value, filters, strides, padding, data_format, dilations, name=None):
-    """Greyscale erosion, the minimum of x − filters: the negative of the dilation of −x by the filters turned round."""
+    """Compute the greyscale erosion, the minimum of x − filters: the negative of the dilation of −x by the reversed filters."""
     turned = reverse(tensor(filters), [0, 1])
     return -dilation2d(-tensor(value), turned, strides, padding, data_format, dilations)

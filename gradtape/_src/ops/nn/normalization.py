@@ -53,19 +53,19 @@ def _(op, dmean, dvariance):  # dx = (dm + 2·(x − m)·dv) / n: what v sends t
 
 
 def _total(*parts):
-    """The sum of cotangents, without those that are None or known to be zeros; None if nothing is left."""
+    """Return the sum of cotangents, without those that are None or known to be zeros; None if nothing is left."""
     flowing = [part for part in parts if part is not None and not is_zeros(part)]
     return functools.reduce(operator.add, flowing) if flowing else None
 
 
 def _scaled(dy, factor):
-    """`dy` · factor, None if it is known to be zeros."""
+    """Return `dy` · factor, None if it is known to be zeros."""
     return None if is_zeros(dy) or factor == 0 else dy * factor
 
 
 @public
 def moments(x, axes, shift=None, keepdims=False, name=None):
-    """`(mean, variance)` of `x` over `axes`: Σ x / n and Σ |x − mean|² / n, in the dtype of `x` (floating or complex).
+    """Return `(mean, variance)` of `x` over `axes`: Σ x / n and Σ |x − mean|² / n, in the dtype of `x` (floating or complex).
 
     Those of int32 and int64 are whole numbers, rounded to 0. `shift` has no effect. float16 is computed in float32.
     """
@@ -79,7 +79,7 @@ def moments(x, axes, shift=None, keepdims=False, name=None):
 
 @public
 def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
-    """`(count, Σ (x − shift), Σ (x − shift)², shift)` over `axes`, from which `normalize_moments` makes the moments.
+    """Return `(count, Σ (x − shift), Σ (x − shift)², shift)` over `axes`, from which `normalize_moments` makes the moments.
 
     `shift` near the mean makes the sums accurate; without one it is 0, and None in the result.
     """
@@ -94,7 +94,7 @@ def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
 
 @public
 def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
-    """`(mean, variance)` from what `sufficient_statistics` gives."""
+    """Return `(mean, variance)` from what `sufficient_statistics` gives."""
     mean_ss, variance_ss = tensor(mean_ss), tensor(variance_ss)
     shifted_mean = mean_ss / counts
     mean = shifted_mean if shift is None else shifted_mean + shift
@@ -103,7 +103,7 @@ def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
 
 @public
 def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None):
-    """`(mean, variance)` of `x` over `axes`, where each element counts `frequency_weights` times (broadcast with `x`).
+    """Return `(mean, variance)` of `x` over `axes`, where each element counts `frequency_weights` times (broadcast with `x`).
 
     0 where the weights sum to 0. float16 is computed in float32.
     """
@@ -130,7 +130,7 @@ def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None):
 
 @public
 def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
-    """(x − mean) · scale / √(variance + variance_epsilon) + offset; `scale` and `offset` may be None.
+    """Return (x − mean) · scale / √(variance + variance_epsilon) + offset; `scale` and `offset` may be None.
 
     The moments, scale and offset broadcast with `x`; what is computed of them alone is small, and cast to the dtype of
     `x` afterwards. For the moments of the batch itself see `tf.nn.moments`.
@@ -147,14 +147,14 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
 def batch_norm_with_global_normalization(
     input, mean, variance, beta, gamma, variance_epsilon, scale_after_normalization, name=None
 ):
-    """`batch_normalization`, where `gamma` is used only if `scale_after_normalization`."""
+    """Return `batch_normalization`, where `gamma` is used only if `scale_after_normalization`."""
     gamma = gamma if scale_after_normalization else None
     return batch_normalization(input, mean, variance, beta, gamma, variance_epsilon)
 
 
 @public
 def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
-    """x / √max(Σ |x|², epsilon), the sum over `axis` (all axes for None). Floating or complex."""
+    """Return x / √max(Σ |x|², epsilon), the sum over `axis` (all axes for None). Floating or complex."""
     if dim is not None:
         if axis is not None:
             raise ValueError("Cannot specify both 'dim' and 'axis'. Give 'axis'; 'dim' is its older name.")
@@ -178,12 +178,12 @@ def _channel(shape, data_format):
 
 
 def _others(shape, data_format):
-    """The axes that are reduced: all but the channels'."""
+    """Return the axes that are reduced: all but the channels'."""
     return tuple([a for a in range(len(shape)) if a != _channel(shape, data_format)])
 
 
 def _along_channels(shape, data_format):
-    """The shape in which one number per channel broadcasts with `shape`."""
+    """Return the shape in which one number per channel broadcasts with `shape`."""
     return kept(shape, _others(shape, data_format))
 
 
@@ -212,7 +212,7 @@ def _batch_norm_avals(x, scale, offset, mean, variance, epsilon, exponential_avg
 
 @op("FusedBatchNormV3", infer=_batch_norm_avals, mixed=True, saves="x scale y3 y4")
 def batch_norm_op(x, scale, offset, mean, variance, *, epsilon, exponential_avg_factor, data_format, is_training):
-    """y, running mean and variance, and what the gradient reads: the mean and variance used (TensorFlow's reserves)."""
+    """Return y, running mean and variance, and what the gradient reads: the mean and variance used (TensorFlow's reserves)."""
     axes = _others(x.shape, data_format)
     there = _along_channels(x.shape, data_format)
     values = x.astype(scale.dtype)
@@ -318,8 +318,8 @@ def _layer_norm_avals(x, scale, offset, begin, epsilon):
 
 @op("LayerNorm", infer=_layer_norm_avals, saves="x scale y1 y2")
 def layer_norm(x, scale, offset, *, begin, epsilon):
-    """`x` normalised over its axes from `begin` on: (x − m) · scale / √(v + epsilon) + offset, with its mean and
-    1/√(v + ε).
+    """Return `x` normalised over its axes from `begin` on: (x − m) · scale / √(v + epsilon) + offset, with its mean and 1/√(v
+    + ε).
 
     `scale` and `offset` have the shape of those axes. The moments are float32 for 16-bit types.
     """
@@ -374,7 +374,7 @@ def _images(input, **attributes):
 
 @op("ChannelWindowSum", infer=only(FLOATING, same))
 def _window_sum(x, *, radius):
-    """At each channel the sum over those at most `radius` away."""
+    """Return at each channel the sum over those at most `radius` away."""
     window, sides = (*(1,) * (x.ndim - 1), 2 * radius + 1), (*((0, 0),) * (x.ndim - 1), (radius, radius))
     total = lax.reduce_window(wide(x), jnp.zeros((), wide(x).dtype), lax.add, window, (1,) * x.ndim, sides)
     return total.astype(x.dtype)
@@ -404,7 +404,7 @@ def _(op, dy):  # with N = bias + alpha·W(x²), W the window sum: dx = dy·N^�
 
 @public
 def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None):
-    """input / (bias + alpha · Σ input²)^beta, the sum over the channels at most `depth_radius` away.
+    """Return input / (bias + alpha · Σ input²)^beta, the sum over the channels at most `depth_radius` away.
 
     `input` is [batch, height, width, channels], floating.
     """

@@ -15,18 +15,18 @@ def _ways(shape, ksizes, strides, rates, padding):
 
 
 def _patches(x, ways):
-    """[batch, *places, cells of the window · channels]."""
+    """Return [batch, *places, cells of the window · channels]."""
     return jnp.concatenate(list(views(x, ways)), -1)
 
 
 def _unpatched(grads, shape, ways):
-    """The transpose of `_patches`: each part of a patch added to where it was taken from."""
+    """Return the transpose of `_patches`: each part of a patch added to where it was taken from."""
     parts = jnp.split(grads, cells(ways), -1)
     return unviewed(lambda number, *parts: parts[number], parts, ways, shape)
 
 
 def _patched(x, rank, ksizes, strides, rates, padding):
-    """The aval of patches of `x`, which has `rank` axes."""
+    """Return the aval of patches of `x`, which has `rank` axes."""
     one_of(padding, ("SAME", "VALID"), "padding")
     for name, values in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
         if len(values) < rank:
@@ -54,7 +54,7 @@ def _volume_aval(input, ksizes, strides, padding):
 
 
 def _linear(function, transpose, *attributes):
-    """The gradients of an op that makes patches, and of its transpose: each other."""
+    """Return the gradients of an op that makes patches, and of its transpose: each other."""
 
     def geometry(op):
         return {name: op.get_attr(name) for name in attributes}
@@ -100,7 +100,8 @@ def _listed(value, name):
 
 @public
 def extract_patches(images, sizes, strides, rates, padding, name=None):
-    """Patches of `images`, [batch, height, width, channels]: [batch, rows, columns, patch's height · width · channels].
+    """Extract patches of `images`, [batch, height, width, channels]: [batch, rows, columns, patch's height · width ·
+    channels].
 
     `sizes` is [1, height, width, 1] of a patch; `strides`, likewise, how far they are apart; `rates` how far apart the
     pixels of a patch are. `padding` is "VALID", or "SAME" for as many patches as there are strides, zeros outside.
@@ -111,6 +112,6 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
 
 @public
 def extract_volume_patches(input, ksizes, strides, padding, name=None):
-    """As `image.extract_patches`, of volumes: [batch, planes, rows, columns, channels]."""
+    """Extract patches like `image.extract_patches`, of volumes: [batch, planes, rows, columns, channels]."""
     ksizes, strides = _listed(ksizes, "ksizes"), _listed(strides, "strides")
     return _volume_patches(tensor(input), ksizes=ksizes, strides=strides, padding=padding)

@@ -51,13 +51,13 @@ ORDERED = (*FLOATING, "int32", "int64", "uint8", "int16", "int8", "uint16")
 
 
 def _ways(shape, ksize, strides, padding, explicit_paddings, data_format, dilations):
-    """The Sweeps of a pool's window, over the spatial axes of images of `shape`."""
+    """Return the Sweeps of a pool's window, over the spatial axes of images of `shape`."""
     extents = [ksize[axis] for axis in spatial_axes(data_format)[0]]
     return sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dilations)
 
 
 def _pool_aval(rank, allowed, input, *, ksize, strides, padding, explicit_paddings, data_format, dilations):
-    """The Aval of a pool of `rank` spatial axes; InvalidArgumentError or UnimplementedError where there is none."""
+    """Return the Aval of a pool of `rank` spatial axes; InvalidArgumentError or UnimplementedError where there is none."""
     require(input, allowed)
     one_of(data_format, (CHANNELS_LAST[rank], CHANNELS_FIRST[rank]), "data_format")
     check_paddings(padding, explicit_paddings, data_format)
@@ -96,7 +96,7 @@ def _geometry_of(op):
 
 
 def _over_windows(arrays, starts, reduction, ways):
-    """`lax.reduce_window` of an array, or a tuple of them, along `ways`."""
+    """Return `lax.reduce_window` of an array, or a tuple of them, along `ways`."""
     rank = jax.tree.leaves(arrays)[0].ndim
     window, strides, padding, dilation = [1] * rank, [1] * rank, [(0, 0)] * rank, [1] * rank
     for way in ways:
@@ -106,7 +106,7 @@ def _over_windows(arrays, starts, reduction, ways):
 
 
 def _stages(ways):
-    """A window of few cells, or else one for each axis: the maximum of maxima is the same.
+    """Return a window of few cells, or else one for each axis: the maximum of maxima is the same.
 
     The last axis comes first, so that of equal elements the first in row-major order wins in both cases.
     """
@@ -120,7 +120,7 @@ def _maximum(x, ways):
 
 
 def _to_winners(x, y, dy, ways):
-    """Each element of `dy`, which is like the maxima `y`, put where its maximum is in `x`."""
+    """Put each element of `dy`, which is like the maxima `y`, at the place of its maximum in `x`."""
     stages = _stages(ways)
     inputs = [x]
     for stage in stages[:-1]:
@@ -131,7 +131,7 @@ def _to_winners(x, y, dy, ways):
 
 
 def _to_all_equal(x, y, dy, ways):
-    """Each element of `dy`, which is like the maxima `y`, put on every element of its window that is the maximum."""
+    """Put each element of `dy`, which is like the maxima `y`, on every element of its window that is the maximum."""
     inputs = [x]
     for way in reversed(ways[1:]):
         inputs.append(_best(inputs[-1], [way]))
@@ -148,7 +148,7 @@ def _to_all_equal(x, y, dy, ways):
 
 
 def _of_winners(x, values, ways):
-    """What stands in `values`, which is like `x`, where the maxima are."""
+    """Return the entries of `values`, which is like `x`, at the maxima."""
     for stage in _stages(ways):
         y = _best(x, stage)
         x, values = y, _pick(x, y, values, stage)
@@ -194,7 +194,7 @@ def _pick(x, y, values, ways):
 
 
 def _winning_places(x, way):
-    """For each stop of a window over one axis, the place of its first maximum, or NaN, on that axis."""
+    """Return for each stop of a window over one axis the place of its first maximum, or NaN, on that axis."""
 
     def better(first, second):
         (x, i), (y, j) = first, second
@@ -294,7 +294,7 @@ def _(op, dy, _):
 
 
 def _divided(x, ways):
-    """`x`, which has an element for each stop of the window, divided by how many of its cells are not in the padding."""
+    """Return `x`, which has an element for each stop of the window, divided by how many of its cells are not in the padding."""
     counts = np.ones((1,) * x.ndim, x.dtype)
     for way in ways:
         inside = [way.inside(i) for i in range(way.extent)]
@@ -304,7 +304,7 @@ def _divided(x, ways):
 
 
 def _tile(ways):
-    """Whether the windows lie side by side along all axes."""
+    """Return whether the windows lie side by side along all axes."""
     return False not in [way.tiles for way in ways]
 
 
@@ -322,7 +322,7 @@ def _average(x, ways):
 
 
 def _to_all(dy, ways):
-    """Each element of `dy`, divided by the size of the window, put on all cells of its window."""
+    """Put each element of `dy`, divided by the size of the window, on all cells of its window."""
     dx = _divided(wide(dy), ways)
     for way in ways:
         shape = (*dx.shape[: way.axis], way.size, *dx.shape[way.axis + 1 :])
@@ -372,7 +372,7 @@ MEANS = {rank: _averages(types, rank) for rank, types in _mean_types.items()}
 
 
 def _geometry(rank, ksize, strides, padding, data_format, dilations=None):
-    """The attributes of a pool from its arguments as users give them."""
+    """Return the attributes of a pool from its arguments as users give them."""
     data_format = CHANNELS_LAST[rank] if data_format is None else data_format
     padding, numbers = paddings(padding, rank + 2)
     return {
@@ -386,7 +386,7 @@ def _geometry(rank, ksize, strides, padding, data_format, dilations=None):
 
 
 def _over_one_axis(pool, input, ksize, strides, padding, data_format, dilations=None):
-    """A pool over one axis, done over two of which the first has extent 1."""
+    """Return a pool over one axis, done over two of which the first has extent 1."""
     data_format, axis, wide_format = flat_format(data_format)
     padding, numbers = paddings(padding, 3)
     pooled = pool(
@@ -402,7 +402,7 @@ def _over_one_axis(pool, input, ksize, strides, padding, data_format, dilations=
 
 
 def _named(padding):
-    """TypeError unless the padding is a name: a mean over padding of a given size is not defined."""
+    """Raise TypeError unless the padding is a name: a mean over padding of a given size is not defined."""
     if not isinstance(padding, str):
         raise TypeError(f"Expected string for argument 'padding' not {padding!r}: give 'SAME' or 'VALID', or use tf.pad first.")
     return padding
@@ -417,7 +417,7 @@ def _spatial_rank(input):
 
 @public
 def max_pool(input, ksize, strides, padding, data_format=None, name=None):
-    """`max_pool1d`, `max_pool2d` or `max_pool3d`, by the rank of `input`."""
+    """Return `max_pool1d`, `max_pool2d` or `max_pool3d`, by the rank of `input`."""
     pools = max_pool1d, max_pool2d, max_pool3d
     rank = _spatial_rank(input)
     if rank == 3 and not isinstance(padding, str):
@@ -427,13 +427,13 @@ def max_pool(input, ksize, strides, padding, data_format=None, name=None):
 
 @public
 def max_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
-    """The maximum over a window moving over one axis: `input` [batch, width, channels]; see `max_pool2d`."""
+    """Return the maximum over a window moving over one axis: `input` [batch, width, channels]; see `max_pool2d`."""
     return _over_one_axis(MAXIMA[2][0], input, ksize, strides, padding, data_format)
 
 
 @public
 def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
-    """The maximum over a window moving over two axes: `input` [batch, height, width, channels].
+    """Return the maximum over a window moving over two axes: `input` [batch, height, width, channels].
 
     `ksize` and `strides` are one int, two, or four. `padding` is "SAME", "VALID", or four pairs; it never wins. A NaN
     in the window makes the maximum NaN. The gradient goes to the first element, in row-major order, that is the
@@ -446,7 +446,7 @@ def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
 
 
 def _over_channels(input, ksize, strides):
-    """The maximum over groups of channels: that of a window over the height of images of one pixel each."""
+    """Return the maximum over groups of channels: that of a window over the height of images of one pixel each."""
     window, channels = ksize[-1], input.node.aval.shape[-1]
     if ksize[:-1] != (1, 1, 1) or strides != ksize or channels % window:
         raise UnimplementedError(
@@ -462,7 +462,7 @@ def _over_channels(input, ksize, strides):
 
 @public
 def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
-    """The maximum over a window moving over three axes: `input` [batch, depth, height, width, channels].
+    """Return the maximum over a window moving over three axes: `input` [batch, depth, height, width, channels].
 
     See `max_pool2d`; `padding` is "SAME" or "VALID".
     """
@@ -480,7 +480,7 @@ def max_pool_with_argmax(
     include_batch_in_index=False,
     name=None,
 ):
-    """`(max_pool2d, places)`: the places of the maxima in each flattened image, or in all of them flattened.
+    """Return `(max_pool2d, places)`: the places of the maxima in each flattened image, or in all of them flattened.
 
     `places` (int64 or int32) are (h · width + w) · channels + c, plus the place of the image's beginning with
     `include_batch_in_index`.
@@ -499,19 +499,19 @@ def max_pool_with_argmax(
 
 @public
 def avg_pool(input, ksize, strides, padding, data_format=None, name=None):
-    """`avg_pool1d`, `avg_pool2d` or `avg_pool3d`, by the rank of `input`."""
+    """Return `avg_pool1d`, `avg_pool2d` or `avg_pool3d`, by the rank of `input`."""
     return (avg_pool1d, avg_pool2d, avg_pool3d)[_spatial_rank(input) - 1](input, ksize, strides, padding, data_format)
 
 
 @public
 def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
-    """The mean over a window moving over one axis: `input` [batch, width, channels]; see `avg_pool2d`."""
+    """Return the mean over a window moving over one axis: `input` [batch, width, channels]; see `avg_pool2d`."""
     return _over_one_axis(MEANS[2][0], input, ksize, strides, _named(padding), data_format)
 
 
 @public
 def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
-    """The mean over a window moving over two axes: `input` [batch, height, width, channels].
+    """Return the mean over a window moving over two axes: `input` [batch, height, width, channels].
 
     `ksize` and `strides` are one int, two, or four. `padding` is "SAME" or "VALID"; cells of the padding are not
     counted. The dtype, which is floating, stays.
@@ -521,7 +521,7 @@ def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
 
 @public
 def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
-    """The mean over a window moving over three axes: `input` [batch, depth, height, width, channels].
+    """Return the mean over a window moving over three axes: `input` [batch, depth, height, width, channels].
 
     See `avg_pool2d`.
     """
@@ -530,7 +530,7 @@ def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
 
 @public
 def pool(input, window_shape, pooling_type, strides=None, padding="VALID", data_format=None, dilations=None, name=None):
-    """Maximum (`pooling_type="MAX"`) or mean ("AVG") over a window of `window_shape`, of one to three axes.
+    """Pool to the maximum (`pooling_type="MAX"`) or mean ("AVG") over a window of `window_shape`, of one to three axes.
 
     `strides` and `dilations`, an entry for each spatial axis, cannot both be above 1; with dilations the padding is
     "VALID".

@@ -29,7 +29,7 @@ class Gradients(NamedTuple):
 
 
 def _nudged(low, high, num_bits, narrow_range):
-    """The ends of the range, moved so that 0 is a step, and the distance of two steps."""
+    """Return the ends of the range, moved so that 0 is a step, and the distance of two steps."""
     first, last = jnp.float32(1 if narrow_range else 0), jnp.float32(2**num_bits - 1)
     scale = (high - low) / (last - first)
     zero = first - low / scale
@@ -61,7 +61,7 @@ def _as_inputs(inputs, *, min, max, num_bits, narrow_range):
 
 
 def _within(inputs, min, max, *, num_bits, narrow_range):
-    """Of scalar ends."""
+    """Infer the aval for scalar ends."""
     _checked(inputs, num_bits)
     for name, end in (("min", min), ("max", max)):
         if end.shape:
@@ -70,7 +70,7 @@ def _within(inputs, min, max, *, num_bits, narrow_range):
 
 
 def _within_channels(inputs, min, max, *, num_bits, narrow_range):
-    """Of ends for each channel, the last axis."""
+    """Infer the aval for ends of each channel, the last axis."""
     _checked(inputs, num_bits)
     if not inputs.shape:
         raise invalid("inputs must have a last axis, of channels; received a scalar. Use fake_quant_with_min_max_vars.")
@@ -103,7 +103,7 @@ def _sides_avals(inputs, min, max, *, num_bits, narrow_range):
 
 @op("FakeQuantSides", infer=_sides_avals)
 def _sides(inputs, min, max, *, num_bits, narrow_range):
-    """Whether the inputs lie below, in and above the nudged range; without a range, in it."""
+    """Return whether the inputs lie below, in and above the nudged range; without a range, in it."""
     bottom, top, _ = _nudged(min, max, num_bits, narrow_range)
     none = (min == 0) & (max == 0)
     below, above = (inputs < bottom) & ~none, (inputs > top) & ~none
@@ -114,7 +114,9 @@ not_differentiable(_sides, because="it gives bools", unregistered=True)
 
 
 def _straight_through(dy, inputs, low, high, num_bits, narrow_range, axis):
-    """`dy` for the inputs in the range; its sums over what lies below and above it for the ends. `axis`: what is summed over."""
+    """Return `dy` for the inputs in the range; its sums over what lies below and above it for the ends. `axis`: what is summed
+    over.
+    """
     below, inside, above = _sides(inputs, low, high, num_bits=num_bits, narrow_range=narrow_range)
     ends = [reduce_sum(where(side, dy, 0.0), axis) for side in (below, above)]
     return Gradients(where(inside, dy, 0.0), *ends)
@@ -142,7 +144,8 @@ def _(op, dy):
 
 @public
 def fake_quant_with_min_max_args(inputs, min=-6, max=6, num_bits=8, narrow_range=False, name=None):
-    """`inputs` rounded to the 2^num_bits steps from `min` to `max`, Python numbers; what lies outside becomes the nearest end.
+    """Return `inputs` rounded to the 2^num_bits steps from `min` to `max`, Python numbers; what lies outside becomes the
+    nearest end.
 
     The range is nudged so that 0 is a step; `narrow_range` leaves out the lowest one. float32. InvalidArgumentError unless
     `min < max` and `num_bits` is from 2 to 16. The gradient passes straight through inside of the nudged range, and is 0 outside.
@@ -155,7 +158,7 @@ def fake_quant_with_min_max_args(inputs, min=-6, max=6, num_bits=8, narrow_range
 
 @public
 def fake_quant_with_min_max_args_gradient(gradients, inputs, min=-6, max=6, num_bits=8, narrow_range=False, name=None):
-    """The gradient of `fake_quant_with_min_max_args`: `gradients` where `inputs` lie in the nudged range, else 0."""
+    """Return the gradient of `fake_quant_with_min_max_args`: `gradients` where `inputs` lie in the nudged range, else 0."""
     inputs, ends = _float32(inputs), (tensor(float(min), "float32"), tensor(float(max), "float32"))
     _as_inputs(inputs.node.aval, min=float(min), max=float(max), num_bits=num_bits, narrow_range=narrow_range)
     return _straight_through(_float32(gradients), inputs, *ends, int(num_bits), bool(narrow_range), None).backprops_wrt_input
@@ -163,7 +166,8 @@ def fake_quant_with_min_max_args_gradient(gradients, inputs, min=-6, max=6, num_
 
 @public
 def fake_quant_with_min_max_vars(inputs, min, max, num_bits=8, narrow_range=False, name=None):
-    """As `fake_quant_with_min_max_args` with scalar tensors as ends, which have gradients: the sum over what lies beyond them.
+    """Quantize like `fake_quant_with_min_max_args` with scalar tensors as ends, which get the sum of the gradients beyond
+    them.
 
     Where both are 0, so is the result, and the gradient passes.
     """
@@ -172,7 +176,7 @@ def fake_quant_with_min_max_vars(inputs, min, max, num_bits=8, narrow_range=Fals
 
 @public
 def fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, num_bits=8, narrow_range=False, name=None):
-    """The gradients of `fake_quant_with_min_max_vars` with respect to `inputs`, `min` and `max`, a named tuple."""
+    """Return the gradients of `fake_quant_with_min_max_vars` with respect to `inputs`, `min` and `max`, a named tuple."""
     dy, inputs, low, high = map(_float32, (gradients, inputs, min, max))
     _within(inputs.node.aval, low.node.aval, high.node.aval, num_bits=num_bits, narrow_range=narrow_range)
     return _straight_through(dy, inputs, low, high, int(num_bits), bool(narrow_range), None)
@@ -180,13 +184,15 @@ def fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, num_bits=
 
 @public
 def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits=8, narrow_range=False, name=None):
-    """As `fake_quant_with_min_max_vars` with a range for each channel, the last axis: `min` and `max` of shape [channels]."""
+    """Quantize like `fake_quant_with_min_max_vars` with a range for each channel: `min` and `max` of shape [channels]."""
     return _per_channel(*map(_float32, (inputs, min, max)), num_bits=int(num_bits), narrow_range=bool(narrow_range))
 
 
 @public
 def fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, max, num_bits=8, narrow_range=False, name=None):
-    """The gradients of `fake_quant_with_min_max_vars_per_channel`, a named tuple; those of the ends are of shape [channels]."""
+    """Return the gradients of `fake_quant_with_min_max_vars_per_channel`, a named tuple; those of the ends are of shape
+    [channels].
+    """
     dy, inputs, low, high = map(_float32, (gradients, inputs, min, max))
     _within_channels(inputs.node.aval, low.node.aval, high.node.aval, num_bits=num_bits, narrow_range=narrow_range)
     axes = list(range(inputs.shape.rank - 1))

@@ -103,7 +103,7 @@ def quantize_and_dequantize(
     narrow_range=False,
     axis=None,
 ):
-    """As `quantize_and_dequantize_v2`, with the gradient of the identity."""
+    """Quantize like `quantize_and_dequantize_v2`, with the gradient of the identity."""
     return _call(_straight, input, input_min, input_max, signed_input, num_bits, range_given, round_mode, narrow_range, axis)
 
 

@@ -11,14 +11,14 @@ from gradtape._src.ops.shapes import FLOATING, only, same
 
 
 def exponentials(logits, axis):
-    """`(z, e, s)`: the logits less their maximum, e = exp(z), and s = Σe with the axis kept."""
+    """Return `(z, e, s)`: the logits less their maximum, e = exp(z), and s = Σe with the axis kept."""
     z = logits - jnp.max(logits, axis=axis, keepdims=True, initial=-jnp.inf)
     e = jnp.exp(z)
     return z, e, jnp.sum(e, axis=axis, keepdims=True)
 
 
 def class_axis(axis, rank):
-    """The axis of the classes, ≥ 0: the last one for None. InvalidArgumentError if there is no such axis."""
+    """Return the axis of the classes, ≥ 0: the last one for None. InvalidArgumentError if there is no such axis."""
     if isinstance(axis, (list, tuple)):
         raise TypeError(f"axis must be an integer, received {axis!r}: softmax goes along one axis.")
     axis = -1 if axis is None else static(axis, "axis")
@@ -56,7 +56,7 @@ def _(op, dy):  # dx = dy − exp(y)·Σ dy
 
 @public
 def softmax(logits, axis=None, name=None):
-    """exp(x) / Σ exp(x) along `axis` (the last one for None): positive numbers that sum to 1.
+    """Return exp(x) / Σ exp(x) along `axis` (the last one for None): positive numbers that sum to 1.
 
     Shape and dtype of `logits`, which is floating and has at least one axis.
     """
@@ -66,6 +66,6 @@ def softmax(logits, axis=None, name=None):
 
 @public
 def log_softmax(logits, axis=None, name=None):
-    """x − log Σ exp(x) along `axis` (the last one for None). Shape and dtype of `logits`, which is floating."""
+    """Return x − log Σ exp(x) along `axis` (the last one for None). Shape and dtype of `logits`, which is floating."""
     logits = tensor(logits)
     return _log_softmax(logits, class_axis(axis, logits.ndim))

@@ -19,7 +19,7 @@ from gradtape._src.ops.nn.window import spatial_axes, sweeps
 
 
 def constant_over(dy, axes):
-    """The [N, C] that the image `dy` is made of, if it was recorded as a broadcast along `axes`, the spatial ones."""
+    """Return the [N, C] that the image `dy` is made of, if it was recorded as a broadcast along `axes`, the spatial ones."""
     if dy.dtype.size < 4:  # sums over space do not fit 16 bits
         return None
     source = broadcast_source(dy, axes)
@@ -34,7 +34,7 @@ def constant_over(dy, axes):
 
 
 def _source_before_reshape(dy, axes):
-    """As `broadcast_source`, where a broadcast was reshaped by axes of extent 1 only, as by the gradient of squeeze."""
+    """Return the source like `broadcast_source`, also through a reshape by axes of extent 1, as the gradient of squeeze makes."""
     node = dy.node
     if node.op is not _reshape.op or node.inputs is None:
         return None
@@ -51,7 +51,7 @@ def _source_before_reshape(dy, axes):
 
 
 def _meetings(ways, dtype):
-    """For each axis, a matrix [cells of the window, cells of the axis]: 1 where the one ever meets the other."""
+    """Yield for each axis a matrix [cells of the window, cells of the axis]: 1 where the one ever meets the other."""
     for way in ways:
         meets = np.zeros((way.extent, way.size), dtype)
         for i in range(way.extent):
@@ -60,7 +60,7 @@ def _meetings(ways, dtype):
 
 
 def _letters(ways, data_format):
-    """The subscripts of image, matrices and window, for einsum."""
+    """Return the subscripts of image, matrices and window, for einsum."""
     image = data_format.lower()
     window = "ijk"[: len(ways)]
     return image, [f"{cell}{image[way.axis]}" for cell, way in zip(window, ways, strict=True)], f"n{window}c"
@@ -102,7 +102,7 @@ def _(op, dy):
 
 
 def filter_of_constant(image, dy, filter_shape, geometry):
-    """The gradient of a filter [*window, channels / groups, outputs], `dy` [N, outputs] being the same everywhere."""
+    """Return the gradient of a filter [*window, channels / groups, outputs], `dy` [N, outputs] being the same everywhere."""
     *window, inputs, outputs = filter_shape
     sums = _window_sum(image, window=tuple(window), **geometry)
     batch, channels = shape_of(sums)[0], shape_of(sums)[-1]
@@ -113,7 +113,7 @@ def filter_of_constant(image, dy, filter_shape, geometry):
 
 
 def input_of_constant(kernel, dy, input_shape, geometry):
-    """The gradient of the image, of `input_shape`, for a `dy` [N, outputs] that is the same everywhere."""
+    """Return the gradient of the image, of `input_shape`, for a `dy` [N, outputs] that is the same everywhere."""
     *window, inputs, outputs = shape_of(kernel)
     batch, channels = shape_of(dy)[0], input_shape[spatial_axes(geometry["data_format"])[1]]
     groups = channels // inputs

@@ -45,11 +45,11 @@ class Sweep(NamedTuple):
         return self.low, self.span + self.reach - 1 - self.low - self.size
 
     def meets(self, cell, stop):
-        """The place on the axis of the window's `cell` at its `stop`; outside of it in the padding."""
+        """Return the place on the axis of the window's `cell` at its `stop`; outside of it in the padding."""
         return stop * self.stride + cell * self.dilation - self.low
 
     def inside(self, cell):
-        """The first stop at which the window's `cell` is not in the padding, and the first after that where it is."""
+        """Return the first stop at which the window's `cell` is not in the padding, and the first after that where it is."""
         first = min(max(0, -(self.meets(cell, 0) // self.stride)), self.out)
         return first, min(max(first, (self.size - 1 - self.meets(cell, 0)) // self.stride + 1), self.out)
 
@@ -61,13 +61,13 @@ class Sweep(NamedTuple):
 
 
 def spatial_axes(data_format):
-    """The axes of an image that a window moves over, and its axis of channels, for a format such as `NHWC`."""
+    """Return the axes of an image that a window moves over, and its axis of channels, for a format such as `NHWC`."""
     channel = data_format.index("C")
     return tuple([axis for axis in range(1, len(data_format)) if axis != channel]), channel
 
 
 def sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dilations):
-    """A Sweep for each spatial axis of images of `shape`; InvalidArgumentError where the window does not fit.
+    """Return a Sweep for each spatial axis of images of `shape`; InvalidArgumentError where the window does not fit.
 
     `extents` are those of the window along the spatial axes; the other arguments have an entry for every axis.
     """
@@ -94,7 +94,7 @@ def sweeps(shape, extents, strides, padding, explicit_paddings, data_format, dil
 
 
 def swept(shape, ways, channel, channels):
-    """The shape of what a window leaves of `shape`: its stops along each axis, and `channels`."""
+    """Return the shape of what a window leaves of `shape`: its stops along each axis, and `channels`."""
     result = list(shape)
     result[channel] = channels
     for way in ways:
@@ -107,17 +107,17 @@ def swept(shape, ways, channel, channels):
 
 
 def cells(ways):
-    """The number of cells of the window."""
+    """Return the number of cells of the window."""
     return math.prod([way.extent for way in ways])
 
 
 def positions(ways):
-    """The cells of the window, in row-major order: for each, its place along every axis."""
+    """Return the cells of the window, in row-major order: for each, its place along every axis."""
     return itertools.product(*[range(way.extent) for way in ways])
 
 
 def views(x, ways, fill=0):
-    """For each cell of the window, what it meets at all its stops: a strided view of `x`, `fill` where it is outside.
+    """Yield for each cell of the window its elements at all stops: a strided view of `x`, `fill` where it is outside.
 
     Each view is padded by itself, which costs no memory; products of views are faster on what was `padded` before.
     """
@@ -135,7 +135,7 @@ def views(x, ways, fill=0):
 
 
 def padded(x, ways):
-    """`x` with the zeros that the windows reach into, and without what they do not reach, and the Sweeps over that."""
+    """Return `x` with the zeros that the windows reach into, and without what they do not reach, and the Sweeps over that."""
     padding = [(0, 0, 0)] * x.ndim
     for way in ways:
         padding[way.axis] = (*way.padding, 0)
@@ -144,7 +144,7 @@ def padded(x, ways):
 
 
 def outside_padding(cell, ways, shape):
-    """Whether the window's `cell` is not in the padding, at each stop: True, or an array of `shape`."""
+    """Return whether the window's `cell` is not in the padding, at each stop: True, or an array of `shape`."""
     outside = True
     for way, i in zip(ways, cell, strict=True):
         first, end = way.inside(i)
@@ -155,7 +155,7 @@ def outside_padding(cell, ways, shape):
 
 
 def winners(candidates, best, ways):
-    """For each stop of the window, the number of the first cell whose candidate equals `best`, or is NaN.
+    """Return for each stop of the window the number of the first cell whose candidate equals `best`, or is NaN.
 
     `candidates` are arrays like `best`, one for each cell. What is in the padding does not win, even where all is −∞.
     """
@@ -168,12 +168,12 @@ def winners(candidates, best, ways):
 
 
 def lowest(dtype):
-    """The least value of a dtype: −∞, or the least integer."""
+    """Return the least value of a dtype: −∞, or the least integer."""
     return -np.inf if jnp.issubdtype(dtype, jnp.inexact) else np.iinfo(dtype).min
 
 
 def unviewed(piece, arrays, ways, shape):
-    """The transpose of `views`: `piece(cell's number, *arrays)` added to what its view shows of an array of `shape`.
+    """Return the transpose of `views`: `piece(cell's number, *arrays)` added to what its view shows of an array of `shape`.
 
     `arrays` have an element for each stop of the window; where they are 0, `piece` must be 0. The pieces that fall on
     each residue of the stride are summed at the resolution of the stops; then these sums are interleaved.
@@ -206,7 +206,7 @@ def unviewed(piece, arrays, ways, shape):
 
 
 def _interleaved(parts, axis):
-    """The elements of all parts in turn along `axis`."""
+    """Return the elements of all parts in turn along `axis`."""
     if len(parts) == 1:
         return parts[0]
     shape = parts[0].shape
@@ -218,7 +218,7 @@ def _interleaved(parts, axis):
 
 
 def sequence(value, count, data_format, name):
-    """An argument with 1 entry, one for each of `count` spatial axes, or one for every axis, as the latter."""
+    """Return an argument with 1 entry, one for each of `count` spatial axes, or one for every axis, as the latter."""
     values = (1,) if value is None else static_list(value, name)
     if len(values) == count + 2:
         return values
@@ -232,7 +232,7 @@ def sequence(value, count, data_format, name):
 
 
 def paddings(padding, length):
-    """The `padding` argument, a name or a list of pairs, as (name, numbers)."""
+    """Return the `padding` argument, a name or a list of pairs, as (name, numbers)."""
     if isinstance(padding, str):
         if padding == "EXPLICIT":
             raise ValueError("'EXPLICIT' is not a valid value for `padding`. To use explicit padding, `padding` must be a list.")
@@ -256,14 +256,14 @@ def paddings(padding, length):
 
 
 def one_of(value, allowed, attribute):
-    """InvalidArgumentError unless the attribute's value is among those allowed."""
+    """Raise InvalidArgumentError unless the attribute's value is among those allowed."""
     if value not in allowed:
         names = ", ".join([f'"{name}"' for name in allowed])
         raise invalid(f"Value for attr '{attribute}' of \"{value}\" is not in the list of allowed values: {names}.")
 
 
 def check_paddings(padding, explicit_paddings, data_format):
-    """InvalidArgumentError unless the padding is one that a window over spatial axes can have."""
+    """Raise InvalidArgumentError unless the padding is one that a window over spatial axes can have."""
     one_of(padding, ("SAME", "VALID", "EXPLICIT"), "padding")
     if padding != "EXPLICIT":
         return
@@ -278,7 +278,7 @@ def check_paddings(padding, explicit_paddings, data_format):
 
 
 def over_batches(x, rank, function):
-    """`function` of images whose several axes of batches are made one, for it takes `rank` axes."""
+    """Return `function` of images whose several axes of batches are made one, for it takes `rank` axes."""
     shape = x.node.aval.shape
     if len(shape) <= rank:
         return function(x)
@@ -288,7 +288,7 @@ def over_batches(x, rank, function):
 
 
 def not_both(strides, dilations):
-    """ValueError if some are above 1 in both, or one is below 1."""
+    """Raise ValueError if some are above 1 in both, or one is below 1."""
     for what, values in (("strides", strides), ("dilation_rate", dilations)):
         if min(values) < 1:
             raise ValueError(f"all values of `{what}` must be positive. Received: {what}={list(values)}")
@@ -300,7 +300,7 @@ def not_both(strides, dilations):
 
 
 def flat_format(data_format):
-    """For images with one spatial axis: (NWC or NCW, the place of an axis of extent 1 before it, the format with that).
+    """Return for images with one spatial axis (NWC or NCW, the place of an axis of extent 1 before it, the format with that).
 
     ValueError for other formats.
     """
@@ -312,5 +312,5 @@ def flat_format(data_format):
 
 
 def widened(values, axis, filling=1):
-    """`values` with an entry more, in the place `axis`."""
+    """Return `values` with an entry more, in the place `axis`."""
     return (*values[:axis], filling, *values[axis:])

@@ -43,7 +43,7 @@ COUNTS = (*SAMPLED, *INDEX)
 
 
 def sample_shape(shape, *parameters):
-    """The `shape` argument of a stateless function, which must end with what the parameters broadcast to."""
+    """Return the `shape` argument of a stateless function, which must end with what the parameters broadcast to."""
     shape, wanted = static_shape(shape), ()
     for p in parameters:
         wanted = broadcast_shapes(wanted, tuple(p.shape))
@@ -79,7 +79,7 @@ for _each in _gamma:
 
 @op("RandomGammaGrad", hosted=False, infer=only(SAMPLED, broadcast), broadcasting=True)
 def _gamma_slope(alpha, sample):
-    """∂sample/∂alpha for samples of the gamma distribution. TensorFlow has no gradient for it, either."""
+    """Return ∂sample/∂alpha for samples of the gamma distribution. TensorFlow has no gradient for it, either."""
     alpha, sample_ = jnp.broadcast_arrays(wide(alpha), wide(sample))
     return lax.random_gamma_grad(alpha, sample_).astype(sample.dtype)
 
@@ -95,7 +95,7 @@ def _draw_gamma(source, shape, alpha, beta, dtype, prefix):
 
 @public
 def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
-    """Gamma distributed numbers with shape `alpha` and rate `beta` (1): `shape` samples for each of the parameters.
+    """Draw gamma distributed numbers with shape `alpha` and rate `beta` (1): `shape` samples for each of the parameters.
 
     The result's shape is `shape` followed by what `alpha` and `beta` broadcast to. Gradients flow to both. It is at
     least the smallest normal number, so that its logarithm is finite. float16, float32 or float64.
@@ -105,7 +105,7 @@ def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
 
 @public
 def stateless_gamma(shape, seed, alpha, beta=None, dtype=dtypes.float32, name=None):
-    """As `gamma`: the same numbers for the same `seed` of two integers. `shape` is the whole shape of the result."""
+    """Draw like `gamma`: the same numbers for the same `seed` of two integers. `shape` is the whole shape of the result."""
     return _draw_gamma(stateless_state(seed), shape, alpha, beta, dtype, prefix=False)
 
 
@@ -125,7 +125,7 @@ def _poisson(state, lam, *, shape, dtype):
 
 @public
 def poisson(shape, lam, dtype=dtypes.float32, seed=None, name=None):
-    """Poisson distributed numbers of mean `lam`: `shape` samples for each of its elements, in `dtype`.
+    """Draw Poisson distributed numbers of mean `lam`: `shape` samples for each of its elements, in `dtype`.
 
     The result's shape is `shape` followed by that of `lam`. `dtype` is int32, int64, float16, float32 or float64.
     """
@@ -136,7 +136,7 @@ def poisson(shape, lam, dtype=dtypes.float32, seed=None, name=None):
 
 @public
 def stateless_poisson(shape, seed, lam, dtype=dtypes.int32, name=None):
-    """As `poisson`: the same numbers for the same `seed` of two integers. `shape` is the whole shape of the result."""
+    """Draw like `poisson`: the same numbers for the same `seed` of two integers. `shape` is the whole shape of the result."""
     lam, dtype = tensor(lam, hint=dtypes.float32), dtypes.as_dtype(dtype).numpy
     return _poisson(stateless_state(seed), _floating(lam), shape=sample_shape(shape, lam), dtype=dtype)
 
@@ -147,12 +147,12 @@ def _floating(parameter):
 
 @sampler("StatelessRandomBinomial", "StatefulRandomBinomial", infer=drawn(COUNTS))
 def binomials(state, counts, probs, *, shape, dtype):
-    """How many trials succeed."""
+    """Draw the number of trials that succeed."""
     return rejection.binomial(state, counts, probs, shape).astype(dtype)
 
 
 def draw_binomial(kernel, state, shape, counts, probs, dtype):
-    """Binomial numbers, drawn from a state by an op of `binomials`."""
+    """Draw binomial numbers from a state by an op of `binomials`."""
     probs = tensor(probs, hint=dtypes.float32)
     counts = cast(tensor(counts, hint=probs.dtype), probs.dtype)
     shape = sample_shape(shape, counts, probs)
@@ -161,7 +161,7 @@ def draw_binomial(kernel, state, shape, counts, probs, dtype):
 
 @public
 def stateless_binomial(shape, seed, counts, probs, output_dtype=dtypes.int32, name=None):
-    """How many of `counts` trials succeed, each with probability `probs`: the same numbers for the same `seed`.
+    """Draw the number of `counts` trials that succeed, each with probability `probs`: the same numbers for the same `seed`.
 
     `shape` is the whole shape of the result, and ends with what the parameters broadcast to.
     """
@@ -177,7 +177,7 @@ not_differentiable(_poisson.stateful, binomials.stateful, because=COUNTED, unreg
 
 @public
 def stateless_parameterized_truncated_normal(shape, seed, means=0.0, stddevs=1.0, minvals=-2.0, maxvals=2.0, name=None):
-    """Normally distributed numbers between `minvals` and `maxvals`: the same numbers for the same `seed`.
+    """Draw normally distributed numbers between `minvals` and `maxvals`: the same numbers for the same `seed`.
 
     `shape` is the whole shape of the result, and ends with what the parameters broadcast to. Made from uniform
     numbers by the inverse of the distribution function, so gradients flow to all parameters. An InvalidArgumentError
@@ -240,7 +240,7 @@ def _draw_classes(source, logits, num_samples, dtype):
 
 @public
 def categorical(logits, num_samples, dtype=None, seed=None, name=None):
-    """`num_samples` class numbers for each row of `logits` [batch, classes], log-probabilities up to a constant.
+    """Return `num_samples` class numbers for each row of `logits` [batch, classes], log-probabilities up to a constant.
 
     [batch, num_samples], int64 or int32.
     """
@@ -249,5 +249,5 @@ def categorical(logits, num_samples, dtype=None, seed=None, name=None):
 
 @public
 def stateless_categorical(logits, num_samples, seed, dtype=dtypes.int64, name=None):
-    """As `categorical`: the same classes for the same `seed` of two integers."""
+    """Draw like `categorical`: the same classes for the same `seed` of two integers."""
     return _draw_classes(stateless_state(seed), logits, num_samples, dtype)

@@ -53,13 +53,13 @@ class Own(NamedTuple):
     blocks: int | None = None
 
     def state(self, function, attributes):
-        """The state to draw from, for the op `function`."""
+        """Return the state to draw from, for the op `function`."""
         blocks = reserved(attributes["shape"]) if self.blocks is None else self.blocks
         return seeds.draw((function.op.type, attributes.get("dtype"), self.dtype), self.seed, blocks)
 
 
 def reserved(shape):
-    """How many blocks TensorFlow sets aside for the numbers of a shape."""
+    """Return the number of blocks that TensorFlow sets aside for the numbers of a shape."""
     return philox.RESERVED * math.prod(shape)
 
 
@@ -79,7 +79,7 @@ def _state_aval(seed):
 
 @op("StatelessRandomGetKeyCounter", infer=_state_aval)
 def seed_state(seed):
-    """The state, int64[3], that a seed of two int32 or int64 stands for."""
+    """Return the state, int64[3], that a seed of two int32 or int64 stands for."""
     return philox.state_of(seed.astype(jnp.int64))
 
 
@@ -98,7 +98,7 @@ class Algorithm(enum.Enum):
 
 
 def algorithm(alg):
-    """The argument `alg` (an Algorithm, its name or number, or None) as an Algorithm other than AUTO_SELECT."""
+    """Return the argument `alg` (an Algorithm, its name or number, or None) as an Algorithm other than AUTO_SELECT."""
     try:
         if alg is None:
             return Algorithm.PHILOX
@@ -112,7 +112,7 @@ def algorithm(alg):
 
 
 def stateless_state(seed, alg=None):
-    """The state for the seed of a stateless function, two integers."""
+    """Return the state for the seed of a stateless function, two integers."""
     seed = tensor(seed)
     if seed.shape != (2,):
         raise invalid(f"seed must have shape [2], not {list(seed.shape)}: give two integers.")
@@ -122,14 +122,14 @@ def stateless_state(seed, alg=None):
 
 
 def static_shape(shape):
-    """The `shape` argument of a random function as a tuple; a tensor's value is taken."""
+    """Return the `shape` argument of a random function as a tuple; a tensor's value is taken."""
     if isinstance(shape, (int, np.integer)) or getattr(shape, "shape", None) == ():
         raise invalid("shape must be a vector of {int32,int64}, got shape []: give [n] for n numbers, [] for a scalar.")
     return extents(shape)
 
 
 def drawn(allowed):
-    """The aval rule of ops that make numbers of `shape` and `dtype`, one of `allowed`."""
+    """Return the aval rule of ops that make numbers of `shape` and `dtype`, one of `allowed`."""
 
     def infer(*inputs, shape, dtype):
         result = aval(shape, dtype)
@@ -155,13 +155,13 @@ def _truncated_normal(state, *, shape, dtype):
 
 @sampler("StatelessRandomUniformV2", "RandomUniform", infer=drawn(FLOATING))
 def uniform_numbers(state, *, shape, dtype):
-    """Uniform in [0, 1)."""
+    """Draw uniform numbers in [0, 1)."""
     return philox.uniform(state, shape, dtype)
 
 
 @op("StatelessRandomUniformFullIntV2", infer=drawn(BITS))
 def any_integers(state, *, shape, dtype):
-    """Integers that take all values of `dtype` alike."""
+    """Draw integers uniformly from all values of `dtype`."""
     bits = (philox.bits64 if dtype.itemsize == 8 else philox.bits32)(state, shape)
     return lax.bitcast_convert_type(bits, dtype)
 
@@ -188,7 +188,7 @@ not_differentiable(any_integers, *_integers, because=WHOLE)
 
 
 def affine(numbers, factor, shift):
-    """numbers·factor + shift; nothing is recorded for the Python numbers 1 and 0."""
+    """Return numbers·factor + shift; nothing is recorded for the Python numbers 1 and 0."""
     if type(factor) not in (int, float) or factor != 1:
         numbers = numbers * factor
     if type(shift) not in (int, float) or shift != 0:
@@ -197,12 +197,12 @@ def affine(numbers, factor, shift):
 
 
 def parameter(value, dtype):
-    """A number as it is, anything else as a Tensor of `dtype`, a ValueError for a tensor of another."""
+    """Return a number as it is, anything else as a Tensor of `dtype`, a ValueError for a tensor of another."""
     return value if type(value) in (int, float) else tensor(value, dtype)
 
 
 def draw_normal(sampler, source, shape, mean, stddev, dtype):
-    """Numbers of one of the normal samplers, from a seed, with this mean and standard deviation."""
+    """Draw numbers of one of the normal samplers, from a seed, with this mean and standard deviation."""
     dtype = dtypes.as_dtype(dtype)
     if dtype.is_integer:
         raise TypeError(f"Cannot convert {mean!r} to EagerTensor of dtype {dtype.name}: normal numbers are floating.")
@@ -211,7 +211,7 @@ def draw_normal(sampler, source, shape, mean, stddev, dtype):
 
 
 def draw_uniform(source, shape, minval, maxval, dtype, accepted):
-    """Uniform numbers in [minval, maxval) from a seed, floating or integers."""
+    """Draw uniform numbers in [minval, maxval) from a seed, floating or integers."""
     dtype, shape = dtypes.as_dtype(dtype), static_shape(shape)
     if dtype.name not in accepted:
         names = ", ".join([f"tf.{name}" for name in accepted])
@@ -251,37 +251,37 @@ def _draw_integers(source, shape, minval, maxval, dtype):
 
 @public
 def normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
-    """Normally distributed numbers. `mean` and `stddev` broadcast with `shape`, and gradients flow to them."""
+    """Draw normally distributed numbers. `mean` and `stddev` broadcast with `shape`, and gradients flow to them."""
     return draw_normal(_normal, Own(seed), shape, mean, stddev, dtype)
 
 
 @public
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
-    """Normally distributed numbers, drawn again where they are more than two `stddev` from `mean`."""
+    """Draw normally distributed numbers, again where they are more than two `stddev` from `mean`."""
     return draw_normal(_truncated_normal, Own(seed), shape, mean, stddev, dtype)
 
 
 @public
 def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
-    """Numbers uniform in [minval, maxval), where None stands for 1: floating, or integers, which need a `maxval`."""
+    """Draw numbers uniform in [minval, maxval), where None stands for 1: floating, or integers, which need a `maxval`."""
     return draw_uniform(Own(seed), shape, minval, maxval, dtype, FLOATING + INDEX)
 
 
 @public
 def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None, alg="auto_select"):
-    """As `normal`: the same numbers for the same `seed` of two integers."""
+    """Draw like `normal`: the same numbers for the same `seed` of two integers."""
     return draw_normal(_normal, stateless_state(seed, alg), shape, mean, stddev, dtype)
 
 
 @public
 def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None, alg="auto_select"):
-    """As `truncated_normal`: the same numbers for the same `seed` of two integers."""
+    """Draw like `truncated_normal`: the same numbers for the same `seed` of two integers."""
     return draw_normal(_truncated_normal, stateless_state(seed, alg), shape, mean, stddev, dtype)
 
 
 @public
 def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, name=None, alg="auto_select"):
-    """As `uniform`: the same numbers for the same `seed` of two integers.
+    """Draw like `uniform`: the same numbers for the same `seed` of two integers.
 
     Integers (also uint32 and uint64) take all values that there are if `minval` and `maxval` are None.
     """
@@ -294,7 +294,7 @@ def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, 
 
 @sampler("StatelessShuffle", "RandomShuffle", infer=lambda state, size: aval((size,), np.dtype(np.int32)))
 def _permutation(state, *, size):
-    """The numbers 0 to size − 1 in random order."""
+    """Return the numbers 0 to size − 1 in random order."""
     return philox.permutation(state, size)
 
 
@@ -307,7 +307,7 @@ def _shuffled(source, value):
 
 @public
 def shuffle(value, seed=None, name=None):
-    """`value` with its rows (along the first axis) in random order. Gradients go back to where the rows came from."""
+    """Return `value` with its rows (along the first axis) in random order. Gradients go back to where the rows came from."""
     value = tensor(value)
     size = value.shape[0] if value.ndim else 0
     return _shuffled(Own(seed, value.dtype.numpy, blocks=-(-max(size - 1, 0) // 4)), value)
@@ -315,25 +315,25 @@ def shuffle(value, seed=None, name=None):
 
 @public
 def stateless_shuffle(value, seed, alg="auto_select", name=None):
-    """As `shuffle`: the same order for the same `seed` of two integers."""
+    """Shuffle like `shuffle`: the same order for the same `seed` of two integers."""
     return _shuffled(stateless_state(seed, alg), tensor(value))
 
 
 def drawn_seed(kind):
-    """A seed for stateless functions, a Tensor, drawn as what `kind` names."""
+    """Return a seed for stateless functions, a Tensor, drawn as what `kind` names."""
     return any_integers(seeds.draw(kind, None, 1), shape=(2,), dtype=np.dtype(np.int64))
 
 
 @public
 def split(seed, num=2, alg="auto_select"):
-    """`num` new seeds made of one, [num, 2] in its dtype; the numbers of one tell nothing of those of another."""
+    """Return `num` new seeds made of one, [num, 2] in its dtype; the numbers of one tell nothing of those of another."""
     seed = tensor(seed)
     return any_integers(stateless_state(seed, alg), shape=(static(num, "num"), 2), dtype=seed.dtype.numpy)
 
 
 @public
 def fold_in(seed, data, alg="auto_select"):
-    """A new seed made of a seed and an integer, in the integer's dtype (int32, int64, uint32 or uint64)."""
+    """Return a new seed made of a seed and an integer, in the integer's dtype (int32, int64, uint32 or uint64)."""
     data = tensor(data)
     if data.dtype.name not in BITS:
         raise ValueError(f"data must be an integer, received dtype {data.dtype.name}. Use tf.cast, or int().")

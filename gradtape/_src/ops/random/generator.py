@@ -35,7 +35,7 @@ WORDS = {Algorithm.PHILOX: 3, Algorithm.THREEFRY: 2}
 
 @public
 def create_rng_state(seed, alg):
-    """The state of a generator that begins with `seed` (an integer, or a few): a vector of int64."""
+    """Return the state of a generator that begins with `seed` (an integer, or a few): a vector of int64."""
     words = WORDS[algorithm(alg)]
     if isinstance(seed, (int, np.integer)):
         array = np.array([(int(seed) >> 64 * i) & (2**64 - 1) for i in range(words)], np.uint64).astype(np.int64)
@@ -79,7 +79,7 @@ class Generator(Tracked):
         self._state = state if shared else Variable(state, dtype=dtypes.int64, name="StateVar", trainable=False)
 
     def tracked_children(self):
-        """What a checkpoint saves: the state, under TensorFlow's name."""
+        """Return the saved part of a checkpoint: the state, under TensorFlow's name."""
         return {"_state_var": self._state}
 
     # -- making
@@ -87,26 +87,26 @@ class Generator(Tracked):
     @classmethod
     @public
     def from_state(cls, state, alg):
-        """A generator that goes on from `state`."""
+        """Return a generator that goes on from `state`."""
         return cls(state=state, alg=alg)
 
     @classmethod
     @public
     def from_seed(cls, seed, alg=None):
-        """A generator that begins with `seed`, an integer or a few of them."""
+        """Return a generator that begins with `seed`, an integer or a few of them."""
         return cls(state=create_rng_state(seed, algorithm(alg)), alg=alg)
 
     @classmethod
     @public
     def from_non_deterministic_state(cls, alg=None):
-        """A generator whose state comes from the operating system: other numbers each time."""
+        """Return a generator whose state comes from the operating system: other numbers each time."""
         words = WORDS[algorithm(alg)]
         return cls(state=np.frombuffer(os.urandom(8 * words), np.int64).copy(), alg=alg)
 
     @classmethod
     @public
     def from_key_counter(cls, key, counter, alg):
-        """A generator with this key and counter: an integer, and a vector of two (for threefry, of one)."""
+        """Return a generator with this key and counter: an integer, and a vector of two (for threefry, of one)."""
         counter = cast(tensor(counter), dtypes.int64)
         words = WORDS[algorithm(alg)] - 1
         if counter.shape != (words,):
@@ -155,7 +155,7 @@ class Generator(Tracked):
         return before
 
     def _draw(self, shape):
-        """The state to draw numbers of `shape` from."""
+        """Return the state to draw numbers of `shape` from."""
         return self.skip(math.prod(static_shape(shape)))
 
     def __deepcopy__(self, memo):
@@ -166,27 +166,27 @@ class Generator(Tracked):
 
     @public
     def normal(self, shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
-        """Normally distributed numbers. `mean` and `stddev` broadcast with `shape`, and gradients flow to them."""
+        """Draw normally distributed numbers. `mean` and `stddev` broadcast with `shape`, and gradients flow to them."""
         return draw_normal(_normal, self._draw(shape), shape, mean, stddev, dtype)
 
     @public
     def truncated_normal(self, shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
-        """Normally distributed numbers, drawn again where they are more than two `stddev` from `mean`."""
+        """Draw normally distributed numbers, again where they are more than two `stddev` from `mean`."""
         return draw_normal(_truncated_normal, self._draw(shape), shape, mean, stddev, dtype)
 
     @public
     def uniform(self, shape, minval=0, maxval=None, dtype=dtypes.float32, name=None):
-        """Numbers uniform in [minval, maxval), where None stands for 1; integers need both, or None for both."""
+        """Draw numbers uniform in [minval, maxval), where None stands for 1; integers need both, or None for both."""
         return draw_uniform(self._draw(shape), shape, minval, maxval, dtype, FLOATING + INDEX)
 
     @public
     def uniform_full_int(self, shape, dtype=dtypes.uint64, name=None):
-        """Integers that take all values of `dtype` (int32, int64, uint32, uint64) alike."""
+        """Draw integers uniformly from all values of `dtype` (int32, int64, uint32, uint64)."""
         return any_integers(self._draw(shape), shape=static_shape(shape), dtype=dtypes.as_dtype(dtype).numpy)
 
     @public
     def binomial(self, shape, counts, probs, dtype=dtypes.int32, name=None):
-        """How many of `counts` trials succeed, each with probability `probs`. `shape` is the shape of the result."""
+        """Draw the number of `counts` trials that succeed, each with probability `probs`. `shape` is the shape of the result."""
         probs = tensor(probs, hint=dtypes.float32)
         counts = tensor(counts, hint=probs.dtype)
         batch = math.prod(broadcast_shapes(tuple(counts.shape), tuple(probs.shape)))
@@ -196,13 +196,13 @@ class Generator(Tracked):
 
     @public
     def make_seeds(self, count=1):
-        """`count` seeds for stateless functions, int64 of shape [2, count]: one in each column."""
+        """Return `count` seeds for stateless functions, int64 of shape [2, count]: one in each column."""
         keys = self._keys(count)
         return stack([keys, zeros_like(keys)])
 
     @public
     def split(self, count=1):
-        """A list of `count` generators whose numbers are independent of each other's and of this one's."""
+        """Return a list of `count` generators whose numbers are independent of each other's and of this one's."""
         counter = tensor([0, 0], dtypes.int64)
         return [Generator(state=concat([counter, key[None]], 0), alg=self._alg) for key in unstack(self._keys(count))]
 
@@ -215,9 +215,7 @@ _global = None
 
 @public
 def get_global_generator():
-    """The generator that code without one of its own shares; made from a non-deterministic state when first asked
-    for.
-    """
+    """Return the generator that code without one of its own shares; made from a non-deterministic state when first asked for."""
     global _global
     if _global is None:
         _global = Generator.from_non_deterministic_state()

@@ -15,17 +15,17 @@ class Initializer:
         raise NotImplementedError("An initializer says in __call__(self, shape, dtype=None, **kwargs) what it gives.")
 
     def get_config(self):
-        """The arguments that it was made with, a dict."""
+        """Return the arguments that it was made with, a dict."""
         return {}
 
     @classmethod
     def from_config(cls, config):
-        """An initializer made with the arguments in `config`."""
+        """Return an initializer made with the arguments in `config`."""
         return cls(**{name: value for name, value in config.items() if name != "dtype"})
 
 
 def _extents(shape, kwargs):
-    """The shape to make, that of a part where one is asked for."""
+    """Return the shape to make, that of a part where one is asked for."""
     return TensorShape(kwargs.get("partition_shape", shape)).as_list()
 
 
@@ -37,7 +37,7 @@ def _numeric(dtype):
 
 
 def _drawn(stateful, stateless, seed, shape, *range_, dtype):
-    """Random numbers; with a seed the same ones in each call."""
+    """Draw random numbers; with a seed the same ones in each call."""
     return stateful(shape, *range_, dtype) if seed is None else stateless(shape, [seed, 0], *range_, dtype)
 
 
@@ -69,7 +69,7 @@ class constant_initializer(Initializer):
         return constant(self.value, None if dtype is None else dtypes.as_dtype(dtype), _extents(shape, kwargs))
 
     def get_config(self):
-        """The value."""
+        """Return the value."""
         return {"value": self.value}
 
 
@@ -89,7 +89,7 @@ class random_normal_initializer(Initializer):
         return _drawn(normal, stateless_normal, self.seed, shape, self.mean, self.stddev, dtype=dtype)
 
     def get_config(self):
-        """Mean, standard deviation, seed."""
+        """Return mean, standard deviation and seed."""
         return {"mean": self.mean, "stddev": self.stddev, "seed": self.seed}
 
 
@@ -109,5 +109,5 @@ class random_uniform_initializer(Initializer):
         return _drawn(uniform, stateless_uniform, self.seed, shape, self.minval, self.maxval, dtype=dtype)
 
     def get_config(self):
-        """Bounds and seed."""
+        """Return bounds and seed."""
         return {"minval": self.minval, "maxval": self.maxval, "seed": self.seed}

@@ -22,17 +22,17 @@ EDGE = 2.0  # where a truncated normal number ends
 
 
 def halves(words):
-    """The lower and the upper 32 bits of uint64."""
+    """Return the lower and the upper 32 bits of uint64."""
     return words.astype(np.uint32), (words >> np.uint64(32)).astype(np.uint32)
 
 
 def whole(lower, upper):
-    """The uint64 of these halves."""
+    """Return the uint64 of these halves."""
     return lower.astype(np.uint64) | (upper.astype(np.uint64) << np.uint64(32))
 
 
 def philox(key, counter):
-    """The block cipher: a counter of four arrays of uint32, mixed under a key of two."""
+    """Return the block cipher: a counter of four arrays of uint32, mixed under a key of two."""
     k0, k1 = key
     c0, c1, c2, c3 = counter
     for _ in range(10):
@@ -44,7 +44,7 @@ def philox(key, counter):
 
 
 def state_of(seed):
-    """The state of a stateless seed, int64[2]."""
+    """Return the state of a stateless seed, int64[2]."""
     first, second = lax.bitcast_convert_type(seed, np.uint64)
     w0, w1, w2, w3 = philox(jnp.array(SEEDING, np.uint32), (*halves(first), *halves(second)))
     words = jnp.stack([jnp.zeros((), np.uint64), whole(w2, w3), whole(w0, w1)])
@@ -52,14 +52,14 @@ def state_of(seed):
 
 
 def advanced(state, count, *, blocks):
-    """The state after `count` draws of `blocks` each."""
+    """Return the state after `count` draws of `blocks` each."""
     lower, upper, key = lax.bitcast_convert_type(state, np.uint64)
     at = lower + count.astype(np.uint64) * np.uint64(blocks)
     return lax.bitcast_convert_type(jnp.stack([at, upper + (at < lower).astype(np.uint64), key]), jnp.int64)
 
 
 def blocks(state, index):
-    """The four words of the blocks number `index`, uint64."""
+    """Return the four words of the blocks number `index`, uint64."""
     lower, upper, key = lax.bitcast_convert_type(state, np.uint64)
     at = lower + index
     upper = upper + (at < lower).astype(np.uint64)
@@ -67,7 +67,7 @@ def blocks(state, index):
 
 
 def words(state):
-    """The words of a state one after the other, as Python's integers: on the host, for what is shuffled there."""
+    """Return the words of a state one after the other, as Python's integers: on the host, for what is shuffled there."""
     begin, count = 0, 64
     while True:
         yield from words_on_host(state, begin, count).tolist()
@@ -75,19 +75,21 @@ def words(state):
 
 
 def words_on_host(state, begin, count):
-    """`count` words of a state from number `begin` on, a multiple of 4; NumPy's uint32."""
+    """Return `count` words of a state from number `begin` on, a multiple of 4; NumPy's uint32."""
     lower, upper, key = np.asarray(state).astype(np.uint64)[:, None]
     at = lower + np.arange(begin // 4, (begin + count + 3) // 4, dtype=np.uint64)
     return np.stack(philox(halves(key), (*halves(at), *halves(upper + (at < lower)))), 1).ravel()[:count]
 
 
 def in_loop(state, carry):
-    """A state and what a loop carries, for the loop's body: XLA would compute the keys of the rounds before it, a kernel each."""
+    """Return a state and what a loop carries, for the loop's body: XLA would compute the keys of the rounds before it, a
+    kernel each.
+    """
     return lax.optimization_barrier((state, carry))
 
 
 def _pairs(state, index):
-    """The two words of the pairs number `index`; a block has two."""
+    """Return the two words of the pairs number `index`; a block has two."""
     w0, w1, w2, w3 = blocks(state, index >> np.uint64(1))
     second = _is_odd(index)
     return jnp.where(second, w2, w0), jnp.where(second, w3, w1)
@@ -102,36 +104,36 @@ def _indices(shape):
 
 
 def bits32(state, shape):
-    """Random uint32."""
+    """Draw random uint32."""
     index = _indices(shape)
     first, second = _pairs(state, index >> np.uint64(1))
     return jnp.where(_is_odd(index), second, first)
 
 
 def bits64(state, shape):
-    """Random uint64."""
+    """Draw random uint64."""
     return whole(*_pairs(state, _indices(shape)))
 
 
 def fraction(bits, dtype):
-    """The numbers in [0, 1) whose fractions are the lowest bits of unsigned integers of the size of `dtype`."""
+    """Return the numbers in [0, 1) whose fractions are the lowest bits of unsigned integers of the size of `dtype`."""
     kept = bits.dtype.type(2 ** MANTISSA[dtype.name] - 1)
     one = np.ones((), dtype).view(bits.dtype)
     return lax.bitcast_convert_type((bits & kept) | one, dtype) - np.ones((), dtype)
 
 
 def double(first, second):
-    """float64 in [0, 1) of two words; the upper bits are the first's."""
+    """Return float64 in [0, 1) of two words; the upper bits are the first's."""
     return fraction(whole(second, first), np.dtype(np.float64))
 
 
 def single(word):
-    """float32 in [0, 1) of a word."""
+    """Return float32 in [0, 1) of a word."""
     return fraction(word, np.dtype(np.float32))
 
 
 def uniform(state, shape, dtype):
-    """Uniform in [0, 1), a multiple of 2^-m for the m bits of the floating type's mantissa."""
+    """Draw uniform numbers in [0, 1), multiples of 2^-m for the m bits of the floating type's mantissa."""
     if dtype.itemsize == 8:
         return double(*_pairs(state, _indices(shape)))
     bits = bits32(state, shape)
@@ -139,7 +141,7 @@ def uniform(state, shape, dtype):
 
 
 def _sine(angle, quarter):
-    """sin(angle + quarter·π/2) of float32 in [0, 2π], for a `quarter` of 0 or 1: in float64, by series on [-π/4, π/4]."""
+    """Return sin(angle + quarter·π/2) of float32 in [0, 2π], for a `quarter` of 0 or 1: in float64, by series on [-π/4, π/4]."""
     angle = angle.astype(jnp.float64)
     turns = jnp.round(angle * (2 / math.pi))
     x = angle - turns * (math.pi / 2)
@@ -149,7 +151,7 @@ def _sine(angle, quarter):
 
 
 def _series(s, first):
-    """Σ (-s)^k / (2k + first)! for the first six k."""
+    """Return Σ (-s)^k / (2k + first)! for the first six k."""
     value = jnp.zeros_like(s)
     for k in range(5, -1, -1):
         value = (-1) ** k / math.factorial(2 * k + first) + s * value
@@ -157,7 +159,9 @@ def _series(s, first):
 
 
 def _box_muller(u, v, quarter):
-    """A standard normal number of two uniform ones (Box and Muller, 1958): the first of two if `quarter` is 0, else the other."""
+    """Return a standard normal number of two uniform ones (Box and Muller, 1958): the first of two if `quarter` is 0, else the
+    other.
+    """
     radius = jnp.sqrt(-2 * jnp.log(jnp.maximum(u, u.dtype.type(LEAST))))
     angle = v.astype(jnp.float64) * (2 * math.pi)
     if u.dtype == jnp.float64:
@@ -166,7 +170,7 @@ def _box_muller(u, v, quarter):
 
 
 def normals(words, is_double):
-    """The standard normal numbers of a block: four float32, or two float64."""
+    """Return the standard normal numbers of a block: four float32, or two float64."""
     if is_double:
         uniforms = [(double(*words[:2]), double(*words[2:]))]
     else:
@@ -175,7 +179,7 @@ def normals(words, is_double):
 
 
 def normal(state, shape, dtype):
-    """Standard normal; 16-bit types are rounded from float32."""
+    """Draw standard normal numbers; 16-bit types are rounded from float32."""
     index = _indices(shape)
     quarter = (index & np.uint64(1)).astype(jnp.int32)
     if dtype.itemsize == 8:
@@ -186,7 +190,7 @@ def normal(state, shape, dtype):
 
 
 def truncated_normal(state, shape, dtype):
-    """Standard normal numbers between -2 and 2.
+    """Draw standard normal numbers between -2 and 2.
 
     The numbers of a group (as many as a block has) are the first ones of a stretch of blocks of its own that lie there.
     While a number is not found yet, 4 and how many of its group have to be found before stand in its place.
@@ -212,7 +216,7 @@ def truncated_normal(state, shape, dtype):
 
 
 def integers(state, low, high, shape):
-    """Integers in [low, high), int32 or int64: random bits modulo the span."""
+    """Draw integers in [low, high), int32 or int64: random bits modulo the span."""
     wide = low.dtype.itemsize == 8
     bits = bits64(state, shape) if wide else bits32(state, shape)
     span = (high - low).astype(bits.dtype)
@@ -220,7 +224,8 @@ def integers(state, low, high, shape):
 
 
 def permutation(state, size):
-    """The numbers 0 to size − 1 in random order: number i changes places with one of those from i on (Fisher and Yates, 1938).
+    """Return the numbers 0 to size − 1 in random order: number i changes places with one of those from i on (Fisher and Yates,
+    1938).
 
     All exchanges at once: the one that brought something to place p last before time i is found by sorting, and what it
     brought is what stood at place t at its own time t, found by following such exchanges back.

@@ -16,7 +16,7 @@ STRETCH = 42  # blocks for a binomial number of a smaller mean
 
 
 def _numbers(shape, batch):
-    """Which number of all each element of `shape` is; first come all samples for the first element of the shape `batch`."""
+    """Number the elements of `shape`; first come all samples for the first element of the shape `batch`."""
     size, count = math.prod(batch), math.prod(shape)
     index = lax.iota(jnp.uint64, count)
     size = np.uint64(max(size, 1))
@@ -24,13 +24,15 @@ def _numbers(shape, batch):
 
 
 def _uniforms(state, index):
-    """The two uniform float64 of the blocks number `index`, in the order in which they are used."""
+    """Return the two uniform float64 of the blocks number `index`, in the order in which they are used."""
     words = blocks(state, index)
     return double(*words[2:]), double(*words[:2])
 
 
 def _until(has_work, step, state, begin, *carry):
-    """The carry after `step(u, v, *carry)` for the uniform numbers of one block after the other, while any element has work."""
+    """Return the carry after `step(u, v, *carry)` for the uniform numbers of one block after the other, while any element has
+    work.
+    """
 
     def trip(carry):
         here, (number, *rest) = in_loop(state, carry)
@@ -40,12 +42,12 @@ def _until(has_work, step, state, begin, *carry):
 
 
 def _counted(first, second):
-    """How many of two conditions hold, float64."""
+    """Count how many of two conditions hold, float64."""
     return first.astype(jnp.float64) + second.astype(jnp.float64)
 
 
 def gamma(state, alpha, shape):
-    """Gamma distributed float64 of rate 1, for `alpha` of float64 (Marsaglia and Tsang, "A simple method", 2000)."""
+    """Draw gamma distributed float64 of rate 1, for `alpha` of float64 (Marsaglia and Tsang, "A simple method", 2000)."""
     begin = _numbers(shape, alpha.shape) * np.uint64(RESERVED)
     alpha = jnp.broadcast_to(alpha, shape)
     is_small = alpha < 1
@@ -53,7 +55,7 @@ def gamma(state, alpha, shape):
     c = 1.0 / 3 / jnp.sqrt(d)
 
     def take_uniform(state, at, spare, wanted):
-        """A uniform number where it is `wanted`: the one left over, or of a new block; NaN where none is left over."""
+        """Return a uniform number where it is `wanted`: the one left over, or of a new block; NaN where none is left over."""
         first, second = _uniforms(state, at)
         is_new = jnp.isnan(spare)
         number, left = jnp.where(is_new, first, spare), jnp.where(is_new, second, jnp.nan)
@@ -84,7 +86,7 @@ def gamma(state, alpha, shape):
 
 
 def poisson(state, rate, shape):
-    """Poisson distributed float64, for rates of float64 that are finite and positive.
+    """Draw Poisson distributed float64, for rates of float64 that are finite and positive.
 
     Below a mean of 10, uniform numbers are multiplied (Knuth, "Seminumerical algorithms", 1969, section 3.4.1); from there on
     transformed rejection (Hörmann, "The transformed rejection method for generating Poisson random variables", 1993).
@@ -120,7 +122,7 @@ def poisson(state, rate, shape):
 
 
 def _tail(k):
-    """log k! minus Stirling's approximation of it."""
+    """Return log k! minus Stirling's approximation of it."""
     table = [math.lgamma(i + 1) - ((i + 0.5) * math.log(i + 1) - i - 1 + 0.5 * math.log(2 * math.pi)) for i in range(10)]
     square = (k + 1) * (k + 1)
     series = (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1)
@@ -128,7 +130,7 @@ def _tail(k):
 
 
 def binomial(state, counts, probs, shape):
-    """Binomial numbers, float64, for counts and probabilities of one floating dtype.
+    """Draw binomial numbers, float64, for counts and probabilities of one floating dtype.
 
     Below a mean of 10, waiting times are summed (Devroye, "Non-uniform random variate generation", 1986, section X.4.3); from
     there on transformed rejection (Hörmann, "The generation of binomial random variates", 1993).

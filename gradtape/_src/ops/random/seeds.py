@@ -30,7 +30,7 @@ MIX = 6364136223846793005  # the multiplier of Knuth's MMIX generator
 
 
 def pair(seed, own):
-    """The two seeds of an op, of the global one and its own; they may be None, but not both."""
+    """Return the two seeds of an op, of the global one and its own; they may be None, but not both."""
     found = (DEFAULT if seed is None else _integer(seed) % LARGEST), _integer(own) % LARGEST
     return (0, LARGEST) if found == (0, 0) else found
 
@@ -57,15 +57,15 @@ class Stream:
         self.position, self.begun_under = 0, _global
 
     def again(self):
-        """The same stream from its beginning; another one if no seed was set."""
+        """Return the same stream from its beginning; another one if no seed was set."""
         return Stream(self.seed, self.own, self.blocks, self.repeated)
 
     def shared(self, blocks):
-        """What draws from this stream, another number of `blocks` each time."""
+        """Return a source that draws from this stream, another number of `blocks` each time."""
         return self if blocks == self.blocks else Shared(self, blocks)
 
     def draw(self, blocks=None):
-        """The next state, from which `blocks` are set aside."""
+        """Return the next state, from which `blocks` are set aside."""
         key, own = self.words
         with _lock:
             if self.begun_under is not _global:
@@ -85,15 +85,15 @@ class Shared:
         self.stream, self.blocks = stream, blocks
 
     def again(self):
-        """As the stream's."""
+        """Draw again, like the stream."""
         return Shared(self.stream.again(), self.blocks)
 
     def shared(self, blocks):
-        """What draws from the same stream, another number of `blocks` each time."""
+        """Return a source that draws from the same stream, another number of `blocks` each time."""
         return self.stream.shared(blocks)
 
     def draw(self, blocks=None):
-        """The next state of the stream."""
+        """Return the next state of the stream."""
         return self.stream.draw(self.blocks if blocks is None else blocks)
 
 
@@ -108,7 +108,7 @@ class Global:
         self.seed, self.numbered, self.streams, self._generator = seed, numbered, {}, None
 
     def stream(self, kind, seed):
-        """The stream of ops of type `kind` with a `seed` of their own, or with none."""
+        """Return the stream of ops of type `kind` with a `seed` of their own, or with none."""
         with _lock:
             if seed is None and self.seed is not None:
                 if not self.numbered:
@@ -137,7 +137,7 @@ class Draws(list):
     kept: list[Stream] | None = None
 
     def stream(self, *of):
-        """The stream for the next draw: a new one, or that of the same op in other traces."""
+        """Return the stream for the next draw: a new one, or that of the same op in other traces."""
         stream = Stream(*of)
         if self.kept is None:
             return stream
@@ -167,7 +167,7 @@ _drawing = Drawing()
 
 
 def plain(seed):
-    """A seed of Python's own types."""
+    """Return a seed of Python's own types."""
     return seed if seed is None or isinstance(seed, (int, float, str, bytes)) else int(seed)
 
 
@@ -187,7 +187,9 @@ def set_seed(seed):
 
 
 def draw(kind, seed, blocks):
-    """The state for one run of an op of type `kind` that uses up to `blocks`; its own seed is `seed` (or None). A Tensor."""
+    """Return the state for one run of an op of type `kind` that uses up to `blocks`; its own seed is `seed` (or None). A
+    Tensor.
+    """
     draws, trips = _drawing.draws, _drawing.trips
     if _drawing.asked is not None and not trips:
         return _drawing.asked(kind, seed, blocks)
@@ -212,7 +214,7 @@ def _asking(source):
 
 @contextlib.contextmanager
 def noted():
-    """For an example of a call: yields a list of what it draws, the arguments of `draw`. Nothing is drawn."""
+    """Open a context for an example of a call: yields a list of its draws, the arguments of `draw`. Nothing is drawn."""
     wishes = []
 
     def note(*wish):
@@ -224,7 +226,7 @@ def noted():
 
 
 def given(states):
-    """For a call whose states were drawn before, as its inputs: it takes one after the other."""
+    """Open a context for a call whose states were drawn before, as its inputs: it takes one after the other."""
     remaining = iter(states)
 
     def take(kind, seed, blocks):
@@ -239,7 +241,7 @@ def given(states):
 
 
 def pair_of(seed):
-    """The two seeds of what draws on the host, as a dataset does; its own is `seed` (or None)."""
+    """Return the two seeds of what draws on the host, as a dataset does; its own is `seed` (or None)."""
     source = _drawing.source or _drawing.own or _global
     if seed is None and source.seed is None:
         return Stream(None, None).words
@@ -247,13 +249,15 @@ def pair_of(seed):
 
 
 def begun():
-    """The source of a pass over a dataset: it gives the same numbers each time to ops that have a seed, or all if one is set."""
+    """Return the source of a pass over a dataset: it gives the same numbers each time to ops that have a seed, or all if one
+    is set.
+    """
     return Global(_global.seed, numbered=True)
 
 
 @contextlib.contextmanager
 def drawn_from(source):
-    """For calling a function in eager code: the seeds come from the Global `source`."""
+    """Open a context for a function call in eager code: the seeds come from the Global `source`."""
     outer = _drawing.own, _drawing.draws, _drawing.unseeded
     _drawing.own, _drawing.draws, _drawing.unseeded = source, None, 0
     try:
@@ -263,23 +267,25 @@ def drawn_from(source):
 
 
 def drawn_by_function(source):
-    """For calling a function as eager code: its ops draw from `source`; in a pass over a dataset, from the pass's."""
+    """Open a context for a function as eager code: its ops draw from `source`; in a pass over a dataset, from the pass's."""
     return drawn_from(_drawing.own or source)
 
 
 def drawn():
-    """What the function that is being traced has drawn so far, as `(leaf, stream)`."""
+    """Return the draws of the function under trace so far, as `(leaf, stream)`."""
     return _drawing.draws or []
 
 
 def go_on(streams):
-    """For a function that is being traced: its ops go on where they are in other traces of it, whose streams the list holds."""
+    """Continue the streams of other traces of the function under trace, which the list holds."""
     if _drawing.draws is not None:
         _drawing.draws.kept = streams
 
 
 def again(stream):
-    """The next state of a stream that a traced function draws from, a Tensor; in another function that one's caller draws."""
+    """Return the next state of a stream that a traced function draws from, a Tensor; in another function that one's caller
+    draws.
+    """
     return _of_trips(_taken(stream), _drawing.trips)
 
 
@@ -309,18 +315,18 @@ _ADVANCED = define(Op("RngSkip", philox.advanced, infer=lambda state, count, blo
 
 
 def of_trip(state, number):
-    """The state for trip `number` (int64) of a loop, a Tensor: another stream for each."""
+    """Return the state for trip `number` (int64) of a loop, a Tensor: another stream for each."""
     return emit(_OF_TRIP, (state.node, number.node))
 
 
 def advanced(state, count, blocks):
-    """The state after `count` (int64) draws of `blocks` each, a Tensor."""
+    """Return the state after `count` (int64) draws of `blocks` each, a Tensor."""
     return emit(_ADVANCED, (state.node, count.node), (blocks,))
 
 
 @contextlib.contextmanager
 def drawn_by(source, draws):
-    """For building a graph: each random op adds `(leaf, stream)` to `draws`, a Draws; the seeds come from the Global `source`."""
+    """Open a context for a graph: each random op adds `(leaf, stream)` to `draws`, a Draws; the seeds come from `source`."""
     outer = _drawing.draws, _drawing.source, _drawing.trips
     _drawing.draws, _drawing.source, _drawing.trips = draws, source, []
     try:
@@ -331,7 +337,7 @@ def drawn_by(source, draws):
 
 @contextlib.contextmanager
 def in_trip(number):
-    """For tracing the body of a loop: what is drawn in it differs from trip to trip; `number` is the node of the trip's."""
+    """Open a context for a loop's body: its draws differ from trip to trip; `number` is the node of the trip's."""
     _drawing.trips.append(number)
     try:
         yield
@@ -341,7 +347,7 @@ def in_trip(number):
 
 @contextlib.contextmanager
 def drawn_by_caller():
-    """For tracing a function: yields a list, to which each random op in its body adds `(leaf, stream)`.
+    """Open a context for the trace of a function: yields a list, to which each random op in its body adds `(leaf, stream)`.
 
     The leaf is int64[3] without a value, to be made a parameter; each call of the function gives it `stream.draw()`.
     """
@@ -355,7 +361,7 @@ def drawn_by_caller():
 
 @contextlib.contextmanager
 def numbered_anew():
-    """For tracing a branch or a loop's body, whose ops without a seed are numbered from 0, as in a function. Yields ()."""
+    """Open a context for a branch or a loop's body, whose ops without a seed are numbered from 0, as in a function. Yields ()."""
     draws = _drawing.draws
     before = 0 if draws is None else draws.unseeded
     if draws is not None:

@@ -57,7 +57,7 @@ _AXES = (
 
 
 def _directions(degree, coefficients, first):
-    """The direction numbers of an axis, one for each bit, as fractions of 2³²."""
+    """Return the direction numbers of an axis, one for each bit, as fractions of 2³²."""
     numbers = list(first) if degree else [1] * _BITS
     for k in range(len(numbers), _BITS):
         number = numbers[k - degree] ^ numbers[k - degree] << degree
@@ -70,7 +70,7 @@ def _directions(degree, coefficients, first):
 
 @public
 def sobol_sample(dim, num_results, skip=0, dtype=dtypes.float32, name=None):
-    """`num_results` points of the Sobol sequence in [0, 1)^dim, after the first `skip`: shape [num_results, dim].
+    """Return `num_results` points of the Sobol sequence in [0, 1)^dim, after the first `skip`: shape [num_results, dim].
 
     float32 or float64, up to 40 axes; InvalidArgumentError for less than one axis or point.
     """

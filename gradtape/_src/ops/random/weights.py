@@ -67,7 +67,7 @@ class Constant(Initializer):
         return constant(float(value) if isinstance(value, int) and dtype.is_floating else value, dtype, _shape(shape))
 
     def get_config(self):
-        """The value."""
+        """Return the value."""
         return {"value": self.value}
 
 
@@ -89,7 +89,7 @@ class Identity(Initializer):
         return eye(rows, columns, dtype=_dtype(dtype)) * self.gain
 
     def get_config(self):
-        """The factor."""
+        """Return the factor."""
         return {"gain": self.gain}
 
 
@@ -178,7 +178,7 @@ class VarianceScaling(Seeded):
         return stateless_normal(shape, self._words, 0.0, math.sqrt(variance), dtype)
 
     def get_config(self):
-        """The arguments that it was made with."""
+        """Return the arguments that it was made with."""
         return {
             "seed": self.seed,
             "scale": self.scale,
@@ -190,7 +190,7 @@ class VarianceScaling(Seeded):
 
 
 def fans(shape, input_axes=None, output_axes=None):
-    """How many inputs and outputs a unit of a layer with weights of `shape` has."""
+    """Return the number of inputs and outputs of a unit of a layer with weights of `shape`."""
     if input_axes is not None and output_axes is not None:
         return tuple([math.prod([shape[axis] for axis in axes]) for axes in (input_axes, output_axes)])
     if len(shape) < 2:

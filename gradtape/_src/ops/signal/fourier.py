@@ -27,7 +27,7 @@ def _last(rank):
 
 
 def _fitted(x, extents):
-    """`x` cut off, or filled up with zeros, behind, to `extents` along its last axes."""
+    """Return `x` cut off, or filled up with zeros, behind, to `extents` along its last axes."""
     for axis, extent in zip(_last(len(extents)), extents, strict=True):
         axis += x.ndim
         if x.shape[axis] > extent:
@@ -63,7 +63,7 @@ _BACKWARD = {rank: _complex_transform("IFFT", jnp.fft.ifftn, rank) for rank in S
 
 
 def _size(x, rank):
-    """The number of elements that one transform takes."""
+    """Return the number of elements that one transform takes."""
     return math.prod(x.node.aval.shape[-rank:])
 
 
@@ -82,7 +82,7 @@ def _spectrum(value):
 
 @public
 def fft(input, name=None):
-    """The discrete Fourier transform of the last axis of `input`: Σₙ xₙ exp(−2πi·kn/N).
+    """Return the discrete Fourier transform of the last axis of `input`: Σₙ xₙ exp(−2πi·kn/N).
 
     complex64 or complex128, else InvalidArgumentError; what is no tensor becomes complex64.
     """
@@ -91,31 +91,31 @@ def fft(input, name=None):
 
 @public
 def ifft(input, name=None):
-    """The inverse of `fft`: 1/N · Σₖ xₖ exp(2πi·kn/N) over the last axis. complex64 or complex128."""
+    """Return the inverse of `fft`: 1/N · Σₖ xₖ exp(2πi·kn/N) over the last axis. complex64 or complex128."""
     return _BACKWARD[1](_spectrum(input))
 
 
 @public
 def fft2d(input, name=None):
-    """The discrete Fourier transform of the last two axes of `input`, complex64 or complex128."""
+    """Return the discrete Fourier transform of the last two axes of `input`, complex64 or complex128."""
     return _FORWARD[2](_spectrum(input))
 
 
 @public
 def ifft2d(input, name=None):
-    """The inverse of `fft2d`, over the last two axes. complex64 or complex128."""
+    """Return the inverse of `fft2d`, over the last two axes. complex64 or complex128."""
     return _BACKWARD[2](_spectrum(input))
 
 
 @public
 def fft3d(input, name=None):
-    """The discrete Fourier transform of the last three axes of `input`, complex64 or complex128."""
+    """Return the discrete Fourier transform of the last three axes of `input`, complex64 or complex128."""
     return _FORWARD[3](_spectrum(input))
 
 
 @public
 def ifft3d(input, name=None):
-    """The inverse of `fft3d`, over the last three axes. complex64 or complex128."""
+    """Return the inverse of `fft3d`, over the last three axes. complex64 or complex128."""
     return _BACKWARD[3](_spectrum(input))
 
 
@@ -124,7 +124,7 @@ def ifft3d(input, name=None):
 
 
 def _bins(fft_length):
-    """The extents of the spectrum of a real signal of extents `fft_length`."""
+    """Return the extents of the spectrum of a real signal of extents `fft_length`."""
     return (*fft_length[:-1], fft_length[-1] // 2 + 1)
 
 
@@ -144,7 +144,7 @@ def _real_to_complex(signal, fft_length):
 
 
 def _complex_to_real(spectrum, fft_length):
-    """Axis by axis, so that what a spectrum of a real signal cannot have is left out on every device alike."""
+    """Transform axis by axis, so that all devices drop the parts that a real signal's spectrum cannot have."""
     spectrum = _fitted(spectrum, _bins(fft_length))
     if not spectrum.size:
         return jnp.zeros((*spectrum.shape[:-1], fft_length[-1]), spectrum.real.dtype)
@@ -166,8 +166,9 @@ _REAL_BACKWARD = {rank: _real_transform("IRFFT", _complex_to_real, _signal_aval,
 
 
 def _twice_inside(spectrum, factor, fft_length):
-    """`spectrum` times `factor`, but for the bins of the last axis that stand for themselves only: the first, and of an even
-    length the last."""
+    """Return `spectrum` times `factor`, but for the bins of the last axis that stand for themselves only: the first, and of an
+    even length the last.
+    """
     bins = jnp.arange(spectrum.shape[-1], dtype=jnp.int32)
     alone = (bins == 0) | (2 * bins == fft_length[-1])
     return jnp.where(alone, spectrum, spectrum * factor)
@@ -175,7 +176,7 @@ def _twice_inside(spectrum, factor, fft_length):
 
 @op("RFFTGrad", hosted=False, infer=lambda dy, *, shape, fft_length: aval(shape, dy.type.real_dtype.numpy))
 def _rfft_gradient(dy, *, shape, fft_length):
-    """The transpose of `RFFT` on a signal of shape `shape`."""
+    """Return the transpose of `RFFT` on a signal of shape `shape`."""
     signal = _complex_to_real(_twice_inside(dy, 0.5, fft_length), fft_length) * math.prod(fft_length)
     return _fitted(signal, shape[len(shape) - len(fft_length) :])
 
@@ -188,7 +189,7 @@ def _(op, ddx):
 
 @op("IRFFTGrad", hosted=False, infer=lambda dy, *, shape, fft_length: aval(shape, COMPLEX_OF[dy.type.name]))
 def _irfft_gradient(dy, *, shape, fft_length):
-    """The transpose of `IRFFT` on a spectrum of shape `shape`."""
+    """Return the transpose of `IRFFT` on a spectrum of shape `shape`."""
     spectrum = _twice_inside(_real_to_complex(dy, fft_length), 2.0, fft_length) / math.prod(fft_length)
     return _fitted(spectrum, shape[len(shape) - len(fft_length) :])
 
@@ -230,7 +231,7 @@ def _spectrum_input(value, rank):
 
 
 def require_rank(x, rank):
-    """ValueError if the Tensor `x` has fewer than `rank` axes."""
+    """Raise ValueError if the Tensor `x` has fewer than `rank` axes."""
     if x.ndim < rank:
         raise ValueError(f"Shape {x.shape} must have rank at least {rank}. Add an axis with tf.expand_dims.")
 
@@ -249,12 +250,12 @@ def _lengths(fft_length, rank, inferred, type, of_nothing=False):
 
 
 def _extents_of_signal(spectrum):
-    """The extents of the signal, of even length along the last axis, that has a spectrum of extents `spectrum`."""
+    """Return the extents of the signal, of even length along the last axis, that has a spectrum of extents `spectrum`."""
     return (*spectrum[:-1], max(0, 2 * (spectrum[-1] - 1)))
 
 
 def _of_nothing(x, rank, extents, dtype):
-    """The transform of no elements to no elements, of these extents; it leads back to `x`."""
+    """Return the transform of no elements to no elements, of these extents; it leads back to `x`."""
     return cast(reshape(x, (*x.node.aval.shape[:-rank], *extents)), dtype)
 
 
@@ -278,7 +279,7 @@ def _real_backward(input_tensor, fft_length, rank):
 
 @public
 def rfft(input_tensor, fft_length=None, name=None):
-    """The first `n // 2 + 1` bins of the Fourier transform of real signals along the last axis; the others mirror them.
+    """Return the first `n // 2 + 1` bins of the Fourier transform of real signals along the last axis; the others mirror them.
 
     `fft_length` is a list of one length n, to which the signals are cut off or filled up with zeros; their own by
     default. float32 gives complex64, float64 complex128; ValueError for other tensors.
@@ -288,7 +289,7 @@ def rfft(input_tensor, fft_length=None, name=None):
 
 @public
 def irfft(input_tensor, fft_length=None, name=None):
-    """The real signals along the last axis whose `rfft` is given. The inverse of `rfft`, if `fft_length` is the same.
+    """Return the real signals along the last axis whose `rfft` is given. The inverse of `rfft`, if `fft_length` is the same.
 
     `fft_length`, a list of one length, is `2 · (bins - 1)` by default; bins beyond `fft_length // 2 + 1` are left out,
     missing ones are 0. complex64 gives float32, complex128 float64; ValueError for other tensors.
@@ -298,25 +299,31 @@ def irfft(input_tensor, fft_length=None, name=None):
 
 @public
 def rfft2d(input_tensor, fft_length=None, name=None):
-    """As `rfft`, over the last two axes: the last axis keeps `n // 2 + 1` bins. `fft_length` is a list of two lengths."""
+    """Transform like `rfft`, over the last two axes: the last axis keeps `n // 2 + 1` bins. `fft_length` is a list of two
+    lengths.
+    """
     return _real_forward(input_tensor, fft_length, 2)
 
 
 @public
 def irfft2d(input_tensor, fft_length=None, name=None):
-    """As `irfft`, over the last two axes. `fft_length` is a list of two lengths."""
+    """Transform like `irfft`, over the last two axes. `fft_length` is a list of two lengths."""
     return _real_backward(input_tensor, fft_length, 2)
 
 
 @public
 def rfft3d(input_tensor, fft_length=None, name=None):
-    """As `rfft`, over the last three axes; without a gradient, as TensorFlow has none. `fft_length` is a list of three."""
+    """Transform like `rfft`, over the last three axes; without a gradient, as TensorFlow has none. `fft_length` is a list of
+    three.
+    """
     return _real_forward(input_tensor, fft_length, 3)
 
 
 @public
 def irfft3d(input_tensor, fft_length=None, name=None):
-    """As `irfft`, over the last three axes; without a gradient, as TensorFlow has none. `fft_length` is a list of three."""
+    """Transform like `irfft`, over the last three axes; without a gradient, as TensorFlow has none. `fft_length` is a list of
+    three.
+    """
     return _real_backward(input_tensor, fft_length, 3)
 
 
@@ -383,7 +390,7 @@ def _over_axes(function, x, fft_length, axes, norm, inverse, infer=lambda extent
 
 @public
 def fftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
-    """The discrete Fourier transform over `axes` (all by default), as `numpy.fft.fftn`.
+    """Return the discrete Fourier transform over `axes` (all by default), as `numpy.fft.fftn`.
 
     `fft_length` has a length for each axis, to which it is cut off or filled up with zeros. `norm` is None or "backward",
     "ortho", "forward". complex64 or complex128. There is no gradient, as TensorFlow has none.
@@ -395,7 +402,7 @@ def fftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
 
 @public
 def ifftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
-    """The inverse of `fftnd`, as `numpy.fft.ifftn`. See there."""
+    """Return the inverse of `fftnd`, as `numpy.fft.ifftn`. See there."""
     x = _spectrum(input_tensor)
     require(x.node.aval, COMPLEX, "Tcomplex")
     return _over_axes(_ifftnd, x, fft_length, axes, norm, inverse=True)
@@ -403,7 +410,8 @@ def ifftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
 
 @public
 def rfftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
-    """The Fourier transform of real signals over `axes`, as `numpy.fft.rfftn`: the last of the axes keeps `n // 2 + 1` bins.
+    """Return the Fourier transform of real signals over `axes`, as `numpy.fft.rfftn`: the last of the axes keeps `n // 2 + 1`
+    bins.
 
     float32 gives complex64, float64 complex128; ValueError for other tensors. See `fftnd`.
     """
@@ -412,7 +420,7 @@ def rfftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
 
 @public
 def irfftnd(input_tensor, fft_length=None, axes=None, norm=None, name=None):
-    """The inverse of `rfftnd`, as `numpy.fft.irfftn`. complex64 gives float32, complex128 float64. See `fftnd`."""
+    """Return the inverse of `rfftnd`, as `numpy.fft.irfftn`. complex64 gives float32, complex128 float64. See `fftnd`."""
     x = _spectrum_input(input_tensor, 1)
     return _over_axes(_irfftnd, x, fft_length, axes, norm, inverse=True, infer=_extents_of_signal)
 
@@ -429,11 +437,11 @@ def _rolled_by_half(x, axes, sign):
 
 @public
 def fftshift(x, axes=None, name=None):
-    """`x` rolled by half of its extent along `axes` (all by default), so that the bin of frequency 0 is in the middle."""
+    """Return `x` rolled by half of its extent along `axes` (all by default), so that the bin of frequency 0 is in the middle."""
     return _rolled_by_half(x, axes, 1)
 
 
 @public
 def ifftshift(x, axes=None, name=None):
-    """The inverse of `fftshift`: the middle comes to the front. For odd extents they differ by one place."""
+    """Return the inverse of `fftshift`: the middle comes to the front. For odd extents they differ by one place."""
     return _rolled_by_half(x, axes, -1)

@@ -13,14 +13,14 @@ from gradtape._src.ops.signal.fourier import require_rank
 
 
 def scalar(value, what):
-    """The Python value of a size that is a scalar integer; ValueError for a list or vector, TypeError for no integer."""
+    """Return the Python value of a size that is a scalar integer; ValueError for a list or vector, TypeError for no integer."""
     if isinstance(value, (list, tuple)) or (hasattr(value, "shape") and shape_of(value) != ()):
         raise ValueError(f"Shape {tuple(shape_of(value))} must have rank 0: {what} is a single integer.")
     return settled(value, what)
 
 
 def step_of(frame_step):
-    """The Python value of the argument `frame_step`; ValueError if it is no integer, InvalidArgumentError below 1."""
+    """Return the Python value of the argument `frame_step`; ValueError if it is no integer, InvalidArgumentError below 1."""
     if isinstance(frame_step, float) or (isinstance(frame_step, (Tensor, Stored)) and not frame_step.dtype.is_integer):
         raise ValueError(f"frame_step must be an integer. Got {tensor(frame_step).dtype}. Use tf.cast, or int().")
     step = scalar(frame_step, "frame_step")
@@ -30,7 +30,7 @@ def step_of(frame_step):
 
 
 def _count(samples, frame_length, frame_step):
-    """How many frames fit into so many samples; in a graph, where a list may have been put behind them, that is as open."""
+    """Return the number of frames in so many samples; open in a graph where a list may follow them."""
     open_part = samples % PROVISIONAL if samples >= PROVISIONAL else LARGE
     return PROVISIONAL if open_part < LARGE else max(0, 1 + (samples - frame_length) // frame_step)
 
@@ -42,7 +42,7 @@ def _framed(signal, frames, frame_length, frame_step):
 
 @op("Frame", infer=_framed)
 def _frame(signal, *, frames, frame_length, frame_step):
-    """The first `frames` frames of the last axis, [..., samples] to [..., frames, frame_length]; None: all that fit."""
+    """Return the first `frames` frames of the last axis, [..., samples] to [..., frames, frame_length]; None: all that fit."""
     frames = _count(signal.shape[-1], frame_length, frame_step) if frames is None else frames
     first = jnp.arange(frames, dtype=jnp.int32)[:, None] * frame_step
     within = jnp.arange(frame_length, dtype=jnp.int32)
@@ -60,7 +60,7 @@ def _added(frames, samples, frame_step):
 
 @op("OverlapAndAdd", infer=_added)
 def _overlap_and_add(frames, *, samples, frame_step):
-    """Frames [..., frames, frame_length] added up, one `frame_step` behind the other, into [..., samples].
+    """Add frames [..., frames, frame_length] up, one `frame_step` behind the other, into [..., samples].
 
     Row r of block column c belongs to block r + c. Rows one block longer than the blocks there are shear the columns: read
     in the rhythm of the blocks, each column has moved by its number, and the columns can be summed.
@@ -89,7 +89,7 @@ def _(op, dy):
 
 @public
 def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1, name=None):
-    """`signal` cut along `axis` into frames of `frame_length`, each `frame_step` behind the one before.
+    """Return `signal` cut along `axis` into frames of `frame_length`, each `frame_step` behind the one before.
 
     `axis` becomes the two axes [frames, frame_length]. Frames that would reach over the end are left out, or with
     `pad_end` filled up with `pad_value`: there is one for every `frame_step` samples then. Any dtype.
@@ -116,7 +116,8 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
 
 @public
 def overlap_and_add(signal, frame_step, name=None):
-    """The signal whose frames are the last two axes of `signal`, [..., frames, frame_length], summed where they overlap.
+    """Return the signal whose frames are the last two axes of `signal`, [..., frames, frame_length], summed where they
+    overlap.
 
     Each frame begins `frame_step` behind the one before, so the result is [..., (frames - 1) · frame_step + frame_length].
     """

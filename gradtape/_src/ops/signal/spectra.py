@@ -24,7 +24,7 @@ def _samples(x):
 
 
 def _of_length(x, length):
-    """`x` cut off, or filled up with zeros, to `length` along the last axis."""
+    """Return `x` cut off, or filled up with zeros, to `length` along the last axis."""
     missing = length - _samples(x)
     if missing > 0:
         return pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)])
@@ -52,13 +52,13 @@ def _check_dct(x, type, n, axis, norm):
 
 
 def _turned(count, direction, dtype):
-    """exp(±iπk/2N) for k = 0 … N - 1."""
+    """Return exp(±iπk/2N) for k = 0 … N - 1."""
     angle = range_(count, dtype=dtype) * (direction * math.pi / (2 * count))
     return exp(complex(filled((count,), 0, dtype), angle))
 
 
 def _first_and_rest(first, rest, count, dtype):
-    """A vector of `first`, and `count` - 1 times `rest`."""
+    """Return a vector of `first`, and `count` - 1 times `rest`."""
     return concat([filled((1,), first, dtype), filled((count - 1,), rest, dtype)], 0)
 
 
@@ -101,7 +101,7 @@ def _cosine_transform(input, type, inverse, n, axis, norm):
 
 @public
 def dct(input, type=2, n=None, axis=-1, norm=None, name=None):
-    """The discrete cosine transform of `type` 1 to 4 along the last axis of `input`, as `scipy.fftpack.dct`.
+    """Return the discrete cosine transform of `type` 1 to 4 along the last axis of `input`, as `scipy.fftpack.dct`.
 
     `input` is cut off or filled up with zeros to `n` samples. `norm="ortho"` makes it orthonormal (not type 1). float32
     or float64.
@@ -111,7 +111,7 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):
 
 @public
 def idct(input, type=2, n=None, axis=-1, norm=None, name=None):
-    """The inverse of `dct` of the same `type`, but for a factor of 2N (2N - 2 for type 1) if `norm` is None."""
+    """Return the inverse of `dct` of the same `type`, but for a factor of 2N (2N - 2 for type 1) if `norm` is None."""
     return _cosine_transform(input, type, {1: 1, 2: 3, 3: 2, 4: 4}, n, axis, norm)
 
 
@@ -129,7 +129,7 @@ def _windowed(frames, window_fn, length):
 
 @public
 def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_window, pad_end=False, name=None):
-    """The Fourier transforms of windowed frames of real `signals` [..., samples]: [..., frames, fft_length // 2 + 1].
+    """Return the Fourier transforms of windowed frames of real `signals` [..., samples]: [..., frames, fft_length // 2 + 1].
 
     `fft_length` is the smallest power of 2 from `frame_length` on by default. `window_fn(length, dtype=…)` gives the
     window; None for none. `pad_end` keeps frames that reach over the end. See `frame` and `rfft`.
@@ -143,7 +143,7 @@ def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_wind
 
 @public
 def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None):
-    """The `window_fn` with which `inverse_stft` inverts an `stft` of this `frame_step` and window.
+    """Return the `window_fn` with which `inverse_stft` inverts an `stft` of this `frame_step` and window.
 
     It is the forward window over the sum of its squares at all frames that overlap (Griffin and Lim, 1984, equation 7).
     """
@@ -162,7 +162,7 @@ def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None)
 
 @public
 def inverse_stft(stfts, frame_length, frame_step, fft_length=None, window_fn=hann_window, name=None):
-    """The signals [..., samples] whose short-time transforms `stfts` are given, [..., frames, fft_length // 2 + 1].
+    """Return the signals [..., samples] whose short-time transforms `stfts` are given, [..., frames, fft_length // 2 + 1].
 
     It inverts `stft` if `window_fn` is `inverse_stft_window_fn(frame_step, window of stft)`. complex64 or complex128.
     """
@@ -176,7 +176,8 @@ def inverse_stft(stfts, frame_length, frame_step, fft_length=None, window_fn=han
 
 @public
 def mdct(signals, frame_length, window_fn=vorbis_window, pad_end=False, norm=None, name=None):
-    """The modified discrete cosine transforms of frames of `signals`, half overlapping: [..., frames, frame_length / 2].
+    """Return the modified discrete cosine transforms of frames of `signals`, half overlapping: [..., frames, frame_length /
+    2].
 
     `frame_length` is a multiple of 4, else ValueError. `window_fn` None is a window of 1/√2. `norm` is None or "ortho".
     """
@@ -196,7 +197,7 @@ def _half_windowed(frames, window_fn, length):
 
 @public
 def inverse_mdct(mdcts, window_fn=vorbis_window, norm=None, name=None):
-    """The inverse of `mdct` of the same `window_fn` and `norm`: signals [..., samples].
+    """Return the inverse of `mdct` of the same `window_fn` and `norm`: signals [..., samples].
 
     Exact where two frames overlap, if the squares of the window and of the window half a frame on sum to 1.
     """
@@ -227,7 +228,7 @@ def linear_to_mel_weight_matrix(
     dtype=dtypes.float32,
     name=None,
 ):
-    """The matrix [num_spectrogram_bins, num_mel_bins] that takes linear spectra, by `matmul`, to the mel scale.
+    """Return the matrix [num_spectrogram_bins, num_mel_bins] that takes linear spectra, by `matmul`, to the mel scale.
 
     Column by column triangles with a peak of 1, evenly spaced from `lower_edge_hertz` to `upper_edge_hertz` on the scale
     1127 · log(1 + f/700). ValueError for bands beyond [0, sample_rate / 2].
@@ -263,7 +264,7 @@ def linear_to_mel_weight_matrix(
 
 @public
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms, name=None):
-    """The mel-frequency cepstral coefficients of log-magnitude mel spectra [..., num_mel_bins], in HTK's scale.
+    """Return the mel-frequency cepstral coefficients of log-magnitude mel spectra [..., num_mel_bins], in HTK's scale.
 
     A cosine transform of type II over √(2 · num_mel_bins). float32 or float64; ValueError if there are no bins.
     """

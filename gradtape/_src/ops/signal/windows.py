@@ -26,13 +26,13 @@ def _vector(length, dtype, **attributes):
 
 
 def _places(length):
-    """0, 1, … in float64: where a window's weights stand."""
+    """Return 0, 1, … in float64: the places of a window's weights."""
     return jnp.arange(length, dtype=jnp.float64)
 
 
 @op("RaisedCosineWindow", infer=_vector, cheap=True)
 def _raised_cosine(*, length, dtype, mean, amplitude, period):
-    """mean − amplitude · cos(2πn / period)."""
+    """Return mean − amplitude · cos(2πn / period)."""
     return (mean - amplitude * jnp.cos(2 * math.pi / period * _places(length))).astype(dtype)
 
 
@@ -65,7 +65,7 @@ def _cosine_window(window_length, periodic, dtype, mean, amplitude):
 
 @public
 def hann_window(window_length, periodic=True, dtype=dtypes.float32, name=None):
-    """The Hann window of `window_length` weights, 1/2 − 1/2 · cos(2πn/N).
+    """Return the Hann window of `window_length` weights, 1/2 − 1/2 · cos(2πn/N).
 
     `periodic` windows of an even length have the period N = `window_length`; all others are symmetric.
     """
@@ -74,21 +74,22 @@ def hann_window(window_length, periodic=True, dtype=dtypes.float32, name=None):
 
 @public
 def hamming_window(window_length, periodic=True, dtype=dtypes.float32, name=None):
-    """The Hamming window of `window_length` weights, 0.54 − 0.46 · cos(2πn/N). `periodic` as of `hann_window`."""
+    """Return the Hamming window of `window_length` weights, 0.54 − 0.46 · cos(2πn/N). `periodic` as of `hann_window`."""
     return _cosine_window(window_length, periodic, dtype, 0.54, 0.46)
 
 
 @public
 def vorbis_window(window_length, dtype=dtypes.float32, name=None):
-    """The Vorbis window of `window_length` weights, sin(π/2 · sin²(π(n + 1/2)/N)): its squares and those half a window on
-    sum to 1."""
+    """Return the Vorbis window of `window_length` weights, sin(π/2 · sin²(π(n + 1/2)/N)): its squares and those half a window
+    on sum to 1.
+    """
     length, dtype = _checked(window_length, dtype)
     return _vorbis(length=length, dtype=dtype.numpy)
 
 
 @public
 def kaiser_window(window_length, beta=12.0, dtype=dtypes.float32, name=None):
-    """The Kaiser window of `window_length` weights, I₀(β √(1 − (2n/(N−1) − 1)²)) / I₀(β). Differentiable to `beta`."""
+    """Return the Kaiser window of `window_length` weights, I₀(β √(1 − (2n/(N−1) − 1)²)) / I₀(β). Differentiable to `beta`."""
     length, dtype = _checked(window_length, dtype)
     if length == 0:
         raise invalid("window_length must be at least 1, received 0: a Kaiser window has no weights to leave out.")
@@ -103,7 +104,7 @@ def kaiser_window(window_length, beta=12.0, dtype=dtypes.float32, name=None):
 
 @public
 def kaiser_bessel_derived_window(window_length, beta=12.0, dtype=dtypes.float32, name=None):
-    """The window whose squares are the sums of a Kaiser window, and their mirror image. Differentiable to `beta`."""
+    """Return the window whose squares are the sums of a Kaiser window, and their mirror image. Differentiable to `beta`."""
     length, dtype = _checked(window_length, dtype)
     total = cumsum(kaiser_window(length // 2 + 1, beta, dtype))
     half = sqrt(total[:-1] / total[-1])

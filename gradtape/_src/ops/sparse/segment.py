@@ -36,7 +36,7 @@ def _rule(allowed):
 
 
 def _fault(indices, segment_ids, num_segments, sparse_gradient, extent):
-    """What is wrong with the first row number or segment id that cannot be, or None."""
+    """Return the message for the first invalid row number or segment id, or None."""
     outside = np.flatnonzero((indices < 0) | (indices >= extent))
     if len(outside):
         return f"Bad: indices[{outside[0]}] == {indices[outside[0]]} out of range [0, {extent})"
@@ -63,7 +63,9 @@ def _reduced(data, indices, segment_ids, count, divisor):
 
 
 def _segment_op(type, allowed, divisor, divide):
-    """The op `type` whose kernel divides sums by `divisor(counts)`, and its gradient, which divides by `divide(counts)`."""
+    """Return the op `type` whose kernel divides sums by `divisor(counts)`, and its gradient, which divides by
+    `divide(counts)`.
+    """
 
     @op(
         type,
@@ -124,7 +126,7 @@ def _by_rows(functions, data, indices, segment_ids, num_segments, sparse_gradien
 
 @public
 def segment_sum(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
-    """The sum of the rows `data[indices]` for each segment id; 0 where there are none.
+    """Return the sum of the rows `data[indices]` for each segment id; 0 where there are none.
 
     `indices` and `segment_ids` are vectors of one size (int32 or int64), the ids sorted and ≥ 0; else
     InvalidArgumentError. The result has `num_segments` rows, `segment_ids[-1] + 1` by default. With `sparse_gradient` the
@@ -135,11 +137,11 @@ def segment_sum(data, indices, segment_ids, num_segments=None, name=None, sparse
 
 @public
 def segment_mean(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
-    """The mean of the rows `data[indices]` for each segment id; 0 where there are none. See `segment_sum`. Float."""
+    """Return the mean of the rows `data[indices]` for each segment id; 0 where there are none. See `segment_sum`. Float."""
     return _by_rows(_MEAN, data, indices, segment_ids, num_segments, sparse_gradient)
 
 
 @public
 def segment_sqrt_n(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
-    """The sum of the rows `data[indices]` for each segment id, over the root of their number. See `segment_sum`. Float."""
+    """Return the sum of the rows `data[indices]` for each segment id, over the root of their number. See `segment_sum`. Float."""
     return _by_rows(_SQRT_N, data, indices, segment_ids, num_segments, sparse_gradient)

@@ -14,7 +14,7 @@ KINDS = frozenset("int8 int16 int32 int64 uint8 uint16 string".split())
 
 
 def _sets_of(x):
-    """`(shape, sets)`: the shape before the last axis, and the set of each place in it that has one."""
+    """Return `(shape, sets)`: the shape before the last axis, and the set of each place in it that has one."""
     values = to_numpy((x.values if isinstance(x, SparseTensor) else x).node)
     shape = tuple(x.shape)
     if len(shape) < 2:
@@ -37,7 +37,7 @@ def _operand(x):
 
 
 def _combined(function, a, b):
-    """`function` of the sets of `a` and `b` that stand in the same place, as a SparseTensor of sorted values."""
+    """Return `function` of the sets of `a` and `b` that stand in the same place, as a SparseTensor of sorted values."""
     a, b = _operand(a), _operand(b)
     if a.dtype != b.dtype:
         raise TypeError(f"Types don't match, {a.dtype!r} vs {b.dtype!r}.")
@@ -59,7 +59,7 @@ def _combined(function, a, b):
 
 @public
 def intersection(a, b, validate_indices=True):
-    """What is in the sets of both `a` and `b`, Tensors or SparseTensors of integers or strings, as a SparseTensor.
+    """Return the intersection of the sets `a` and `b`, Tensors or SparseTensors of integers or strings, as a SparseTensor.
 
     A set is the last axis; the shapes before it are the same, InvalidArgumentError if not. What does not fill the longest set
     is not stored.
@@ -73,19 +73,19 @@ def intersection(a, b, validate_indices=True):
 
 @public
 def union(a, b, validate_indices=True):
-    """What is in a set of `a` or `b`, as a SparseTensor; see `intersection`."""
+    """Return the union of the sets `a` and `b`, as a SparseTensor; see `intersection`."""
     return _combined(operator.or_, a, b)
 
 
 @public
 def difference(a, b, aminusb=True, validate_indices=True):
-    """What is in a set of `a` and not in that of `b`, or the other way round without `aminusb`; see `intersection`."""
+    """Return the difference of the sets `a` and `b`, or of `b` and `a` without `aminusb`; see `intersection`."""
     return _combined(operator.sub if aminusb else lambda x, y: y - x, a, b)
 
 
 @public
 def size(a, validate_indices=True):
-    """How many different values each set of the SparseTensor `a` has, an int32 Tensor of the shape before its last axis."""
+    """Count the different values of each set of the SparseTensor `a`: an int32 Tensor of the shape before its last axis."""
     shape, sets = _sets_of(_operand(required(a)))
     counts = np.zeros(shape, np.int32)
     for place, found in sets.items():

@@ -66,7 +66,7 @@ class SparseTensor:
     @classmethod
     @public
     def from_value(cls, sparse_tensor_value):
-        """`sparse_tensor_value`, anything with `indices`, `values` and `dense_shape`, as a SparseTensor."""
+        """Return `sparse_tensor_value`, anything with `indices`, `values` and `dense_shape`, as a SparseTensor."""
         if isinstance(sparse_tensor_value, cls):
             return sparse_tensor_value
         if not hasattr(sparse_tensor_value, "dense_shape"):
@@ -102,7 +102,7 @@ class SparseTensor:
         return self._values.dtype
 
     def get_shape(self):
-        """The shape of the whole, a TensorShape."""
+        """Return the shape of the whole, a TensorShape."""
         return self.shape
 
     @property
@@ -111,7 +111,7 @@ class SparseTensor:
 
     @public
     def with_values(self, new_values):
-        """A SparseTensor with other values in the same places."""
+        """Return a SparseTensor with other values in the same places."""
         return SparseTensor(self._indices, new_values, self._dense_shape)
 
     @public
@@ -169,7 +169,7 @@ def _components(sparse):
 
 
 def _extents_of(dense_shape):
-    """The extents that a `dense_shape` says; None in a graph that computes them when it runs."""
+    """Return the extents that a `dense_shape` says; None in a graph that computes them when it runs."""
     try:
         return static_list(dense_shape, "dense_shape")
     except engine.NeedsValues:
@@ -179,7 +179,7 @@ def _extents_of(dense_shape):
 
 
 def _assembled(extents, parts):
-    """A SparseTensor of other components; in a function its extents are those that it had, a part of the signature."""
+    """Return a SparseTensor of other components; in a function its extents are those that it had, a part of the signature."""
     made = object.__new__(SparseTensor)
     made._indices, made._values, made._dense_shape = parts
     if is_tensor(made._dense_shape):
@@ -216,7 +216,7 @@ def _index_tensor(value, what, rank):
 
 
 def required(value, what="Input"):
-    """TypeError unless `value` is a SparseTensor."""
+    """Raise TypeError unless `value` is a SparseTensor."""
     if not isinstance(value, SparseTensor):
         raise TypeError(f"{what} must be a SparseTensor. Received {type(value).__name__}: tf.sparse.from_dense makes one.")
     return value
@@ -227,7 +227,7 @@ def _place(i, place):
 
 
 def _misplaced(indices, shape, ordered):
-    """The first place that is out of bounds, out of order or there twice, as a message, or None."""
+    """Return the first place that is out of bounds, out of order or there twice, as a message, or None."""
     if indices.size and (indices.min() < 0 or (indices.max(axis=0) >= shape).any()):
         i = np.flatnonzero(((indices < 0) | (indices >= shape)).any(axis=1))[0]
         return f"{_place(i, indices[i])} is out of bounds: need 0 <= index < {plain(shape)}"
@@ -282,7 +282,7 @@ def _(op, dy):
 
 
 def _flat_places(indices, shape, axes=None):
-    """Where elements stand in the row-major order of the axes `axes` (all by default) of `shape`: int64 [count]."""
+    """Return the places of elements in the row-major order of the axes `axes` (all by default) of `shape`: int64 [count]."""
     strides = [0] * len(shape)
     stride = 1
     for axis in reversed(range(len(shape)) if axes is None else axes):
@@ -293,7 +293,7 @@ def _flat_places(indices, shape, axes=None):
 
 @public
 def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
-    """`sp_input` as a Tensor, with `default_value` (0) where nothing is stored.
+    """Return `sp_input` as a Tensor, with `default_value` (0) where nothing is stored.
 
     InvalidArgumentError for places that are out of bounds and, if `validate_indices`, out of order or there twice.
     """
@@ -311,7 +311,7 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
 
 @public
 def from_dense(tensor, name=None):
-    """The elements of `tensor` that are not 0 as a SparseTensor. At least one axis."""
+    """Return the elements of `tensor` that are not 0 as a SparseTensor. At least one axis."""
     x = _as_tensor(tensor)
     if not x.ndim:
         raise invalid("from_dense takes a tensor with at least one axis, received a scalar. [Op:Where]")
@@ -327,7 +327,7 @@ _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 
 def _sides(a_shape, b_shape, adjoint_a, adjoint_b):
-    """`(rows, inner, inner of b, columns)` of a product."""
+    """Return `(rows, inner, inner of b, columns)` of a product."""
     return (*(reversed(a_shape) if adjoint_a else a_shape), *(reversed(b_shape) if adjoint_b else b_shape))
 
 
@@ -396,7 +396,8 @@ def _adjoint(x):
 
 @public
 def sparse_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
-    """The product of two matrices of which one is a SparseTensor, dense; conjugated and transposed first if `adjoint_…`.
+    """Return the product of two matrices of which one is a SparseTensor, dense; conjugated and transposed first if
+    `adjoint_…`.
 
     Values of one place are added up, and places may be in any order. Gradients go to the values and to the dense side.
     """
@@ -460,7 +461,7 @@ def _(op, dy):
 
 @public
 def reduce_sum(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None):
-    """The sum of the elements of `sp_input` over `axis` (all by default), dense. Any numeric dtype.
+    """Return the sum of the elements of `sp_input` over `axis` (all by default), dense. Any numeric dtype.
 
     A SparseTensor as result (`output_is_sparse`) is not implemented.
     """

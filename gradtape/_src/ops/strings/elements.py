@@ -21,7 +21,9 @@ NO_NUMBER = "a string is no number, and has no gradient"
 
 
 def texts(value, made, position=0):
-    """The node of a tensor of strings, the operand number `position` of an op; TypeError or InvalidArgumentError for others."""
+    """Return the node of a tensor of strings, the operand number `position` of an op; TypeError or InvalidArgumentError for
+    others.
+    """
     if not is_tensor(value):
         return tensor(value, dtypes.string).node
     node = convert.node_of(value)
@@ -31,13 +33,13 @@ def texts(value, made, position=0):
 
 
 def each(function, *arrays):
-    """`function` of the elements of arrays, broadcast against each other, as an array of strings."""
+    """Return `function` of the elements of arrays, broadcast against each other, as an array of strings."""
     found = np.frompyfunc(function, len(arrays), 1)(*arrays)
     return found if isinstance(found, np.ndarray) else np.array(found, object)
 
 
 def one_of(value, allowed, what):
-    """`value`, an attribute that is one of a few words; else an InvalidArgumentError."""
+    """Return `value`, an attribute that is one of a few words; else an InvalidArgumentError."""
     if value not in allowed:
         words = ", ".join([f'"{word}"' for word in allowed])
         raise invalid(f"Value for attr '{what}' of \"{value}\" is not in the list of allowed values: {words}")
@@ -45,7 +47,7 @@ def one_of(value, allowed, what):
 
 
 def refused(message):
-    """The error for a value that an op cannot take, found when it runs."""
+    """Return the error for a value that an op cannot take, found when it runs."""
     return InvalidArgumentError(None, None, message)
 
 
@@ -53,7 +55,7 @@ UNITS = ("BYTE", "UTF8_CHAR")
 
 
 def _begins(data):
-    """Where the characters of UTF-8 begin."""
+    """Return the places at which characters of UTF-8 begin."""
     return [place for place, byte in enumerate(data) if byte & 0xC0 != 0x80]
 
 
@@ -68,7 +70,7 @@ def _length(input, *, unit):
 
 @public
 def length(input, unit="BYTE", name=None):
-    """The length of each string, int32: in bytes, or with `unit="UTF8_CHAR"` in characters.
+    """Return the length of each string, int32: in bytes, or with `unit="UTF8_CHAR"` in characters.
 
     >>> tf.strings.length(["ab", "é"]).numpy().tolist()
     [2, 2]
@@ -97,13 +99,13 @@ def _encoding(encoding, made):
 
 @public
 def lower(input, encoding="", name=None):
-    """Each string in lower case: the letters of ASCII, or with `encoding="utf-8"` those of Unicode."""
+    """Convert each string to lower case: the letters of ASCII, or with `encoding="utf-8"` those of Unicode."""
     return emit(_lower.op, (texts(input, _lower),), _encoding(encoding, _lower))
 
 
 @public
 def upper(input, encoding="", name=None):
-    """Each string in upper case: the letters of ASCII, or with `encoding="utf-8"` those of Unicode."""
+    """Convert each string to upper case: the letters of ASCII, or with `encoding="utf-8"` those of Unicode."""
     return emit(_upper.op, (texts(input, _upper),), _encoding(encoding, _upper))
 
 
@@ -114,7 +116,7 @@ def _strip(input):
 
 @public
 def strip(input, name=None):
-    """Each string without the white space at its ends."""
+    """Strip each string of the white space at its ends."""
     return emit(_strip.op, (texts(input, _strip),))
 
 
@@ -149,7 +151,7 @@ size = len  # where a parameter has TensorFlow's name `len`
 
 @public
 def substr(input, pos, len, unit="BYTE", name=None):
-    """The part of each string that begins at `pos` (from the end, if negative) and has up to `len` bytes or characters.
+    """Return the part of each string that begins at `pos` (from the end, if negative) and has up to `len` bytes or characters.
 
     `pos` and `len`, integers of one shape, are broadcast against the strings. A `pos` outside of a string is an
     InvalidArgumentError.
@@ -163,7 +165,7 @@ def _pattern(pattern):
 
 
 def _of_pattern(rule):
-    """The aval rule of an op on strings, a pattern and perhaps a rewrite, which are scalars."""
+    """Return the aval rule of an op on strings, a pattern and perhaps a rewrite, which are scalars."""
 
     def infer(input, *scalars, **attributes):
         for what, scalar in zip(("Pattern", "Rewrite"), scalars, strict=False):
@@ -182,7 +184,7 @@ def _regex_replace(input, pattern, rewrite, *, replace_global):
 
 @public
 def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
-    r"""Each string with the matches of `pattern` (the first one only, unless `replace_global`) replaced by `rewrite`.
+    r"""Replace the matches of `pattern` in each string (the first one only, unless `replace_global`) by `rewrite`.
 
     The syntax is RE2's; in `rewrite`, `\1` to `\9` stand for groups and `\0` for the match.
 
@@ -201,7 +203,7 @@ def _regex_full_match(input, pattern):
 
 @public
 def regex_full_match(input, pattern, name=None):
-    """Whether each string is, as a whole, a match of `pattern`, in RE2's syntax. bool."""
+    """Return whether each string is, as a whole, a match of `pattern`, in RE2's syntax. bool."""
     return emit(_regex_full_match.op, tuple([texts(v, _regex_full_match, i) for i, v in enumerate((input, pattern))]))
 
 
@@ -224,13 +226,13 @@ def _join(*inputs, separator):
 
 
 def separator_of(value):
-    """A separator, which is structure, as bytes."""
+    """Return a separator, which is structure, as bytes."""
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
 @public
 def join(inputs, separator="", name=None):
-    """The strings of a list of tensors, joined element by element; the tensors have one shape, or are scalars.
+    """Return the strings of a list of tensors, joined element by element; the tensors have one shape, or are scalars.
 
     >>> tf.strings.join(["x", ["a", "b"]], separator="_").numpy().tolist()
     [b'x_a', b'x_b']
@@ -259,7 +261,7 @@ def _reduce_join(inputs, *, axis, keepdims, separator):
 
 @public
 def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
-    """The strings along `axis` (all axes; the one named first is joined first), joined."""
+    """Return the strings along `axis` (all axes; the one named first is joined first), joined."""
     node = texts(inputs, _reduce_join)
     rank = node.aval.ndim
     axes = tuple(range(rank - 1, -1, -1)) if axis is None else static_list(axis, "axis")
@@ -297,7 +299,7 @@ def _unsorted_segment_join(inputs, segment_ids, *, num_segments, separator):
 
 @public
 def unsorted_segment_join(inputs, segment_ids, num_segments, separator="", name=None):
-    """The strings of each of `num_segments` segments, joined; `segment_ids` say to which one an entry belongs."""
+    """Return the strings of each of `num_segments` segments, joined; `segment_ids` say to which one an entry belongs."""
     nodes = texts(inputs, _unsorted_segment_join), convert.node_of(segment_ids)
     return emit(_unsorted_segment_join.op, nodes, (settled(num_segments, "num_segments"), separator_of(separator)))
 

@@ -15,7 +15,7 @@ def _word(data, place, size=8):
 
 
 def _rotated(x, bits):
-    """A word turned to the right."""
+    """Return a word turned to the right."""
     x &= WORD
     return (x >> bits | x << (64 - bits)) & WORD
 
@@ -31,7 +31,7 @@ def _pair(u, v, factor):
 
 
 def _short(data):
-    """Up to 16 bytes."""
+    """Hash up to 16 bytes."""
     size = len(data)
     factor = K2 + size * 2
     if size >= 8:
@@ -46,12 +46,12 @@ def _short(data):
 
 
 def _sums(a, b, c, d, before):
-    """Two words of four, which both middle sizes end with."""
+    """Return two words from four, the common end of both middle sizes."""
     return (_rotated(a + b, 43) + _rotated(c, 30) + d) & WORD, (a + _rotated(b + before, 18) + c) & WORD
 
 
 def _middle(data):
-    """17 to 64 bytes."""
+    """Hash 17 to 64 bytes."""
     size = len(data)
     factor = K2 + size * 2
     a = _word(data, 0) * (K1 if size <= 32 else K2) & WORD
@@ -73,7 +73,7 @@ def _of_32_bytes(data, place, a, b):
 
 
 def _round(data, place, state, factor, last):
-    """One round over 64 bytes; the last one weighs differently."""
+    """Run one round over 64 bytes; the last one weighs differently."""
     x, y, z, v, w = state
     weight = 9 if last else 1
     x = _rotated(x + y + v[0] + _word(data, place + 8), 37) * factor & WORD
@@ -87,7 +87,7 @@ def _round(data, place, state, factor, last):
 
 
 def fingerprint(data):
-    """FarmHash's Fingerprint64."""
+    """Return FarmHash's Fingerprint64."""
     size = len(data)
     if size <= 64:
         return _short(data) if size <= 16 else _middle(data)
@@ -109,7 +109,7 @@ def fingerprint(data):
 
 
 def murmur(data):
-    """MurmurHash64A, seeded as TensorFlow's Hash64."""
+    """Return MurmurHash64A, seeded as TensorFlow's Hash64."""
     whole = len(data) // 8 * 8
     result = SEED ^ (len(data) * MURMUR & WORD)
     for place in range(0, whole, 8):
@@ -127,7 +127,7 @@ def _sip_round(a, b, c, d):
 
 
 def keyed(data, key):
-    """SipHash-2-4 under a key of two words."""
+    """Return SipHash-2-4 under a key of two words."""
     first, second = [part & WORD for part in key]
     constants = [int.from_bytes(text, "big") for text in (b"somepseu", b"dorandom", b"lygenera", b"tedbytes")]
     state = [part ^ constant for part, constant in zip((first, second, first, second), constants, strict=True)]

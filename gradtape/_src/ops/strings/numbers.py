@@ -55,7 +55,7 @@ def _as_string(input, *, precision, scientific, shortest, width, fill):
 
 @public
 def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, fill="", name=None):
-    """Each element as a string, of a tensor of any dtype.
+    """Format each element as a string, of a tensor of any dtype.
 
     Floats have `precision` digits behind the point (6), with `scientific` an exponent, with `shortest` the shorter of both.
     `width` and `fill` pad it, as in C's `printf`.
@@ -75,7 +75,8 @@ def _format(*inputs, template, placeholder, summarize):
 
 @public
 def format(template, inputs, placeholder="{}", summarize=3, name=None):
-    """A string: `template` with each `placeholder` replaced by a tensor of `inputs` (one, or a list), as `tf.print` writes it.
+    """Return a string: `template` with each `placeholder` replaced by a tensor of `inputs` (one, or a list), as `tf.print`
+    writes it.
 
     `summarize` is how many entries of each end of an axis are shown, -1 for all.
 
@@ -102,7 +103,7 @@ _INTEGER = re.compile(rb"[+-]?\d+")
 
 
 def _parsed(data, dtype):
-    """The number that a string is; None if it is none, or does not fit."""
+    """Return the number that a string is; None if it is none, or does not fit."""
     text = data.strip()
     if dtype.kind == "f":
         if _HEX.fullmatch(text):
@@ -131,7 +132,7 @@ def _to_number(input, *, out_type):
 
 @public
 def to_number(input, out_type=dtypes.float32, name=None):
-    """The number that each string is: float32, or `out_type` (float64, int32, int64, uint32, uint64).
+    """Return the number that each string is: float32, or `out_type` (float64, int32, int64, uint32, uint64).
 
     InvalidArgumentError for a string that is no number, or does not fit.
 
@@ -168,13 +169,13 @@ _keyed = _buckets("StringToHashBucketStrong", keyed)
 
 @public
 def to_hash_bucket(input, num_buckets, name=None):
-    """For each string the number of a bucket below `num_buckets`, int64: TensorFlow's own, by MurmurHash."""
+    """Return for each string the number of a bucket below `num_buckets`, int64: TensorFlow's own, by MurmurHash."""
     return _murmur(input, num_buckets)
 
 
 @public
 def to_hash_bucket_fast(input, num_buckets, name=None):
-    """For each string the number of a bucket below `num_buckets`, int64: TensorFlow's own, by FarmHash's fingerprint.
+    """Return for each string the number of a bucket below `num_buckets`, int64: TensorFlow's own, by FarmHash's fingerprint.
 
     >>> tf.strings.to_hash_bucket_fast(["Hello", "TensorFlow", "2.x"], 3).numpy().tolist()
     [0, 2, 2]
@@ -184,7 +185,9 @@ def to_hash_bucket_fast(input, num_buckets, name=None):
 
 @public
 def to_hash_bucket_strong(input, num_buckets, key, name=None):
-    """As `to_hash_bucket_fast`, by SipHash under a `key` of two integers: who does not know it cannot aim at a bucket."""
+    """Hash strings like `to_hash_bucket_fast`, by SipHash under a secret `key` of two integers, so that nobody can aim at a
+    bucket.
+    """
     if len(key) != 2:
         raise invalid(f"Key must have 2 elements, received {len(key)}: {key!r} [Op:StringToHashBucketStrong]")
     return _keyed(input, num_buckets, tuple([int(part) for part in key]))

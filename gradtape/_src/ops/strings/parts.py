@@ -20,7 +20,7 @@ from gradtape._src.ops.strings.elements import NO_NUMBER, STRING, each, one_of, 
 
 
 def _apart(function, input, attrs):
-    """What `function`, on one string, gives; of a tensor of several a RaggedTensor, or a tuple of them."""
+    """Apply `function` to one string, or to each string of a tensor: a RaggedTensor, or a tuple of them."""
     node = texts(input, function)
     shape = node.aval.shape
     if not shape:
@@ -34,7 +34,7 @@ def _apart(function, input, attrs):
 
 
 def _rows(parts, shape):
-    """The vectors `parts`, of which there is one for each place of a tensor of `shape`, as a RaggedTensor."""
+    """Return the vectors `parts`, of which there is one for each place of a tensor of `shape`, as a RaggedTensor."""
     values = tensor(np.concatenate(parts) if parts else np.empty(0, object))
     rows = RaggedTensor.from_row_lengths(values, [len(part) for part in parts])
     for axis in reversed(range(1, len(shape))):
@@ -43,7 +43,7 @@ def _rows(parts, shape):
 
 
 def _row(parts):
-    """A list of bytes as a vector of strings."""
+    """Return a list of bytes as a vector of strings."""
     result = np.empty(len(parts), object)
     result[:] = parts
     return result
@@ -60,7 +60,7 @@ def _split(input, *, sep, maxsplit):
 
 @public
 def split(input, sep=None, maxsplit=-1, name=None):
-    """The parts of a string between `sep` (white space of any length), at most `maxsplit` + 1: a vector of strings.
+    """Return the parts of a string between `sep` (white space of any length), at most `maxsplit` + 1: a vector of strings.
 
     Of a tensor of several strings a RaggedTensor, in eager code.
 
@@ -79,7 +79,7 @@ def _bytes_split(input):
 
 @public
 def bytes_split(input, name=None):
-    """The bytes of a string, each a string; of several strings a RaggedTensor, in eager code."""
+    """Return the bytes of a string, each a string; of several strings a RaggedTensor, in eager code."""
     return _apart(_bytes_split, input, ())
 
 
@@ -88,14 +88,14 @@ def bytes_split(input, name=None):
 
 
 def _padding(width, padding_width, padded):
-    """How many pads an n-gram of `width` can have on one side."""
+    """Return the number of pads that an n-gram of `width` can have on one side."""
     if not padded:
         return 0
     return width - 1 if padding_width is None else min(padding_width, width - 1)
 
 
 def _spans(length, widths, padding_width, padded, preserve):
-    """`(pads on each side, width)` of the n-grams of a row: of each width all that there is room for."""
+    """Return `(pads on each side, width)` of the n-grams of a row: of each width all that there is room for."""
     found = []
     for width in widths:
         pads = _padding(width, padding_width, padded)
@@ -128,7 +128,8 @@ def _ngrams(data, *, widths, separator, pads, padding_width, preserve):
 def ngrams(
     data, ngram_width, separator=" ", pad_values=None, padding_width=None, preserve_short_sequences=False, name=None
 ):  # fmt: skip
-    """The n-grams along the last axis of `data`: so many neighbours as `ngram_width` (or each of it) says, joined by `separator`.
+    """Return the n-grams along the last axis of `data`: so many neighbours as `ngram_width` (or each of it) says, joined by
+    `separator`.
 
     `pad_values`, a string or a pair (left, right), stand up to `padding_width` times at both ends.
 
@@ -167,7 +168,9 @@ def _codec(name):
 
 
 def _characters(data, encoding, errors, replacement, control):
-    """`(characters, places)`: those of a string, and where each begins; what cannot be read is replaced, left out or an error."""
+    """Return `(characters, places)`: those of a string, and where each begins; what cannot be read is replaced, left out or an
+    error.
+    """
     found, places, start = [], [], 0
     while start < len(data):
         try:
@@ -220,7 +223,7 @@ def _is_character(code):
 def unicode_decode(
     input, input_encoding, errors="replace", replacement_char=65533, replace_control_characters=False, name=None
 ):  # fmt: skip
-    """The code points of a string, an int32 vector; of several strings a RaggedTensor, in eager code.
+    """Return the code points of a string, an int32 vector; of several strings a RaggedTensor, in eager code.
 
     What cannot be read is replaced by `replacement_char`, left out (`errors="ignore"`) or an error ("strict").
 
@@ -234,20 +237,20 @@ def unicode_decode(
 def unicode_decode_with_offsets(
     input, input_encoding, errors="replace", replacement_char=65533, replace_control_characters=False, name=None
 ):  # fmt: skip
-    """As `unicode_decode`, with the bytes at which the characters begin, an int64 vector."""
+    """Decode like `unicode_decode`, with the bytes at which the characters begin, an int64 vector."""
     attrs = (*_reading(input_encoding, errors, replacement_char), bool(replace_control_characters))
     return _apart(_decode, input, attrs)
 
 
 @public
 def unicode_split(input, input_encoding, errors="replace", replacement_char=65533, name=None):
-    """The characters of a string, each a string; of several strings a RaggedTensor, in eager code."""
+    """Return the characters of a string, each a string; of several strings a RaggedTensor, in eager code."""
     return unicode_split_with_offsets(input, input_encoding, errors, replacement_char)[0]
 
 
 @public
 def unicode_split_with_offsets(input, input_encoding, errors="replace", replacement_char=65533, name=None):
-    """As `unicode_split`, with the bytes at which the characters begin, an int64 vector."""
+    """Split like `unicode_split`, with the bytes at which the characters begin, an int64 vector."""
     one_of(input_encoding, WRITTEN, "output_encoding")
     return _apart(_characters_of, input, _reading(input_encoding, errors, replacement_char))
 
@@ -269,7 +272,7 @@ def _encode(input, *, encoding, errors, replacement):
 
 @public
 def unicode_encode(input, output_encoding, errors="replace", replacement_char=65533, name=None):
-    """The strings that the code points along the last axis of `input`, int32, make up in UTF-8, UTF-16-BE or UTF-32-BE."""
+    """Return the strings that the code points along the last axis of `input`, int32, make up in UTF-8, UTF-16-BE or UTF-32-BE."""
     x = tensor(input)
     require(x.node.aval, ("int32",), "input_values")
     if not x.ndim:
@@ -291,7 +294,7 @@ def unicode_transcode(
     input, input_encoding, output_encoding, errors="replace", replacement_char=65533, replace_control_characters=False,
     name=None,
 ):  # fmt: skip
-    """Each string from one encoding in another: UTF-8, UTF-16-BE or UTF-32-BE."""
+    """Convert each string from one encoding to another: UTF-8, UTF-16-BE or UTF-32-BE."""
     into = _codec(one_of(output_encoding, WRITTEN, "output_encoding"))
     attrs = (*_reading(input_encoding, errors, replacement_char), bool(replace_control_characters), into)
     return emit(_transcode.op, (texts(input, _transcode),), attrs)

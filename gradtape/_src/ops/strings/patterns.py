@@ -29,7 +29,7 @@ def _error(pattern, reason):
 
 @functools.cache
 def _category(name):
-    """The characters of a general category of Unicode (`L`, `Lu`, …), as the inside of a class."""
+    """Return the characters of a general category of Unicode (`L`, `Lu`, …), as the inside of a class."""
     spans, last = [], -2
     for code in range(sys.maxunicode + 1):
         if unicodedata.category(chr(code)).startswith(name):
@@ -78,7 +78,7 @@ class _Translation:
         return letter
 
     def escape(self, inside):
-        """What follows a backslash, in a class or outside of one."""
+        """Translate the character after a backslash, in a class or outside of one."""
         if self.place >= len(self.pattern):
             raise _error(self.pattern, "trailing \\")
         letter = self.take()
@@ -124,7 +124,7 @@ class _Translation:
         return f"[^{members}]"
 
     def bracket(self):
-        """A class in brackets, of which the first one was taken."""
+        """Return a class in brackets, of which the first one was taken."""
         found = ["[^" if self.ahead("^") else "["]
         self.take(len(found[0]) - 1)
         if self.ahead("]"):
@@ -151,7 +151,7 @@ class _Translation:
 
 @functools.lru_cache(256)
 def compiled(pattern):
-    """A pattern (text in RE2's syntax) as Python's; InvalidArgumentError if it is none."""
+    """Return a pattern (text in RE2's syntax) as Python's; InvalidArgumentError if it is none."""
     try:
         return re.compile(_Translation(pattern).run())
     except (re.error, ValueError, OverflowError) as error:
@@ -159,7 +159,7 @@ def compiled(pattern):
 
 
 def text_of(data):
-    """Bytes as text; what is no UTF-8 goes through unchanged."""
+    """Decode bytes as text; invalid UTF-8 goes through unchanged."""
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -168,7 +168,7 @@ def bytes_of(text):
 
 
 def _rewritten(rewrite, groups):
-    """`rewrite` as pieces: text, and numbers of groups. None where RE2 cannot use it."""
+    """Return `rewrite` as pieces: text, and numbers of groups. None where RE2 cannot use it."""
     pieces, place = [], 0
     while place < len(rewrite):
         if rewrite[place] != "\\":
@@ -187,7 +187,7 @@ def _rewritten(rewrite, groups):
 
 
 def replaced(data, pattern, rewrite, everywhere):
-    """`data` with the first match of a compiled pattern, or every one, replaced. `\\1` in `rewrite` is a group."""
+    """Return `data` with the first match of a compiled pattern, or every one, replaced. `\\1` in `rewrite` is a group."""
     pieces = _rewritten(text_of(rewrite), pattern.groups)
     if pieces is None:
         return data
