@@ -59,7 +59,7 @@ def add_program(command: argparse.ArgumentParser) -> None:
 
 
 def at_least(least: int, text: str) -> int:
-    """`text` as an integer of at least `least`, or argparse's error."""
+    """Return `text` as an integer of at least `least`, or argparse's error."""
     if text.isdecimal() and int(text) >= least:
         return int(text)
     raise argparse.ArgumentTypeError(f"received {text!r}, expected an integer of at least {least}")
@@ -69,7 +69,7 @@ natural, positive = partial(at_least, 0), partial(at_least, 1)
 
 
 def demo_command(parsed: argparse.Namespace) -> None:
-    """`gradtape demo`."""
+    """Run `gradtape demo`."""
     tune_allocator()
     try:
         from gradtape._src.demo.train import run_demo
@@ -82,12 +82,12 @@ def demo_command(parsed: argparse.Namespace) -> None:
 
 
 def run_command(parsed: argparse.Namespace) -> None:
-    """`gradtape run`."""
+    """Run `gradtape run`."""
     program_of(parsed, "gradtape run").run(parsed.arguments)
 
 
 def why_command(parsed: argparse.Namespace) -> None:
-    """`gradtape why`: as `gradtape run`, and at the end the reasons. Exit code 1 if something was missing."""
+    """Run `gradtape why`: like `gradtape run`, and at the end the reasons. Exit code 1 if something was missing."""
     take_html(parsed)
     program = program_of(parsed, "gradtape why")
     from gradtape._src.explain.pictures.page import pictured
@@ -127,7 +127,7 @@ def take_html(parsed: argparse.Namespace) -> None:
 
 
 def program_of(parsed: argparse.Namespace, command: str) -> Program:
-    """The program that a command was given: a script, or with -m a module. The door is open when it is looked for."""
+    """Return the program that a command was given: a script, or with -m a module. The door is open when it is looked for."""
     try:
         if not parsed.module:
             program = of_script(parsed.program)

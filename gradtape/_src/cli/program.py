@@ -53,7 +53,7 @@ class Program:
 
 
 def of_script(path: str) -> Program:
-    """The script at `path`. OSError where it cannot be read."""
+    """Return the script at `path`. OSError where it cannot be read."""
     file = str(Path(path).absolute())
     with io.open_code(file) as opened:
         source = opened.read()
@@ -61,7 +61,7 @@ def of_script(path: str) -> Program:
 
 
 def of_module(name: str) -> Program:
-    """The module `name`, of a package its `__main__`. ImportError where there is none, or none that can be run.
+    """Return the module `name`, of a package its `__main__`. ImportError where there is none, or none that can be run.
 
     The packages above it are imported to find it, from the present folder first.
     """
@@ -82,7 +82,7 @@ def of_module(name: str) -> Program:
 
 
 def without_runner_frames(show: Any) -> Any:
-    """The except hook `show`, given tracebacks that begin in the program."""
+    """Return the except hook `show`, given tracebacks that begin in the program."""
 
     def excepthook(kind, error, traceback):
         entry = traceback

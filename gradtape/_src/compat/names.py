@@ -77,7 +77,7 @@ def listed(module: str) -> Callable[[], list[str]]:
 
 
 def missing(module: str) -> Callable[[str], Any]:
-    """A module's `__getattr__`: AttributeError that says why the name is not there, or names what is near."""
+    """Return a module's `__getattr__`: AttributeError that says why the name is not there, or names what is near."""
     prefix = module.replace("gradtape", "tf", 1)
 
     @public

@@ -135,7 +135,7 @@ class StandInModule(ModuleType):
 
 @functools.cache
 def found(dotted: str) -> Any:
-    """The stand-in for a name, dotted under `tf`; None where there is none."""
+    """Return the stand-in for a name, dotted under `tf`; None where there is none."""
     if dotted in NAMES:
         return StandInModule(dotted)
     base = _BASES.get(dotted)
@@ -148,5 +148,5 @@ def found(dotted: str) -> Any:
 
 
 def is_stand_in(value: Any) -> bool:
-    """Whether a value is a stand-in."""
+    """Return whether a value is a stand-in."""
     return isinstance(value, (StandInClass, StandInModule))

@@ -10,7 +10,7 @@ from gradtape._src.core.errors import public
 
 @public
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
-    """Text or bytes as bytes; TypeError for anything else."""
+    """Convert text or bytes to bytes; TypeError for anything else."""
     if isinstance(bytes_or_text, (bytes, bytearray)):
         return bytes(bytes_or_text)
     if isinstance(bytes_or_text, str):
@@ -20,7 +20,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
 
 @public
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
-    """Text or bytes as text; TypeError for anything else."""
+    """Convert text or bytes to text; TypeError for anything else."""
     if isinstance(bytes_or_text, str):
         return bytes_or_text
     if isinstance(bytes_or_text, bytes):
@@ -33,5 +33,5 @@ as_str = as_text
 
 @public
 def as_str_any(value: Any, encoding: str = "utf-8") -> str:
-    """Bytes as text, anything else as `str` has it."""
+    """Convert bytes to text, anything else by `str`."""
     return as_text(value, encoding) if isinstance(value, bytes) else str(value)

@@ -33,7 +33,7 @@ class SupportsTracingProtocol(Protocol):
     """Objects with a `__tf_tracing_type__` of their own. Functions do not ask: the object is a constant, by identity."""
 
     def __tf_tracing_type__(self, context: Any) -> Any:
-        """The spec of the object."""
+        """Return the spec of the object."""
 
 
 integral_types = (numbers.Integral, np.integer)

@@ -67,7 +67,7 @@ def _found(path: str) -> Any:
 
 
 def falls_back(module: str, to: str = "", elsewhere: tuple[str, ...] = ()) -> Callable[[str], Any]:
-    """A module's `__getattr__`: what the module `to` of gradtape has under the name, or one of the modules `elsewhere`."""
+    """Return a module's `__getattr__`: what the module `to` of gradtape has under the name, or one of the modules `elsewhere`."""
     unknown = missing(module)
 
     def __getattr__(name: str) -> Any:

@@ -16,7 +16,7 @@ from gradtape._src.ops.random.seeds import draw, pair_of
 
 
 def count(value: Any, what: str) -> int:
-    """An integer, which may be a tensor of int64 (ValueError for one of another dtype); TypeError for anything else."""
+    """Return an integer, which may be a tensor of int64 (ValueError for one of another dtype); TypeError for anything else."""
     if isinstance(value, np.floating):
         value = int(value)  # as in TensorFlow, which refuses a float of Python's
     if isinstance(value, (str, bytes, float)):
@@ -29,7 +29,7 @@ def count(value: Any, what: str) -> int:
 
 
 def parallel(value: Any) -> int:
-    """How many threads `num_parallel_calls` asks for."""
+    """Return the number of threads for `num_parallel_calls`."""
     number = 1 if value is None else count(value, "num_parallel_calls")
     if number == AUTOTUNE:
         return 1
@@ -39,7 +39,7 @@ def parallel(value: Any) -> int:
 
 
 def batch_size(value: Any) -> int:
-    """How many elements a batch has."""
+    """Return the number of elements of a batch."""
     size = count(value, "batch_size")
     if size < 1:
         raise invalid(f"Batch size must be greater than zero, received {size}.")
@@ -47,14 +47,16 @@ def batch_size(value: Any) -> int:
 
 
 def batches(elements: int, size: int, drop: bool) -> int:
-    """How many batches so many elements make."""
+    """Return the number of batches of so many elements."""
     if elements < 0:
         return elements
     return elements // size if drop else -(-elements // size)
 
 
 def weights(value: Any, count: int) -> np.ndarray:
-    """The weights of `count` datasets: floats (TypeError) that are not negative, as many as there are datasets (ValueError)."""
+    """Return the weights of `count` datasets: floats (TypeError) that are not negative, as many as there are datasets
+    (ValueError).
+    """
     if value is None:
         return np.full(count, 1.0)
     array = np.asarray(numbers(value))
@@ -71,12 +73,12 @@ def weights(value: Any, count: int) -> np.ndarray:
 
 
 def numbers(value: Any) -> Any:
-    """Probabilities as NumPy has them, from what may be a tensor."""
+    """Convert probabilities, which may be a tensor, to a NumPy array."""
     return to_numpy(value.node) if isinstance(value, Tensor) else value
 
 
 def check_unique(specs: tuple[Any, ...]) -> None:
-    """InvalidArgumentError or TypeError for elements that `unique` does not take."""
+    """Raise InvalidArgumentError or TypeError for elements that `unique` does not take."""
     if len(specs) != 1:
         raise invalid("UniqueDataset only supports inputs with a single component. Use map() to choose one.")
     dtype = getattr(specs[0], "dtype", None)
@@ -88,18 +90,18 @@ def check_unique(specs: tuple[Any, ...]) -> None:
 
 
 def check_not_empty(arrays: tuple[Any, ...]) -> None:
-    """ValueError unless there is a tensor."""
+    """Raise ValueError unless there is a tensor."""
     if all(array is None for array in arrays):
         raise ValueError("Invalid `element`. `element` should not be empty: give at least one tensor.")
 
 
 def orders(seed: Any, again: bool) -> Seeds:
-    """As `seeds`, of orders that are TensorFlow's."""
+    """Return the Seeds like `seeds`, of orders that are TensorFlow's."""
     key, own = pair_of(None if seed is None else count(seed, "seed"))
     return Seeds(f"{key} {own}{' again' * again}", again)
 
 
 def seeds(seed: Any, again: bool) -> Seeds:
-    """What gives the seed of each pass: another one each time if `again`."""
+    """Return the source of each pass's seed: another one each time if `again`."""
     own = tuple(to_numpy(draw("ShuffleDatasetV3", None, 1).node)) if seed is None else count(seed, "seed")
     return Seeds(str(own), again)

@@ -44,7 +44,7 @@ Outcomes: TypeAlias = Generator[Outcome, None, None]
 
 
 def outcome(stream: Iterator[Any]) -> Outcome:
-    """What asking for the next element comes to; StopIteration at the end."""
+    """Return the outcome of the next element; StopIteration at the end."""
     result: Outcome = Future()
     try:
         result.set_result(next(stream))
@@ -58,7 +58,7 @@ def outcome(stream: Iterator[Any]) -> Outcome:
 
 
 def given(result: Outcome) -> Any:
-    """The element, or its error: where it was raised in a thread is of no use to anybody; its cause stays."""
+    """Return the element, or its error: where it was raised in a thread is of no use to anybody; its cause stays."""
     error = result.exception()
     if error is not None:
         raise error.with_traceback(None)
@@ -77,11 +77,11 @@ class _Source(Iterator[Outcome]):
             return outcome(self.stream)
 
     def get_state(self) -> dict[str, Any]:
-        """Nothing: streams cannot be taken up in the middle."""
+        """Return an empty state: streams cannot be taken up in the middle."""
         return {}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Nothing: see `get_state`."""
+        """Ignore the state: see `get_state`."""
 
 
 # What reads ahead is held here until it is closed, so that it has no part in the garbage and is not finalized with it.
@@ -93,7 +93,7 @@ PATIENCE = 1.0  # seconds that the end of Python waits for threads that make ele
 
 
 def _kept(stream: Outcomes) -> Iterator[Any]:
-    """The elements of a stream that has threads; it is closed when Python ends."""
+    """Return the elements of a stream that has threads; it is closed when Python ends."""
     _streams[next(_count)] = stream
     return map(given, stream)
 
@@ -130,7 +130,7 @@ atexit.register(_close_all)
 
 
 def prefetched(stream: Iterator[Any], size: int) -> Iterator[Any]:
-    """The stream, up to `size` elements of which are made ahead of time by a thread."""
+    """Return the stream, up to `size` elements of which are made ahead of time by a thread."""
     return _kept(_prefetched(stream, size))
 
 
@@ -167,7 +167,7 @@ def _prefetched(stream: Iterator[Any], size: int) -> Outcomes:
 
 
 def mapped(call: Callable[[int, Any], Any], source: Iterator[Any], threads: int, deterministic: bool) -> Iterator[Any]:
-    """`call(index, element)` for each element, in `threads` threads; in the elements' order if `deterministic`."""
+    """Return `call(index, element)` for each element, in `threads` threads; in the elements' order if `deterministic`."""
     return _kept(_mapped(call, source, threads, deterministic))
 
 

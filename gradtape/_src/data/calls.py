@@ -53,12 +53,12 @@ def apart() -> Iterator[None]:
 
 
 def arguments(value: Any) -> tuple[Any, ...]:
-    """What a function is called with for an element: a tuple's items are arguments of their own."""
+    """Return the arguments of a function for an element: a tuple's items are arguments of their own."""
     return value if type(value) is tuple else (value,)
 
 
 def failed(error: Exception, what: str, index: int) -> OpError:
-    """The error for a function of the user's that failed on element number `index`; to be raised `from error`."""
+    """Return the error for a function of the user's that failed on element number `index`; to be raised `from error`."""
     kind: type[OpError]
     match error:
         case OutOfRangeError():  # which would be taken for the end of the elements
@@ -88,13 +88,13 @@ class Call:
         self._seeds = None
 
     def begun(self) -> Call:
-        """The same for one pass, in which random ops give what they gave in the others, as far as they have seeds."""
+        """Return the same for one pass, in which random ops give what they gave in the others, as far as they have seeds."""
         call = copy.copy(self)
         call._seeds = seeds.begun()
         return call
 
     def __call__(self, index: int, given: Element) -> Element:
-        """The function's result for element number `index`, as an element."""
+        """Return the function's result for element number `index`, as an element."""
         with apart():
             return self._result(index, handed(given))
 
@@ -118,25 +118,25 @@ class Call:
         )
 
     def flag(self, index: int, given: Element) -> bool:
-        """The function's result for an element as a predicate."""
+        """Return the function's result for an element as a predicate."""
         arrays, _ = answer = self(index, given)
         if len(arrays) != 1 or not isinstance(arrays[0], np.ndarray) or arrays[0].dtype != bool or arrays[0].ndim:
             raise no_flag(structure_text(answer))
         return bool(arrays[0])
 
     def dataset(self, index: int, given: Element) -> Any:
-        """The function's result for an element, which must be a dataset."""
+        """Return the function's result for an element, which must be a dataset."""
         (result, *others), _ = self(index, given)
         if others or not isinstance(result, Elements):
             raise self.no_dataset(repr(result))
         return result
 
     def no_dataset(self, result: str) -> TypeError:
-        """The error for a result that is no dataset."""
+        """Return the error for a result that is no dataset."""
         return TypeError(f"The function passed to {self.what} must return a `tf.data.Dataset`; it returned {result}.")
 
     def on_symbols(self, values: Any) -> Any:
-        """What the function returns for an element whose leaves are symbols, as a nest of specs."""
+        """Return the function's result for an element whose leaves are symbols, as a nest of specs."""
         result = self.function(*arguments(values))
         leaves, how = flatten(tuple(result) if type(result) is list else result)
         try:
@@ -146,24 +146,24 @@ class Call:
 
 
 def no_flag(found: str) -> ValueError:
-    """The error for a predicate that gives something else."""
+    """Return the error for a predicate that gives something else."""
     return ValueError(f"Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return type is {found}.")
 
 
 def returned(result: Any) -> Element:
-    """What a function returned as an element; a list stands for a tuple, as in TensorFlow."""
+    """Convert a function's result to an element; a list stands for a tuple, as in TensorFlow."""
     return element(tuple(result) if type(result) is list else result)
 
 
 def structure_text(answer: Element) -> str:
-    """How messages show what a function returned."""
+    """Format a function's result for messages."""
     arrays, _ = answer
     specs = [spec_of(array) for array in arrays]
     return repr(specs[0] if len(specs) == 1 else tuple(specs))
 
 
 def inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> Any:
-    """What a function returns for elements of a structure, found without values: a nest of specs, or None if it needs them.
+    """Infer the result of a function for elements of a structure, without values: a nest of specs, or None if it needs them.
 
     It is called on tensors that have no values, twice if there are unknown extents, with other extents each time.
     """
@@ -175,7 +175,7 @@ def inferred(call: Call, given: Structure, make_empty: Callable[[Any], Any]) -> 
 
 
 def asked_early(call: Call, given: Structure | None, make_empty: Callable[[Any], Any]) -> Any:
-    """As `inferred`, when a dataset is made: what is sure to be wrong is raised at once, as by TensorFlow, which traces there.
+    """Infer the result like `inferred`, when a dataset is made: a certain error is raised at once, as in TensorFlow.
 
     None also if the structure of the elements is not known yet.
     """
@@ -193,14 +193,14 @@ def asked_early(call: Call, given: Structure | None, make_empty: Callable[[Any],
 
 
 def check_flag(call: Call, given: Structure | None, make_empty: Callable[[Any], Any]) -> None:
-    """ValueError if a predicate is sure to give something else than a scalar bool."""
+    """Raise ValueError if a predicate is sure to give something else than a scalar bool."""
     specs = asked_early(call, given, make_empty)
     if specs is not None and not (isinstance(specs, TensorSpec) and specs.dtype.name == "bool" and specs.shape.rank == 0):
         raise no_flag(repr(specs))
 
 
 def check_dataset(call: Call, given: Structure | None, make_empty: Callable[[Any], Any]) -> None:
-    """TypeError if a function is sure to give something else than a dataset."""
+    """Raise TypeError if a function is sure to give something else than a dataset."""
     specs = asked_early(call, given, make_empty)
     if specs is not None and not isinstance(specs, DatasetSpec):
         raise call.no_dataset(repr(specs))
@@ -210,7 +210,7 @@ SYMBOLS = ("SymbolicTensor", "EagerTensor", 'Tensor("')  # an error that speaks 
 
 
 def complete(given: Structure) -> bool:
-    """Whether all extents are known."""
+    """Return whether all extents are known."""
     return all(spec.shape.is_fully_defined() for spec in given.specs if isinstance(spec, TensorSpec))
 
 
@@ -245,7 +245,7 @@ def _spec_without_value(item: Any) -> Any:
 
 
 def _common(first: Any, second: Any) -> Any:
-    """The specs that fit both."""
+    """Return the specs that fit both."""
     specs, how = flatten(first)
     others, _ = flatten(second)
     return how.unflatten([_common_spec(a, b) for a, b in zip(specs, others, strict=True)])
@@ -260,5 +260,5 @@ def _common_spec(a: Any, b: Any) -> Any:
 
 
 def from_one(example: Element) -> Structure:
-    """What one element tells of the others: how they are nested, dtypes, ranks; not their extents."""
+    """Return the structure that one element tells of the others: nest, dtypes, ranks; not their extents."""
     return with_shapes(structure_of(example), lambda shape: [None] * shape.rank)

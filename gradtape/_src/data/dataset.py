@@ -66,7 +66,7 @@ class Dataset(Filing):
     @in_graphs
     @public
     def range(*args: Any, output_type: Any = dtypes.int64, name: str | None = None) -> Dataset:
-        """`range(stop)`, `range(start, stop)` or `range(start, stop, step)`: scalars of `output_type`."""
+        """Return `range(stop)`, `range(start, stop)` or `range(start, stop, step)`: scalars of `output_type`."""
         if not 1 <= len(args) <= 3:
             raise ValueError(f"Invalid `args`. The length of `args` should be between 1 and 3 but was {len(args)}.")
         numbers = [arguments.count(value, "range") for value in args]
@@ -81,7 +81,7 @@ class Dataset(Filing):
     @in_graphs
     @public
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
-        """One element, `tensors`."""
+        """Create a dataset of one element, `tensors`."""
         only = taken(tensors)
         if all(array is None for array in only[0]):
             raise invalid("Invalid `tensors`: there must be at least one tensor in an element.")
@@ -91,7 +91,7 @@ class Dataset(Filing):
     @in_graphs
     @public
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
-        """The rows of `tensors`, a nest of arrays with first axes of one length (ValueError otherwise)."""
+        """Return the rows of `tensors`, a nest of arrays with first axes of one length (ValueError otherwise)."""
         arrays, how = whole = taken(tensors)
         arguments.check_not_empty(arrays)
         shapes = [array.shape for array in arrays if array is not None]
@@ -117,7 +117,8 @@ class Dataset(Filing):
         output_signature: Any = None,
         name: str | None = None,
     ) -> Dataset:
-        """What `generator(*args)` yields, each element as `output_signature` (a nest of `TensorSpec`) says.
+        """Create a dataset of the values that `generator(*args)` yields, of the types in `output_signature` (a nest of
+        `TensorSpec`).
 
         It is called anew for each pass. An element that does not fit is an InvalidArgumentError. `args` are tensors, given
         as NumPy values.
@@ -129,7 +130,7 @@ class Dataset(Filing):
     @staticmethod
     @public
     def counter(start: Any = 0, step: Any = 1, dtype: Any = dtypes.int64, name: str | None = None) -> Dataset:
-        """`start`, `start + step`, … without end."""
+        """Return `start`, `start + step`, … without end."""
         first, stride, dtype = arguments.count(start, "start"), arguments.count(step, "step"), as_dtype(dtype)
         structure = Structure(LEAF, (TensorSpec((), dtype),))
         return Dataset(
@@ -140,7 +141,7 @@ class Dataset(Filing):
     @in_graphs
     @public
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
-        """Elements that have those of several datasets side by side, nested as the datasets are; as many as the shortest has."""
+        """Create a dataset with the elements of several side by side, nested as the datasets are; as many as the shortest has."""
         if args and datasets is not None:
             raise TypeError("Both `*args` and `datasets` cannot be set.")
         if not args and datasets is None:
@@ -181,7 +182,7 @@ class Dataset(Filing):
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,
     ) -> Dataset:
-        """Elements of `datasets` (a list), each from one drawn at random, with probabilities `weights`."""
+        """Draw elements of `datasets` (a list), each from a random one, with probabilities `weights`."""
         members = _members(datasets)
         if not isinstance(weights, Dataset):
             chances = arguments.weights(weights, len(members))
@@ -200,7 +201,7 @@ class Dataset(Filing):
     @staticmethod
     @public
     def choose_from_datasets(datasets: Any, choice_dataset: Dataset, stop_on_empty_dataset: bool = True) -> Dataset:
-        """Elements of `datasets` (a list), each from the one whose number `choice_dataset` gives next."""
+        """Choose elements of `datasets` (a list), each from the one whose number `choice_dataset` gives next."""
         members = _members(datasets)
         if not isinstance(choice_dataset, Dataset):
             raise TypeError(
@@ -223,7 +224,7 @@ class Dataset(Filing):
     @in_graphs
     @public
     def take(self, count: Any, name: str | None = None) -> Dataset:
-        """The first `count` elements; all if it is negative."""
+        """Return the first `count` elements; all if it is negative."""
         wanted = arguments.count(count, "count")
         if wanted < 0:
             return self._selected("_TakeDataset", iter, self._count)
@@ -234,7 +235,7 @@ class Dataset(Filing):
     @in_graphs
     @public
     def skip(self, count: Any, name: str | None = None) -> Dataset:
-        """All but the first `count` elements; none if it is negative."""
+        """Skip the first `count` elements; all if it is negative."""
         unwanted = arguments.count(count, "count")
         if unwanted < 0:
             return self._selected("_SkipDataset", lambda source: iter(()), min(self._count, 0))
@@ -243,7 +244,7 @@ class Dataset(Filing):
 
     @public
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
-        """Every `num_shards`-th element, beginning with element `index`."""
+        """Keep every `num_shards`-th element, beginning with element `index`."""
         shards, first = arguments.count(num_shards, "num_shards"), arguments.count(index, "index")
         if shards < 1:
             raise invalid(f"Number of shards must be greater than zero (currently num_shards = {shards}).")
@@ -255,7 +256,7 @@ class Dataset(Filing):
     @in_graphs
     @public
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
-        """All elements `count` times over; without end if it is None or negative."""
+        """Repeat all elements `count` times; without end if it is None or negative."""
         times = -1 if count is None else arguments.count(count, "count")
         if times < 0:
             total = INFINITE_CARDINALITY if self._count else 0
@@ -269,7 +270,7 @@ class Dataset(Filing):
     def shuffle(
         self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = True, name: str | None = None
     ) -> Dataset:
-        """The elements in random order, each drawn from the `buffer_size` that come next.
+        """Return the elements in random order, each drawn from the `buffer_size` that come next.
 
         With a `seed`, or after `tf.random.set_seed`, the orders are the same in every run. Each pass has another one unless
         `reshuffle_each_iteration` is False. `UNKNOWN_CARDINALITY` as `buffer_size` takes in all elements.
@@ -284,7 +285,7 @@ class Dataset(Filing):
     @in_graphs
     @public
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
-        """These elements, then those of `dataset`, which must be nested alike and have the same dtypes (TypeError)."""
+        """Append the elements of `dataset`, which must be nested alike and have the same dtypes (TypeError)."""
         counts = (self._count, dataset._count)
         if INFINITE_CARDINALITY in counts:
             total = INFINITE_CARDINALITY
@@ -300,7 +301,7 @@ class Dataset(Filing):
 
     @public
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
-        """The elements, kept in memory by the first pass that comes to its end."""
+        """Return the elements, kept in memory by the first pass that comes to its end."""
         if filename:
             raise UnimplementedError(
                 None, None, "cache(filename) is not in gradtape: cache() keeps the elements in memory, and files are not written."
@@ -310,7 +311,7 @@ class Dataset(Filing):
 
     @public
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
-        """The same elements, of which up to `buffer_size` are made ahead of time, in a thread. AUTOTUNE: two."""
+        """Return the same elements, of which up to `buffer_size` are made ahead of time, in a thread. AUTOTUNE: two."""
         size = AUTOTUNE if buffer_size is None else arguments.count(buffer_size, "buffer_size")
         if size < AUTOTUNE:
             raise invalid(f"buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning, received {size}.")
@@ -332,7 +333,7 @@ class Dataset(Filing):
         use_unbounded_threadpool: bool = False,
         name: str | None = None,
     ) -> Dataset:
-        """`map_func` of each element; the items of a tuple are arguments of their own.
+        """Return `map_func` of each element; the items of a tuple are arguments of their own.
 
         It is called for each element with tensors. `num_parallel_calls` above 1 is how many threads call it; AUTOTUNE is
         one, as Python code runs in one thread at a time. The order is kept, unless `deterministic` is False.
@@ -354,7 +355,7 @@ class Dataset(Filing):
         return self._then(kind, start, lambda: self._after(call), asks=True)
 
     def _after(self, call: Call) -> Structure:
-        """The structure of what a function returns."""
+        """Return the structure of what a function returns."""
         specs = calls.inferred(call, self.structure, Dataset.unknown)
         if specs is not None:
             return from_specs(specs)
@@ -371,7 +372,7 @@ class Dataset(Filing):
     @in_graphs
     @public
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
-        """The elements for which `predicate` gives True, a scalar bool tensor (ValueError for anything else)."""
+        """Return the elements for which `predicate` gives True, a scalar bool tensor (ValueError for anything else)."""
         call = Call(predicate, "Dataset.filter()")
         calls.check_flag(call, self.known, Dataset.unknown)
 
@@ -382,7 +383,7 @@ class Dataset(Filing):
 
     @public
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
-        """The elements before the first for which `predicate` gives False."""
+        """Return the elements before the first for which `predicate` gives False."""
         call = Call(predicate, "Dataset.take_while()")
         calls.check_flag(call, self.known, Dataset.unknown)
 
@@ -395,7 +396,7 @@ class Dataset(Filing):
     @in_graphs
     @public
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
-        """The elements of the datasets that `map_func` returns, one dataset after the other."""
+        """Return the elements of the datasets that `map_func` returns, one dataset after the other."""
         call = Call(map_func, "Dataset.flat_map()")
         calls.check_dataset(call, self.known, Dataset.unknown)
 
@@ -416,7 +417,7 @@ class Dataset(Filing):
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """The elements of the datasets that `map_func` returns: `block_length` of each of `cycle_length` in turn.
+        """Return the elements of the datasets that `map_func` returns: `block_length` of each of `cycle_length` in turn.
 
         `cycle_length` is the number of processors if it is not given. The order is always TensorFlow's deterministic one.
         """
@@ -441,7 +442,7 @@ class Dataset(Filing):
         return self._then(kind, start, lambda: self._inside(call), UNKNOWN_CARDINALITY, asks=True)
 
     def _inside(self, call: Call) -> Structure:
-        """The structure of the elements of the datasets that a function returns."""
+        """Return the structure of the elements of the datasets that a function returns."""
         specs = calls.inferred(call, self.structure, Dataset.unknown)
         if isinstance(specs, DatasetSpec):
             return from_specs(specs.element_spec)
@@ -449,7 +450,7 @@ class Dataset(Filing):
 
     @public
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
-        """`state = reduce_func(state, element)` over all elements; returns the last state, a nest of tensors."""
+        """Return `state = reduce_func(state, element)` over all elements; returns the last state, a nest of tensors."""
         state = element(initial_state)
         call = Call(reduce_func, "Dataset.reduce()").begun()
         if self.known is not None:
@@ -460,7 +461,7 @@ class Dataset(Filing):
 
     @public
     def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Dataset:
-        """`state, output = scan_func(state, element)`: the outputs."""
+        """Return `state, output = scan_func(state, element)`: the outputs."""
         first = element(initial_state)
         call = Call(scan_func, "Dataset.scan()")
         if self.known is not None:
@@ -483,7 +484,7 @@ class Dataset(Filing):
 
     @public
     def apply(self, transformation_func: Callable[[Dataset], Dataset], name: str | None = None) -> Dataset:
-        """`transformation_func(self)`, which must be a dataset."""
+        """Return `transformation_func(self)`, which must be a dataset."""
         result = transformation_func(self)
         if not isinstance(result, Dataset):
             raise TypeError(f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(result)}.")
@@ -501,7 +502,7 @@ class Dataset(Filing):
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """`batch_size` elements as one, with an axis in front; the last one may be smaller, or is dropped."""
+        """Return `batch_size` elements as one, with an axis in front; the last one may be smaller, or is dropped."""
         size, drop = arguments.batch_size(batch_size), bool(drop_remainder)
         arguments.parallel(num_parallel_calls)
         stack = stages.stacked if self._rows is None else self._rows.gathered
@@ -525,7 +526,7 @@ class Dataset(Filing):
         drop_remainder: Any = False,
         name: str | None = None,
     ) -> Dataset:
-        """`batch_size` elements as one, each padded at its end to the largest of the batch, or to `padded_shapes`.
+        """Return `batch_size` elements as one, each padded at its end to the largest of the batch, or to `padded_shapes`.
 
         `padded_shapes` is a nest of shapes, in which None (or -1) stands for the largest; `padding_values` a nest of scalars,
         or one for all; 0 and empty strings if they are not given.
@@ -548,7 +549,7 @@ class Dataset(Filing):
 
     @public
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
-        """Pairs of a number (int64, from `start` on) and an element."""
+        """Pair each element with its number (int64, from `start` on)."""
         first = arguments.count(start, "start")
 
         def structure() -> Structure:
@@ -559,7 +560,7 @@ class Dataset(Filing):
 
 @public
 def cardinality(dataset: Dataset) -> Tensor:
-    """How many elements `dataset` has, int64; -1 if they have no end, -2 if that is not known."""
+    """Return the number of elements of `dataset`, int64; -1 if they have no end, -2 if it is unknown."""
     return dataset.cardinality()
 
 
@@ -578,7 +579,7 @@ def _number(choice: Any) -> int:
 
 
 def _directed(members: list[Dataset], start: Callable[[], Stream]) -> Dataset:
-    """Elements of several datasets that are alike."""
+    """Create a dataset of elements of several datasets that are alike."""
     count = INFINITE_CARDINALITY if any(m._count == INFINITE_CARDINALITY for m in members) else UNKNOWN_CARDINALITY
     asks = any(member.known is None for member in members)
     structure = partial(_merged, members) if asks else _merged(members)

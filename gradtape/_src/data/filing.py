@@ -135,7 +135,7 @@ def _check_rank(structure: Structure) -> None:
 def _rebatched(
     source: Stream, sizes: Iterator[int], drop: bool, waiting: list[tuple[Any, ...]], wanted: list[int]
 ) -> Iterator[Element]:
-    """`waiting` holds arrays whose rows were not given yet, `wanted` the size of the batch that comes next."""
+    """Return `waiting` holds arrays whose rows were not given yet, `wanted` the size of the batch that comes next."""
     how = LEAF
     for arrays, how in source:
         waiting.append(arrays)
@@ -159,7 +159,7 @@ def _count(waiting: list[tuple[Any, ...]]) -> int:
 
 
 def _taken(waiting: list[tuple[Any, ...]], size: int) -> tuple[Any, ...]:
-    """The first rows of what waits, at most `size`, which are taken away from it."""
+    """Return the first rows of what waits, at most `size`, which are taken away from it."""
     whole = [np.concatenate(column) for column in zip(*waiting, strict=True)]
     waiting[:] = [tuple([array[size:] for array in whole])]
     return tuple([array[:size] for array in whole])

@@ -15,7 +15,7 @@ from gradtape._src.data.structure import LEAF, PAIR, Element, from_specs, joined
 
 
 def scanned(call: Call, state: Element, source: Iterator[Element]) -> Iterator[Element]:
-    """The outputs of `state, output = call(state, element)`."""
+    """Return the outputs of `state, output = call(state, element)`."""
     return Resumed(_scanned, call, [state], enumerate(source))
 
 
@@ -31,7 +31,7 @@ def _scanned(call: Call, last: list[Element], numbered: Iterator[tuple[int, Elem
 
 
 def check(specs: Any, state: Element) -> None:
-    """TypeError if what `scan_func` gives, as far as it is known (not None), is no pair of such a state and an output."""
+    """Raise TypeError if what `scan_func` gives, as far as it is known (not None), is no pair of such a state and an output."""
     if specs is None:
         return
     if type(specs) is not tuple or len(specs) != 2:
@@ -43,7 +43,7 @@ def check(specs: Any, state: Element) -> None:
 
 
 def no_pair(found: str) -> TypeError:
-    """The error for a `scan_func` that gives something else."""
+    """Return the error for a `scan_func` that gives something else."""
     return TypeError(
         "Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output value but its "
         f"return type is {found}."
@@ -51,7 +51,7 @@ def no_pair(found: str) -> TypeError:
 
 
 def other_types(what: str, expected: Any, found: Any) -> TypeError:
-    """The error for a state of another dtype."""
+    """Return the error for a state of another dtype."""
     return TypeError(
         f"Invalid `{what}`. The element types for the new state must match the initial state. Expected "
         f"{expected}, got {found}. Use tf.cast, or give the initial state that dtype."
@@ -59,12 +59,12 @@ def other_types(what: str, expected: Any, found: Any) -> TypeError:
 
 
 def together(state: Element, item: Element) -> Element:
-    """A state and an element as one pair."""
+    """Return a state and an element as one pair."""
     return (*state[0], *item[0]), joined(PAIR, (state[1], item[1]))
 
 
 def same_state(before: Element, after: Element, what: str) -> Element:
-    """The new state; TypeError unless it is nested as the old one and has its dtypes."""
+    """Return the new state; TypeError unless it is nested as the old one and has its dtypes."""
     if before[1] != after[1] and joined(before[1], (LEAF,) * len(before[0])) != joined(after[1], (LEAF,) * len(after[0])):
         raise TypeError(
             f"Invalid `{what}`. The structure of the new state must match the initial state. Expected "

@@ -19,7 +19,7 @@ from gradtape._src.data.structure import Element, Structure, from_specs
 
 
 def signature(generator: Any, types: Any, shapes: Any, specs: Any) -> Structure:
-    """The structure that `from_generator`'s arguments give; TypeError if they contradict each other."""
+    """Return the structure that `from_generator`'s arguments give; TypeError if they contradict each other."""
     if not callable(generator):
         raise TypeError("`generator` must be a Python callable: a function that returns an iterator, not the iterator itself.")
     if specs is not None:
@@ -47,7 +47,7 @@ def signature(generator: Any, types: Any, shapes: Any, specs: Any) -> Structure:
 
 
 def generated(generator: Callable[..., Any], arguments: Sequence[Any], structure: Structure) -> Iterator[Element]:
-    """The elements that `generator(*arguments)` yields. What it raises comes with the number of the element."""
+    """Return the elements that `generator(*arguments)` yields. What it raises comes with the number of the element."""
     running: list[Iterator[Any]] = []
 
     def element(index: int) -> Element:

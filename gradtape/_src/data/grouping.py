@@ -41,7 +41,7 @@ class Grouping(Pipeline):
 
     @public
     def unbatch(self, name: str | None = None) -> Self:
-        """The rows of each element as elements."""
+        """Return the rows of each element as elements."""
 
         def structure() -> Structure:
             lengths = {s.shape[0] for s in self.structure.specs if isinstance(s, TensorSpec) and s.shape.rank} - {None}
@@ -63,7 +63,8 @@ class Grouping(Pipeline):
 
     @public
     def window(self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False, name: str | None = None) -> Self:
-        """Datasets of `size` elements each, `stride` apart; each window begins `shift` (or `size`) after the one before.
+        """Group elements into datasets of `size` each, `stride` apart; each window begins `shift` (or `size`) after the one
+        before.
 
         Nested elements give a nest of datasets. The last windows may be smaller, unless they are dropped.
         """
@@ -87,21 +88,21 @@ class Grouping(Pipeline):
 
     @public
     def unique(self, name: str | None = None) -> Self:
-        """Each element the first time that it comes. Elements must be single tensors of int32, int64 or string."""
+        """Keep each element the first time that it comes. Elements must be single tensors of int32, int64 or string."""
         if self.known is not None:
             arguments.check_unique(self.known.specs)
         return self._then("_UniqueDataset", lambda: stages.unique(self.elements()), count=UNKNOWN_CARDINALITY)
 
     @public
     def get_single_element(self, name: str | None = None) -> Any:
-        """The only element; InvalidArgumentError if there is none, or more."""
+        """Return the only element; InvalidArgumentError if there is none, or more."""
         found = list(itertools.islice(self.elements(), 2))
         if len(found) != 1:
             raise invalid("Dataset had more than one element." if found else "Dataset was empty.")
         return handed(found[0])
 
     def _as_datasets(self, window: list[Element]) -> Element:
-        """The elements of a window as one element, of datasets."""
+        """Return the elements of a window as one element, of datasets."""
         columns = zip(*[arrays for arrays, _ in window], strict=True)
         return tuple([self.holding([((array,), LEAF) for array in column]) for column in columns]), window[0][1]
 
@@ -114,7 +115,8 @@ class Grouping(Pipeline):
         window_size_func: Callable[..., Any] | None = None,
         name: str | None = None,
     ) -> Self:
-        """The elements of `reduce_func(key, group)`, a dataset, for each group of `window_size` elements that have one key.
+        """Return the elements of `reduce_func(key, group)`, a dataset, for each group of `window_size` elements that have one
+        key.
 
         `key_func(element)` gives the key, an int64; the groups that are left at the end may be smaller, and come in the order
         of their keys. `window_size_func(key)` may give each key a size of its own.
@@ -168,7 +170,8 @@ class Grouping(Pipeline):
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> Self:
-        """Batches of elements of similar length: bucket i holds those below `bucket_boundaries[i]`, and not below the one before.
+        """Batch elements of similar length: bucket i holds those from `bucket_boundaries[i - 1]` up to below
+        `bucket_boundaries[i]`.
 
         Each bucket has a batch size of its own, and there is one more than there are boundaries. Batches are padded as in
         `padded_batch`, or to one less than their boundary, or not at all.
@@ -220,7 +223,7 @@ class Grouping(Pipeline):
         seed: Any = None,
         name: str | None = None,
     ) -> Self:
-        """Pairs of a class and an element, some left out at random, so that classes come as often as `target_dist` says.
+        """Pair each element with its class and leave some out at random, so that classes are distributed like `target_dist`.
 
         `class_func(element)` gives the class, a number; `initial_dist` says how often they come before that, which is
         counted if it is not given.
@@ -243,13 +246,13 @@ class Grouping(Pipeline):
 
     @public
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Self:
-        """The elements that do not fail."""
+        """Return the elements that do not fail."""
         return self._then("_IgnoreErrorsDataset", lambda: _without_errors(self.elements()), count=self._count)
 
     @classmethod
     @public
     def random(cls, seed: Any = None, rerandomize_each_iteration: bool | None = None, name: str | None = None) -> Self:
-        """Random integers from 0 to 2³² − 1 (int64), without end; with a `seed` the same in each pass."""
+        """Draw random integers from 0 to 2³² − 1 (int64), without end; with a `seed` the same in each pass."""
         origin = arguments.orders(seed, bool(rerandomize_each_iteration))
 
         def start() -> Stream:
@@ -260,7 +263,7 @@ class Grouping(Pipeline):
 
 
 def _whole(answer: Element, what: str) -> int:
-    """What a function gave as a number; ValueError unless it is one integer."""
+    """Convert a function's result to a number; ValueError unless it is one integer."""
     arrays, _ = answer
     if len(arrays) != 1 or not isinstance(arrays[0], np.ndarray) or arrays[0].ndim or arrays[0].dtype.kind not in "iu":
         raise ValueError(f"Invalid `{what}`. `{what}` must return a single `tf.int64` scalar tensor, got {arrays}.")
@@ -297,7 +300,7 @@ def _grouped(
 
 
 def _shapes(shapes: Any, structure: Structure) -> tuple[list[Any], Any]:
-    """The shapes for the leaves of an element, and how they are nested."""
+    """Return the shapes for the leaves of an element, and how they are nested."""
     how = structure.nest
     return nest.flatten_up_to(how, shapes), how
 

@@ -73,7 +73,7 @@ class OwnedIterator(Iterator, Stateful):
     saved_as = "ITERATOR_STATE"
 
     def saved_state(self) -> np.ndarray:
-        """How many elements it has given, and how they were shuffled."""
+        """Return the number of elements given so far, and the shuffles' states."""
         with self._lock:
             return self._place.state()
 
@@ -93,7 +93,7 @@ class OwnedIterator(Iterator, Stateful):
 
     @public
     def get_next(self) -> Any:
-        """The next element; OutOfRangeError at the end, where `next` raises StopIteration."""
+        """Return the next element; OutOfRangeError at the end, where `next` raises StopIteration."""
         try:
             return next(self)
         except StopIteration:
@@ -103,7 +103,7 @@ class OwnedIterator(Iterator, Stateful):
 
     @public
     def get_next_as_optional(self) -> Optional:
-        """The next element as a `tf.experimental.Optional`, which has no value at the end."""
+        """Return the next element as a `tf.experimental.Optional`, which has no value at the end."""
         try:
             return Optional(self.element_spec, (next(self),))
         except StopIteration:
@@ -112,7 +112,7 @@ class OwnedIterator(Iterator, Stateful):
 
 @public
 def get_next_as_optional(iterator: OwnedIterator) -> Optional:
-    """`iterator.get_next_as_optional()`."""
+    """Return `iterator.get_next_as_optional()`."""
     return iterator.get_next_as_optional()
 
 
@@ -122,5 +122,5 @@ class NumpyIterator(Iterator):
     _convert = staticmethod(as_numpy)
 
     def next(self) -> Any:
-        """The next element."""
+        """Return the next element."""
         return next(self)

@@ -23,13 +23,13 @@ class Optional:
     """
 
     def __init__(self, element_spec: Any, value: tuple[Any, ...]) -> None:
-        """`value` holds the value if there is one."""
+        """Store the `value`, if there is one."""
         self._element_spec, self._value = element_spec, value
 
     @staticmethod
     @public
     def from_value(value: Any) -> Optional:
-        """One that has a value: a nest of tensors, of what can be made one, of None and datasets."""
+        """Create an Optional with a value: a nest of tensors, of what can be made one, of None and datasets."""
         leaves, how = flatten(value)
         leaves = [item if item is None or isinstance(item, Elements) else tensor(item) for item in leaves]
         return Optional(nest.unflatten(how, [_spec(item) for item in leaves]), (nest.unflatten(how, leaves),))
@@ -37,17 +37,17 @@ class Optional:
     @staticmethod
     @public
     def empty(element_spec: Any) -> Optional:
-        """One that has no value; `element_spec` is what it would look like."""
+        """Create an Optional without a value; `element_spec` is the spec of a value."""
         return Optional(element_spec, ())
 
     @public
     def has_value(self, name: str | None = None) -> Tensor:
-        """Whether there is a value, a scalar bool tensor."""
+        """Return whether there is a value, a scalar bool tensor."""
         return constant(bool(self._value))
 
     @public
     def get_value(self, name: str | None = None) -> Any:
-        """The value; InvalidArgumentError if there is none."""
+        """Return the value; InvalidArgumentError if there is none."""
         if not self._value:
             raise invalid("The given optional does not have a value. Ask has_value() first.")
         return self._value[0]

@@ -90,7 +90,7 @@ class Settings:
 
     @public
     def merge(self, options: Self) -> Self:
-        """These options, and over them those that are set in `options`."""
+        """Merge these options with those that are set in `options`, which win."""
         if type(options) is not type(self):
             raise TypeError(f"Only options of one type can be merged, received {type(self)} and {type(options)}.")
         result = type(self)()
@@ -173,7 +173,7 @@ class Options(Settings):
 
 
 def merged_options(options: Iterable[Options]) -> Options:
-    """The options of a dataset that is made of several."""
+    """Return the options of a dataset that is made of several."""
     result = Options()
     for each in options:
         result = result.merge(each)

@@ -23,7 +23,7 @@ class Padding:
         self.shapes, self.values = shapes, values
 
     def __call__(self, items: Sequence[Element]) -> Element:
-        """Elements as one; each is padded at its end to the given extents, the largest of the batch where there is None."""
+        """Stack elements, each padded at its end to the given extents, the largest of the batch where there is None."""
         how = items[0][1]
         columns = list(zip(*[arrays for arrays, _ in items], strict=True))
         extents = self._extents(how) or [[None] * column[0].ndim for column in columns]
@@ -31,7 +31,7 @@ class Padding:
         return tuple([_padded(*given) for given in zip(columns, extents, fill, strict=True)]), how
 
     def shapes_of(self, structure: Structure) -> list[TensorShape]:
-        """The shapes of padded elements; ValueError if the rank of a component is known nowhere."""
+        """Return the shapes of padded elements; ValueError if the rank of a component is known nowhere."""
         extents = self._extents(structure.nest)
         if extents is not None:
             return [TensorShape(shape) for shape in extents]
@@ -66,7 +66,7 @@ class Padding:
 
 
 def _up_to(how: Nest, values: Any) -> list[Any]:
-    """The values for the leaves of a nest, in which None stands for a part of it."""
+    """Return the values for the leaves of a nest, in which None stands for a part of it."""
     if values is None or how.is_leaf():
         return [values] * how.num_leaves
     parts = nest.up_to_level(how, values)
@@ -86,7 +86,7 @@ def _sequence(shape: Any) -> list[Any]:
 
 
 def _filling(value: Any, dtype: np.dtype) -> Any:
-    """The scalar to pad an array of `dtype` with; TypeError if it has another dtype."""
+    """Return the scalar to pad an array of `dtype` with; TypeError if it has another dtype."""
     if value is None:
         return b"" if dtype.kind == "O" else 0
     (array,), _ = element(value)

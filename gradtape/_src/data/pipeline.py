@@ -29,7 +29,8 @@ class Pipeline(Elements):
         options: Options | None = None,
         asks: bool = False,
     ) -> None:
-        """`start` begins a stream, of row numbers if there are `rows`; `count` is the cardinality or -1 or -2.
+        """Store the parts: `start` begins a stream, of row numbers if there are `rows`; `count` is the cardinality or -1 or
+        -2.
 
         `asks` says that a function of the user's is to be asked for the structure, which is put off until it is needed.
         """
@@ -42,7 +43,7 @@ class Pipeline(Elements):
         return cls(*args, **options)
 
     def elements(self) -> Stream:
-        """A stream of elements from the beginning."""
+        """Return a stream of elements from the beginning."""
         return self._start() if self._rows is None else map(self._rows.element, self._start())
 
     @property
@@ -67,7 +68,7 @@ class Pipeline(Elements):
         return self.structure.element_spec
 
     def cardinality(self) -> Tensor:
-        """How many elements there are, int64; `INFINITE_CARDINALITY` (-1), `UNKNOWN_CARDINALITY` (-2)."""
+        """Return the number of elements, int64; `INFINITE_CARDINALITY` (-1), `UNKNOWN_CARDINALITY` (-2)."""
         return constant(self._count, dtypes.int64)
 
     @public
@@ -87,7 +88,9 @@ class Pipeline(Elements):
 
     @public
     def as_numpy_iterator(self) -> NumpyIterator:
-        """An iterator of NumPy arrays (scalars for rank 0), nested as the elements are; not in a function (RuntimeError)."""
+        """Return an iterator of NumPy arrays (scalars for rank 0), nested as the elements are; not in a function
+        (RuntimeError).
+        """
         if engine.local.trace.scope is not None or engine.current_graph() is not None:
             raise RuntimeError("`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode.")
         for spec in self.known.specs if self.known is not None else ():
@@ -99,25 +102,25 @@ class Pipeline(Elements):
         return f"<{self._kind} element_spec={self.element_spec!r}>"
 
     def options(self) -> Options:
-        """The options that are set. They cannot be changed (ValueError): see `with_options`."""
+        """Return the options that are set. They cannot be changed (ValueError): see `with_options`."""
         options = Options().merge(self._options)
         options._fix()
         return options
 
     @public
     def with_options(self, options: Options, name: str | None = None) -> Self:
-        """The same elements under other options."""
+        """Return the same elements under other options."""
         merged_options = self._options.merge(options)
         return self._made(self._start, self._known, self._count, "_OptionsDataset", self._rows, merged_options, self._asks)
 
     @classmethod
     def holding(cls, items: list[Element], structure: Structure | None = None) -> Self:
-        """A dataset of elements that are at hand; without a structure, of at least one."""
+        """Return a dataset of elements that are at hand; without a structure, of at least one."""
         return cls._made(lambda: iter(items), structure or structure_of(items[0]), len(items), "_VariantDataset")
 
     @classmethod
     def unknown(cls, element_spec: Any) -> Self:
-        """A dataset that stands for any with such elements, which cannot be looked at."""
+        """Return a dataset that stands for any with such elements, which cannot be looked at."""
 
         def start() -> Stream:
             raise engine.NeedsValues("the elements of a dataset that is an element itself are not known before it is run")
@@ -125,13 +128,13 @@ class Pipeline(Elements):
         return cls._made(start, from_specs(element_spec), UNKNOWN_CARDINALITY, "_VariantDataset")
 
     def _then(self, kind: str, start: Start, structure: Any = None, count: int | None = None, asks: bool = False) -> Self:
-        """A dataset of another stream of elements, which has what it does not say in common with this one."""
+        """Return a dataset of another stream of elements, which has what it does not say in common with this one."""
         structure = (lambda: self.structure) if structure is None else structure
         count = self._count if count is None else count
         return self._made(start, structure, count, kind, options=self._options, asks=asks or self._asks)
 
     def _selected(self, kind: str, choose: Callable[[Stream], Stream], count: int) -> Self:
-        """A dataset of the same elements, some or in another order: `choose` never looks at them."""
+        """Return a dataset of the same elements, some or in another order: `choose` never looks at them."""
 
         def start() -> Stream:
             return choose(self._start())

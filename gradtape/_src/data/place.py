@@ -23,13 +23,13 @@ class Seeds:
         return f"{own} {number}"
 
     def fresh(self) -> tuple[str, int]:
-        """The seed of a pass that is new."""
+        """Return the seed of a pass that is new."""
         number = self._passes
         self._passes += self._again
         return self._own, number
 
     def after(self, own: str, number: int) -> tuple[str, int]:
-        """The seed of the pass after one with that seed, in an iterator that was restored."""
+        """Return the seed of the pass after one with that seed, in an iterator that was restored."""
         number += self._again
         self._passes = max(self._passes, number + self._again)
         return own, number
@@ -51,7 +51,7 @@ class Place:
         _pulled.places.pop()
 
     def drawn_by(self, seeds: Seeds) -> tuple[str, int]:
-        """The seed of the pass that begins."""
+        """Return the seed of the pass that begins."""
         if len(self._drawn) < len(self._saved):
             seed = self._latest[id(seeds)] = self._saved[len(self._drawn)]
         elif id(seeds) in self._latest:
@@ -62,12 +62,12 @@ class Place:
         return seed
 
     def state(self) -> np.ndarray:
-        """The place as a scalar string."""
+        """Return the place as a scalar string."""
         return np.array(json.dumps({"given": self.given, "seeds": self._drawn}).encode(), object)
 
     @staticmethod
     def restored(state: np.ndarray) -> tuple[int, Place]:
-        """How many elements are to be passed over, and the place to begin with."""
+        """Return the number of elements to pass over, and the place to begin with."""
         place = Place()
         try:
             saved = json.loads(bytes(state[()]))
@@ -88,5 +88,5 @@ _pulled = _Pulled()
 
 
 def around() -> Place | None:
-    """The place of the iterator that asks for an element."""
+    """Return the place of the iterator that asks for an element."""
     return _pulled.places[-1] if _pulled.places else None

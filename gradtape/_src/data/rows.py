@@ -17,11 +17,11 @@ class Slices:
         self.arrays, self.how = arrays, how
 
     def element(self, row: int) -> Element:
-        """The element that is row number `row`."""
+        """Return the element that is row number `row`."""
         return tuple([None if array is None else array[row, ...] for array in self.arrays]), self.how
 
     def gathered(self, rows: Sequence[int]) -> Element:
-        """Several rows as one batch."""
+        """Gather several rows as one batch."""
         where = np.array(rows, np.intp)
         return tuple([None if array is None else array[where] for array in self.arrays]), self.how
 
@@ -33,11 +33,11 @@ class Numbers:
         self.dtype = dtype
 
     def element(self, row: int) -> Element:
-        """The number as an element."""
+        """Return the number as an element."""
         return (np.array(row, self.dtype),), LEAF
 
     def gathered(self, rows: Sequence[int]) -> Element:
-        """Several numbers as one batch."""
+        """Gather several numbers as one batch."""
         return (np.array(rows, self.dtype),), LEAF
 
 

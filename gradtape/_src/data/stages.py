@@ -50,7 +50,7 @@ def resumable(function: Callable[..., Stream]) -> Callable[..., Stream]:
 
 
 def repeated(start: Start, count: int) -> Stream:
-    """One pass after the other: `count` of them, for ever if it is negative. A pass without elements ends it."""
+    """Repeat passes: `count` of them, for ever if it is negative. A pass without elements ends it."""
     return Resumed(_repeated, start, itertools.count() if count < 0 else iter(range(count)), [])
 
 
@@ -70,7 +70,7 @@ def _repeated(start: Start, passes: Iterator[int], running: list[Stream]) -> Str
 
 
 def chained(streams: Stream) -> Stream:
-    """Streams, one after the other."""
+    """Chain streams, one after the other."""
     return Resumed(_chained, streams, [])
 
 
@@ -84,7 +84,7 @@ def _chained(streams: Stream, running: list[Stream]) -> Stream:
 
 
 def first(source: Stream, count: int) -> Stream:
-    """The first `count` elements; those that fail do not count."""
+    """Return the first `count` elements; those that fail do not count."""
     return Resumed(_first, source, [count])
 
 
@@ -99,7 +99,7 @@ def _first(source: Stream, left: list[int]) -> Stream:
 
 
 def without_first(source: Stream, count: int) -> Stream:
-    """All but the first `count` elements."""
+    """Skip the first `count` elements."""
     return Resumed(_without_first, source, [count])
 
 
@@ -110,7 +110,7 @@ def _without_first(source: Stream, left: list[int]) -> Stream:
 
 
 def every(source: Stream, apart: int, place: int) -> Stream:
-    """Of each `apart` elements the one at `place`."""
+    """Keep of each `apart` elements the one at `place`."""
     return Resumed(_every, zip(itertools.cycle(range(apart)), source, strict=False), place)
 
 
@@ -122,19 +122,19 @@ def _every(placed: Iterator[tuple[int, Any]], place: int) -> Stream:
 
 @resumable
 def kept(source: Iterator[tuple[int, Any]], flag: Callable[[int, Any], bool]) -> Stream:
-    """The elements for which `flag` is true; they come with their numbers."""
+    """Return the elements for which `flag` is true; they come with their numbers."""
     for index, item in source:
         if flag(index, item):
             yield item
 
 
 def shuffled(source: Stream, size: int | None, seed: str) -> Stream:
-    """Each time a random one of the `size` (None: of all) elements that come next, in TensorFlow's order."""
+    """Draw each time a random one of the next `size` (None: of all) elements, in TensorFlow's order."""
     return Resumed(_shuffled, source, size, philox.words(state_of_pass(seed)), [], [0])
 
 
 def _shuffled(source: Stream, size: int | None, words: Iterator[int], buffer: list[Any], first: list[int]) -> Stream:
-    """The `buffer` is a ring, whose oldest element is at the place `first`."""
+    """Return the `buffer` is a ring, whose oldest element is at the place `first`."""
     buffer.extend(itertools.islice(source, None if size is None else size - len(buffer)))
     for item in source:
         oldest, count = first[0], len(buffer)
@@ -146,7 +146,9 @@ def _shuffled(source: Stream, size: int | None, words: Iterator[int], buffer: li
 
 
 def state_of_pass(seed: str) -> list[int]:
-    """The state that a pass draws from: its seed is the op's two seeds, "again" if each pass has other ones, and its number."""
+    """Return the state that a pass draws from: its seed is the op's two seeds, "again" if each pass has other ones, and its
+    number.
+    """
     key, own, *again, number = seed.split()
     state = [0, int(own), int(key)]
     if not again:
@@ -157,7 +159,7 @@ def state_of_pass(seed: str) -> list[int]:
 
 
 def exchanged(items: list[Any], words: Iterator[int]) -> Stream:
-    """The items in random order: each changes places with one of those from it on, and is given."""
+    """Return the items in random order: each changes places with one of those from it on, and is given."""
     for i in range(len(items)):
         chosen = i + next(words) % (len(items) - i)
         items[i], items[chosen] = items[chosen], items[i]
@@ -186,14 +188,14 @@ class Cache:
 
 @resumable
 def batched(source: Stream, size: int, drop_remainder: bool, stack: Callable[[Sequence[Any]], Element]) -> Stream:
-    """`size` elements at a time, stacked; the last batch may be smaller unless it is dropped."""
+    """Return `size` elements at a time, stacked; the last batch may be smaller unless it is dropped."""
     while items := list(itertools.islice(source, size)):
         if len(items) == size or not drop_remainder:
             yield stack(items)
 
 
 def stacked(items: Sequence[Element]) -> Element:
-    """Elements as one, with an axis in front. InvalidArgumentError if their shapes differ."""
+    """Stack elements along an axis in front. InvalidArgumentError if their shapes differ."""
     how = items[0][1]
     for _, other in items:
         if other is not how and other != how:
@@ -231,7 +233,7 @@ def _stacked(column: Sequence[Any], component: int) -> Any:
 
 
 def concatenated(first: Stream, start: Start) -> Stream:
-    """One stream, then another. TypeError if the elements of the other are of another structure."""
+    """Chain one stream and another. TypeError if the elements of the other are of another structure."""
     return Resumed(_concatenated, first, start, [])
 
 
@@ -250,7 +252,7 @@ def _concatenated(first: Stream, start: Start, second: list[Stream]) -> Stream:
 
 @resumable
 def unbatched(source: Stream) -> Stream:
-    """The rows of each element, one after the other."""
+    """Return the rows of each element, one after the other."""
     for arrays, how in source:
         if any(array.ndim == 0 for array in arrays if array is not None):
             raise ValueError("Cannot unbatch an input with scalar components. Each component needs a first axis.")
@@ -262,7 +264,7 @@ def unbatched(source: Stream) -> Stream:
 
 
 def _abreast(streams: Sequence[Stream]) -> list[Element]:
-    """The next element of each stream; none at the end of one. If one fails, those beside it are lost."""
+    """Return the next element of each stream; none at the end of one. If one fails, those beside it are lost."""
     outcomes = [list(_outcomes(stream, 1)) for stream in streams]
     for outcome in outcomes:
         if outcome and isinstance(outcome[0], Exception):
@@ -272,14 +274,14 @@ def _abreast(streams: Sequence[Stream]) -> list[Element]:
 
 @resumable
 def zipped(streams: Sequence[Stream], outer: Nest) -> Stream:
-    """One element of each stream, nested as `outer`; ends with the shortest."""
+    """Zip one element of each stream, nested as `outer`; end with the shortest."""
     while elements := _abreast(streams):
         arrays = tuple(itertools.chain.from_iterable([element[0] for element in elements]))
         yield arrays, joined(outer, tuple([element[1] for element in elements]))
 
 
 def enumerated(source: Stream, start: int) -> Stream:
-    """Each element with its number, int64."""
+    """Pair each element with its number, int64."""
     return Resumed(_enumerated, zip(itertools.count(start), source, strict=False))
 
 
@@ -326,7 +328,7 @@ class Interleaved(Iterator[Any]):
 
 
 def windows(source: Stream, size: int, shift: int, stride: int, drop_remainder: bool) -> Iterator[list[Any]]:
-    """Lists of `size` elements, `stride` apart, each beginning `shift` after the one before.
+    """Yield lists of `size` elements, `stride` apart, each beginning `shift` after the one before.
 
     An element that failed is an error of the windows that it is in.
     """
@@ -351,7 +353,7 @@ def _windows(source: Stream, size: int, shift: int, stride: int, drop_remainder:
 
 
 def _outcomes(source: Stream, count: int) -> Stream:
-    """The next `count` elements; errors stand for those that fail."""
+    """Return the next `count` elements; errors stand for those that fail."""
     for _ in range(count):
         try:
             item = next(source)
@@ -363,7 +365,7 @@ def _outcomes(source: Stream, count: int) -> Stream:
 
 
 def chosen(streams: Sequence[Stream], choices: Iterator[int], stop_on_empty: bool) -> Stream:
-    """The next element of the stream whose number comes next; an exhausted one is passed over, or ends it all."""
+    """Return the next element of the stream whose number comes next; an exhausted one is passed over, or ends it all."""
     return Resumed(_chosen, streams, choices, stop_on_empty, set(range(len(streams))))
 
 
@@ -382,7 +384,7 @@ def _chosen(streams: Sequence[Stream], choices: Iterator[int], stop_on_empty: bo
 
 
 def draws(weights: Iterator[np.ndarray], seed: str) -> Iterator[int]:
-    """Numbers drawn with probabilities in proportion to `weights`, which come anew for each; no more if all are 0."""
+    """Draw numbers with probabilities in proportion to `weights`, which come anew for each; no more if all are 0."""
     for each, chance in zip(weights, _chances(state_of_pass(seed)), strict=False):
         bounds = list(itertools.accumulate(each.tolist()))
         if not bounds[-1] > 0:
@@ -392,7 +394,7 @@ def draws(weights: Iterator[np.ndarray], seed: str) -> Iterator[int]:
 
 
 def _chances(state: list[int]) -> Iterator[float]:
-    """Numbers in [0, 1): the first one of each stateless seed that is two of a state's words."""
+    """Draw numbers in [0, 1): the first one of each stateless seed that is two of a state's words."""
     begin, count = 0, 64
     while True:
         first, second = philox.words_on_host(state, begin, count).reshape(-1, 2).T
@@ -404,7 +406,7 @@ def _chances(state: list[int]) -> Iterator[float]:
 
 
 def unique(source: Stream) -> Stream:
-    """Each element the first time that it comes. Elements are single tensors of int32, int64 or string."""
+    """Keep each element the first time that it comes. Elements are single tensors of int32, int64 or string."""
     return Resumed(_unique, source, set())
 
 

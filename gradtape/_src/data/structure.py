@@ -77,7 +77,7 @@ def _is_value(item: Any) -> bool:
 
 
 def flatten(value: Any) -> tuple[list[Any], Nest]:
-    """The leaves of a nest of tuples, dicts, namedtuples, and the nest; a list is a leaf, and so is None."""
+    """Return the leaves of a nest of tuples, dicts, namedtuples, and the nest; a list is a leaf, and so is None."""
     return nest.flatten_with_spec(value, is_leaf=_is_value)
 
 
@@ -85,14 +85,14 @@ LEAF: Nest = flatten(0)[1]
 
 
 def leaf(value: Any) -> Any:
-    """A leaf of a user's as what a pipeline carries: an array that is the library's own, None or a dataset."""
+    """Return a leaf of a user's as what a pipeline carries: an array that is the library's own, None or a dataset."""
     if value is None or isinstance(value, Elements):
         return value
     return to_numpy(tensor(value).node)
 
 
 def taken(value: Any) -> Element:
-    """A nest of a user's as an element; its tensors leave the library here."""
+    """Return a nest of a user's as an element; its tensors leave the library here."""
     for item in flatten(value)[0]:
         if isinstance(item, (Tensor, Variable)):
             journal.left("dataset", tensor(item).node, engine.local.trace)
@@ -100,13 +100,13 @@ def taken(value: Any) -> Element:
 
 
 def element(value: Any) -> Element:
-    """A nest of a user's as an element. TypeError or ValueError for what cannot be a tensor."""
+    """Return a nest of a user's as an element. TypeError or ValueError for what cannot be a tensor."""
     leaves, how = flatten(value)
     return tuple([leaf(item) for item in leaves]), how
 
 
 def handed(element: Element) -> Any:
-    """An element as a user gets it: tensors, nested as they came."""
+    """Return an element as a user gets it: tensors, nested as they came."""
     arrays, how = element
     if how is LEAF or how == LEAF:
         return _handed(arrays[0])
@@ -118,7 +118,7 @@ def _handed(array: Any) -> Any:
 
 
 def no_arrays(value: Any) -> TypeError:
-    """The error for a part of an element that is no tensor, and cannot be an array."""
+    """Return the error for a part of an element that is no tensor, and cannot be an array."""
     return TypeError(
         "`tf.data.Dataset.as_numpy_iterator()` is not supported for datasets that produce values of type "
         f"{type(value)}. Iterate over the dataset, and over each of its datasets."
@@ -126,7 +126,7 @@ def no_arrays(value: Any) -> TypeError:
 
 
 def as_numpy(element: Element) -> Any:
-    """An element as NumPy arrays of the user's own, and scalars for rank 0."""
+    """Return an element as NumPy arrays of the user's own, and scalars for rank 0."""
     arrays, how = element
     for array in arrays:
         if isinstance(array, Elements):
@@ -135,7 +135,7 @@ def as_numpy(element: Element) -> Any:
 
 
 def spec_of(array: Any) -> Any:
-    """The spec of a leaf."""
+    """Return the spec of a leaf."""
     if array is None:
         return NoneTensorSpec()
     if isinstance(array, Elements):
@@ -144,20 +144,20 @@ def spec_of(array: Any) -> Any:
 
 
 def structure_of(element: Element) -> Structure:
-    """The structure of one element, taken for that of all."""
+    """Return the structure of one element, taken for that of all."""
     arrays, how = element
     return Structure(how, tuple([spec_of(array) for array in arrays]))
 
 
 def from_specs(element_spec: Any) -> Structure:
-    """The structure that a nest of specs describes."""
+    """Return the structure that a nest of specs describes."""
     specs, how = flatten(element_spec)
     return Structure(how, tuple(specs))
 
 
 @functools.lru_cache(maxsize=1024)
 def joined(outer: Nest, parts: tuple[Nest, ...]) -> Nest:
-    """The nest that has `parts` where `outer` has its leaves."""
+    """Return the nest that has `parts` where `outer` has its leaves."""
     return flatten(nest.unflatten(outer, [nest.unflatten(part, [0] * part.num_leaves) for part in parts]))[1]
 
 
@@ -165,7 +165,7 @@ PAIR: Nest = flatten((0, 0))[1]
 
 
 def with_shapes(structure: Structure, change: Callable[[TensorShape], Any]) -> Structure:
-    """The structure with other shapes; `None` stays."""
+    """Return the structure with other shapes; `None` stays."""
     return Structure(
         structure.nest,
         tuple([TensorSpec(change(s.shape), s.dtype) if isinstance(s, TensorSpec) else s for s in structure.specs]),
@@ -173,7 +173,7 @@ def with_shapes(structure: Structure, change: Callable[[TensorShape], Any]) -> S
 
 
 def merged(first: Structure, second: Structure) -> Structure:
-    """The structure that elements of both have; TypeError if they are nested otherwise or have other dtypes."""
+    """Return the structure that elements of both have; TypeError if they are nested otherwise or have other dtypes."""
     if first.nest != second.nest or any(
         type(a) is not type(b) or (isinstance(a, TensorSpec) and a.dtype != b.dtype)
         for a, b in zip(first.specs, second.specs, strict=True)
@@ -190,5 +190,5 @@ def merged(first: Structure, second: Structure) -> Structure:
 
 
 def printed(shape: Sequence[int]) -> str:
-    """A shape as TensorFlow's messages print it."""
+    """Return a shape as TensorFlow's messages print it."""
     return f"[{','.join(map(str, shape))}]"

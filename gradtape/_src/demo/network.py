@@ -4,7 +4,7 @@ import gradtape as tf
 
 
 def network(seed: int, steps: int, rate: float):
-    """Two convolutions with max pools and two dense layers, 8×8 pixels in, 10 scores out, compiled for `steps` steps.
+    """Create two convolutions with max pools and two dense layers, 8×8 pixels in, 10 scores out, compiled for `steps` steps.
 
     The rate falls linearly to 0. `seed` decides the weights and the order of the batches.
     """

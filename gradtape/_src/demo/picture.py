@@ -11,7 +11,7 @@ HEAT = np.array([[255, 255, 255], [253, 174, 97], [165, 0, 38]], np.float32)
 
 
 def draw_digits(images, labels, predictions, saliency) -> Image.Image:
-    """A sheet of digits with mistakes first; each beside the saliency of its pixels, `label → prediction` below.
+    """Return a sheet of digits with mistakes first; each beside the saliency of its pixels, `label → prediction` below.
 
     `images` and `saliency` are [N, 8, 8], `labels` and `predictions` [N]; at most COLUMNS × ROWS digits are drawn.
     """
@@ -32,11 +32,11 @@ def draw_digits(images, labels, predictions, saliency) -> Image.Image:
 
 
 def heat(saliency: np.ndarray) -> np.ndarray:
-    """Colours [8, 8, 3] for `saliency` [8, 8], the largest of which becomes the darkest."""
+    """Return colours [8, 8, 3] for `saliency` [8, 8], the largest of which becomes the darkest."""
     position = saliency / max(saliency.max(), np.finfo(np.float32).tiny) * (len(HEAT) - 1)
     return np.stack([np.interp(position, range(len(HEAT)), channel) for channel in HEAT.T], axis=-1)
 
 
 def tile(colours: np.ndarray) -> Image.Image:
-    """Colours [8, 8, 3] between 0 and 255 as a square of TILE pixels."""
+    """Draw colours [8, 8, 3] between 0 and 255 as a square of TILE pixels."""
     return Image.fromarray(colours.astype(np.uint8)).resize((TILE, TILE), Image.Resampling.NEAREST)

@@ -45,7 +45,7 @@ class Result:
 
 
 def load_digits(random: np.random.Generator) -> tuple[Digits, Digits]:
-    """The 1,797 digits that scikit-learn ships, shuffled and split into training and test sets."""
+    """Return the 1,797 digits that scikit-learn ships, shuffled and split into training and test sets."""
     data = datasets.load_digits()
     digits = Digits((data.images[..., np.newaxis] / 16).astype("float32"), data.target.astype("int64"))
     order = random.permutation(len(digits))
@@ -53,7 +53,7 @@ def load_digits(random: np.random.Generator) -> tuple[Digits, Digits]:
 
 
 def train_step(network, images, labels):
-    """One step of gradient descent on a batch, by hand; returns its loss and accuracy, both scalar tensors."""
+    """Take one step of gradient descent on a batch, by hand; returns its loss and accuracy, both scalar tensors."""
     with tf.GradientTape() as tape:
         scores = network(images, training=True)
         loss = network.loss(labels, scores)
@@ -87,7 +87,7 @@ def train(
 
 
 def saliency(network, images: np.ndarray):
-    """The predictions [N] for `images` [N, 8, 8, 1], and |d winning score / d pixel|, shaped as the images."""
+    """Return the predictions [N] for `images` [N, 8, 8, 1], and |d winning score / d pixel|, shaped as the images."""
     pixels = tf.constant(images)
     with tf.GradientTape() as tape:
         tape.watch(pixels)
@@ -97,7 +97,7 @@ def saliency(network, images: np.ndarray):
 
 
 def broken_tape(network, digits: Digits):
-    """The gradients of a loss that takes a detour through NumPy, and what gradtape says about the first of them."""
+    """Return the gradients of a loss that takes a detour through NumPy, and what gradtape says about the first of them."""
     with tf.GradientTape() as tape:
         scores = np.asarray(network(digits.images))  # the tape ends here
         loss = network.loss(digits.labels, scores)
@@ -106,7 +106,7 @@ def broken_tape(network, digits: Digits):
 
 
 def digest_of(variables: Sequence) -> str:
-    """The SHA-256 of the values of `variables`: equal for two runs exactly when every bit is."""
+    """Return the SHA-256 of the values of `variables`: equal for two runs exactly when every bit is."""
     digest = hashlib.sha256()
     for variable in variables:
         digest.update(variable.numpy().tobytes())
@@ -114,7 +114,7 @@ def digest_of(variables: Sequence) -> str:
 
 
 def train_with_progress(network, digits, epochs, random, console: Console) -> None:
-    """`train`, with a bar that shows loss, accuracy and steps per second."""
+    """Train like `train`, with a bar that shows loss, accuracy and steps per second."""
     columns = (
         TextColumn("training with a tape"),
         BarColumn(),

@@ -104,7 +104,7 @@ def _still(data: bytes, channels: int, dtype: str, op: str, **how: Any) -> np.nd
 
 
 def _picture(*_: Any, channels: int = 0, dtype: str = "uint8", expand_animations: bool = False, **__: Any) -> list[Known]:
-    """The shape of a picture; that of one that may have frames is not known."""
+    """Return the shape of a picture; that of one that may have frames is not known."""
     return [(None if expand_animations else (None, None, channels or None), dtype)]
 
 
@@ -414,13 +414,13 @@ def _quality_range(least: Any, most: Any) -> None:
 
 @public
 def random_jpeg_quality(image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: Any = None) -> Tensor:
-    """`adjust_jpeg_quality` by a quality drawn from [min_jpeg_quality, max_jpeg_quality)."""
+    """Return `adjust_jpeg_quality` by a quality drawn from [min_jpeg_quality, max_jpeg_quality)."""
     _quality_range(min_jpeg_quality, max_jpeg_quality)
     return adjust_jpeg_quality(image, uniform([], min_jpeg_quality, max_jpeg_quality, dtypes.int32, seed))
 
 
 @public
 def stateless_random_jpeg_quality(image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: Any) -> Tensor:
-    """As `random_jpeg_quality`: the same result for the same `seed` of two integers."""
+    """Change the quality like `random_jpeg_quality`: the same result for the same `seed` of two integers."""
     _quality_range(min_jpeg_quality, max_jpeg_quality)
     return adjust_jpeg_quality(image, stateless_uniform([], seed, min_jpeg_quality, max_jpeg_quality, dtypes.int32))

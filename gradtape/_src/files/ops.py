@@ -168,10 +168,10 @@ def _shape(array: np.ndarray) -> str:
 
 
 def same_shape(x: Aval, *_: Any, **__: Any) -> list[Known]:
-    """The rule of an op that gives strings for strings."""
+    """Return the rule of an op that gives strings for strings."""
     return [(x.shape, dtypes.string)]
 
 
 def a_string(*_: Any, **__: Any) -> list[Known]:
-    """The rule of an op that gives one string."""
+    """Return the rule of an op that gives one string."""
     return [((), dtypes.string)]

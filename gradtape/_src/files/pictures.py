@@ -32,7 +32,7 @@ def pillow() -> Any:
 
 
 def check_size(height: int, width: int, frames: int = 1) -> None:
-    """InvalidArgumentError for a picture that a small file may claim to be in order to fill the memory."""
+    """Raise InvalidArgumentError for a picture that a small file may claim to be in order to fill the memory."""
     usual = pillow().MAX_IMAGE_PIXELS
     if usual is not None and height * width * frames > 2 * usual:
         raise invalid(

@@ -11,7 +11,7 @@ from gradtape._src.core.tensor import Tensor
 
 
 def package(module: str) -> Any:
-    """A module of TensorBoard's package; ImportError with the way out where it is not installed."""
+    """Return a module of TensorBoard's package; ImportError with the way out where it is not installed."""
     loaded = sys.modules.get("tensorflow")
     if loaded is None or getattr(loaded, "Tensor", None) is Tensor:
         # By this module's name TensorBoard's package knows that it is to do without TensorFlow, which it would load, or take
@@ -27,5 +27,5 @@ def package(module: str) -> Any:
 
 
 def protocol(name: str) -> Any:
-    """The module of the messages of one `.proto` file."""
+    """Return the module of the messages of one `.proto` file."""
     return package(f"compat.proto.{name}_pb2")

@@ -44,7 +44,7 @@ class Tally:
     open: set[Place] = field(default_factory=set)
 
     def line(self, line: Any, around: Place) -> Place:
-        """The place of a line that is part of what stands at `around`."""
+        """Return the place of a line that is part of what stands at `around`."""
         return around if line[:2] == self.asking else placed(line, around)
 
     def add(self, key: Key, inputs: Sequence[Any], result: Any, line: Place, times: float) -> None:
@@ -64,7 +64,7 @@ class Tally:
         self.open |= other.open
 
     def minus(self, other: Tally) -> Tally:
-        """What this one counts beyond `other`, which is part of it."""
+        """Return the counts of this tally without those of `other`, which is part of it."""
         entries = {}
         for key, entry in self.entries.items():
             less = other.entries.get(key, Entry())
@@ -74,7 +74,7 @@ class Tally:
 
 
 def _open(key: Key) -> bool:
-    """Whether what an op costs depends on values."""
+    """Return whether what an op costs depends on values."""
     op, attrs, *_ = key
     if not isinstance(op, StructuredOp) or op.kind is ROWS:
         return False
@@ -82,13 +82,13 @@ def _open(key: Key) -> bool:
 
 
 def _decision(op: StructuredOp, attrs: Attributes) -> tuple[bool, int] | None:
-    """What decides which Programs run and how often: `(whether it is a result, its position)`; None if nothing does."""
+    """Return the value that decides which Programs run and how often, as `(whether it is a result, its position)`, or None."""
     result, given = op.counted_by(op.form(*attrs)), op.decided_by(op.form(*attrs))
     return (True, result) if result is not None else None if given is None else (False, given)
 
 
 def depends_on_values(program: Program) -> bool:
-    """Whether what a normal Program costs depends on values."""
+    """Return whether what a normal Program costs depends on values."""
     known = program.derived.get("depends on values")
     if known is None:
         known = program.derived["depends on values"] = any(map(_open, program.keys))
@@ -100,7 +100,7 @@ class Varies(Exception):
 
 
 def evaluated(program: Program, values: Sequence[Any], references: Sequence[int]) -> list[Any]:
-    """The values of `references` in a normal Program; Varies if they depend on a parameter whose value is None."""
+    """Return the values of `references` in a normal Program; Varies if they depend on a parameter whose value is None."""
     made = program.derived.get(("asked", *references))
     if made is None:
         asked = Program(program.keys, program.avals, program.parameters, tuple(references), (), program.lines)
@@ -155,7 +155,7 @@ class Step:
             self.tally.merge(trial)
 
     def _fixed(self, body: Body) -> list[Any]:
-        """The values of a Program's parameters that are the same in all trips, None for the others."""
+        """Return the values of a Program's parameters that are the same in all trips, None for the others."""
         assert self.values is not None
         references = self.key[2:]
         same = [p for p in range(len(body.takes)) if p not in body.rows and p not in body.carried]
@@ -198,7 +198,7 @@ def count(program: Program, values: Values, tally: Tally, times: float = 1, arou
 
 
 def _decisions(program: Program, values: Sequence[Any]) -> dict[int, Any]:
-    """What decides the costs of loops and branches: of a branch the choice, of a loop the number of trips; by node."""
+    """Return the values that decide the costs, by node: the index of a branch, the number of trips of a loop."""
     made = program.derived.get("decisions")
     if made is None:
         keys, avals, references = list(program.keys), list(program.avals), {}
@@ -226,7 +226,7 @@ def _static_flops(program: Program) -> float:
 
 
 def _vectorized(step: Step) -> None:
-    """What depends on a mapped argument is done once for each row, the rest once."""
+    """Count the work on mapped arguments once for each row, the rest once."""
     _, (inside, mapped, *_), *inputs = step.key
     rows = next(step.program.aval_of(r).shape[0] for r, m in zip(inputs, mapped, strict=True) if m)
     whole = normal(inside)
@@ -240,7 +240,8 @@ def _vectorized(step: Step) -> None:
 
 
 def peak(program: Program) -> int:
-    """The most bytes that are alive at once if a normal Program runs op by op, in its order, each value freed after its last use.
+    """Return the most bytes that are alive at once if a normal Program runs op by op, in its order, each value freed after its
+    last use.
 
     A forecast without fusion: XLA, which keeps what it fuses out of memory, mostly needs less.
     """

@@ -100,7 +100,7 @@ def _matmul(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
 
 
 def _einsum(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
-    """One product over all labels; with labels that are summed, an addition beside each multiplication."""
+    """Count one product over all labels; with labels that are summed, an addition beside each multiplication."""
     if len(inputs) > 2:
         return math.nan  # depends on the order of the products
     terms, _, output = attrs["equation"].partition("->")
@@ -114,7 +114,8 @@ def _einsum(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
 
 
 def _convolution(window: int, places: int, own: int = 1) -> Formula:
-    """Two for each place of the output, channel and cell: `window` is the filter's input, `places` the output's (−1: result).
+    """Count two for each place of the output, channel and cell: `window` is the filter's input, `places` the output's (−1:
+    result).
 
     `own`: how many of the filter's last axes tell the output's channels apart; 2 if each channel has filters of its own.
     """
@@ -128,7 +129,7 @@ def _convolution(window: int, places: int, own: int = 1) -> Formula:
 
 
 def _window_sums(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
-    """A product with a matrix for each spatial axis, in the order that takes the fewest operations."""
+    """Return a product with a matrix for each spatial axis, in the order that takes the fewest operations."""
     format = attrs["data_format"]
     axes = [axis for axis in range(1, len(format)) if axis != format.index("C")]
     spread = "input_sizes" in attrs
@@ -147,7 +148,9 @@ def _window_sums(attrs: Any, inputs: Sequence[Aval], result: Aval) -> float:
 
 
 def _batch_norm(attrs: Any, inputs: Sequence[Aval], result: Any) -> float:
-    """Mean and variance (4n) in training; subtract, multiply, add (3n); for each channel 1/√(v + ε)·γ and running averages."""
+    """Count mean and variance (4n) in training; subtract, multiply, add (3n); for each channel 1/√(v + ε)·γ and running
+    averages.
+    """
     size, channels = inputs[0].size, inputs[1].size
     if not attrs["is_training"]:
         return 3 * size + 3 * channels
@@ -245,7 +248,7 @@ FORMULAS: dict[str, Formula] = {
 
 
 def flops(op: Op, attrs: Attributes, inputs: Sequence[Any], result: Any) -> float | None:
-    """The FLOPs of one run of an op on inputs of these Avals; None where there is no formula."""
+    """Return the FLOPs of one run of an op on inputs of these Avals; None where there is no formula."""
     if op.type in MOVES:
         return 0
     results = result if type(result) is tuple else (result,)
@@ -262,7 +265,9 @@ def flops(op: Op, attrs: Attributes, inputs: Sequence[Any], result: Any) -> floa
 
 
 def moved(op: Op, inputs: Sequence[Any], result: Any) -> int:
-    """The bytes that an op by itself reads and writes: its inputs and its result; of a slice or a gather, what it takes."""
+    """Return the bytes that an op by itself reads and writes: its inputs and its result; of a slice or a gather, what it
+    takes.
+    """
     if op.type in NAMES:
         return 0
     results = result if type(result) is tuple else (result,)

@@ -32,7 +32,7 @@ class Measured:
         return self.flops_per_second / self.peak_flops_per_second
 
     def to_dict(self) -> dict[str, float]:
-        """All numbers."""
+        """Return all numbers."""
         return {**asdict(self), "share_of_peak": self.share_of_peak}
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ def measured(programs: Sequence[Program], values: Sequence[Sequence[Any] | None]
 
 @functools.cache
 def peak_flops_per_second() -> float:
-    """What this machine does in a product of two matrices, float32, which is as fast as it gets."""
+    """Measure the speed of a product of two matrices, float32, the fastest that this machine computes."""
     matrix = jnp.ones((SIDE, SIDE), jnp.float32)
     return 2 * SIDE**3 / _seconds(jax.jit(jnp.matmul), [matrix, matrix])
 

@@ -29,7 +29,7 @@ class Site:
 
 
 def placed(line: Any, around: Place) -> Place:
-    """The place of a line that is part of what stands at `around`."""
+    """Return the place of a line that is part of what stands at `around`."""
     code, offset, *scope = line
     if type(code) is Site:
         return code.place
@@ -48,7 +48,7 @@ class Flat:
         self._known: dict[Any, int] = {}
 
     def parameter(self, aval: Any, value: Any = None) -> int:
-        """A new parameter; equal constants are one."""
+        """Return a new parameter; equal constants are one."""
         identity = (aval, value.tobytes()) if type(value) is np.ndarray and value.dtype != object else None
         if identity in self._known:
             return self._known[identity]
@@ -59,7 +59,7 @@ class Flat:
         return -len(self.parameters)
 
     def add(self, key: Key, aval: Any, line: Place) -> int:
-        """The reference of what `key` computes."""
+        """Return the reference of what `key` computes."""
         known = self._known.get(key)
         if known is None or effectful(key):
             self.keys.append(key)
@@ -80,7 +80,7 @@ class Flat:
         return [values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]
 
     def apply(self, op: Any, attrs: Any, given: Sequence[Any], aval: Any, line: Place) -> Any:
-        """The reference of an op's result on references; of a call the list of its results' references."""
+        """Return the reference of an op's result on references; of a call the list of its results' references."""
         if is_call(op):
             return self.inline(attrs[0], given, line)
         if op is ELEMENT and type(given[0]) is list:
@@ -88,12 +88,13 @@ class Flat:
         return self.add((op, attrs, *given), aval, line)
 
     def close(self, outputs: Iterable[int]) -> Program:
-        """The Program that gives `outputs`; its parameters are all that were made so far."""
+        """Return the Program that gives `outputs`; its parameters are all that were made so far."""
         return Program(tuple(self.keys), tuple(self.avals), tuple(self.parameters), tuple(outputs), (), tuple(self.lines))
 
 
 def normal(program: Program, live: Live | None = None) -> Program:
-    """`program` (only the outputs at the positions `live`) with calls written out, duplicates merged, dead code removed.
+    """Return `program` (only the outputs at the positions `live`) with calls written out, duplicates merged, dead code
+    removed.
 
     It has the parameters of `program`, then its constants.
     """
@@ -110,7 +111,7 @@ def normal(program: Program, live: Live | None = None) -> Program:
 
 
 def pruned(program: Program, constants: Sequence[Any] = ()) -> Program:
-    """A flat Program without what its outputs do not need, in loops and branches too. Parameters stay."""
+    """Return a flat Program without what its outputs do not need, in loops and branches too. Parameters stay."""
     wanted = {r for r in program.outputs if r >= 0}
     elements: dict[int, set[int]] = {}
     kept: list[tuple[int, Key, Any, dict[int, int] | None]] = []

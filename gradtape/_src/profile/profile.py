@@ -74,7 +74,7 @@ class Profile:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """All numbers in dicts and lists, as JSON takes them."""
+        """Return all numbers in dicts and lists, as JSON takes them."""
         return {
             "forward": self.forward.to_dict(),
             "backward": self.backward.to_dict(),
@@ -96,7 +96,7 @@ class Profile:
 
 @public
 def profile(target: Any, *arguments: Any, sources: Any = None, output_gradients: Any = None, measure: bool = False) -> Profile:
-    """What `target` and its gradient cost: FLOPs, bytes, memory, by op and by source line. See `Profile`.
+    """Count the costs of `target` and its gradient: FLOPs, bytes, memory, by op and by source line. See `Profile`.
 
     `target` is a function (called once with `arguments`; arrays become tensors), a Program (`arguments` are then optional, and
     tell how often loops run), or a `GradientTape` that has recorded something, with `arguments` the target of the gradient.
@@ -135,7 +135,7 @@ def profile(target: Any, *arguments: Any, sources: Any = None, output_gradients:
 
 
 def _asking() -> Line:
-    """The user's line, at which profile() is called."""
+    """Return the user's line, at which profile() is called."""
     frame = sys._getframe(1)
     while internal[frame.f_code.co_filename] and frame.f_back is not None:
         frame = frame.f_back
@@ -182,7 +182,7 @@ def _of_function(function: Any, arguments: Sequence[Any], sources: Any, output_g
 
 
 def _scopes(tape: GradientTape, seen: scopes.Seen) -> dict[Node, str]:
-    """The name scopes in which each node of a tape was recorded: Keras's layers open one each."""
+    """Return the name scopes in which each node of a tape was recorded: Keras's layers open one each."""
     found: dict[Node, str] = {}
     for segment in tape._segments:
         prefix = seen.within(segment.trace.serial)
@@ -216,13 +216,13 @@ def _of_tape(
 
 
 def costs(tape: GradientTape, targets: Sequence[Any], sources: Sequence[Any], seen: scopes.Seen) -> list[dict[str, Any]]:
-    """What the gradient of `targets` costs that is asked of a tape, by layer, line and op: see `by_place`."""
+    """Count the costs of a tape's gradient of `targets`, by layer, line and op: see `by_place`."""
     return by_place(_of_tape(tape, list(targets), list(sources), None, _scopes(tape, seen)))
 
 
 @contextlib.contextmanager
 def _sites(places: dict[Node, Place]) -> Iterator[None]:
-    """In this context what is recorded for the gradient of a node, at the node's line, has its place as that line."""
+    """Open a context in which the gradient's nodes at a node's line have its place as that line."""
     for node, place in places.items():
         node.code = Site(place)  # type: ignore[assignment]
     try:
@@ -254,7 +254,7 @@ class _Recorded:
         return [self.flat.parameter(a, v) for a, v in zip(aval, value, strict=True)]
 
     def reference(self, node: Node) -> Any:
-        """The reference of a node; of one that was not recorded, a parameter."""
+        """Return the reference of a node; of one that was not recorded, a parameter."""
         found = self._references.get(node)
         if found is None:
             value = engine.value(node) if self._known else node.value

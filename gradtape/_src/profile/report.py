@@ -43,7 +43,7 @@ class Work:
         return self.flops / self.bytes if self.bytes else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """All numbers."""
+        """Return all numbers."""
         return {
             "flops": self.flops,
             "bytes": self.bytes,
@@ -56,7 +56,7 @@ class Work:
 
     @staticmethod
     def spoken(line: Place) -> str:
-        """A place as `file:line`."""
+        """Return a place as `file:line`."""
         file, number = file_and_number(line[:2])
         if file is None:
             return "no line of its own"
@@ -65,7 +65,7 @@ class Work:
 
 
 def by_place(profile: Profile) -> list[dict[str, Any]]:
-    """The FLOPs of each op type at each line in each layer, of both passes: what a flame graph is drawn from."""
+    """Return the FLOPs of each op type at each line in each layer, of both passes: what a flame graph is drawn from."""
     rows: dict[Any, dict[str, Any]] = {}
     for which, work in (("forward", profile.forward), ("backward", profile.backward)):
         for (op, place, _), entry in work.entries.items():
@@ -86,7 +86,7 @@ def _summed(entries: Iterable[tuple[Any, Entry]], of: Callable[[Any], str]) -> d
 
 
 def table(profile: Profile) -> str:
-    """The profile as text: the sums, then FLOPs by op and by line."""
+    """Return the profile as text: the sums, then FLOPs by op and by line."""
     from rich import box  # loaded when a table is wanted, as it takes a while
     from rich.console import Console
     from rich.table import Table

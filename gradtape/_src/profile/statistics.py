@@ -106,7 +106,7 @@ Added = list[tuple[str, float]]
 
 
 def _each(*types: str) -> Several:
-    """Ops on as many elements as the result has; broadcast operands' gradients are summed to their shapes."""
+    """Count as many operations as the result has elements; broadcast operands' gradients are summed to their shapes."""
 
     def added(op: Any, inputs: list[Shape], output: Shape) -> Added:
         size = math.prod(output)
@@ -201,7 +201,7 @@ BACKWARD: dict[str, Several] = {
 
 
 def shapes(op: Any) -> tuple[list[Shape], Shape] | None:
-    """The shapes of an operation's inputs and of its first output; None where TensorFlow would not know all of them."""
+    """Return the shapes of an operation's inputs and of its first output; None where TensorFlow would not know all of them."""
     found = [shape_of(tensor) for tensor in (*op.inputs, *op.outputs[:1])]
     if not op.outputs or not all(shape.is_fully_defined() for shape in found):
         return None
@@ -226,8 +226,9 @@ _FORWARD: dict[str, Several] = COMPOSED | {
 
 
 def forward(operations: Sequence[Any]) -> list[tuple[str, str, int]]:
-    """What the operations of a graph do: (name of the operation, type, FLOPs). What updates variables for an optimizer is
-    left out, as it is one op without a statistic in TensorFlow."""
+    """Count the operations of a graph: (name of the operation, type, FLOPs). What updates variables for an optimizer is left
+    out, as it is one op without a statistic in TensorFlow.
+    """
     updates = tuple([f"{op.name}/" for op in operations if op.type == "NoOp" and any(map(_assigns, op.control_inputs))])
     counted = [op for op in operations if not (updates and op.name.startswith(updates))]
     return [(op.name, kind, flops) for op in counted for kind, flops in _counted(_FORWARD, op)] + _scaled(counted)
@@ -238,7 +239,7 @@ def _assigns(op: Any) -> bool:
 
 
 def _scaled(operations: Sequence[Any]) -> list[tuple[str, str, int]]:
-    """Normal draws are multiplied by a deviation of 1, too, and 0 is added as their mean: ops that this library leaves out."""
+    """Count the scale by 1 and the shift by 0 of normal draws, which TensorFlow computes and this library does not."""
     takers: dict[str, list[Any]] = {}
     for op in operations:
         for tensor in op.inputs:
@@ -257,7 +258,7 @@ def _scaled(operations: Sequence[Any]) -> list[tuple[str, str, int]]:
 
 
 def between(operations: Sequence[Any], targets: Iterable[Any], sources: Iterable[Any]) -> list[Any]:
-    """The operations, listed before what takes their outputs, that lead from `sources` to `targets`, with both."""
+    """Return the operations, listed before what takes their outputs, that lead from `sources` to `targets`, with both."""
     reached = set(sources)
     for op in operations:
         if any(tensor.op in reached and _differentiable(tensor) for tensor in op.inputs):
@@ -274,7 +275,7 @@ def _differentiable(tensor: Any) -> bool:
 
 
 def gradient(operations: Sequence[Any]) -> list[tuple[str, str, int]]:
-    """What the gradients of these operations, all `between`, add: (name of the operation, type, FLOPs)."""
+    """Count the operations that the gradients of these, all `between`, add: (name of the operation, type, FLOPs)."""
     added = [(op.name, kind, flops) for op in operations for kind, flops in _counted(BACKWARD, op)]
     uses = Counter(tensor.name for op in operations for tensor in op.inputs)
     for op in operations:

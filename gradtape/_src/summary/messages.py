@@ -21,7 +21,7 @@ SHOWN = ("scalar", "histogram", "image", "text", "audio")
 
 @functools.cache
 def tensorboard() -> Any:
-    """The classes of TensorBoard's package that write summaries."""
+    """Return the classes of TensorBoard's package that write summaries."""
     found = {name: protocol(name) for name in PROTOCOL}
     return SimpleNamespace(
         Summary=found["summary"].Summary,
@@ -39,14 +39,14 @@ def tensorboard() -> Any:
 
 
 def scalar(tag: str, value: np.ndarray) -> Any:
-    """One number."""
+    """Create the message of one number."""
     if value.ndim:
         raise invalid(f"tags and values are not the same shape: [] != {list(value.shape)} (tag '{tag}'). Give a scalar.")
     return _of(tag, simple_value=float(value))
 
 
 def histogram(tag: str, values: np.ndarray) -> Any:
-    """How values are distributed, in 30 buckets."""
+    """Create the message of a histogram, in 30 buckets."""
     flat = values.astype(np.float64).ravel()
     if not np.isfinite(flat).all():
         raise invalid(f"Nan in summary histogram for: {tag}")
@@ -59,7 +59,7 @@ def histogram(tag: str, values: np.ndarray) -> Any:
 
 
 def images(tag: str, batch: np.ndarray, *, most: int) -> Any:
-    """The first images of a batch: bytes as they are, floats so that the largest is 255 (0 is grey if some are less)."""
+    """Return the first images of a batch: bytes as they are, floats so that the largest is 255 (0 is grey if some are less)."""
     shown = batch[:most]
     names = [f"{tag}/image"] if most == 1 else [f"{tag}/image/{k}" for k in range(len(shown))]
     summary = tensorboard().Summary
@@ -75,7 +75,7 @@ def images(tag: str, batch: np.ndarray, *, most: int) -> Any:
 
 
 def text(tag: str, texts: np.ndarray) -> Any:
-    """Strings."""
+    """Create the message of strings."""
     return tensor(tag, texts, "text")
 
 
@@ -84,7 +84,7 @@ def text(tag: str, texts: np.ndarray) -> Any:
 
 
 def tensor(tag: str, value: np.ndarray, kind: str | bytes | None, description: str | None = None) -> Any:
-    """A tensor that the plugin `kind` shows; bytes are the metadata themselves."""
+    """Return a tensor that the plugin `kind` shows; bytes are the metadata themselves."""
     if isinstance(kind, bytes):
         metadata = tensorboard().Metadata.FromString(kind)
     elif kind is None:
@@ -96,14 +96,14 @@ def tensor(tag: str, value: np.ndarray, kind: str | bytes | None, description: s
 
 
 def scalar_tensor(value: np.ndarray) -> np.ndarray:
-    """What stands for a number."""
+    """Check the tensor of a number."""
     if value.ndim:
         raise ValueError(f"Expected scalar shape, saw {value.shape}: a scalar summary is of one number.")
     return value.astype(np.float32)
 
 
 def histogram_tensor(values: np.ndarray, buckets: int) -> np.ndarray:
-    """Rows of a histogram [buckets, 3]: left edge, right edge, count."""
+    """Return the rows of a histogram [buckets, 3]: left edge, right edge, count."""
     flat = values.astype(np.float64).ravel()
     if not flat.size or not buckets:
         return np.zeros((buckets, 3))
@@ -117,7 +117,7 @@ def histogram_tensor(values: np.ndarray, buckets: int) -> np.ndarray:
 
 
 def image_tensor(batch: np.ndarray, most: int) -> np.ndarray:
-    """Strings: width, height, and the first images of a batch [n, height, width, channels] as PNG; floats from 0 to 1."""
+    """Return strings: width, height, and the first images of a batch [n, height, width, channels] as PNG; floats from 0 to 1."""
     if batch.ndim != 4:
         raise ValueError(f"Images have shape [n, height, width, channels], received {list(batch.shape)}.")
     if batch.dtype.kind == "f":
@@ -128,7 +128,7 @@ def image_tensor(batch: np.ndarray, most: int) -> np.ndarray:
 
 
 def audio_tensor(batch: np.ndarray, sample_rate: np.ndarray, most: int) -> np.ndarray:
-    """Strings [n, 2]: the first clips of a batch [n, frames, channels] of floats from -1 to 1 as WAV, and empty labels."""
+    """Return strings [n, 2]: the first clips of a batch [n, frames, channels] of floats from -1 to 1 as WAV, and empty labels."""
     if batch.ndim != 3:
         raise ValueError(f"Sounds have shape [n, frames, channels], received {list(batch.shape)}.")
     rows = [[_wav(one, int(sample_rate)), b""] for one in batch[:most]]
@@ -140,7 +140,9 @@ def audio_tensor(batch: np.ndarray, sample_rate: np.ndarray, most: int) -> np.nd
 
 
 def run_metadata(graphs: Iterable[Any]) -> Any:
-    """A RunMetadata with the graphs of functions: as they were traced, which is also how they stand before XLA has them."""
+    """Return a RunMetadata with the graphs of functions: as they were traced, which is also how they stand before XLA has
+    them.
+    """
     found = protocol("config").RunMetadata()
     for one in graphs:
         definition = one.as_graph_def(add_shapes=True)
@@ -187,7 +189,7 @@ def _png(image: np.ndarray) -> bytes:
 
 
 def _wav(clip: np.ndarray, sample_rate: int) -> bytes:
-    """A clip [frames, channels] as WAV of 16 bits; halves are rounded away from 0."""
+    """Return a clip [frames, channels] as WAV of 16 bits; halves are rounded away from 0."""
     scaled = clip.astype(np.float32) * np.float32(1 << 15)
     samples = np.clip(np.trunc(scaled + np.copysign(np.float32(0.5), scaled)), -(1 << 15), (1 << 15) - 1).astype("<i2")
     stream = io.BytesIO()

@@ -48,7 +48,7 @@ class SummaryWriter:
 
     @contextlib.contextmanager
     def as_default(self, step: Any = None) -> Iterator[SummaryWriter]:
-        """A context in which this writer takes the summaries, at `step` if that is given."""
+        """Return a context in which this writer takes the summaries, at `step` if that is given."""
         if self._closed:
             raise RuntimeError("SummaryWriter is already closed. Make another with tf.summary.create_file_writer.")
         before = state.writer, state.step
@@ -62,7 +62,7 @@ class SummaryWriter:
             state.writer, state.step = before
 
     def set_as_default(self, step: Any = None) -> None:
-        """From here on this writer takes the summaries of the thread."""
+        """Set this writer for the summaries of the thread from here on."""
         if self._closed:
             raise RuntimeError("SummaryWriter is already closed. Make another with tf.summary.create_file_writer.")
         state.writer = self
@@ -70,7 +70,7 @@ class SummaryWriter:
             state.step = step
 
     def init(self) -> None:
-        """Nothing: a writer is ready."""
+        """Do nothing: a writer is ready."""
 
     def flush(self) -> None:
         """Write what is held back to the file."""
@@ -109,7 +109,7 @@ def create_file_writer(
     experimental_trackable: bool = False,
     experimental_mesh: Any = None,
 ) -> SummaryWriter:
-    """A writer of summaries to a new file in the folder `logdir`.
+    """Return a writer of summaries to a new file in the folder `logdir`.
 
     At most `max_queue` (10) summaries wait, and none longer than `flush_millis` (120,000). The file is made by TensorBoard's own
     package; ImportError if that is not installed (`pip install 'gradtape[summary]'`).
@@ -122,7 +122,7 @@ def create_file_writer(
 
 @public
 def create_noop_writer() -> SummaryWriter:
-    """A writer that writes nothing."""
+    """Return a writer that writes nothing."""
     return SummaryWriter(None)
 
 
@@ -137,7 +137,9 @@ def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
 @public
 @contextlib.contextmanager
 def record_if(condition: Any) -> Iterator[None]:
-    """A context in which summaries are written only if `condition` holds: a bool, a tensor, or a function that gives one."""
+    """Return a context in which summaries are written only if `condition` holds: a bool, a tensor, or a function that gives
+    one.
+    """
     before, state.recording = state.recording, condition
     try:
         yield
@@ -147,7 +149,7 @@ def record_if(condition: Any) -> Iterator[None]:
 
 @public
 def should_record_summaries() -> Tensor:
-    """Whether summaries are written now, a tensor: there is a default writer, and the condition of `record_if` holds."""
+    """Return whether summaries are written now, a tensor: there is a default writer, and the condition of `record_if` holds."""
     if state.writer is None or state.writer.writes_nothing:
         return constant(False)
     condition = state.recording() if callable(state.recording) else state.recording
@@ -156,7 +158,7 @@ def should_record_summaries() -> Tensor:
 
 @public
 def get_step() -> Any:
-    """The step of summaries that are given none; None if there is none."""
+    """Return the step of summaries that are given none; None if there is none."""
     return state.step
 
 
@@ -169,7 +171,7 @@ def set_step(step: Any) -> None:
 @public
 @contextlib.contextmanager
 def summary_scope(name: str, default_name: str = "summary", values: Any = None) -> Iterator[tuple[str, str]]:
-    """A context with `(tag, name scope)` for a summary of this name, in the name scopes around it."""
+    """Return a context with `(tag, name scope)` for a summary of this name, in the name scopes around it."""
     with name_scope(name or default_name) as scope:
         yield scope.removesuffix("/"), scope
 
@@ -225,7 +227,7 @@ class Constant:
 
 
 def _texts(data: Any) -> np.ndarray | None:
-    """The array of one string, a list of some, or a constant tensor of them; None for anything else."""
+    """Return the array of one string, a list of some, or a constant tensor of them; None for anything else."""
     if isinstance(data, (str, bytes)):
         return np.array(data, object)
     return strings_of(data if isinstance(data, Tensor) else to_tensor(data))

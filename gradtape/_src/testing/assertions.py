@@ -95,7 +95,7 @@ class Assertions(absltest.TestCase):
         bfloat16_atol: float = 1e-2,
         msg: Any = None,
     ) -> None:
-        """`assertAllClose` with the widest tolerance of the dtypes of both arrays."""
+        """Assert `assertAllClose` with the widest tolerance of the dtypes of both arrays."""
         given = {"float": (float_rtol, float_atol), "half": (half_rtol, half_atol), "bfloat16": (bfloat16_rtol, bfloat16_atol)}
         for array in (self._GetNdArray(a), self._GetNdArray(b)):
             wider = given.get(_BY_DTYPE.get(array.dtype.name, ""), (rtol, atol))
@@ -233,10 +233,10 @@ class _Raises:
 
 
 def _structured(value: Any) -> Any:
-    """A namedtuple as a dict, other values as they are."""
+    """Return a namedtuple as a dict, other values as they are."""
     return value._asdict() if hasattr(value, "_asdict") else value
 
 
 def _comparable(array: np.ndarray) -> np.ndarray:
-    """An array whose dtype NumPy compares: bfloat16 as float32."""
+    """Return an array whose dtype NumPy compares: bfloat16 as float32."""
     return array.astype(np.float32) if array.dtype.name in ("bfloat16", "float16") else array

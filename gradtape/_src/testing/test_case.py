@@ -120,7 +120,7 @@ class TestCase(Assertions):
     def cached_session(
         self, graph: Any = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
     ) -> Iterator[Any]:
-        """As `session`, with one session for the whole test; ValueError if it is asked for with another graph or config."""
+        """Open a session like `session`, one for the whole test; ValueError if it is asked for with another graph or config."""
         if executing_eagerly():
             yield EagerSession(self)
             return
@@ -130,7 +130,7 @@ class TestCase(Assertions):
     def test_session(
         self, graph: Any = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
     ) -> AbstractContextManager[Any]:
-        """As `cached_session` without a graph, as `session` with one: the older name of both."""
+        """Open a session like `cached_session` without a graph, like `session` with one: the older name of both."""
         if self.id().endswith(".test_session"):  # a loader of tests takes it for one
             self.skipTest("Not a test.")
         if executing_eagerly() or graph is not None:
@@ -183,12 +183,12 @@ class CheckedThread:
             self._case.fail(f"Error in checkedThread: {self._error}")
 
     def is_alive(self) -> bool:
-        """Whether the thread is running."""
+        """Return whether the thread is running."""
         return self._thread.is_alive()
 
 
 def _value(tensor: Any) -> Any:
-    """The value of what `evaluate` is given."""
+    """Return the value of what `evaluate` is given."""
     if tensor is None:
         return None
     if callable(tensor) and not isinstance(tensor, (Tensor, Stored)):

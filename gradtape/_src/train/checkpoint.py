@@ -61,7 +61,7 @@ class Checkpoint(Tracked):
         return counter
 
     def tracked_children(self) -> dict[str, Any]:
-        """What is saved, by name."""
+        """Return the saved objects by name."""
         own = {name: value for name, value in vars(self).items() if not name.startswith("_")}
         if self._save_counter is not None:
             own["save_counter"] = self._save_counter
@@ -76,7 +76,7 @@ class Checkpoint(Tracked):
         return inner | own
 
     def await_children(self, restore: Restore, numbers: dict[str, int]) -> None:
-        """What is to be restored later; the attributes are the root's as well."""
+        """Keep the values that are to be restored later; the attributes are the root's as well."""
         super().await_children(restore, numbers)
         if isinstance(self._root, Tracked):
             self._root.await_children(restore, numbers)
@@ -106,7 +106,7 @@ class Checkpoint(Tracked):
         return prefix
 
     def sync(self) -> None:
-        """Nothing: what was saved is on the disk."""
+        """Do nothing: each save is on the disk."""
 
     # -- restoring
 
@@ -125,7 +125,9 @@ class Checkpoint(Tracked):
 
     @public
     def restore(self, save_path: Any, options: Any = None) -> CheckpointLoadStatus | NothingRestored:
-        """As `read`, for a checkpoint that `save` wrote; `save_path` may be None, as `latest_checkpoint` gives where none is."""
+        """Restore like `read`, from a checkpoint that `save` wrote; `save_path` may be None, as `latest_checkpoint` returns
+        it.
+        """
         if save_path is None:
             return NothingRestored(self)
         created = self._save_counter is None
@@ -202,13 +204,13 @@ class Restore:
                     self._await(self.match(changed, node))
 
     def match(self, value: Any, number: int = 0, hung: Hung | None = None) -> Match:
-        """What of the checkpoint is found under `value`: by the graph, or by names if a Saver wrote it."""
+        """Match the checkpoint with the objects under `value`: by the graph, or by names if a Saver wrote it."""
         if self.reader.by_name:
             return Match([], value, None).by_name(self.reader.entries)
         return Match(self.reader.nodes, value, number, hung, self.reader.foreign)
 
     def attribute_set(self, owner: Tracked, name: str, number: int, value: Any) -> None:
-        """An attribute of `owner` was set to what node `number` may be restored to, in a function that is traced perhaps."""
+        """Restore node `number` to an attribute of `owner` that was just set, maybe in a function under trace."""
         if not is_trackable(value):
             owner.await_children(self, {name: number})
             return
@@ -246,7 +248,9 @@ class CheckpointLoadStatus:
 
     @public
     def assert_consumed(self) -> CheckpointLoadStatus:
-        """AssertionError unless every object of the checkpoint has found its own here, and every variable here its value."""
+        """Raise AssertionError unless every object of the checkpoint has found its own here, and every variable here its
+        value.
+        """
         nodes = self._restore.reader.nodes
         left = [node.key for number, node in enumerate(nodes) if node.key is not None and number not in self._restore.used]
         if left:
@@ -258,7 +262,7 @@ class CheckpointLoadStatus:
 
     @public
     def assert_existing_objects_matched(self) -> CheckpointLoadStatus:
-        """AssertionError unless every variable that there is has got a value."""
+        """Raise AssertionError unless every variable that there is has got a value."""
         match = self._restore.match(self._restore.root)
         unrestored = [(path, variable) for path, variable, _ in match.bound if id(variable) not in self._restore.done]
         if match.unbound or unrestored:
@@ -271,7 +275,7 @@ class CheckpointLoadStatus:
 
     @public
     def assert_nontrivial_match(self) -> CheckpointLoadStatus:
-        """AssertionError if nothing but the root has been found in the checkpoint."""
+        """Raise AssertionError if nothing but the root has been found in the checkpoint."""
         if self._restore.reader.by_name:
             return self.assert_existing_objects_matched()
         if self._restore.used <= {0} and len(self._restore.reader.nodes) > 1:
@@ -282,7 +286,7 @@ class CheckpointLoadStatus:
         return self
 
     def expect_partial(self) -> CheckpointLoadStatus:
-        """Says that not everything need be restored."""
+        """Allow that not everything is restored."""
         return self
 
     @public
@@ -293,7 +297,7 @@ class CheckpointLoadStatus:
 
     @public
     def initialize_or_restore(self, session: Any = None) -> None:
-        """As `run_restore_ops`; variables of a graph that the checkpoint does not have get their initial values."""
+        """Restore like `run_restore_ops`; variables of a graph that the checkpoint does not have get their initial values."""
         match = self._restore.match(self._restore.root)
         begin([variable for _, variable in match.unbound], session)
         self.run_restore_ops(session)
@@ -307,7 +311,7 @@ class NothingRestored:
 
     @public
     def assert_consumed(self) -> NothingRestored:
-        """AssertionError: there was nothing to restore."""
+        """Raise AssertionError: there was nothing to restore."""
         raise AssertionError("No checkpoint specified (save_path=None); nothing is being restored.")
 
     assert_existing_objects_matched = assert_nontrivial_match = run_restore_ops = assert_consumed
@@ -318,5 +322,5 @@ class NothingRestored:
         begin([variable for _, variable in Match([], self._root, None).unbound], session)
 
     def expect_partial(self) -> NothingRestored:
-        """Says that not everything need be restored."""
+        """Allow that not everything is restored."""
         return self

@@ -43,7 +43,7 @@ class AwaitingList(list[Any], Tracked):
         return list, (list(self),)
 
     def changed_elsewhere(self) -> bool:
-        """Whether the list that it stands for was changed through another reference."""
+        """Return whether the list that it stands for was changed through another reference."""
         origin, known = self._origin
         return list(map(id, origin)) != list(map(id, known))
 
@@ -64,7 +64,7 @@ class AwaitingDict(dict[Any, Any], Tracked):
         self.child_set(str(key), value)
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
-        """The value of `key`, which is set to `default` if there is none."""
+        """Return the value of `key`, which is set to `default` if there is none."""
         if key not in self:
             self[key] = default
         return self[key]
@@ -82,13 +82,13 @@ class AwaitingDict(dict[Any, Any], Tracked):
         return dict, (dict(self),)
 
     def changed_elsewhere(self) -> bool:
-        """Whether the dict that it stands for was changed through another reference."""
+        """Return whether the dict that it stands for was changed through another reference."""
         origin, known = self._origin
         return {key: id(value) for key, value in origin.items()} != {key: id(value) for key, value in known.items()}
 
 
 def awaiting(value: Any) -> Any:
-    """`value`, with its plain lists and dicts, also those in tuples, as ones that await what a restore has for them."""
+    """Return `value`, with its plain lists and dicts, also those in tuples, as ones that await what a restore has for them."""
     if type(value) is list:
         return AwaitingList(value, [awaiting(item) for item in value])
     if type(value) is dict:
@@ -102,7 +102,7 @@ def awaiting(value: Any) -> Any:
 
 
 def hanging(owner: Tracked, name: str) -> Any:
-    """What hangs on an object under a name; None if nothing does."""
+    """Return the child of an object under a name, or None."""
     return vars(_holder(owner, name)).get(name) if not isinstance(owner, (list, dict)) else owner[_place(owner, name)]
 
 
@@ -117,7 +117,7 @@ def hang(owner: Tracked, name: str, value: Any) -> None:
 
 
 def _holder(owner: Any, name: str) -> Any:
-    """The object whose attribute it is: of a checkpoint with a root perhaps that."""
+    """Return the object whose attribute it is: of a checkpoint with a root perhaps that."""
     root = vars(owner).get("_root")
     return owner if name in vars(owner) or root is None else root
 

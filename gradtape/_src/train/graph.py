@@ -16,7 +16,7 @@ Slot = tuple[SlotOwner, str, int, int]  # an optimizer, the name of a slot, the 
 
 
 def variable_of(value: Any) -> Variable | Stateful | None:
-    """The variable that `value` is, or holds as Keras's variables do, or what else is saved as one array; or None."""
+    """Return the variable that `value` is, or holds as Keras's variables do, or what else is saved as one array; or None."""
     if isinstance(value, (Variable, Stateful)):
         return value
     held = None
@@ -28,12 +28,12 @@ def variable_of(value: Any) -> Variable | Stateful | None:
 
 
 def own_name(variable: Variable | Stateful) -> str | None:
-    """The name by which a Saver knows a variable."""
+    """Return the name by which a Saver knows a variable."""
     return variable.name.removesuffix(":0") if isinstance(variable, Variable) else None
 
 
 def is_trackable(value: Any) -> bool:
-    """Whether `value` can hang on a checkpoint: a variable, a module, a list, tuple or dict, or what has `variables`."""
+    """Return whether `value` can hang on a checkpoint: a variable, a module, a list, tuple or dict, or what has `variables`."""
     return (
         isinstance(value, Tracked | list | tuple | Mapping)
         or variable_of(value) is not None
@@ -42,7 +42,7 @@ def is_trackable(value: Any) -> bool:
 
 
 def children(value: Any) -> dict[str, Any]:
-    """What hangs on `value`, by name: attributes, positions, keys."""
+    """Return the children of `value`, by name: attributes, positions, keys."""
     if variable_of(value) is not None:
         return {}
     if isinstance(value, Mapping):
@@ -58,7 +58,7 @@ def children(value: Any) -> dict[str, Any]:
 
 
 def _escaped(name: str) -> str:
-    """A name as part of a key: TensorFlow's way of keeping its slashes apart from those between names."""
+    """Return a name as part of a key: TensorFlow's way of keeping its slashes apart from those between names."""
     return name.replace(".", "..").replace("/", ".S")
 
 
@@ -71,7 +71,7 @@ def _check_unchanged(value: Any) -> None:
 
 
 def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable | Stateful]]:
-    """The graph under `root` as nodes, the root first, and each variable under its key: the shortest way to it."""
+    """Return the graph under `root` as nodes, the root first, and each variable under its key: the shortest way to it."""
     nodes: list[Node] = [Node({})]
     objects, paths = [root], [""]
     numbers = {id(root): 0}

@@ -14,7 +14,7 @@ from gradtape._src.train.storage import ATTRIBUTES
 
 
 def some(names: list[Any]) -> str:
-    """The first of `names`, as messages list them."""
+    """Return the first of `names`, as messages list them."""
     return ", ".join(map(str, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
@@ -40,14 +40,14 @@ class CheckpointReader:
         return graph | {self._name(key): as_dtype(entry.dtype) for key, entry in self._reader.entries.items()}
 
     def has_tensor(self, tensor_str: str) -> bool:
-        """Whether there is a variable of that name."""
+        """Return whether there is a variable of that name."""
         if tensor_str == GRAPH:
             return not self._reader.by_name
         return tensor_str.removesuffix(VALUE) in self._reader.entries
 
     @public
     def get_tensor(self, tensor_str: str) -> Any:
-        """The value under a name, a NumPy array or scalar; NotFoundError if there is none."""
+        """Return the value under a name, a NumPy array or scalar; NotFoundError if there is none."""
         if tensor_str == GRAPH and not self._reader.by_name:
             return self._reader.graph()
         key = tensor_str.removesuffix(VALUE)
@@ -62,7 +62,7 @@ NewCheckpointReader = CheckpointReader  # TensorFlow 1's name
 
 @public
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
-    """A reader of a checkpoint, or of the latest one in a folder."""
+    """Return a reader of a checkpoint, or of the latest one in a folder."""
     path = os.fspath(ckpt_dir_or_file)
     if os.path.isdir(path):
         latest = latest_checkpoint(path)
@@ -74,11 +74,11 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
 
 @public
 def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
-    """The value of one variable of a checkpoint, a NumPy array or scalar. `name` as `list_variables` gives it."""
+    """Return the value of one variable of a checkpoint, a NumPy array or scalar. `name` as `list_variables` gives it."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name)
 
 
 @public
 def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
-    """`(name, shape)` of the variables of a checkpoint, by name."""
+    """Return `(name, shape)` of the variables of a checkpoint, by name."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())

@@ -79,7 +79,7 @@ def export_stablehlo(
 
 
 def _called(model_or_function: Any, signature: Any) -> tuple[Function, Sequence[Any]]:
-    """The function to trace, and its signature."""
+    """Return the function to trace, and its signature."""
     keras = sys.modules.get("keras")
     if keras is not None and isinstance(model_or_function, keras.layers.Layer):
         layer = model_or_function
@@ -107,7 +107,7 @@ def _spec(spec: Any) -> TensorSpec:
 
 
 def _is_by_row(specs: Sequence[TensorSpec]) -> bool:
-    """Whether the first extents are open; ValueError where others are, or only some of them."""
+    """Return whether the first extents are open; ValueError where others are, or only some of them."""
     shapes = [None if s.shape.rank is None else s.shape.as_list() for s in specs]
     opened = [shape is not None and bool(shape) and shape[0] is None for shape in shapes]
     if any(shape is None or None in shape[1:] for shape in shapes) or (any(opened) and not all(opened)):
@@ -119,7 +119,7 @@ def _is_by_row(specs: Sequence[TensorSpec]) -> bool:
 
 
 def _runner(concrete: ConcreteFunction) -> Callable[..., tuple[Any, ...]]:
-    """The program as a function of arrays, with the values of variables in it."""
+    """Return the program as a function of arrays, with the values of variables in it."""
     if isinstance(concrete, EagerFunction):
         raise NotImplementedError(
             f"{concrete.called} depends on values or calls Python, so it is not one program that could be exported."
@@ -151,7 +151,7 @@ def _check_rows(concrete: ConcreteFunction) -> None:
 
 
 def _vectorized(run: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
-    """`run`, which takes one row, for any number of them."""
+    """Return `run`, which takes one row, for any number of them."""
 
     def of_row(*row: Any) -> tuple[Any, ...]:
         return tuple([y[0] for y in run(*[x[None] for x in row])])
@@ -160,7 +160,7 @@ def _vectorized(run: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any,
 
 
 def _check_two_rows(run: Callable[..., Any], function: Function, specs: Sequence[TensorSpec], structure: Any) -> None:
-    """ValueError where a row of the result depends on another row, seen by two rows that differ."""
+    """Raise ValueError where a row of the result depends on another row, seen by two rows that differ."""
     rows = [np.stack([np.ones(s.shape[1:], s.dtype.numpy), np.zeros(s.shape[1:], s.dtype.numpy)]) for s in specs]
     results = nest.flatten(function(*nest.unflatten(structure, [tensor(x) for x in rows])))
     together = [np.asarray(jax_value(r.node)) for r in results if isinstance(r, Tensor)]

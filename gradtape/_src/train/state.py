@@ -27,7 +27,9 @@ def update_state(folder: str, saved: Sequence[Saved], kept_until: float | None =
 
 
 def read_state(folder: str, filename: str = FILE) -> tuple[list[Saved], float | None]:
-    """What `update_state` noted, as far as the files are there; nothing if there is no note. DataLossError if it is damaged."""
+    """Return the note of `update_state`, as far as the files are there; nothing if there is no note. DataLossError if it is
+    damaged.
+    """
     path = os.path.join(folder, filename)
     try:
         text = Path(path).read_text("utf-8")
@@ -44,7 +46,9 @@ def read_state(folder: str, filename: str = FILE) -> tuple[list[Saved], float | 
 
 
 def _of_tensorflow(text: str) -> dict[str, Any]:
-    """What TensorFlow noted, a message as text. A path that leads elsewhere is not followed: its name is looked for here."""
+    """Parse TensorFlow's note, a message as text. A path that leads elsewhere is not followed: its name is looked for here. A
+    path that leads elsewhere is not followed: its name is looked for here.
+    """
     found: dict[str, list[str]] = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         field, separator, value = line.partition(": ")
@@ -61,7 +65,7 @@ def _of_tensorflow(text: str) -> dict[str, Any]:
 
 
 def _text(value: str) -> str:
-    """What a string in a message's text stands for."""
+    """Return the string that a quoted text stands for."""
     if len(value) < 2 or value[0] not in "\"'" or value[-1] != value[0]:
         raise ValueError(f"{value} is no string")
     return value[1:-1].encode().decode("unicode_escape").encode("latin-1").decode()
@@ -74,7 +78,7 @@ def _damaged(path: str, error: Exception) -> DataLossError:
 
 
 def _name(name: Any) -> str:
-    """A name of a checkpoint, which lies in the same folder: a file that says otherwise is not to be followed."""
+    """Return a name of a checkpoint, which lies in the same folder: a file that says otherwise is not to be followed."""
     if not isinstance(name, str) or not name or name in (".", "..") or set(name) & {"/", "\\", "\0"}:
         raise ValueError(f"{name!r} is not the name of a checkpoint in its folder")
     return name
@@ -95,7 +99,7 @@ class CheckpointState(NamedTuple):
 
 @public
 def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None) -> CheckpointState | None:
-    """What is noted of the checkpoints in a folder, or None if there is none."""
+    """Return the state of the checkpoints in a folder, or None if there is none."""
     saved, kept_until = read_state(os.fspath(checkpoint_dir), latest_filename or FILE)
     if not saved:
         return None
@@ -104,7 +108,7 @@ def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None
 
 @public
 def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
-    """The path of the checkpoint that was saved last in a folder, or None if there is none."""
+    """Return the path of the checkpoint that was saved last in a folder, or None if there is none."""
     saved, _ = read_state(os.fspath(checkpoint_dir), latest_filename or FILE)
     return saved[-1][0] if saved else None
 
@@ -113,7 +117,7 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
 def checkpoints_iterator(
     checkpoint_dir: Any, min_interval_secs: float = 0, timeout: float | None = None, timeout_fn: Callable[[], bool] | None = None
 ) -> Iterator[str]:
-    """The path of each new checkpoint of a folder, as it is written; `min_interval_secs` lie between two at least.
+    """Return the path of each new checkpoint of a folder, as it is written; `min_interval_secs` lie between two at least.
 
     Ends where none comes for `timeout` seconds (None: never), unless `timeout_fn` is given and does not return True.
     """

@@ -49,7 +49,7 @@ class Node:
 
 
 def file_of(prefix: str) -> str:
-    """The file of the checkpoint that is called `prefix`."""
+    """Return the file of the checkpoint that is called `prefix`."""
     return prefix if prefix.endswith(SUFFIX) else prefix + SUFFIX
 
 
@@ -79,7 +79,7 @@ def save(prefix: str, nodes: list[Node] | None, arrays: Mapping[str, np.ndarray]
 
 
 def _stored(array: np.ndarray) -> np.ndarray:
-    """An array as safetensors takes it: contiguous, and of a dtype that it has."""
+    """Return an array as safetensors takes it: contiguous, and of a dtype that it has."""
     kind = STORED_AS.get(as_dtype(array.dtype).name)
     array = array if array.flags.c_contiguous else array.copy(order="C")
     if kind is None:
@@ -107,7 +107,7 @@ class Source:
 
     @contextlib.contextmanager
     def _damage(self) -> Iterator[None]:
-        """Whatever a file can do to those who read it becomes one error, which says that it is the file."""
+        """Raise any error of a damaged file's reader as one error, which names the file."""
         try:
             yield
         except (MemoryError, ImportError, DataLossError, UnimplementedError):
@@ -119,11 +119,11 @@ class Source:
             ) from error
 
     def arrays(self, keys: list[str]) -> dict[str, np.ndarray]:
-        """The arrays of `keys`, checked against the index."""
+        """Return the arrays of `keys`, checked against the index."""
         raise NotImplementedError
 
     def graph(self) -> bytes:
-        """The graph of the objects as it is in the file."""
+        """Return the graph of the objects as it is in the file."""
         raise NotImplementedError
 
 

@@ -14,7 +14,9 @@ from gradtape._src.core.variable import Variable
 
 
 def _session_of(variable: Variable | Stateful, session: Any) -> Any:
-    """The session that a variable of a graph has its value in: `session`, or the default one; None for one of eager code."""
+    """Return the session that a variable of a graph has its value in: `session`, or the default one; None for one of eager
+    code.
+    """
     if isinstance(variable, Stateful) or graph_of(variable._tensor.node) is None:
         return None
     found = hooks.graphs.default_session() if session is None else session
@@ -27,7 +29,7 @@ def _session_of(variable: Variable | Stateful, session: Any) -> Any:
 
 
 def held(variable: Variable | Stateful, session: Any = None, initial: Any = None) -> np.ndarray:
-    """The value of a variable as an array; if it has none yet `initial`, without that FailedPreconditionError."""
+    """Return the value of a variable as an array; if it has none yet `initial`, without that FailedPreconditionError."""
     if isinstance(variable, Stateful):
         return variable.saved_state()
     found = _session_of(variable, session)

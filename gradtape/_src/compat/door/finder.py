@@ -45,7 +45,7 @@ class Finder(MetaPathFinder, Loader):
 
     @public
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """The spec of a module that the table names; None for every other."""
+        """Return the spec of a module that the table names; None for every other."""
         if fullname in ("tensorflow", *STEPS):
             return ModuleSpec(fullname, self, is_package=True) if "tensorflow" in self.table else None
         if "tensorflow" in self.table and f"{fullname}.".startswith(tuple(f"{name}." for name in PRIVATE)):
@@ -58,7 +58,7 @@ class Finder(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, origin=origin) if find(origin) else self.refuse(fullname, origin)
 
     def origin(self, fullname: str) -> str | None:
-        """The name of the module that the table has for another; None where it has none."""
+        """Return the name of the module that the table has for another; None where it has none."""
         for name, home in self.table.items():
             if f"{fullname}.".startswith(f"{name}."):
                 return home + fullname.removeprefix(name)
@@ -105,7 +105,9 @@ FINDER = Finder()
 
 
 def find(name: str) -> ModuleType | None:
-    """The public module of the dotted `name`, which may be an attribute of the module above it; None where there is none."""
+    """Return the public module of the dotted `name`, which may be an attribute of the module above it; None where there is
+    none.
+    """
     above, _, last = name.rpartition(".")
     if last.startswith("_") and name != KERAS:
         return None
@@ -120,7 +122,7 @@ def find(name: str) -> ModuleType | None:
 
 
 def public_modules() -> list[str]:
-    """The names of gradtape's public modules, without the leading `gradtape.`."""
+    """Return the names of gradtape's public modules, without the leading `gradtape.`."""
     found = pkgutil.walk_packages(sys.modules["gradtape"].__path__, "gradtape.")
     names = (module.name.removeprefix("gradtape.") for module in found)
     return sorted(name for name in names if not any(part.startswith("_") for part in name.split(".")))

@@ -37,7 +37,7 @@ _keras = _load()
 
 
 def attribute(name: str) -> Any:
-    """A name of Keras."""
+    """Return a name of Keras."""
     try:
         return getattr(_keras, name)
     except AttributeError:
@@ -45,7 +45,7 @@ def attribute(name: str) -> Any:
 
 
 def names() -> list[str]:
-    """The names of Keras."""
+    """Return the names of Keras."""
     return dir(_keras)
 
 

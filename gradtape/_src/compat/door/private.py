@@ -49,7 +49,7 @@ INSTEAD = {
 
 @functools.cache
 def table() -> dict[str, dict[str, str]]:
-    """The public names of each private module's names, by the module's path below `tensorflow`."""
+    """Return the public names of each private module's names, by the module's path below `tensorflow`."""
     found = {}
     for line in Path(__file__).with_name("private.txt").read_text("utf-8").splitlines():
         path, *names = line.split(" ")
@@ -90,7 +90,7 @@ def fill(module: ModuleType) -> None:
 
 
 def public_object(path: str, name: str) -> Any:
-    """gradtape's object of the public name. AttributeError with the reason where gradtape lacks it."""
+    """Return gradtape's object of the public name. AttributeError with the reason where gradtape lacks it."""
     there = table()[path][name]
     try:
         return functools.reduce(getattr, there.split("."), gradtape)
@@ -116,7 +116,7 @@ def refuse(fullname: str) -> NoReturn:
 
 
 def why_not(path: str) -> str:
-    """Why there is nothing at a private `path` below `tensorflow`, and what to do instead."""
+    """Explain why there is nothing at a private `path` below `tensorflow`, and what to do instead."""
     above, _, last = path.rpartition(".")
     near = difflib.get_close_matches(last.lstrip("_"), table().get(above, ()), n=1, cutoff=0.75)
     instead = [text for name, text in INSTEAD.items() if f"{path}.".startswith(f"{name}.")]

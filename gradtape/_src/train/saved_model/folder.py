@@ -102,7 +102,7 @@ def written(folder: str) -> Iterator[tuple[Paths, dict[str, Any]]]:
 
 
 def _before(folder: str) -> Paths | None:
-    """The files of the save that a folder holds; AlreadyExistsError if it is none that this version of gradtape wrote."""
+    """Return the files of the save that a folder holds; AlreadyExistsError if it is none that this version of gradtape wrote."""
     foreign = [name for name in (*TENSORFLOWS, FILE) if os.path.lexists(os.path.join(folder, name))]
     if foreign == [FILE]:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):

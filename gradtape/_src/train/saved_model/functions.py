@@ -80,11 +80,13 @@ class Tracer:
         }
 
     def _untraced(self, function: Function) -> Function:
-        """A copy of a function, without traces: those that are made to save it are none of the user's."""
+        """Return a copy of a function, without traces: those that are made to save it are none of the user's."""
         return self._fresh.setdefault(id(function), (function, function.untraced()))[1]
 
     def _saveable(self, concrete: ConcreteFunction, function: Function) -> list[dict[str, Any]]:
-        """The traces of a signature; none where an argument is an object, which no call of a loaded function could give."""
+        """Return the traces of a signature; none where an argument is an object, which no call of a loaded function could
+        give.
+        """
         try:
             nest_data(concrete._arguments.fill(concrete._input_specs()), lambda x: isinstance(x, TensorSpec) or plain(x))
         except Unsaveable as error:
@@ -93,7 +95,9 @@ class Tracer:
         return self._of_ranks(concrete, function)
 
     def _of_ranks(self, concrete: ConcreteFunction, function: Function) -> list[dict[str, Any]]:
-        """The traces of a signature: one, or where it leaves ranks open one for each rank that it was called with, or takes."""
+        """Return the traces of a signature: one, or where it leaves ranks open one for each rank that it was called with, or
+        takes.
+        """
         calls = calls_of(function, concrete._input_specs())
         if all(spec.shape.rank is not None for spec in concrete._input_specs()):
             return [self.trace(concrete, calls)]
@@ -166,7 +170,9 @@ class Tracer:
         fixed: Fixed,
         divisors: Sequence[tuple[int, int]],
     ) -> tuple[dict[str, Any] | None, Exception | None]:
-        """A trace for the first of these divisors, of each extent and of their product, that gives one; or the first error."""
+        """Return a trace for the first of these divisors, of each extent and of their product, that gives one; or the first
+        error.
+        """
         refused: Exception | None = None
         for by, product in divisors:
             for shapes, axes in _symbols(specs, fixed):
@@ -244,7 +250,7 @@ class Tracer:
         }
 
     def _variables(self, bodies: Sequence[Body], which: str, of: ConcreteFunction) -> list[int]:
-        """The numbers of variables, which are the same in all traces."""
+        """Return the numbers of variables, which are the same in all traces."""
         for column in _columns(bodies, which):
             if any(v is not column[0] for v in column):
                 raise Varies("it uses other variables")
@@ -270,7 +276,7 @@ class Tracer:
 
 
 def _symbols(specs: Sequence[TensorSpec], fixed: Fixed) -> Iterator[tuple[list[list[Any]], list[int]]]:
-    """The shapes of specs with the open extents numbered: each by itself, those of one axis as one, and all as one.
+    """Return the shapes of specs with the open extents numbered: each by itself, those of one axis as one, and all as one.
 
     Those that are fixed are not open. With the shapes come the axes of the numbered extents, of several the last.
     """

@@ -73,7 +73,7 @@ def load(export_dir: Any, tags: Any = None, options: Any = None) -> Any:
 
 @contextlib.contextmanager
 def _damage(folder: str) -> Iterator[None]:
-    """Whatever a folder's content does to those who read it becomes one error, which says that it is the folder."""
+    """Raise any error of a damaged folder's reader as one error, which names the folder."""
     try:
         yield
     except MemoryError:
@@ -99,7 +99,7 @@ class Loader:
         self.root.signatures = SignatureMap({name: self._signature(number) for name, number in model["signatures"].items()})
 
     def _object(self, entry: Any) -> Any:
-        """An object before anything hangs on it; None for a tuple, which is made of its items."""
+        """Return an object before anything hangs on it; None for a tuple, which is made of its items."""
         match entry["kind"]:
             case "object":
                 return LoadedObject()
@@ -144,7 +144,7 @@ class Loader:
         return found
 
     def _fill(self, number: int) -> None:
-        """Hang on an object what was saved as its attributes, items or values."""
+        """Set the saved attributes, items or values of an object."""
         entry, made = self._entries[number], self._made[number]
         if entry["kind"] in ("variable", "state") or number in self._begun:
             return

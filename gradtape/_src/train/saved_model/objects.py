@@ -49,7 +49,7 @@ class Objects:
         return sorted({extent for array in self.arrays.values() for extent in array.shape})
 
     def _number(self, value: Any) -> int:
-        """The number of an object, which is a new one if the object is."""
+        """Return the number of an object, which is a new one if the object is."""
         variable = variable_of(value)
         kept = value if variable is None else variable
         if id(kept) not in self._numbers:
@@ -58,7 +58,7 @@ class Objects:
         return self._numbers[id(kept)]
 
     def _function(self, function: Functions) -> int:
-        """The number of a function among the functions."""
+        """Return the number of a function among the functions."""
         known = [number for number, other in enumerate(self._functions) if other is function]
         if not known:
             self._functions.append(function)

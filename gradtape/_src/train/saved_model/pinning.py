@@ -96,7 +96,7 @@ def pinned(of: ConcreteFunction, calls: Sequence[Shapes], extents: Sequence[int]
 
 
 def _groups(open_at: Sequence[Place]) -> list[list[list[Place]]]:
-    """The open extents as groups that move together: each axis of all tensors, and each extent by itself."""
+    """Return the open extents as groups that move together: each axis of all tensors, and each extent by itself."""
     axes = sorted({axis for _, axis in open_at})
     together = [[at for at in open_at if at[1] == axis] for axis in axes]
     alone = [[at] for at in open_at]
@@ -109,7 +109,9 @@ def _bases(
     calls: Sequence[Shapes],
     extents: Sequence[int],
 ) -> Iterator[list[int]]:
-    """Points at which the function may be traced: of its calls, and with one extent or two that variables have, or small."""
+    """Yield points at which the function may be traced: of its calls, and with one extent or two that variables have, or
+    small.
+    """
     for shapes in calls:
         yield [shapes[k][axis] for k, axis in open_at]
 

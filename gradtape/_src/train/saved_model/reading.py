@@ -43,7 +43,7 @@ class Programs:
         return self._made[number, point]
 
     def _needed(self, number: Any) -> list[int]:
-        """The numbers of the Programs in a Program, each before those that hold it. All are less: there is no cycle."""
+        """Return the numbers of the Programs in a Program, each before those that hold it. All are less: there is no cycle."""
         if type(number) is not int or not 0 <= number < len(self._entries):
             raise ValueError(f"there is no program {number!r}")
         found, stack = {number}, [number]
@@ -123,7 +123,7 @@ class Programs:
 
 
 def _numbers(attribute: Any) -> Iterator[Any]:
-    """The numbers of the Programs in an attribute."""
+    """Return the numbers of the Programs in an attribute."""
     if type(attribute) in (list, tuple):
         for item in attribute:
             yield from _numbers(item)
@@ -141,7 +141,9 @@ def named_op(given: Any) -> Op:
 
 
 def _inferred(op: Op, attrs: tuple[Any, ...], given: tuple[Any, ...], stated: Any) -> Any:
-    """The Aval of a result; ValueError unless it is the one that is `stated` and the kernel agrees, where that is given."""
+    """Return the Aval of a result; ValueError unless it is the one that is `stated` and the kernel agrees, where that is
+    given.
+    """
     if stated is None:
         return op.result(given, attrs)
     if len(attrs) != len(op.attributes):

@@ -169,14 +169,14 @@ class Trace:
 
 
 def _extent(stated: Any, point: Point) -> int:
-    """An extent of a stated shape: a number, one that is open, or one that the function fixes."""
+    """Return an extent of a stated shape: a number, one that is open, or one that the function fixes."""
     if type(stated) is not dict:
         return stated
     return stated["fixed"] if "fixed" in stated else point[stated["open"]]
 
 
 def _argument(given: Any, shapes: dict[int, list[Any]], count: int) -> Any:
-    """An argument: a TensorSpec, whose shape as it is stated is entered by its id, or a value."""
+    """Return an argument: a TensorSpec, whose shape as it is stated is entered by its id, or a value."""
     if given == "object":
         return Opaque()
     ((kind, value),) = given.items()
@@ -219,7 +219,7 @@ class RestoredFunction(Function):
         self.concrete_functions = [self._of(trace) for trace in traces]
 
     def _of(self, trace: Trace) -> ConcreteFunction:
-        """The traced function as it was saved, with its open extents."""
+        """Return the traced function as it was saved, with its open extents."""
         known = dict(zip(map(id, trace.specs), trace.avals(trace.base), strict=True))
 
         def argument(x: Any) -> Any:
@@ -250,7 +250,7 @@ class RestoredFunction(Function):
         return self._found(arguments.pack(arguments.nodes))[0]
 
     def _found(self, bound: Any) -> tuple[ConcreteFunction, list[Node]]:
-        """The traced function for the arguments of a call, and their nodes."""
+        """Return the traced function for the arguments of a call, and their nodes."""
         for convert in (False, True):
             for number, trace in enumerate(self._saved):
                 try:

@@ -156,7 +156,7 @@ def _parameter(known: Sequence[Aval], points: Sequence[Point]) -> Any:
 
 
 def _whole(array: np.ndarray) -> list[int]:
-    """The elements of an array, if they are whole numbers."""
+    """Return the elements of an array, if they are whole numbers."""
     if array.dtype.kind in "bcO":
         raise Varies(f"a constant of dtype {array.dtype.name} has other values")
     values = [float(v) for v in array.ravel()[: 2 * MOST_FORMULAS]]
@@ -176,7 +176,7 @@ def _formula(values: Sequence[int], points: Sequence[Point]) -> Any:
 
 
 def _first_difference(samples: Sequence[Program]) -> Line:
-    """The line of the first operation that not all of these Programs have."""
+    """Return the line of the first operation that not all of these Programs have."""
     first = samples[0]
     for other in samples[1:]:
         for index, (one, two) in enumerate(zip(first.keys, other.keys, strict=False)):
@@ -186,6 +186,6 @@ def _first_difference(samples: Sequence[Program]) -> Line:
 
 
 def _where(line: Line) -> str:
-    """The file and number of a line, as the end of a message."""
+    """Return the file and number of a line, as the end of a message."""
     file, number = file_and_number(line)
     return "" if file is None else f" [{os.path.basename(file)}:{number}]"
