@@ -285,14 +285,9 @@ def reverse_scan(
     """
     fixed, start, xs = inputs
     consts, carry = len(fixed), len(start)
-    count = consts + carry + len(xs)
     given, floating = _inexact(body)
-    if split is not None:
-        _, backward, _, where = split
-        stacked = [*xs, *residuals]
-    else:
-        backward, where = vjp_program(body, given, floating)
-        stacked = [*xs, *history]
+    backward, where = vjp_program(body, given, floating) if split is None else (split[1], split[3])
+    stacked = [*xs, *(history if split is None else residuals)]
     place = {i: at for i, at in zip(floating, where, strict=True) if at is not None}
     flowing = [i for i in range(carry) if i in given]
     constants = [i for i in needed if i < consts and i in place]
@@ -303,62 +298,43 @@ def reverse_scan(
         flow = [leaf(start[i].aval, None) for i in flowing]
         rows = [leaf(_row(n.aval), None) for n in stacked]
         seeds_of_ys = {i: leaf(body.aval_of(body.outputs[i]), None) for i in ys}
-        seeds: list[Node] = []
-        for i in given:
-            if i < carry:
-                seeds.append(flow[flowing.index(i)])
-            elif i in seeds_of_ys:
-                seeds.append(seeds_of_ys[i])
-            else:
-                a = body.aval_of(body.outputs[i])
-                seeds.append(zeros(a.shape, a.type).node)
+        known = dict(zip(flowing, flow, strict=True)) | seeds_of_ys
+        seeds = [known[i] if i in known else _zeros(body.aval_of(body.outputs[i])).node for i in given]
         x_rows, others = rows[: len(xs)], rows[len(xs) :]
-        if split is not None:
-            carried = [leaf(n.aval, None) for n in start]  # not read: what is needed of them is among the residuals
-            parameters = [*fixed_now, *carried, *x_rows, *seeds, *others]
-        else:
-            carried, parameters = [], [*fixed_now, *others, *x_rows, *seeds]
+        parameters = [*fixed_now, *others, *x_rows, *seeds]
+        if split is not None:  # the carry is not read: what is needed of it is among the residuals
+            parameters = [*fixed_now, *[leaf(n.aval, None) for n in start], *x_rows, *seeds, *others]
         cotangents = tracing.inline(backward, parameters)
-        passed = []
-        for i in flowing:
-            at = place.get(consts + i)
-            passed.append(zeros(start[i].aval.shape, start[i].aval.type).node if at is None else cotangents[at])
+        passed = [cotangents[place[consts + i]] if consts + i in place else _zeros(start[i].aval).node for i in flowing]
         products = {i: products_of(cotangents[place[i]], fixed_now) for i in constants} if trips is None else {}
         summed = [i for i in constants if not products.get(i)]
         sums = [leaf(fixed[i].aval, None) for i in summed]
         factors = {f: None for terms in products.values() for a, b, _ in terms for f in (a, b) if f not in rows}
-        for i, so_far in zip(summed, sums, strict=True):
-            passed.append((EagerTensor(so_far) + EagerTensor(cotangents[place[i]])).node)
+        passed += [(EagerTensor(s) + EagerTensor(cotangents[place[i]])).node for i, s in zip(summed, sums, strict=True)]
         rows_out = list(dict.fromkeys([*[cotangents[place[i]] for i in taken], *factors]))  # a loop writes each row once
-        step = execution.intern(
-            tracing.close(inner, [*passed, *rows_out], [*fixed_now, *flow, *sums, *rows, *seeds_of_ys.values()])
-        )
+        parameters = [*fixed_now, *flow, *sums, *rows, *seeds_of_ys.values()]
+        step = execution.intern(tracing.close(inner, [*passed, *rows_out], parameters))
         if _leads_back(body if of is None else of):
             step.derived[FORWARD] = body
     stacked = [*stacked, *[_dense(grads[i], None).node for i in ys]]
-    starts = [_dense(grads[i], start[i].aval) for i in flowing] + [zeros(fixed[i].aval.shape, fixed[i].aval.type) for i in summed]
-    of_rows = dict(zip(rows, stacked, strict=False))
+    starts = [_dense(grads[i], start[i].aval) for i in flowing] + [_zeros(fixed[i].aval) for i in summed]
     nodes = record_scan(step, fixed, [s.node for s in starts], stacked, length, reverse=not reverse, trips=trips)
-    results: list[Tensor | None] = [None] * count
-    for k, i in enumerate(flowing):
-        if consts + i in needed:
-            results[consts + i] = EagerTensor(nodes[k])
-    for k, i in enumerate(summed, len(flowing)):
-        results[i] = EagerTensor(nodes[k])
-    stacked_out = dict(zip(rows_out, nodes[len(flowing) + len(summed) :], strict=False))
-    for i in taken:
-        results[i] = EagerTensor(stacked_out[cotangents[place[i]]])
-    of_rows.update(stacked_out)
-    for i, terms in products.items():
-        if terms:
-            results[i] = summed_products(terms, of_rows)
-    return results
+    ends = [*[consts + i for i in flowing], *summed]
+    results: dict[int, Tensor] = {i: EagerTensor(n) for i, n in zip(ends, nodes, strict=False) if i in needed}
+    of_rows = dict(zip(rows, stacked, strict=False)) | dict(zip(rows_out, nodes[len(ends) :], strict=False))
+    results |= {i: EagerTensor(of_rows[cotangents[place[i]]]) for i in taken}
+    results |= {i: summed_products(terms, of_rows) for i, terms in products.items() if terms}
+    return [results.get(i) for i in range(consts + carry + len(xs))]
+
+
+def _zeros(of: Aval) -> Tensor:
+    return zeros(of.shape, of.type)
 
 
 def _dense(cotangent: Any, like: Aval | None) -> Tensor:
     if cotangent is None:
         assert like is not None
-        return zeros(like.shape, like.type)
+        return _zeros(like)
     result: Tensor = cotangent
     return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -123,15 +124,10 @@ def _merge(first: _Branch, second: _Branch, names: Sequence[str], condition: Any
     """Decide for each name what it holds afterwards, and make both branches give that."""
     merged: list[Any] = []
     plans: list[tuple[int | None, int | None]] = []  # for each result of the op: which result of each branch, None: zeros
-    at = [0, 0]
+    numbers = itertools.count(), itertools.count()
     for name, mine, other, spec, spec2 in zip(names, first.leaves, second.leaves, first.specs, second.specs, strict=False):
-        places = []
-        for k, leaves in enumerate((mine, other)):
-            here = []
-            for x in leaves:
-                here.append(at[k] if can_be_result(x) else None)
-                at[k] += can_be_result(x)
-            places.append(here)
+        both = zip(numbers, (mine, other), strict=True)
+        places = [[next(number) if can_be_result(x) else None for x in leaves] for number, leaves in both]
         if len(mine) == len(other) == 1 and mine[0] is True and _negates(condition, other[0]):
             merged.append(True)  # `if not done: …; done = True`
             continue

@@ -92,6 +92,15 @@ def _swap(variables: Sequence[Variable], tensors: Sequence[EagerTensor]) -> None
     deque(map(setattr, variables, itertools.repeat("_tensor"), tensors), maxlen=0)
 
 
+def _check_arguments(initial_value: Any, name: Any, constraint: Any) -> None:
+    if name is not None and not isinstance(name, str):
+        raise ValueError(f"The name of a variable must be a string, received {name!r}.")
+    if initial_value is None:
+        raise ValueError("The `initial_value` arg to `tf.Variable` must be specified: a tensor, array, number or function.")
+    if constraint is not None and not callable(constraint):
+        raise ValueError(f"The `constraint` argument must be a callable, received {constraint!r}.")
+
+
 class Variable(Stored, metaclass=creators.Created):
     """A tensor that can change: `assign`, `assign_add`, `assign_sub`. Read anew each time it is used.
 
@@ -154,12 +163,7 @@ class Variable(Stored, metaclass=creators.Created):
         shape: Any = None,
         experimental_enable_variable_lifting: bool = True,
     ) -> None:
-        if name is not None and not isinstance(name, str):
-            raise ValueError(f"The name of a variable must be a string, received {name!r}.")
-        if initial_value is None:
-            raise ValueError("The `initial_value` arg to `tf.Variable` must be specified: a tensor, array, number or function.")
-        if constraint is not None and not callable(constraint):
-            raise ValueError(f"The `constraint` argument must be a callable, received {constraint!r}.")
+        _check_arguments(initial_value, name, constraint)
         if callable(initial_value):
             with initial_scope(name):
                 initial_value = initial_value()

@@ -98,12 +98,7 @@ def _beam_search(width, top_paths, blank):
             )
             return jax.tree.map(lambda new, old: jnp.where(index < length, new, old), after, state), None
 
-        start = (
-            jnp.full((width, frames), -1, jnp.int32),
-            jnp.zeros((width,), jnp.int32),
-            never.at[0].set(0),
-            never,
-        )
+        start = (jnp.full((width, frames), -1, jnp.int32), jnp.zeros((width,), jnp.int32), never.at[0].set(0), never)
         (paths, _, blanks, labels), _ = lax.scan(step, start, (places, log_probabilities))
         scores, best = lax.top_k(jnp.logaddexp(blanks, labels), top_paths)
         return paths[best], scores
