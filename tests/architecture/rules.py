@@ -55,6 +55,18 @@ OPS_LEVELS = {
 }  # fmt: skip
 OPS_GROUND = 1
 
+# Files of core/ import files of their own level and of those before it; core/README.md says what each level is.
+CORE_LEVELS = {
+    "ground": "hooks naming errors signatures runtime interruptible allocator memory executables devices loop_kernels profiler"
+    " arrays host native",
+    "values": "dimension shape dtypes aval creators device_spec",
+    "programs": "op structured program journal transcript function_names stages tuning tiers execution slices engine tracing",
+    "switches": "config switches device_config",
+    "tensors": "indexed_slices nest tensor scopes noted constants conversions convert dlpack variable",
+    "declarations": "define module spec",
+}
+_LEVEL_OF = {file: level for level, files in enumerate(CORE_LEVELS.values()) for file in files.split()}
+
 # The gradients are this project's own; JAX supplies kernels, the compiler, vmap and sharding.
 JAX_AUTODIFF = frozenset(
     f"jax.{name}"
@@ -140,6 +152,12 @@ class Source:
                 ):
                     found.append((node.lineno, name))
         return found
+
+    @cached_property
+    def typing_lines(self) -> set[int]:
+        """The lines that only a type checker reads."""
+        blocks = [n for n in self.nodes if isinstance(n, ast.If) and self.dotted(n.test) == "typing.TYPE_CHECKING"]
+        return {line for block in blocks for line in range(block.lineno, block.body[-1].end_lineno + 1)}
 
     def imported_package(self, node: ast.ImportFrom) -> str:
         if not node.level:
@@ -304,6 +322,30 @@ def folders_of_ops_keep_their_order(source: Source) -> Iterator[str]:
             )
 
 
+def levels_of_core_keep_their_order(source: Source) -> Iterator[str]:
+    here = _file_of_core(source.module)
+    if here is None:
+        return
+    if here not in _LEVEL_OF:
+        yield source.violation(1, f"core/{here} has no level; give it one in CORE_LEVELS, and in core/README.md")
+        return
+    for line, name in source.imports:
+        there = _file_of_core(name)
+        if line not in source.typing_lines and there in _LEVEL_OF and _LEVEL_OF[there] > _LEVEL_OF[here]:
+            levels = list(CORE_LEVELS)
+            yield source.violation(
+                line,
+                f"core/{here} of the level {levels[_LEVEL_OF[here]]!r} imports {name} of {levels[_LEVEL_OF[there]]!r};"
+                " move what it needs down, or make it a field of core/hooks.py",
+            )
+
+
+def _file_of_core(module: str) -> str | None:
+    """The file of core/, or the folder in it, that `module` is or stands in; None elsewhere."""
+    parts = module.split(".")
+    return parts[3] if parts[:3] == ["gradtape", "_src", "core"] and len(parts) > 3 else None
+
+
 def gradients_are_our_own(source: Source) -> Iterator[str]:
     for line, name in source.mentions():
         parts = name.split(".")
@@ -389,6 +431,7 @@ RULES = (
     imports_point_downwards,
     hooks_are_filled_in_one_place,
     folders_of_ops_keep_their_order,
+    levels_of_core_keep_their_order,
     gradients_are_our_own,
     dependencies_are_used_by_their_public_names,
     no_code_from_data,

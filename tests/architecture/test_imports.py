@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from tests.architecture.rules import ROOT, Source, sources, violations
+from tests.architecture.rules import CORE_LEVELS, ROOT, Source, sources, violations
 
 PACKAGES = ("gradtape", "keras_gradtape")
 
@@ -59,6 +59,10 @@ BROKEN = [
     # one way into another trace
     (TAPE, "engine.local.trace = outer", "tape.py:1: sets the trace of the thread"),
     (TAPE, "state.trace, state.tapes = outer, []", "sets the trace of the thread"),
+    # levels of core
+    (CORE, "from gradtape._src.core import tensor", "'programs' imports gradtape._src.core.tensor of 'tensors'; move what it"),
+    ("gradtape/_src/core/host/arrays.py", "from gradtape._src.core.aval import aval", "core/host of the level 'ground' imports"),
+    ("gradtape/_src/core/attic.py", "x = 1", "core/attic has no level; give it one in CORE_LEVELS"),
     # gradients are our own
     (OPS, "import jax\njax.grad(f)", "math.py:2: uses jax.grad; gradients are rules of this library"),
     (OPS, "from jax import vjp", "uses jax.vjp"),
@@ -110,6 +114,8 @@ def test_a_broken_rule_is_found(path, text, message):
 KEPT = [
     (OPS, "from gradtape._src.core import dtypes\nfrom gradtape._src.ops import array"),
     (OPS, "from . import array\nfrom ..core import dtypes"),
+    (CORE, "from gradtape._src.core import hooks, program, slices\nfrom gradtape._src.core.host import arrays"),
+    (CORE, "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from gradtape._src.core.tensor import Tensor"),
     ("gradtape/_src/ops/math/clip.py", "from gradtape._src.ops.array.cast import cast"),
     (EXPLAIN, "from gradtape._src.core import hooks\nhooks.gradients.missing = missing\nhooks.attach(Tensor, log=log)"),
     (EXPLAIN, "from gradtape._src.core.hooks import watch as w\nw.asked, w.ran = asked, ran"),
@@ -129,6 +135,17 @@ KEPT = [
     (OPS, "import numpy as np\nnp.dtype('int32')\nnp.ndarray\nnp.log(rate)  # host-side: chooses the number of terms"),
     (CORE, "import numpy as np\nimport jax.numpy as jnp\nnp.prod(shape)\njnp.zeros(shape)"),
 ]
+
+
+def test_each_file_of_core_has_one_level_and_stands_in_the_readme():
+    files = [file for level in CORE_LEVELS.values() for file in level.split()]
+    core = ROOT / "gradtape" / "_src" / "core"
+    found = {path.stem for path in core.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert sorted(files) == sorted(found - {"__init__"})
+    page = (core / "README.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| (\w+) \| ([^|]+) \|", page, re.MULTILINE))
+    listed = {level: set(re.findall(r"`(\w+)`", rows[level])) for level in CORE_LEVELS}
+    assert listed == {level: set(names.split()) for level, names in CORE_LEVELS.items()}
 
 
 @pytest.mark.parametrize(("path", "text"), KEPT)
