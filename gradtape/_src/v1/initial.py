@@ -32,12 +32,12 @@ class Initial:
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that it was made with."""
+        """Return the arguments that it was made with."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")} | {"dtype": self.dtype.name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """The initializer that is made with these arguments."""
+        """Return the initializer that is made with these arguments."""
         return cls(**config)
 
 
@@ -154,7 +154,7 @@ class GlorotUniform(VarianceScaling):
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that it was made with."""
+        """Return the arguments that it was made with."""
         return {"seed": self.seed, "dtype": self.dtype.name}
 
 
@@ -209,20 +209,20 @@ class UniformUnitScaling(Initial):
 
 
 def he_normal(seed: Any = None) -> VarianceScaling:
-    """An initializer of normally distributed numbers of variance 2 / inputs, truncated."""
+    """Return an initializer of normally distributed numbers of variance 2 / inputs, truncated."""
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 
 def he_uniform(seed: Any = None) -> VarianceScaling:
-    """An initializer of uniform numbers of variance 2 / inputs."""
+    """Return an initializer of uniform numbers of variance 2 / inputs."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
 def lecun_normal(seed: Any = None) -> VarianceScaling:
-    """An initializer of normally distributed numbers of variance 1 / inputs, truncated."""
+    """Return an initializer of normally distributed numbers of variance 1 / inputs, truncated."""
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
 def lecun_uniform(seed: Any = None) -> VarianceScaling:
-    """An initializer of uniform numbers of variance 1 / inputs."""
+    """Return an initializer of uniform numbers of variance 1 / inputs."""
     return VarianceScaling(1.0, "fan_in", "uniform", seed)

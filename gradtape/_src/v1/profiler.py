@@ -45,22 +45,22 @@ class ProfileOptionBuilder:
 
     @staticmethod
     def trainable_variables_parameter() -> dict[str, Any]:
-        """Options that count the parameters of trainable variables, with `cmd="scope"`."""
+        """Return options that count the parameters of trainable variables, with `cmd="scope"`."""
         return _options(["params"], min_float_ops=0, order_by="name", account_type_regexes=[PARAMETERS])
 
     @staticmethod
     def float_operation() -> dict[str, Any]:
-        """Options that count floating-point operations."""
+        """Return options that count floating-point operations."""
         return _options(["float_ops"], min_float_ops=1, order_by="float_ops")
 
     @staticmethod
     @public
     def time_and_memory(*args: Any, **kwargs: Any) -> dict[str, Any]:
-        """NotImplementedError: a graph runs as one program, whose ops are not timed one by one."""
+        """Raise NotImplementedError: a graph runs as one program, whose ops are not timed one by one."""
         raise _unmeasured("time_and_memory()")
 
     def build(self) -> dict[str, Any]:
-        """The options."""
+        """Return the options."""
         return dict(self._options)
 
     def with_max_depth(self, max_depth: int) -> ProfileOptionBuilder:
@@ -96,7 +96,7 @@ class ProfileOptionBuilder:
         return self._with(**{name: list(value) for name, value in given.items() if value is not None})
 
     def account_displayed_op_only(self, is_true: bool) -> ProfileOptionBuilder:
-        """Whether totals are of what is shown only."""
+        """Return whether totals are of what is shown only."""
         return self._with(account_displayed_op_only=is_true)
 
     def with_empty_output(self) -> ProfileOptionBuilder:
@@ -120,7 +120,7 @@ class ProfileOptionBuilder:
         return self._with(select=list(attributes))
 
     def with_step(self, step: int) -> ProfileOptionBuilder:
-        """Accepted: counts are the same in each step."""
+        """Accept the step without effect: counts are the same in each step."""
         return self._with(step=step)
 
     def _with(self, **changes: Any) -> ProfileOptionBuilder:
@@ -227,7 +227,7 @@ def _accounted(row: Counted, options: dict[str, Any]) -> bool:
 
 
 def _sorting(options: dict[str, Any]) -> Callable[[Any], Any]:
-    """What nodes are sorted by: names, or the largest total first."""
+    """Return the sort key of nodes: names, or the largest total first."""
     by = {"float_ops": "total_float_ops", "params": "total_parameters"}.get(options.get("order_by", "name"))
     return (lambda node: node.name) if by is None else (lambda node: (-getattr(node, by), node.name))
 
@@ -237,7 +237,7 @@ def _shown(node: GraphNodeProto, options: dict[str, Any]) -> bool:
 
 
 def _by_type(rows: Sequence[Counted], options: dict[str, Any]) -> MultiGraphNodeProto:
-    """A chain: below the root the type that costs most, below that the next, each with what is left as its total."""
+    """Return a chain: below the root the type that costs most, below that the next, each with what is left as its total."""
     float_ops, parameters = Counter[str](), Counter[str]()
     for row in rows:
         float_ops[row.type] += row.float_ops
@@ -255,7 +255,7 @@ def _by_type(rows: Sequence[Counted], options: dict[str, Any]) -> MultiGraphNode
 
 
 def _by_name(rows: Sequence[Counted], options: dict[str, Any]) -> GraphNodeProto:
-    """A tree of names, whose levels are parted by slashes."""
+    """Return a tree of names, whose levels are parted by slashes."""
     root = GraphNodeProto(ROOT)
     nodes = {"": root}
     for row in rows:
@@ -278,7 +278,7 @@ def _by_name(rows: Sequence[Counted], options: dict[str, Any]) -> GraphNodeProto
 
 
 def report(root: GraphNodeProto, options: dict[str, Any]) -> str:
-    """The tree as text."""
+    """Return the tree as text."""
     columns = [name for name in ("params", "float_ops") if name in options.get("select", ())]
     heads = {"params": "# parameters", "float_ops": "# float_ops"}
     lines = ["", "Profile:", " | ".join(["node name", *[heads[name] for name in columns]])]

@@ -72,7 +72,7 @@ class Saver:
             self.build()
 
     def build(self) -> None:
-        """Settle which variables are saved; by itself, unless `defer_build`."""
+        """Choose the variables to save; the constructor calls it, unless `defer_build`."""
         self._variables = _named(global_variables() if self._given is None else self._given)
         if not self._variables and not self._empty:
             raise ValueError("No variables to save")
@@ -173,7 +173,7 @@ class Saver:
 
 
 def _named(variables: Any) -> dict[str, Variable]:
-    """Variables by the names under which they are saved."""
+    """Return variables by the names under which they are saved."""
     if isinstance(variables, Mapping):
         pairs = list(variables.items())
     else:
@@ -189,7 +189,7 @@ def _named(variables: Any) -> dict[str, Variable]:
 
 
 def _key(name: str, reader: storage.Source) -> str:
-    """The key of a variable; a checkpoint of objects also says what its variables were called."""
+    """Return the key of a variable; a checkpoint of objects also says what its variables were called."""
     if name not in reader.entries:
         for node in reader.nodes:
             if node.name == name and node.key is not None:
@@ -208,7 +208,7 @@ def _plain(step: Any, session: Any) -> Any:
 
 @public
 def checkpoint_exists(checkpoint_prefix: Any) -> bool:
-    """Whether there is a checkpoint of that path."""
+    """Return whether there is a checkpoint of that path."""
     return is_there(os.fspath(checkpoint_prefix))
 
 

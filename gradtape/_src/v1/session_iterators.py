@@ -26,7 +26,7 @@ SAMPLES = (2, 3)  # the extents that stand for unknown ones when a dataset of te
 
 @contextlib.contextmanager
 def _at_once() -> Iterator[None]:
-    """A context in which ops run, though a graph is being built or run; random ones draw from the graph's seed."""
+    """Return a context in which ops run, though a graph is being built or run; random ones draw from the graph's seed."""
     with tracing.outside(), seeds.drawn_from(get_default_graph().seeds):
         yield
 
@@ -45,14 +45,14 @@ class LateDataset:
         return lambda *args, **kwargs: LateDataset(method, (self, *args), kwargs)
 
     def waiting(self) -> list[Tensor]:
-        """The tensors that have to be known."""
+        """Return the tensors that have to be known."""
         found = []
         for item in nest.flatten(self._call):
             found += item.waiting() if isinstance(item, LateDataset) else [item] if _waits(item) else []
         return found
 
     def made(self, value_of: Callable[[Tensor], Any]) -> Dataset:
-        """The dataset, given the values of the tensors."""
+        """Return the dataset, given the values of the tensors."""
 
         def known(item: Any) -> Any:
             return item.made(value_of) if isinstance(item, LateDataset) else value_of(item) if _waits(item) else item
@@ -75,22 +75,22 @@ class LateDataset:
 
     @public
     def make_initializable_iterator(self, shared_name: str | None = None) -> SessionIterator:
-        """An iterator that begins when its `initializer` runs."""
+        """Return an iterator that begins when its `initializer` runs."""
         return make_initializable_iterator(self)
 
     @public
     def make_one_shot_iterator(self) -> SessionIterator:
-        """An iterator that begins by itself, once in each session."""
+        """Return an iterator that begins by itself, once in each session."""
         return make_one_shot_iterator(self)
 
 
 def _waits(item: Any) -> bool:
-    """Whether a value is a tensor of a graph."""
+    """Return whether a value is a tensor of a graph."""
     return isinstance(item, Tensor) and graph_of(item.node) is not None
 
 
 def _sample(tensor: Tensor, extent: int) -> np.ndarray:
-    """An array such as a tensor could have: of ones, as numbers of elements are mostly given so."""
+    """Return an array such as a tensor could have: of ones, as numbers of elements are mostly given so."""
     shape = stated_shape(tensor.node)
     extents = [] if shape.rank is None else [extent if e is None else e for e in shape.as_list()]
     return np.ones(extents, tensor.node.aval.dtype)
@@ -150,7 +150,7 @@ class SessionIterator:
 
     @public
     def make_initializer(self, dataset: Any, name: str | None = None) -> Operation:
-        """An operation that begins a pass over `dataset`. TypeError if its elements have another structure."""
+        """Return an operation that begins a pass over `dataset`. TypeError if its elements have another structure."""
         merged(self._structure, _structure(dataset))
         graph = get_default_graph()
         operation = graph.group(dataset.waiting() if isinstance(dataset, LateDataset) else (), name or "MakeIterator")
@@ -167,7 +167,7 @@ class SessionIterator:
 
     @public
     def get_next(self, name: str | None = None) -> Any:
-        """The next element as tensors: a run that needs one of them takes it."""
+        """Return the next element as tensors: a run that needs one of them takes it."""
         graph = get_default_graph()
         specs = self._structure.specs
         tensors = [
@@ -179,7 +179,7 @@ class SessionIterator:
         return nest.unflatten(self._structure.nest, tensors)
 
     def element(self, session: Any, feeds: dict[Any, Any]) -> Any:
-        """The arrays of the next element in a session."""
+        """Return the arrays of the next element in a session."""
         if session not in self._streams:
             if not self._begins:
                 raise FailedPreconditionError(
@@ -214,13 +214,15 @@ def _structure(dataset: Any) -> Structure:
 
 @public
 def make_one_shot_iterator(dataset: Any) -> Any:
-    """An iterator over `dataset` that begins by itself, once in each session; in eager code `iter(dataset)`."""
+    """Return an iterator over `dataset` that begins by itself, once in each session; in eager code `iter(dataset)`."""
     return iter(dataset) if in_graph() is None else SessionIterator(_structure(dataset), dataset, begins=True)
 
 
 @public
 def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> SessionIterator:
-    """An iterator over `dataset` that begins when its `initializer` runs; the dataset may depend on what that run is fed."""
+    """Return an iterator over `dataset` that begins when its `initializer` runs; the dataset may depend on what that run is
+    fed.
+    """
     if in_graph() is None:
         raise RuntimeError(
             "dataset.make_initializable_iterator is not supported when eager execution is enabled. Use `for element in dataset` "
@@ -233,7 +235,7 @@ def make_initializable_iterator(dataset: Any, shared_name: str | None = None) ->
 def from_structure(
     output_types: Any, output_shapes: Any = None, shared_name: str | None = None, output_classes: Any = None
 ) -> SessionIterator:
-    """An iterator without a dataset: it begins when an operation of its `make_initializer(dataset)` runs."""
+    """Return an iterator without a dataset: it begins when an operation of its `make_initializer(dataset)` runs."""
     types = nest.map_structure(dtypes.as_dtype, output_types)
     if output_shapes is None:
         return SessionIterator(from_specs(nest.map_structure(lambda dtype: TensorSpec(None, dtype), types)))
@@ -242,19 +244,19 @@ def from_structure(
 
 @public
 def get_output_types(dataset_or_iterator: Any) -> Any:
-    """The dtypes of an element, nested as it is."""
+    """Return the dtypes of an element, nested as it is."""
     return nest.map_structure(lambda spec: spec.dtype, dataset_or_iterator.element_spec)
 
 
 @public
 def get_output_shapes(dataset_or_iterator: Any) -> Any:
-    """The shapes of an element, nested as it is."""
+    """Return the shapes of an element, nested as it is."""
     return nest.map_structure(lambda spec: spec.shape, dataset_or_iterator.element_spec)
 
 
 @public
 def get_output_classes(dataset_or_iterator: Any) -> Any:
-    """The classes of an element's parts: tensors."""
+    """Return the classes of an element's parts: tensors."""
     return nest.map_structure(lambda spec: Tensor, dataset_or_iterator.element_spec)
 
 

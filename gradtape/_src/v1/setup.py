@@ -85,7 +85,7 @@ def enable_v2_behavior() -> None:
 
 
 def _always() -> None:
-    """Nothing: it is always so."""
+    """Do nothing: it is always so."""
 
 
 enable_resource_variables = disable_resource_variables = enable_control_flow_v2 = disable_control_flow_v2 = _always
@@ -93,7 +93,7 @@ enable_tensor_equality = disable_tensor_equality = _always
 
 
 def resource_variables_enabled() -> bool:
-    """True."""
+    """Return True."""
     return True
 
 
@@ -105,12 +105,12 @@ def set_random_seed(seed: Any) -> None:
 
 @public
 def executing_eagerly() -> bool:
-    """Whether operations run at once."""
+    """Return whether operations run at once."""
     return engine.local.trace.scope is None
 
 
 def executing_eagerly_outside_functions() -> bool:
-    """Whether operations run at once, outside of functions."""
+    """Return whether operations run at once, outside of functions."""
     return in_graph() is None
 
 
@@ -149,7 +149,7 @@ class name_scope:
 
 @public
 def op_scope(values: Any, name: str | None, default_name: str | None = None) -> name_scope:
-    """`name_scope` with the values first, as TensorFlow had it before."""
+    """Return `name_scope` with the values first, as TensorFlow had it before."""
     return name_scope(name, default_name, values)
 
 
@@ -163,7 +163,9 @@ def cond(
     fn1: Any = None,
     fn2: Any = None,
 ) -> Any:
-    """The result of `true_fn()` if `pred` holds, else of `false_fn()`; in eager code without a list of one, unless `strict`."""
+    """Return the result of `true_fn()` if `pred` holds, else of `false_fn()`; in eager code without a list of one, unless
+    `strict`.
+    """
     for new, old, names in ((true_fn, fn1, ("true_fn", "fn1")), (false_fn, fn2, ("false_fn", "fn2"))):
         if new is not None and old is not None:
             raise TypeError(f"cond(): '{names[0]}' and '{names[1]}' may not be set simultaneously.")
@@ -221,13 +223,13 @@ def py_func(func: Any, inp: Any, Tout: Any, stateful: bool = True, name: str | N
 
 @public
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
-    """Context for code that names a device. Values stay on JAX's default device."""
+    """Open a context for code that names a device. Values stay on JAX's default device."""
     return contextlib.nullcontext()
 
 
 @public
 def container(container_name: str) -> AbstractContextManager[None]:
-    """Context for code that names a container: without effect."""
+    """Open a context for code that names a container: without effect."""
     return contextlib.nullcontext()
 
 

@@ -67,7 +67,7 @@ def _merged(tag: str, *summaries: np.ndarray) -> Any:
 
 
 def _summary(name: str, family: str | None, encode: Encode, values: Sequence[Any], collections: Any) -> Any:
-    """The op that encodes `values` under a name of the scope's, entered into collections."""
+    """Return the op that encodes `values` under a name of the scope's, entered into collections."""
     base = "/".join([_clean(part) for part in (family, name) if part])
     with name_scope(base) as scope:
         own = scope.removesuffix("/")
@@ -88,25 +88,25 @@ def _clean(name: str) -> str:
 
 @public
 def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Any:
-    """A summary of one number, as a tensor of a string; entered into `collections` (those of `merge_all`)."""
+    """Return a summary of one number, as a tensor of a string; entered into `collections` (those of `merge_all`)."""
     return _summary(name, family, messages.scalar, [tensor], collections)
 
 
 @public
 def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Any:
-    """A summary of how values are distributed, in 30 buckets; InvalidArgumentError for NaN and infinities."""
+    """Return a summary of how values are distributed, in 30 buckets; InvalidArgumentError for NaN and infinities."""
     return _summary(name, family, messages.histogram, [values], collections)
 
 
 @public
 def image(name: str, tensor: Any, max_outputs: int = 3, collections: Any = None, family: str | None = None) -> Any:
-    """A summary of the first images of a batch [n, height, width, 1, 3 or 4], uint8 or float."""
+    """Return a summary of the first images of a batch [n, height, width, 1, 3 or 4], uint8 or float."""
     return _summary(name, family, _Most(max_outputs), [tensor], collections)
 
 
 @public
 def text(name: str, tensor: Any, collections: Any = None) -> Any:
-    """A summary of a constant tensor of strings."""
+    """Return a summary of a constant tensor of strings."""
     known = strings_of(constant(tensor) if isinstance(tensor, (str, bytes, list)) else tensor)
     if known is None:
         raise ValueError(f"Expected tensor {tensor!r} to be a constant of strings: there are no others.")
@@ -125,13 +125,13 @@ class _Written:
 
 @public
 def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = None) -> Any:
-    """One summary of all of `inputs`."""
+    """Merge all of `inputs` into one summary."""
     return _summary(name or "Merge/MergeSummary", None, _merged, list(inputs), collections or ())
 
 
 @public
 def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Any:
-    """One summary of all that were entered into the collection `key`; None if there are none."""
+    """Merge all summaries of the collection `key`; None if there are none."""
     found = get_collection(key, scope)
     return merge(found, name=name) if found else None
 
@@ -186,11 +186,11 @@ class FileWriter:
         self._file.add_event(event)
 
     def get_logdir(self) -> str:
-        """The folder."""
+        """Return the folder."""
         return self._logdir
 
     def _accepted(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing: it is not written."""
+        """Ignore the arguments: nothing is written."""
 
     add_meta_graph = add_run_metadata = add_session_log = add_event = _accepted
 
@@ -224,7 +224,7 @@ class FileWriterCache:
 
     @classmethod
     def get(cls, logdir: str) -> FileWriter:
-        """The writer for a folder."""
+        """Return the writer for a folder."""
         if logdir not in cls._writers:
             cls._writers[logdir] = FileWriter(logdir)
         return cls._writers[logdir]

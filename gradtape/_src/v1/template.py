@@ -22,7 +22,7 @@ class Template:
         self._called = False
 
     def enter(self) -> variable_scope:
-        """The scope of its variables: a new one at first."""
+        """Return the scope of its variables: a new one at first."""
         if self._scope is None:
             return variable_scope(self._unique_name, self._name, custom_getter=self._getter)
         return variable_scope(self._scope, reuse=True if self._called else None)
@@ -91,7 +91,8 @@ def make_template(
     custom_getter_: Any = None,
     **kwargs: Any,
 ) -> Template:
-    """`func_`, with the arguments `kwargs`, whose `get_variable`s make variables in the first call and find them in all others.
+    """Return `func_`, with the arguments `kwargs`, whose `get_variable`s make variables in the first call and find them in all
+    others.
 
     They stand in the scope `unique_name_`, or `name_`, made unique at the first call (`create_scope_now_`: at once).
     """

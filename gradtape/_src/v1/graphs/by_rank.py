@@ -30,7 +30,7 @@ class Traced:
         self._bodies: dict[tuple[Aval, ...], Body] = {}
 
     def body(self, avals: Sequence[Aval]) -> Body:
-        """The function as a Body, for nodes of these ranks and dtypes."""
+        """Return the function as a Body, for nodes of these ranks and dtypes."""
         key = tuple([aval((PROVISIONAL,) * a.ndim, a.dtype) for a in avals])
         found = self._bodies.get(key)
         if found is None:
@@ -43,14 +43,14 @@ class Traced:
         return found
 
     def around(self) -> tuple[list[Variable], list[Node]]:
-        """The variables that the traces read, and the tensors that they take from around them."""
+        """Return the variables that the traces read, and the tensors that they take from around them."""
         variables = {id(v): v for body in self._bodies.values() for v in body.variables}
         return list(variables.values()), list({n: None for body in self._bodies.values() for n in body.captures})
 
 
 @contextlib.contextmanager
 def _recording_into(graph: Graph) -> Iterator[None]:
-    """What is traced here stands in `graph`, also while that runs."""
+    """Open a context whose trace stands in `graph`, also at session time."""
     if engine.graph_around() is graph:
         yield
     else:
@@ -68,7 +68,7 @@ class Inlined:
         self._captures = list({n: None for _, captures in found for n in captures})
 
     def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
-        """The results, recorded where the thread records; `inputs` are what the late node takes."""
+        """Return the results, recorded where the thread records; `inputs` are what the late node takes."""
         raise NotImplementedError
 
     def gradient(self, op: Operation, *grads: Any) -> list[Any]:
@@ -78,7 +78,7 @@ class Inlined:
         )
 
     def around(self) -> list[Node]:
-        """What the late node takes besides: reads of variables, and tensors."""
+        """Return the further inputs of the deferred node: reads of variables, and tensors."""
         return [*[v.read() for v in self._variables], *self._captures]
 
     def inline(self, replay: Any, function: Traced, own: Sequence[Node], given: Sequence[Node]) -> list[Node]:
@@ -101,7 +101,7 @@ class Call(Inlined):
         self._function, self._own = function, own
 
     def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
-        """The results of one trace."""
+        """Return the results of one trace."""
         return self.inline(replay, self._function, inputs[: self._own], inputs[self._own :])
 
 
@@ -113,7 +113,7 @@ class Loop(Inlined):
         self._test, self._step, self._own, self._limit = test, step, own, limit
 
     def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
-        """The last values, one trip after the other."""
+        """Return the last values, one trip after the other."""
         if not eager:
             raise NeedsEager
         state, given, trip = list(inputs[: self._own]), inputs[self._own :], 0
@@ -126,7 +126,7 @@ class Loop(Inlined):
 
 
 def recorded(graph: Graph, call: Inlined, own: Sequence[Node], avals: Sequence[Aval | Any]) -> list[Node]:
-    """The results of a late node; a dtype among `avals` is that of a result of unknown rank."""
+    """Return the results of a late node; a dtype among `avals` is that of a result of unknown rank."""
     known = tuple([a if isinstance(a, Aval) else aval((), a) for a in avals])
     results = engine.elements(engine.record(LATE, (*own, *call.around()), (Held(call), known)))
     graph.unknown_rank.update([n for n, a in zip(results, avals, strict=True) if not isinstance(a, Aval)])
@@ -134,7 +134,7 @@ def recorded(graph: Graph, call: Inlined, own: Sequence[Node], avals: Sequence[A
 
 
 def common(avals: Sequence[Aval]) -> Aval | Any:
-    """What is the same of the results for several ranks; a dtype if ranks differ."""
+    """Return the common part of the results for several ranks; a dtype if ranks differ."""
     first = avals[0]
     if len(avals) == 1 or any(a.ndim != first.ndim for a in avals):
         return first.dtype
@@ -145,7 +145,7 @@ def common(avals: Sequence[Aval]) -> Aval | Any:
 def call_of_functions(
     graph: Graph, call: Callable[[list[Node]], Any], nodes: Sequence[Node], is_open: Sequence[bool], ranks: Sequence[int]
 ) -> Any:
-    """What a call that takes functions gives, where some of its tensors have no known rank; NotImplemented if none fits."""
+    """Record a call that takes functions, where some of its tensors have no known rank; NotImplemented if none fits."""
     own = [n for n, o in zip(nodes, is_open, strict=True) if o]
     layouts: list[Any] = []
 
@@ -176,7 +176,7 @@ def changing_loop(
     shapes: Sequence[TensorShape | None],
     limit: int | None,
 ) -> list[Node]:
-    """A loop in a graph, whose variables change their ranks where a shape has none."""
+    """Return a loop in a graph, whose variables change their ranks where a shape has none."""
     graph = engine.graph_around()
     holds, trip = Traced(graph, lambda nodes: [test(nodes)]), Traced(graph, step)
     now = [n.aval for n in start]

@@ -73,13 +73,13 @@ def add_to_collections(names: Any, value: Any) -> None:
 
 @public
 def get_collection(key: Any, scope: str | None = None) -> list[Any]:
-    """What is in a collection of the default graph; with `scope`, only what has a name that begins like it."""
+    """Return a collection of the default graph; with `scope`, only items whose names begin like it."""
     return get_default_graph().get_collection(key, scope)
 
 
 @public
 def get_collection_ref(key: Any) -> list[Any]:
-    """A collection of the default graph itself: what is done to the list is done to it."""
+    """Return a collection of the default graph itself: what is done to the list is done to it."""
     return get_default_graph().get_collection_ref(key)
 
 
@@ -89,63 +89,63 @@ def _variables(key: str, scope: str | None) -> list[Variable]:
 
 @public
 def global_variables(scope: str | None = None) -> list[Variable]:
-    """The variables of the default graph that are not local."""
+    """Return the variables of the default graph that are not local."""
     return _variables(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
 @public
 def local_variables(scope: str | None = None) -> list[Variable]:
-    """The local variables of the default graph."""
+    """Return the local variables of the default graph."""
     return _variables(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 @public
 def model_variables(scope: str | None = None) -> list[Variable]:
-    """The variables entered as a model's."""
+    """Return the variables entered as a model's."""
     return _variables(GraphKeys.MODEL_VARIABLES, scope)
 
 
 @public
 def trainable_variables(scope: str | None = None) -> list[Variable]:
-    """The variables of the default graph that an optimizer trains unless it is given others."""
+    """Return the variables of the default graph that an optimizer trains unless it is given others."""
     return _variables(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
 @public
 def moving_average_variables(scope: str | None = None) -> list[Variable]:
-    """The variables that have moving averages."""
+    """Return the variables that have moving averages."""
     return _variables(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 @public
 def variables_initializer(var_list: Any, name: str = "init") -> Any:
-    """An Operation that gives the variables their initial values; in eager code, where they have them, None."""
+    """Return an Operation that gives the variables their initial values; in eager code, where they have them, None."""
     graph = in_graph()
     return None if graph is None else graph.group([v.initializer for v in var_list], name)
 
 
 @public
 def global_variables_initializer() -> Any:
-    """An Operation that gives all variables of the graph, but local ones, their initial values."""
+    """Return an Operation that gives all variables of the graph, but local ones, their initial values."""
     return variables_initializer(global_variables())
 
 
 @public
 def local_variables_initializer() -> Any:
-    """An Operation that gives the local variables of the graph their initial values."""
+    """Return an Operation that gives the local variables of the graph their initial values."""
     return variables_initializer(local_variables())
 
 
 @public
 def tables_initializer(name: str = "init_all_tables") -> Any:
-    """An Operation that does nothing: there are no tables."""
+    """Return an Operation that does nothing: there are no tables."""
     graph = in_graph()
     return None if graph is None else graph.group((), name)
 
 
 @public
 def is_variable_initialized(variable: Variable) -> Any:
-    """A bool Tensor: whether a variable has a value in the session."""
+    """Return a bool Tensor: whether a variable has a value in the session."""
     if in_graph() is None:
         return tensor(True)
     return EagerTensor(engine.record(INITIALIZED, (variable.held(),)))
@@ -153,7 +153,7 @@ def is_variable_initialized(variable: Variable) -> Any:
 
 @public
 def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Any:
-    """A string Tensor: the names of the variables (all of the graph) that have no value yet when a run begins."""
+    """Return a string Tensor: the names of the variables (all of the graph) that have no value yet when a run begins."""
     graph = in_graph()
     wanted = [*global_variables(), *local_variables()] if var_list is None else list(var_list)
     if graph is None:
@@ -169,7 +169,9 @@ def report_uninitialized_variables(var_list: Any = None, name: str = "report_uni
 
 @public
 def assert_variables_initialized(var_list: Any = None) -> Any:
-    """A Tensor that can be computed once the variables (all of the graph) have values, before that a FailedPreconditionError."""
+    """Return a Tensor that can be computed once the variables (all of the graph) have values, before that a
+    FailedPreconditionError.
+    """
     graph = in_graph()
     wanted = [*global_variables(), *local_variables()] if var_list is None else list(var_list)
     if graph is None or not wanted:
@@ -180,7 +182,9 @@ def assert_variables_initialized(var_list: Any = None) -> Any:
 
 @public
 def count_up_to(ref: Any, limit: Any, name: str | None = None) -> Any:
-    """The value of the integer variable `ref`, which is increased by 1; OutOfRangeError, and no change, if it is at `limit`."""
+    """Return the value of the integer variable `ref`, which is increased by 1; OutOfRangeError, and no change, if it is at
+    `limit`.
+    """
 
     def checked(value: Any) -> Any:
         if value >= limit:

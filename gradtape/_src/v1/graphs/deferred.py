@@ -65,7 +65,7 @@ class DeferredCall:
         self.sampled: list[Node] = []
 
     def __call__(self, nodes: Sequence[Node]) -> Any:
-        """What the call gives for these nodes, the last of which are the states that it draws from."""
+        """Make the call with these nodes, the last of which are the states that it draws from."""
         flat = nest.flatten(self.arguments, expand_composites=True)
         for position, node in zip(self.positions, nodes, strict=False):
             flat[position] = handle(node)
@@ -82,7 +82,7 @@ class DeferredCall:
             trace.overrides = outer
 
     def example(self, nodes: Sequence[Node]) -> tuple[Any, list[Aval]]:
-        """The layout and the Avals of what it gives for nodes of an example. NotTensors if results are something else."""
+        """Return the layout and the Avals of what it gives for nodes of an example. NotTensors if results are something else."""
         with seeds.noted() as wishes:
             result = self(nodes)
         result = nest.map_structure(lambda x: without_extents(x) if isinstance(x, SparseTensor) else x, result)
@@ -182,7 +182,7 @@ def _blocked(inputs: Sequence[Node], results: Sequence[Node]) -> set[int]:
 
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DeferredCall, list[Node]]:
-    """A call, and the nodes of its tensors."""
+    """Return a call, and the nodes of its tensors."""
     args = tuple([_without_slices(a) for a in args])
     flat = nest.flatten((args, kwargs), expand_composites=True)
     if any(type(item) is Extent for item in flat):
@@ -198,12 +198,12 @@ def _tensor_of(extent: Extent) -> Tensor:
 
 
 def is_open(graph: Graph, node: Node) -> bool:
-    """Whether the shape of a node is not fully known."""
+    """Return whether the shape of a node is not fully known."""
     return type(node.aval) is not tuple and (node.aval.large or graph.open_rank(node))
 
 
 def passes(function: Callable[..., Any]) -> bool:
-    """Whether a function is no call that a graph keeps: what it calls is."""
+    """Return whether a function is no call that a graph keeps: what it calls is."""
     module = function.__module__
     if module in ENTERING or function.__name__ == "__init__":
         return True
@@ -211,7 +211,7 @@ def passes(function: Callable[..., Any]) -> bool:
 
 
 def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a call gives that the graph keeps; NotImplemented if it can be recorded as it is."""
+    """Defer a call that the graph keeps; NotImplemented if it can be recorded as it is."""
     graph, op = engine.graph_around(), getattr(function, "op", None)
     if op is not None and op.function is function:  # it is recorded as it is
         return NotImplemented
@@ -239,7 +239,9 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 
 def waits(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
-    """What a call gives that needs values while a graph is built: it is made when the graph runs. Else `error` is raised."""
+    """Defer a call that needs concrete values to session time; re-raise `error` if it cannot be deferred. Else `error` is
+    raised.
+    """
     graph = engine.graph_around()
     if graph is None or not isinstance(error, engine.NeedsValues) or not function.__module__.startswith(FLOORS):
         raise error
@@ -253,7 +255,7 @@ def waits(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
-    """What a call gives, as a node of the graph or of what it contains."""
+    """Record a deferred call as a node of the graph, or of a branch or loop in it."""
     by_itself = False
     hints = _hints(call.arguments)
     found: tuple[Any, list[Aval | np.dtype]] | None
@@ -277,7 +279,7 @@ def _kept(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> Any:
 
 
 def _hints(arguments: Any) -> list[int | tuple[int, ...]]:
-    """What an extent may have to be: the numbers among the arguments of a call, and the shapes of arrays and lists."""
+    """Return likely extents: the numbers among the arguments of a call, and the shapes of arrays and lists."""
     args, kwargs = arguments
     arrays = [a for a in (*args, *kwargs.values()) if isinstance(a, (list, tuple, np.ndarray))]
     shapes = [_shape_of_list(a) for a in arrays]
@@ -293,14 +295,14 @@ def _shape_of_list(value: Any) -> tuple[int, ...]:
 
 
 def examples_of(graph: Graph) -> Examples:
-    """The examples of a graph."""
+    """Return the examples of a graph."""
     if graph.examples is None:
         graph.examples = Examples(graph)
     return graph.examples
 
 
 def _learned(tried: Found) -> tuple[Any, list[Aval | np.dtype]]:
-    """The layout, and what is the same in all examples of each result."""
+    """Return the layout, and what is the same in all examples of each result."""
     layout, first = tried.results[0]
     if any(len(avals) != len(first) for _, avals in tried.results):
         raise ValueError(
@@ -312,7 +314,7 @@ def _learned(tried: Found) -> tuple[Any, list[Aval | np.dtype]]:
 
 
 def alike(avals: Sequence[Aval], doubtful: Sequence[int] = ()) -> Aval | np.dtype:
-    """What is the same of all these: the Aval, with what differs or is `doubtful` not known; the dtype if ranks differ."""
+    """Return the common Aval, with extents that differ or are `doubtful` unknown; the dtype if ranks differ."""
     if any(a.ndim != avals[0].ndim for a in avals):
         return avals[0].dtype
     axes = zip(*[a.shape for a in avals], strict=True)
@@ -321,7 +323,8 @@ def alike(avals: Sequence[Aval], doubtful: Sequence[int] = ()) -> Aval | np.dtyp
 
 
 def inferred(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Any:
-    """The Aval that an op gives (a tuple of them; a dtype for an unknown rank), and whether its inputs fit by themselves only.
+    """Return the Aval that an op gives (a tuple of them; a dtype for an unknown rank), and whether its inputs fit by
+    themselves only.
 
     None if its inputs have known shapes.
     """
@@ -380,7 +383,7 @@ ONE = nest.flatten_with_spec(0)[1], [True]  # a single tensor, as a structure
 
 
 def _sampled(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> tuple[Any, list[Aval | np.dtype]] | None:
-    """As `_learned`, of a call that needs values: it is made on some."""
+    """Learn the results like `_learned`, of a call that needs values: it is made on some."""
     if (told := _told(graph, call)) is not None:
         return told
     found: list[tuple[Any, list[Aval]]] = []
@@ -412,7 +415,7 @@ def _sampled(graph: Graph, call: DeferredCall, nodes: Sequence[Node]) -> tuple[A
 
 
 def _told(graph: Graph, call: DeferredCall) -> tuple[Any, list[Aval | np.dtype]] | None:
-    """What the arguments say that a call gives; None if it has to be tried."""
+    """Return the results of a call that follow from its arguments; None if it has to be tried."""
     known = TOLD.get(call.function.__name__)
     if known is None or not call.function.__module__.startswith(TELLING):
         return None
@@ -423,7 +426,7 @@ def _told(graph: Graph, call: DeferredCall) -> tuple[Any, list[Aval | np.dtype]]
 def _reshaped(
     graph: Graph, shape: Any, tensor: Any = None, input: Any = None, name: Any = None
 ) -> tuple[Any, list[Aval | np.dtype]] | None:
-    """What a reshape to a shape that depends on values gives."""
+    """Return the result of a reshape to a shape that depends on values."""
     dtype = convert.tensor(input if tensor is None else tensor).node.aval.dtype
     if not isinstance(shape, (list, tuple)):
         vector = convert.tensor(shape).node
@@ -437,7 +440,7 @@ def _reshaped(
 def _parts(
     graph: Graph, value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: Any = None
 ) -> tuple[Any, list[Aval | np.dtype]] | None:
-    """What is cut into parts whose sizes depend on values."""
+    """Return the results of a split whose sizes depend on values."""
     x, axis = convert.tensor(value), axis if isinstance(axis, int) else None
     if num is None or graph.open_rank(x.node) or axis is None:
         return None
@@ -447,7 +450,7 @@ def _parts(
 
 
 def _turned(graph: Graph, a: Any, **others: Any) -> tuple[Any, list[Aval | np.dtype]] | None:
-    """What has its axes in an order that depends on values."""
+    """Return the result of a transpose whose order depends on values."""
     x = convert.tensor(a).node
     return None if graph.open_rank(x) else (ONE, [aval((PROVISIONAL,) * x.aval.ndim, x.aval.dtype)])
 
@@ -455,7 +458,7 @@ def _turned(graph: Graph, a: Any, **others: Any) -> tuple[Any, list[Aval | np.dt
 def _losses(
     graph: Graph, inputs: Any = None, logits: Any = None, time_major: bool = True, logits_time_major: bool = True, **others: Any
 ) -> tuple[Any, list[Aval | np.dtype]] | None:
-    """A loss for each row of a batch."""
+    """Return a loss for each row of a batch."""
     x = convert.tensor(logits if inputs is None else inputs).node.aval
     return (ONE, [aval((x.shape[time_major and logits_time_major],), x.dtype)]) if x.ndim == 3 else None
 
@@ -473,7 +476,9 @@ TOLD: dict[str, Callable[..., tuple[Any, list[Aval | np.dtype]] | None]] = {
 def _with_value(
     graph: Graph, node: Node, extent: int, value: Callable[[int], Any], open_rank: tuple[int, Any], fixed: bool
 ) -> Node:
-    """A leaf like `node`, for a trial; of `open_rank`, or that array for integers. What is known is itself if it is `fixed`."""
+    """Return a leaf like `node`, for a trial; of `open_rank`, or that array for integers. What is known is itself if it is
+    `fixed`.
+    """
     if node.value is not None and fixed:
         return node
     if node.op is CONST and fixed:
@@ -497,7 +502,7 @@ def _is_function(item: Any) -> bool:
 
 
 def _noted(op: Op) -> Op:
-    """The op, whose name the graph has noted."""
+    """Return the op, whose name the graph has noted."""
     overrides = engine.local.trace.overrides
     return op if overrides is None else overrides(op)
 

@@ -56,16 +56,16 @@ class Example(Replay):
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
-        """A context in which the thread records into the example."""
+        """Return a context in which the thread records into the example."""
         with engine.recording_in(self._trace), seeds.drawn_by_caller():
             yield
 
     def of(self, nodes: Iterable[Node]) -> list[Node]:
-        """What stands for nodes of the graph, also for those of its branches and loops."""
+        """Return the examples of nodes of the graph, also for those of its branches and loops."""
         return [self.value(node) for node in nodes]
 
     def value(self, node: Node) -> Node:
-        """What stands for a node; what cannot be recorded without values is made up from what the graph knows of it."""
+        """Return the example of a node, made up from the graph's knowledge if it cannot be recorded without values."""
         waiting = [node]
         while waiting:
             current = waiting[-1]
@@ -103,7 +103,7 @@ class Example(Replay):
             raise
 
     def _made_up(self, node: Node) -> Any:
-        """What has the shape that the graph knows, and depends on what the node does."""
+        """Make an example of the known shape that depends on the node's inputs."""
         elements = _elements(node)
         avals = tuple([self._aval(n) for n in elements])
         if node.op is None or node.op is PLACEHOLDER:
@@ -126,7 +126,7 @@ class Example(Replay):
 
 
 def _sources(node: Node) -> Sequence[Node]:
-    """What the op of a node takes."""
+    """Return the inputs of a node's op."""
     producer = node.inputs[0] if node.op is ELEMENT else node
     return producer.inputs or ()
 
@@ -162,7 +162,8 @@ class Examples:
     def try_out(
         self, nodes: Sequence[Node], hints: Sequence[Any], attempt: Callable[[Example], T], by_themselves: bool = True
     ) -> Found:
-        """The results of `attempt` for examples that differ in what is not known of `nodes`; what it raises if it never succeeds.
+        """Return the results of `attempt` for examples that differ in what is not known of `nodes`; what it raises if it never
+        succeeds.
 
         `hints` are ints that an extent may have to be, and shapes that a tensor may have to fit. `by_themselves`: the
         nodes may be made up, whatever they depend on.
@@ -270,14 +271,14 @@ class _Search:
         self.fixed: dict[Axis, int] = {}
 
     def of_ranks(self, ranks: Sequence[Node]) -> list[Any]:
-        """As `first`, for any ranks of those that are not known."""
+        """Search like `first`, for any values of the unknown ranks."""
         for given in itertools.product(RANKS, repeat=len(ranks)) if len(ranks) < 4 else ():
             if found := self.first(dict(zip(ranks, given, strict=True)), 3 if ranks else MOST):
                 return found
         return []
 
     def first(self, ranks: dict[Node, int], most: int) -> list[Any]:
-        """The results for the first choice that is taken, of `most`, and for others in which what is free differs."""
+        """Return the results for the first choice that is taken, of `most`, and for others in which what is free differs."""
         for chosen in itertools.islice(self._choices(ranks), most):
             if self._left < 0:
                 break
@@ -309,7 +310,7 @@ class _Search:
             return []
 
     def _choices(self, ranks: dict[Node, int]) -> Iterator[dict[Axis, int]]:
-        """Extents that may have to be: known ones of others, at the same place or anywhere; hints."""
+        """Yield likely extents: known ones of others, at the same place or anywhere; hints."""
         base = {(n, -1): rank for n, rank in ranks.items()}
         beside: dict[Axis, int] = {}
         for n in self._made_up:
@@ -331,7 +332,7 @@ class _Search:
 
 
 def _origins(graph: Graph, nodes: Sequence[Node]) -> tuple[list[Node], int]:
-    """The nodes that examples make up, of those on which `nodes` depend, and how many those are."""
+    """Return the nodes that examples make up, of those on which `nodes` depend, and how many those are."""
     waiting, seen = list(nodes), dict.fromkeys(nodes)
     while waiting:
         for source in waiting.pop().inputs or ():
@@ -343,7 +344,7 @@ def _origins(graph: Graph, nodes: Sequence[Node]) -> tuple[list[Node], int]:
 
 
 def _without_extents(refused: Sequence[Exception]) -> Exception:
-    """The error of an example, with ? for numbers that are others in another example."""
+    """Return the error of an example, with ? for numbers that are others in another example."""
     error = refused[0]
     others = [other for other in refused[1:] if type(other) is type(error)]
     numbers = _NUMBER.findall(str(others[0])) if others else []

@@ -24,14 +24,14 @@ _LONG = re.compile(r"\d{8,}")
 
 
 def open_ints(value: Any) -> bool:
-    """Whether an attribute's value may hold what is only known when the graph runs."""
+    """Return whether an attribute's value may hold what is only known when the graph runs."""
     if type(value) is tuple:
         return any(map(open_ints, value))
     return isinstance(value, (int, np.integer)) and (type(value) is Extent or int(value) >= LARGE)
 
 
 def pairs_of(before: Sequence[Any], after: Sequence[Any], into: Pairs | None = None) -> Pairs:
-    """Which true extents stand where provisional ones stood."""
+    """Return the true extents of the provisional ones."""
     pairs: Pairs = {} if into is None else into
     for old, new in zip(before, after, strict=True):
         if isinstance(old, tuple) or not old.large or old.ndim != new.ndim:
@@ -50,7 +50,7 @@ def decoded(
     everywhere: Pairs,
     extent: Callable[[Extent], int],
 ) -> Attributes:
-    """The attributes of `op` on inputs of the Avals `after`, which was recorded with `attrs` on inputs `before`.
+    """Return the attributes of `op` on inputs of the Avals `after`, which was recorded with `attrs` on inputs `before`.
 
     `everywhere` has what the extents of the whole graph are, `extent` finds the value of an int that knows its tensor.
     """
@@ -94,14 +94,14 @@ def decoded(
 
 
 def on_axis(value: int, axis: int, before: Aval, after: Aval) -> int:
-    """The true value of an int that was computed from the extent of one axis."""
+    """Return the true value of an int that was computed from the extent of one axis."""
     pairs: Pairs = {before.shape[axis]: after.shape[axis]}
     found = resolved(value, pairs, pairs)
     return value if found is None else found
 
 
 def _taken(type_: str, attrs: Attributes, before: Aval, after: Aval) -> Attributes:
-    """The window of a slice: each of its sizes comes from the axis on which it is."""
+    """Return the window of a slice: each of its sizes comes from the axis on which it is."""
     axes, sizes, *rest = attrs
     true = tuple([on_axis(size, a, before, after) if type(size) is int else size for a, size in enumerate(sizes)])
     if type_ == "Slice":
@@ -112,7 +112,7 @@ def _taken(type_: str, attrs: Attributes, before: Aval, after: Aval) -> Attribut
 
 
 def within(attrs: Attributes, inputs: list[Node]) -> tuple[Attributes, list[Node]]:
-    """A slice with numbers for bounds, cut down to the extents that there are: `x[:10]` of three rows is three rows."""
+    """Return a slice with numbers for bounds, cut down to the extents that there are: `x[:10]` of three rows is three rows."""
     axes, sizes, strides, shape = attrs
     extents = inputs[0].aval.shape
     begins = dict(zip(axes, inputs[1:], strict=True))
@@ -140,7 +140,7 @@ def within(attrs: Attributes, inputs: list[Node]) -> tuple[Attributes, list[Node
 
 
 def resolved(value: int, pairs: Pairs, everywhere: Pairs) -> int | None:
-    """The true value of a provisional int; None if it may stand for several. An int that is only large is itself."""
+    """Return the true value of a provisional int; None if it may stand for several. An int that is only large is itself."""
     if pairs.get(value) is not None:
         return pairs[value]
     coefficients = _coefficients(value)
@@ -157,7 +157,9 @@ def resolved(value: int, pairs: Pairs, everywhere: Pairs) -> int | None:
 
 
 def _unit(pairs: Pairs) -> int | None:
-    """The provisional extent's true value, from extents that were computed from it, as where a list was put behind a batch."""
+    """Return the provisional extent's true value, from extents that were computed from it, as where a list was put behind a
+    batch.
+    """
     found = set()
     for before, after in pairs.items():
         coefficients = _coefficients(before) if before >= LARGE else None
@@ -167,7 +169,7 @@ def _unit(pairs: Pairs) -> int | None:
 
 
 def _coefficients(value: int) -> list[int] | None:
-    """`value` as a polynomial in the provisional extent with small coefficients; None if it is none."""
+    """Return `value` as a polynomial in the provisional extent with small coefficients; None if it is none."""
     found = []
     while value:
         digit = value % PROVISIONAL
@@ -200,7 +202,7 @@ def _reshaped(
     everywhere: Pairs,
     extent: Callable[[Extent], int],
 ) -> tuple[int, ...]:
-    """The target of a reshape: one extent that is not known follows from the number of elements."""
+    """Return the target of a reshape: one extent that is not known follows from the number of elements."""
     result = [extent(e) if type(e) is Extent else e for e in shape]
     unknown = [axis for axis, e in enumerate(result) if e >= LARGE and e == shape[axis] and type(shape[axis]) is not Extent]
     if len(unknown) > 1:

@@ -23,7 +23,7 @@ from gradtape._src.v1.graphs.variable_scope import get_variable_scope, store
 
 
 def _in_the_graph(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, which makes what it makes in the graph around a branch, loop or function, where a variable belongs."""
+    """Return `function`, which makes what it makes in the graph around a branch, loop or function, where a variable belongs."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -53,7 +53,7 @@ def get_variable(
     synchronization: Any = creators.VariableSynchronization.AUTO,
     aggregation: Any = creators.VariableAggregation.NONE,
 ) -> Any:
-    """The variable called `name` in the open variable scope: made, or the one made before, as the scope's `reuse` says.
+    """Return the variable called `name` in the open variable scope: made, or the one made before, as the scope's `reuse` says.
 
     `initializer` is a function of shape and dtype, or a tensor; by default Glorot's uniform one, zeros for integers.
     ValueError if the variable exists and is not to be reused, or the other way round, or has another shape or dtype.
@@ -110,7 +110,7 @@ def get_local_variable(
     synchronization: Any = creators.VariableSynchronization.AUTO,
     aggregation: Any = creators.VariableAggregation.NONE,
 ) -> Any:
-    """As `get_variable`, for a local variable: one that is not trained, and initialized by `local_variables_initializer`."""
+    """Return a local variable like `get_variable`: one that is not trained, and initialized by `local_variables_initializer`."""
     return get_variable(
         name, shape, dtype, initializer, regularizer, False, [*(collections or ()), "local_variables"], caching_device,
         partitioner, validate_shape, use_resource, custom_getter, constraint, synchronization, aggregation,
@@ -139,7 +139,7 @@ def _get(
     synchronization: Any = None,
     aggregation: Any = None,
 ) -> Any:
-    """The variable of that full name, as `get_variable` and a getter want it."""
+    """Return the variable of that full name, as `get_variable` and a getter want it."""
     known, graph, wanted = store().variables, in_graph(), dtypes.as_dtype(dtype)
     constant = initializer is not None and not callable(initializer)
     if constant and shape is not None:
@@ -197,13 +197,13 @@ def _penalize(graph: Graph, name: str, variable: Variable, regularizer: Any) -> 
 
 
 def _glorot(shape: Any, dtype: Any) -> Any:
-    """Uniform numbers of variance 2 / (inputs + outputs), as TensorFlow 1 draws them: Glorot and Bengio (2010)."""
+    """Draw uniform numbers of variance 2 / (inputs + outputs), as TensorFlow 1 does: Glorot and Bengio (2010)."""
     limit = math.sqrt(3.0 / max(1.0, sum(fans(shape)) / 2))
     return uniform(shape, -limit, limit, dtype)
 
 
 def _initial(name: str, shape: Any, dtype: Any, initializer: Any) -> tuple[Any, Any]:
-    """A function that makes the initial value of a variable, and the dtype to be stated."""
+    """Return a function that makes the initial value of a variable, and the dtype to be stated."""
     stated = TensorShape(shape)
     if initializer is None:
         if not (dtype.is_floating or dtype.is_integer or dtype.is_bool or dtype == dtypes.string):
@@ -254,7 +254,7 @@ def make_variable(
     aggregation: Any = creators.VariableAggregation.NONE,
     shape: Any = None,
 ) -> Any:
-    """A variable, entered in `collections` (by default the global, and the trainable ones)."""
+    """Return a variable, entered in `collections` (by default the global, and the trainable ones)."""
     arguments = dict(locals())
     return creators.created(_made, arguments)
 

@@ -27,7 +27,7 @@ def _real(tensor: Any) -> Any:
 def _jacobian_of_gradient(
     x: Any, x_data: np.ndarray, dx: Any, dy: Any, dy_shape: Sequence[int], extra: dict[Any, Any]
 ) -> np.ndarray:
-    """The Jacobian that the gradient states: one column for each element of y. A complex number is two real ones."""
+    """Return the Jacobian that the gradient states: one column for each element of y. A complex number is two real ones."""
     session = get_default_session()
     kind = _real(x)
     flow = np.zeros(dy_shape, dy.dtype.numpy)
@@ -48,7 +48,7 @@ def _jacobian_of_gradient(
 
 
 def _jacobian_of_differences(x: Any, x_data: np.ndarray, y: Any, delta: float, extra: dict[Any, Any]) -> np.ndarray:
-    """The Jacobian by central differences: one row for each element of x."""
+    """Return the Jacobian by central differences: one row for each element of x."""
     session = get_default_session()
     x_data = np.asarray(x_data, x.dtype.numpy)
     kind, y_kind = _real(x), _real(y)
@@ -95,7 +95,7 @@ def compute_gradient(
     init_targets: Any = None,
     extra_feed_dict: Any = None,
 ) -> Any:
-    """`(theoretical, numerical)` Jacobians of `y` with respect to `x`, [x's size, y's size], in the default session.
+    """Return `(theoretical, numerical)` Jacobians of `y` with respect to `x`, [x's size, y's size], in the default session.
 
     `x_init_value` is where (random by default), `delta` the step of the differences. For a list `x`: a list of such pairs.
     AssertionError if `y` does not depend on `x`.
@@ -120,7 +120,7 @@ def compute_gradient_error(
     init_targets: Any = None,
     extra_feed_dict: Any = None,
 ) -> Any:
-    """The largest difference between the two Jacobians that `compute_gradient` gives."""
+    """Return the largest difference between the two Jacobians that `compute_gradient` gives."""
     pairs = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
     error = 0.0
     for analytical, numerical in pairs if isinstance(pairs, list) else [pairs]:
@@ -132,7 +132,7 @@ def compute_gradient_error(
 def in_session(
     f: Callable[..., Any], inputs: Sequence[Tensor], delta: float
 ) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
-    """The Jacobians of a graph's ops, from values that the default session gives."""
+    """Return the Jacobians of a graph's ops, from values that the default session gives."""
     session = get_default_session()
     if session is None:
         raise ValueError("compute_gradient in a graph needs a default session: call it inside of `with tf.compat.v1.Session():`.")

@@ -49,7 +49,7 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: Any = UnconnectedGradients.NONE,
 ) -> list[Any]:
-    """The derivatives of the sum of `ys` with respect to each of `xs`: a list of Tensors, IndexedSlices, or None.
+    """Return the derivatives of the sum of `ys` with respect to each of `xs`: a list of Tensors, IndexedSlices, or None.
 
     In a graph, or in a `tf.function` of tensors of that function. `grad_ys` is what flows into each of `ys` (None: ones);
     `stop_gradients` are tensors that count as constants. `gate_gradients` and `aggregation_method` are accepted and
@@ -141,7 +141,7 @@ def _in_graph(
 
 
 def _looked_into(graph: Graph, request: Request) -> list[list[Any]]:
-    """The gradients, in examples of the graph."""
+    """Return the gradients, in examples of the graph."""
     wanted = [*request.ys, *[d for d in request.given if d is not None], *request.xs, *request.stops]
 
     def attempt(example: Example) -> list[Any]:
@@ -155,7 +155,7 @@ def _looked_into(graph: Graph, request: Request) -> list[list[Any]]:
 
 
 def _named(graph: Graph, wanted: Sequence[Node], error: LookupError) -> LookupError:
-    """The error for an op that has no gradient, with its name."""
+    """Return the error for an op that has no gradient, with its name."""
     type_ = str(error.args[0]).rpartition(": ")[2]
     for node in reversed(needed_nodes(graph, wanted)):
         if node.op.type == type_:
@@ -168,7 +168,7 @@ def _named(graph: Graph, wanted: Sequence[Node], error: LookupError) -> LookupEr
 
 
 def _in_function(ys: list[Tensor], given: list[Tensor | None], xs: list[Node], stops: list[Node], zero: bool) -> list[Any]:
-    """The reverse pass over what was traced so far, recorded where the function is."""
+    """Return the reverse pass over what was traced so far, recorded where the function is."""
     traces = [engine.local.trace]
     while traces[0].parent is not None and traces[0].parent.scope is not None:
         traces.insert(0, traces[0].parent)  # what a branch or loop takes from around it was computed there
@@ -179,7 +179,9 @@ def _in_function(ys: list[Tensor], given: list[Tensor | None], xs: list[Node], s
 def _walked(
     entries: list[Entry], ys: list[Tensor], given: list[Tensor | None], sources: list[list[Node]], stops: list[Node], zero: bool
 ) -> list[Any]:
-    """The reverse pass over `entries`. A source is all nodes that stand for it, the first of which has its shape and dtype."""
+    """Return the reverse pass over `entries`. A source is all nodes that stand for it, the first of which has its shape and
+    dtype.
+    """
     held = set(stops)
     entries = [entry for entry in entries if entry.node not in held]
     position = {entry.node: at for at, entry in enumerate(entries)}
@@ -197,7 +199,7 @@ def _walked(
 
 
 def _everywhere(source: Node) -> list[Node]:
-    """A source of a gradient inside of a branch or loop; a variable's reads in the graph around it are that, too."""
+    """Return a source of a gradient inside of a branch or loop; a variable's reads in the graph around it are that, too."""
     graph, scope = engine.graph_around(), engine.local.trace.scope
     if graph is None or scope is graph:
         return [source]
@@ -207,7 +209,7 @@ def _everywhere(source: Node) -> list[Node]:
 
 @public
 def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method: Any = None, name: str = "hessians") -> list[Any]:
-    """The second derivatives of the sum of `ys` with respect to each of `xs`, of shape x.shape + x.shape."""
+    """Return the second derivatives of the sum of `ys` with respect to each of `xs`, of shape x.shape + x.shape."""
     sources = _listed(xs)
     results = []
     for x, first in zip(sources, gradients(ys, sources), strict=True):
@@ -239,7 +241,7 @@ def gradients_v1(
     stop_gradients: Any = None,
     unconnected_gradients: Any = UnconnectedGradients.NONE,
 ) -> list[Any]:
-    """The derivatives of the sum of `ys` with respect to each of `xs`; see `tf.gradients`."""
+    """Return the derivatives of the sum of `ys` with respect to each of `xs`; see `tf.gradients`."""
     return gradients(
         ys,
         xs,
@@ -259,5 +261,5 @@ def hessians_v1(
     gate_gradients: bool = False,
     aggregation_method: Any = None,
 ) -> list[Any]:
-    """The second derivatives of the sum of `ys` with respect to each of `xs`; see `tf.hessians`."""
+    """Return the second derivatives of the sum of `ys` with respect to each of `xs`; see `tf.hessians`."""
     return hessians(ys, xs)

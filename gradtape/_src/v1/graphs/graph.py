@@ -81,7 +81,7 @@ class Graph(Operations):
     # -- being the default graph
 
     def as_default(self) -> AbstractContextManager[Graph]:
-        """A context in which ops are recorded into this graph, in this thread."""
+        """Return a context in which ops are recorded into this graph, in this thread."""
         return self._entered()
 
     @contextlib.contextmanager
@@ -129,7 +129,7 @@ class Graph(Operations):
     # -- what the trace's scope is asked (see `core.program.Scope`)
 
     def read(self, variable: Variable) -> Node:
-        """An op that reads the variable."""
+        """Return an op that reads the variable."""
         held = variable._tensor.node
         if held not in self.variables:
             raise RuntimeError(
@@ -139,7 +139,7 @@ class Graph(Operations):
         return engine.record(READ, (held,))
 
     def hold(self, variable: Variable, node: Node) -> Tensor:
-        """An op that assigns the variable was recorded; gives its Tensor."""
+        """Return an op that assigns the variable was recorded; gives its Tensor."""
         if variable._tensor.node not in self.variables:
             raise RuntimeError(f"Variable {variable.name!r} was not made in this graph, which cannot assign it.")
         if node in self.assignments or node.trace is not self.trace:
@@ -150,26 +150,26 @@ class Graph(Operations):
         return handle(node)
 
     def made(self, variable: Variable) -> None:
-        """A variable was made: see `declare`."""
+        """Note a new variable: see `declare`."""
 
     def initial(self, node: Node) -> Any:
-        """The value of a variable made here: none."""
+        """Return the value of a variable made here: none."""
         return None
 
     def check(self, op: Op, nodes: tuple[Node, ...], attrs: Attributes) -> None:
-        """A data-dependent check: the Session makes it when it runs the op."""
+        """Ignore a data-dependent check: the Session makes it when it runs the op."""
 
     def differentiated(self, targets: Sequence[Node]) -> None:
-        """Targets of a gradient are run with it."""
+        """Ignore targets of a gradient, which are run with it."""
 
     # -- what tensors, variables and conversions ask
 
     def constant(self, array: Any) -> Node:
-        """A `Const` op."""
+        """Return a `Const` op."""
         return engine.record(CONST, (), (Held(array),))
 
     def counting(self, count: int, rows: Sequence[Node]) -> Node:
-        """An op that gives the numbers below `count`, the first extent of `rows`."""
+        """Return an op that gives the numbers below `count`, the first extent of `rows`."""
         if engine.local.trace is not self.trace:  # a function, branch or loop, which knows it by what it takes
             return engine.record(COUNT, tuple(rows[:1]), (None,))
         if count >= LARGE and rows:
@@ -177,7 +177,7 @@ class Graph(Operations):
         return engine.record(COUNT, (), (count,))
 
     def structural(self, node: Node) -> tuple[int, ...] | None:
-        """The ints that a node gives, as far as that is known: see `structure_of`."""
+        """Return the ints that a node gives, as far as that is known: see `structure_of`."""
         found = structure_of(node)
         kept = bool(naming.calls.stack) and not naming.calls.stack[-1].through
         if found is None or (found[1] and kept):
@@ -192,7 +192,7 @@ class Graph(Operations):
         return tuple([Extent(v, node, i) for i, v in enumerate(values)])
 
     def extents(self, node: Node) -> tuple[int, ...]:
-        """The shape of a node, for use as another's."""
+        """Return the shape of a node, for use as another's."""
         from gradtape._src.ops.array.shape import shape
 
         known = self._shapes.get(node)
@@ -231,7 +231,7 @@ class Graph(Operations):
         )
 
     def open_rank(self, node: Node) -> bool:
-        """Whether the rank of a node is not known."""
+        """Return whether the rank of a node is not known."""
         return node in self.unknown_rank or (node.op is ELEMENT and (node.inputs[0], node.attrs[0]) in self.unknown_elements)
 
     def open_extents(self, node: Node, shape: TensorShape) -> None:
@@ -240,7 +240,7 @@ class Graph(Operations):
         self.opened_nodes.add(node)
 
     def opened(self, node: Node, shape: TensorShape) -> Node:
-        """`node`, as something that has other extents when the graph runs, where `shape` has None."""
+        """Return `node`, as something that has other extents when the graph runs, where `shape` has None."""
         from gradtape._src.ops.array.shape import identity
 
         new: Node = identity(handle(node)).node
@@ -248,7 +248,7 @@ class Graph(Operations):
         return new
 
     def attribute(self, of: Tensor, name: str) -> Any:
-        """What a Tensor of a graph has besides that of eager code."""
+        """Return an attribute that a Tensor has in a graph only."""
         node = of.node
         if name == "graph":
             return self
@@ -268,7 +268,7 @@ class Graph(Operations):
         return operation
 
     def _following(self, assignment: Tensor, name: str) -> Any:
-        """The method `name` of the variable that `assignment` assigns, to be run after it."""
+        """Return the method `name` of the variable that `assignment` assigns, to be run after it."""
         variable = self.assignments.get(assignment.node)
         if variable is None:
             raise AttributeError(
@@ -282,7 +282,7 @@ class Graph(Operations):
         return follow
 
     def variable_attribute(self, variable: Variable, name: str) -> Any:
-        """What a Variable of a graph has besides that of eager code."""
+        """Return an attribute that a Variable has in a graph only."""
         initializer, initial = self._initializers[variable._uid]
         if name == "initializer":
             return self.operation_of(initializer)
@@ -351,28 +351,28 @@ class Graph(Operations):
         self._initializers[variable._uid] = assign, initial
 
     def initial_scope(self, name: str | None) -> AbstractContextManager[Any]:
-        """For making the initial value of a variable called `name`."""
+        """Open a context for the initial value of a variable called `name`."""
         return NameScope(f"{scopes.prefix()}{name or 'Variable'}/Initializer/")
 
     # -- contexts
 
     def gradient_override_map(self, op_type_map: dict[str, str]) -> AbstractContextManager[Any]:
-        """A context in which ops of some types get other gradients: `{"Floor": "MyFloor"}`."""
+        """Return a context in which ops of some types get other gradients: `{"Floor": "MyFloor"}`."""
         return gradient_override_map(op_type_map)
 
     def device(self, device_name_or_function: Any) -> AbstractContextManager[None]:
-        """A context that names a device; values stay on JAX's default device."""
+        """Return a context that names a device; values stay on JAX's default device."""
         return contextlib.nullcontext()
 
     def container(self, container_name: str) -> AbstractContextManager[None]:
-        """A context that names a container; a session's values are its own without one."""
+        """Return a context that names a container; a session's values are its own without one."""
         return contextlib.nullcontext()
 
     colocate_with = device
 
     @public
     def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]:
-        """A context for ops that run after `control_inputs` (operations, tensors); None: no dependencies."""
+        """Return a context for ops that run after `control_inputs` (operations, tensors); None: no dependencies."""
         if control_inputs is None:
             return self._controlled(None)
         nodes = set()
@@ -391,7 +391,7 @@ class Graph(Operations):
         return self._controlled(frozenset(nodes))
 
     def await_inside(self, control_inputs: Any) -> None:
-        """A branch or loop that is being traced has control dependencies on ops outside of it: they run before it."""
+        """Add control dependencies of a branch or loop under trace to outer ops: they run before it."""
         nodes = [getattr(item, "node", None) for item in nest.flatten(control_inputs)]
         self._awaited.update([n for n in nodes if n is not None and n.trace is self.trace])
 
@@ -413,7 +413,7 @@ class Graph(Operations):
         return item
 
     def group(self, inputs: Sequence[Any], name: str) -> Operation:
-        """An Operation that runs all of `inputs`."""
+        """Return an Operation that runs all of `inputs`."""
         with self.control_dependencies(list(inputs)):
             engine.record(NOOP, ())
         node = self.trace.nodes[-1]
@@ -421,14 +421,14 @@ class Graph(Operations):
         return self.operation_of(node)
 
     def control_inputs_of(self, node: Node) -> frozenset[Node]:
-        """The nodes that run before `node` though it takes nothing from them."""
+        """Return the nodes that run before `node` though it takes nothing from them."""
         note = self._notes.get(node.index)
         return frozenset() if note is None else note.control
 
     # -- collections
 
     def _collections_here(self) -> dict[Any, list[Any]]:
-        """The collections, or their copies in the function that is being traced: it shares those of variables only."""
+        """Return the collections, or their copies in the function that is being traced: it shares those of variables only."""
         found = self._collections
         functions: list[Any] = []
         trace: Trace | None = engine.local.trace
@@ -455,36 +455,36 @@ class Graph(Operations):
             self.add_to_collection(name, value)
 
     def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
-        """What is in a collection; with `scope`, what has a name that begins like this regular expression."""
+        """Return a collection; with `scope`, only items whose names begin like this regular expression."""
         found = self._collections_here().get(name, [])
         if scope is None:
             return list(found)
         return [item for item in found if hasattr(item, "name") and re.match(scope, item.name)]
 
     def get_collection_ref(self, name: Any) -> list[Any]:
-        """A collection itself: what is done to the list is done to it."""
+        """Return a collection itself: what is done to the list is done to it."""
         return self._collections_here().setdefault(name, [])
 
     def get_all_collection_keys(self) -> list[Any]:
-        """The names of the collections that have something in them."""
+        """Return the names of the collections that have something in them."""
         return [name for name, items in self._collections_here().items() if items]
 
     def clear_collection(self, name: Any) -> None:
-        """Empty a collection."""
+        """Clear a collection."""
         self._collections_here().pop(name, None)
 
     # -- feeding and fetching
 
     def is_feedable(self, tensor: Any) -> bool:
-        """Whether a Session can be fed a value for `tensor`."""
+        """Return whether a Session can be fed a value for `tensor`."""
         return isinstance(tensor, Tensor) and graph_of(tensor.node) is self
 
     def is_fetchable(self, tensor_or_op: Any) -> bool:
-        """Whether a Session can be asked for `tensor_or_op`."""
+        """Return whether a Session can be asked for `tensor_or_op`."""
         return True
 
     def placeholder(self, dtype: Any, shape: TensorShape, name: str) -> Tensor:
-        """A tensor whose value is fed."""
+        """Return a tensor whose value is fed."""
         extents = () if shape.rank is None else extents_of(shape)
         node = engine.record(PLACEHOLDER, (), (dtype, extents))
         note = self._notes[node.index]
@@ -500,12 +500,14 @@ class Graph(Operations):
 
 
 def extents_of(shape: TensorShape) -> tuple[int, ...]:
-    """The extents of a TensorShape, the provisional one for what is not known."""
+    """Return the extents of a TensorShape, the provisional one for what is not known."""
     return tuple([PROVISIONAL if extent is None else extent for extent in shape.as_list()])
 
 
 def refused(error: Exception) -> Exception:
-    """An op that cannot take its inputs is a ValueError while a graph is built, and a TypeError if it is for their dtype."""
+    """Return an op that cannot take its inputs is a ValueError while a graph is built, and a TypeError if it is for their
+    dtype.
+    """
     trace: Trace | None = engine.local.trace
     while trace is not None and getattr(trace.scope, "graph", None) is None:
         trace = trace.parent
@@ -537,7 +539,7 @@ _default: list[Graph] = []
 
 @public
 def get_default_graph() -> Graph:
-    """The graph that ops are recorded into; in eager code the one that they would be recorded into otherwise."""
+    """Return the graph that ops are recorded into; in eager code the one that they would be recorded into otherwise."""
     trace: Trace | None = engine.local.trace
     while trace is not None:
         graph: Graph | None = getattr(trace.scope, "graph", None)
@@ -550,7 +552,7 @@ def get_default_graph() -> Graph:
 
 
 def get_default_session() -> Any:
-    """The innermost session that is entered in this thread, or None."""
+    """Return the innermost session that is entered in this thread, or None."""
     return defaults.sessions[-1] if defaults.sessions else None
 
 
@@ -589,6 +591,6 @@ def reset_default_graph() -> None:
 
 
 def in_graph() -> Graph | None:
-    """The graph that the thread records into, or None."""
+    """Return the graph that the thread records into, or None."""
     graph: Graph | None = engine.current_graph()
     return graph

@@ -39,7 +39,7 @@ def _never(*inputs: Any, **attributes: Any) -> Any:
 
 
 def _graph_op(type: str, infer: Any, attributes: str | None = None) -> Op:
-    """An op that a Session replaces; `attributes` are the names of its attributes."""
+    """Return an op that a Session replaces; `attributes` are the names of its attributes."""
     return define(Op(type, _never, infer=infer, effect=True, attributes=attributes, reason="it is where a graph begins or ends"))
 
 

@@ -42,12 +42,12 @@ def is_open(program: Program) -> bool:
 
 
 def only_in_graphs(program: Program) -> bool:
-    """Whether a Program has results that have shapes only when a graph runs it, though its parameters have shapes."""
+    """Return whether a Program has results that have shapes only when a graph runs it, though its parameters have shapes."""
     return is_open(program) and not any(a.large for a in program.parameters)
 
 
 def of_one_shape(op: Op, attrs: Attributes, avals: Sequence[Any]) -> bool:
-    """Whether all branches of an op give the same shapes, and a loop those that it takes."""
+    """Return whether all branches of an op give the same shapes, and a loop those that it takes."""
     given: dict[int, Any] = {}
     for program, takes, gives, _, carried in op.bodies(attrs) if isinstance(op, StructuredOp) else ():
         results = [program.aval_of(r) for r in program.outputs]
@@ -59,7 +59,7 @@ def of_one_shape(op: Op, attrs: Attributes, avals: Sequence[Any]) -> bool:
 
 
 def gradient_of_call(call: Callable[[Sequence[Node]], Any]) -> Callable[..., list[Any]]:
-    """The gradient of a call that was made when the graph ran: it is made again, under a tape."""
+    """Return the gradient of a call that was made when the graph ran: it is made again, under a tape."""
 
     def rule(op: Operation, *grads: Any) -> list[Any]:
         inputs = op.entry.inputs
@@ -120,7 +120,7 @@ class Live:
 
 
 def in_python(replay: Any, op: Op, attrs: Attributes, inputs: Sequence[Node]) -> Several:
-    """What a branch, a loop or a call gives; `replay` records each op that it comes to."""
+    """Run a branch, a loop or a call in Python; `replay` records each op in it."""
     if not isinstance(op, StructuredOp):
         raise NotImplementedError(f"{op.type} has results whose shapes depend on values.")
     return Several(op.interpret(Live(replay), attrs, inputs))

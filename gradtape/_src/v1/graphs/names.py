@@ -69,7 +69,7 @@ class Operations:
         self.shown: Op | None = None  # after which what is recorded next is named
 
     def note(self, op: Op) -> None:
-        """Called before each op is recorded."""
+        """Note an op before it is recorded."""
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified. Record ops before finalize(), or in another graph.")
         op = self.shown or op
@@ -153,7 +153,9 @@ class Operations:
         return self._add(node, name, type_, inputs, self._control_of(note, inputs))
 
     def _control_of(self, note: Note, inputs: Sequence[Node]) -> list[Operation]:
-        """The control inputs as TensorFlow lists them: none of a context in which an input was made, which waited already."""
+        """Return the control inputs as TensorFlow lists them: none of a context in which an input was made, which waited
+        already.
+        """
         producers = [_producer(i) for i in inputs]
         made = [other for p in producers if (other := self._notes.get(p.index)) is not None]
         waits = {
@@ -187,7 +189,7 @@ class Operations:
         return self._unique(f"{call.scope}/{shown_op(node).type}")
 
     def operation_of(self, node: Node) -> Operation:
-        """The Operation that gives a node."""
+        """Return the Operation that gives a node."""
         self._sync()
         return self._operation(_producer(node))
 
@@ -204,14 +206,14 @@ class Operations:
         return [operation for operation in self._operations.values() if any(n is node for n in operation._inputs)]
 
     def override_of(self, node: Node) -> str | None:
-        """The name of the gradient that overrides the node's own."""
+        """Return the name of the gradient that overrides the node's own."""
         original = ops.get(node.op.type)
         derived = {} if original is None else original.derived
         return next((name for name, op in derived.items() if op is node.op), None)
 
     @public
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """`name` under the open name scopes, with a number behind it if it is taken."""
+        """Return `name` under the open name scopes, with a number behind it if it is taken."""
         self._sync()
         if not VALID.match(name):
             raise ValueError(f"'{name}' is not a valid scope name. It may have letters, digits and _.\\-/ in it.")
@@ -234,18 +236,18 @@ class Operations:
 
     @public
     def name_scope(self, name: str) -> AbstractContextManager[Any]:
-        """A context that puts `name/` before the names of the ops made in it."""
+        """Return a context that puts `name/` before the names of the ops made in it."""
         if not name:
             return NameScope("")
         return NameScope(name if name.endswith("/") else self.unique_name(name) + "/")
 
     def get_name_scope(self) -> str:
-        """The name scopes that are open, without the "/" at the end."""
+        """Return the name scopes that are open, without the "/" at the end."""
         return scopes.prefix().rstrip("/")
 
     @public
     def get_operations(self) -> list[Operation]:
-        """All operations, in the order in which they were made."""
+        """Return all operations, in the order in which they were made."""
         self._sync()
         return list(self._operations.values())
 
@@ -265,7 +267,7 @@ class Operations:
 
     @public
     def get_operation_by_name(self, name: str) -> Operation:
-        """The operation called `name`; KeyError if there is none."""
+        """Return the operation called `name`; KeyError if there is none."""
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
         found: Operation = self.as_graph_element(name, allow_tensor=False)
@@ -273,7 +275,7 @@ class Operations:
 
     @public
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor called `name`, such as "x:0"; KeyError or ValueError if there is none."""
+        """Return the tensor called `name`, such as "x:0"; KeyError or ValueError if there is none."""
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
         found: Tensor = self.as_graph_element(name, allow_operation=False)
@@ -281,7 +283,7 @@ class Operations:
 
     @public
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
-        """The Tensor or Operation that `obj` is, or that it names."""
+        """Return the Tensor or Operation that `obj` is, or that it names."""
         if isinstance(obj, Variable):
             obj = obj._tensor
         if isinstance(obj, Tensor) and allow_tensor:
@@ -347,14 +349,14 @@ class NameScope:
 
 
 def shown_op(node: Node) -> Op:
-    """The op that a node shows: of a call that the graph keeps, that of its result."""
+    """Return the op that a node shows: of a call that the graph keeps, that of its result."""
     assert node.op is not None
     sample = getattr(node.attrs[0].array, "sample", None) if node.op is LATE else None
     return node.op if sample is None else op_of_sample(sample)
 
 
 def op_of_sample(sample: Node) -> Op:
-    """The op that made a node of an example."""
+    """Return the op that made a node of an example."""
     if sample.op is RAN:
         op: Op = sample.attrs[0]
         return op
@@ -362,7 +364,7 @@ def op_of_sample(sample: Node) -> Op:
 
 
 def shown_inputs(node: Node) -> Sequence[Node]:
-    """The inputs that a node shows: of a call that is one op, those of the op, with the constants that the call made."""
+    """Return the inputs that a node shows: of a call that is one op, those of the op, with the constants that the call made."""
     call: Any = node.attrs[0].array if node.op is LATE else None
     sample = getattr(call, "sample", None)
     if sample is None:
@@ -373,7 +375,7 @@ def shown_inputs(node: Node) -> Sequence[Node]:
 
 
 def _producer(node: Node) -> Node:
-    """The node of the op that gives a value."""
+    """Return the node of the op that gives a value."""
     return node.inputs[0] if node.op is ELEMENT else node
 
 
@@ -385,7 +387,7 @@ def _parameter(op: Op, position: int) -> str:
 
 
 def _main(call: naming.Call) -> Node | None:
-    """The node of what a call returned."""
+    """Return the node of what a call returned."""
     for item in nest.flatten(call.result):
         if isinstance(item, IndexedSlices):
             item = item.values

@@ -64,7 +64,7 @@ class Operation:
         return [handle(nodes[node.index + 1 + i]) for i in range(len(node.aval))]
 
     def values(self) -> tuple[Tensor, ...]:
-        """The output Tensors, as a tuple."""
+        """Return the output Tensors, as a tuple."""
         return tuple(self.outputs)
 
     @property
@@ -74,7 +74,7 @@ class Operation:
 
     @public
     def get_attr(self, name: str) -> Any:
-        """An attribute by name; ValueError if the op has none of it."""
+        """Return an attribute by name; ValueError if the op has none of it."""
         node = self.node
         op = node.op
         here = OF_TENSORFLOW.get(name, name)

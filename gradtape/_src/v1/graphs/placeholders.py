@@ -24,7 +24,7 @@ def _require_graph(what: str) -> None:
 
 @public
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
-    """A tensor whose value a Session is fed. `shape` may have None for extents that differ from run to run.
+    """Return a tensor whose value a Session is fed. `shape` may have None for extents that differ from run to run.
 
     Without `shape` its rank is not known either: what depends on it is called when the graph runs.
     """
@@ -47,7 +47,7 @@ WITH_DEFAULT = define(
 
 @public
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """A tensor that has the value `input` unless a Session is fed another. In eager code and functions it is `input`."""
+    """Return a tensor that has the value `input` unless a Session is fed another. In eager code and functions it is `input`."""
     value = tensor(input)
     stated = TensorShape(shape)
     if not stated.is_compatible_with(value.shape):

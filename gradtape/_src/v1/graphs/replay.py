@@ -58,21 +58,21 @@ class RunScope(Scope):
         super().hand_on(check._replace(uses=None), nodes)
 
     def read(self, variable: Variable) -> Node:
-        """The node that the variable holds now; at first a parameter."""
+        """Return the node that the variable holds now; at first a parameter."""
         node = self.now.get(id(variable))
         if node is None:
             node = self.now[id(variable)] = self.before(variable)
         return node
 
     def before(self, variable: Variable) -> Node:
-        """The node that the variable held when the run began."""
+        """Return the node that the variable held when the run began."""
         found = self.variables.get(id(variable))
         if found is None:
             found = self.variables[id(variable)] = (variable, leaf(self._avals(variable), None))
         return found[1]
 
     def hold(self, variable: Variable, node: Node) -> None:
-        """The variable was assigned; it need not have had a value."""
+        """Note the assignment of a variable, which need not have had a value."""
         self.now[id(variable)] = self.after[id(variable)] = node
         self.written[id(variable)] = variable
 
@@ -85,12 +85,12 @@ class ValueScope(RunScope):
         self._values = values
 
     def before(self, variable: Variable) -> Node:
-        """The value that the variable had when the run began."""
+        """Return the value that the variable had when the run began."""
         return leaf(self._avals(variable), self._values(variable))
 
 
 def needed_nodes(graph: Graph, wanted: Iterable[Node], fed: Iterable[Node] = ()) -> list[Node]:
-    """The nodes of `graph` that have to run for `wanted`, in the order in which they were recorded; not beyond `fed`."""
+    """Return the nodes of `graph` that have to run for `wanted`, in the order in which they were recorded; not beyond `fed`."""
     cut = set(fed)
     found: set[Node] = set()
     stack = [node for node in wanted if node not in cut]
@@ -161,7 +161,7 @@ class Replay:
             error.message = f"{message}\n\t [[{{{{node {self.graph.operation_of(node).name}}}}}]]"  # type: ignore[attr-defined]
 
     def value(self, node: Node) -> Node:
-        """What stands for a node of the graph here."""
+        """Return the node of this run for a node of the graph."""
         found: Node | None = self.values.get(node)
         if found is not None:
             return found
@@ -176,7 +176,7 @@ class Replay:
         return node
 
     def fetched(self, node: Node) -> Node:
-        """What a run gives for a node; of a variable that had a value what it was before the run, whatever assigns it there."""
+        """Return the result of a run for a node; of a variable that had a value its value before the run."""
         if node.op is HANDLE and node not in self.values and self._has_value(self.graph.variables[node]):
             return self.scope.before(self.graph.variables[node])
         return self.value(node)
@@ -257,7 +257,9 @@ class Replay:
     def _with_true_shapes(
         self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Node]
     ) -> tuple[Attributes, list[Node]]:
-        """Attributes and inputs of an op whose inputs had the Avals `before`. NeedsEager if shapes change in what it holds."""
+        """Return attributes and inputs of an op whose inputs had the Avals `before`; NeedsEager if shapes change in its
+        Programs. NeedsEager if shapes change in what it holds.
+        """
         after = [source.aval for source in inputs]
         holds = op.structured
         if holds or any(a is not b for a, b in zip(before, after, strict=True)) or any(map(open_ints, attrs)):
@@ -288,7 +290,7 @@ class Replay:
         return elements
 
     def _needs(self, error: engine.NeedsValues) -> Exception:
-        """What is said where a call needs a value: which parameter it is, if it is one of integers, as it is structure then."""
+        """Return the error for a call that needs a value; it names the parameter if that is static."""
         waiting = [error.node] if getattr(error, "node", None) is not None else []
         leaves: list[Node] = []
         while waiting:
@@ -303,7 +305,7 @@ class Replay:
         return NeedsEager()
 
     def noted(self, inputs: Sequence[Node], made: list[Node]) -> list[Node]:
-        """What public functions recorded for `made` out of `inputs` is part of the record, where no trace keeps it."""
+        """Note the ops between `inputs` and `made` in the record, where no trace keeps it."""
         if engine.local.trace.scope is None:
             self._entries += [Entry(n, n.inputs) for n in nodes_between(inputs, made)]
         return made
@@ -341,7 +343,7 @@ class Replay:
         return int(found[0].ravel()[extent.position])
 
     def _numbers(self, op: Op, attrs: Attributes, inputs: list[Node], before: Sequence[Any], after: Sequence[Any]) -> list[Node]:
-        """Python numbers among the inputs that were computed from provisional extents, such as where `x[-1]` begins."""
+        """Recompute Python numbers among the inputs that follow from provisional extents, such as the start of `x[-1]`."""
         result = []
         for position, node in enumerate(inputs):
             if node.index == NUMBER and node.aval.dtype.kind in "iu" and int(node.value) >= LARGE:
@@ -361,7 +363,7 @@ class Replay:
     # -- programs among the attributes: branches, loops, functions
 
     def _program(self, program: Program, parameters: Sequence[Any]) -> Program:
-        """`program` for parameters of other Avals."""
+        """Return `program` for parameters of other Avals."""
         count = len(program.parameters) - len(program.constants)
         same = all(a is b for a, b in zip(program.parameters[:count], parameters, strict=True))
         if same and not is_open(program):
@@ -404,7 +406,7 @@ class Replay:
         self.values[node] = Several(flat)
 
     def gradients(self, request: Request) -> list[Any]:
-        """The gradients of a request, one for each x: a Tensor, IndexedSlices, or None."""
+        """Return the gradients of a request, one for each x: a Tensor, IndexedSlices, or None."""
         trace = engine.local.trace
         stops = {n for stop in request.stops for n in self._sources(stop)}
         if trace.scope is None:
@@ -433,7 +435,7 @@ class Replay:
         return results
 
     def _sources(self, node: Node) -> list[Node]:
-        """What a gradient with respect to a node of the graph is taken to; to a variable: each time it was read."""
+        """Return the nodes of a gradient's source; of a variable all of its reads."""
         if node.op is HANDLE and node not in self.values:
             found = self.reads.get(node, [])
             return found or [self.scope.read(self.graph.variables[node])]
@@ -464,6 +466,6 @@ def _plain(of: Aval) -> str:
 
 
 def _parameters(body: Body, avals: Sequence[Any]) -> list[Any]:
-    """What a Program of an op takes, from the Avals of the op's inputs."""
+    """Return the Avals of a Program's parameters, from those of the op's inputs."""
     taken = [avals[i] for i in body.takes]
     return [aval(a.shape[1:], a.dtype) if p in body.rows else a for p, a in enumerate(taken)]

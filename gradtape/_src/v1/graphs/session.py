@@ -89,7 +89,7 @@ class Fetches:
             ) from None
 
     def pack(self, values: Sequence[Any]) -> Any:
-        """The results in the structure of the fetches."""
+        """Return the results in the structure of the fetches."""
         remaining = iter(values)
         results: list[Any] = []
         for kind in self.kinds:
@@ -153,7 +153,7 @@ class Session:
 
     @contextmanager
     def as_default(self) -> Iterator[Session]:
-        """A context in which this is the default session."""
+        """Return a context in which this is the default session."""
         defaults.sessions.append(self)
         try:
             yield self
@@ -181,7 +181,7 @@ class Session:
 
     @public
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-        """The values of `fetches` (tensors, operations, variables, names, or a nest of them) as NumPy arrays.
+        """Return the values of `fetches` (tensors, operations, variables, names, or a nest of them) as NumPy arrays.
 
         `feed_dict` gives values for placeholders, or for any other tensor. An operation gives None.
         """
@@ -215,21 +215,21 @@ class Session:
         return drawn
 
     def values_of(self, tensors: Sequence[Tensor], feeds: dict[Node, Any]) -> list[Any]:
-        """The values of tensors, where nodes are fed as in another run."""
+        """Return the values of tensors, where nodes are fed as in another run."""
         values = [self._at_hand(tensor.node, feeds) for tensor in tensors]
         rest = [tensor.node for tensor, value in zip(tensors, values, strict=True) if value is None]
         computed = iter(self._run(rest, feeds)) if rest else iter(())
         return [next(computed) if value is None else value for value in values]
 
     def _at_hand(self, node: Node, feeds: dict[Node, Any]) -> Any:
-        """The value of a constant, or of what is fed; None if it has to be computed."""
+        """Return the value of a constant, or of what is fed; None if it has to be computed."""
         if node in feeds:
             return _numpy(feeds[node])
         return _numpy(node.attrs[0].array) if node.op is CONST and not self._graph.control_inputs_of(node) else None
 
     @public
     def make_callable(self, fetches: Any, feed_list: Any = None, accept_options: bool = False) -> Callable[..., Any]:
-        """A function that runs `fetches`, and takes a value for each tensor of `feed_list`."""
+        """Return a function that runs `fetches`, and takes a value for each tensor of `feed_list`."""
         keys = list(feed_list or [])
 
         def call(*values: Any) -> Any:
@@ -238,7 +238,7 @@ class Session:
         return call
 
     def has_value(self, variable: Variable) -> bool:
-        """Whether a variable has a value in this session."""
+        """Return whether a variable has a value in this session."""
         return variable._uid in self._values
 
     def load(self, variable: Variable, value: Any) -> None:
@@ -364,7 +364,7 @@ class Session:
         return [None if r is None else _numpy(r) for r in results]
 
     def _stream(self, stream: seeds.Stream) -> seeds.Stream:
-        """The stream of a random op in this session: it begins anew, with other numbers where no seed was set."""
+        """Return the stream of a random op in this session: it begins anew, with other numbers where no seed was set."""
         found = self._streams.get(stream)
         if found is None:
             found = self._streams[stream] = stream.again()
@@ -390,7 +390,7 @@ class Session:
         return [_numpy(next(remaining)) if gives else None for gives in plan.gives]
 
     def value_of(self, variable: Variable) -> Any:
-        """The value of a variable in this session; FailedPreconditionError if it has none yet."""
+        """Return the value of a variable in this session; FailedPreconditionError if it has none yet."""
         value = self._values.get(variable._uid)
         if value is None:
             name = variable.name.removesuffix(":0")

@@ -55,7 +55,7 @@ RULES: dict[str, Callable[..., Any]] = {
 
 
 def structure_of(node: Node, fed: dict[Node, np.ndarray] | None = None) -> tuple[np.ndarray, bool] | None:
-    """`(int64 array, whether it may change from run to run)`, or None if it depends on more than shapes and constants.
+    """Return `(int64 array, whether it may change from run to run)`, or None if it depends on more than shapes and constants.
 
     While a graph is built a placeholder of integers counts as the provisional extent; when it runs, `fed` has the values
     of parameters that count as structure, and another is a `NeedsFeed`.

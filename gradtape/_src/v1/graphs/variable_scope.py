@@ -89,20 +89,20 @@ class VariableScope:
         self.partitioner = partitioner
 
     def get_collection(self, name: Any) -> list[Any]:
-        """What is in a collection of the graph under a name in this scope."""
+        """Return the items of a collection of the graph under a name in this scope."""
         graph = in_graph()
         return [] if graph is None else graph.get_collection(name, f"{self._name}/" if self._name else None)
 
     def trainable_variables(self) -> list[Variable]:
-        """The trainable variables with names in this scope."""
+        """Return the trainable variables with names in this scope."""
         return self.get_collection("trainable_variables")
 
     def global_variables(self) -> list[Variable]:
-        """The variables with names in this scope."""
+        """Return the variables with names in this scope."""
         return self.get_collection("variables")
 
     def local_variables(self) -> list[Variable]:
-        """The local variables with names in this scope."""
+        """Return the local variables with names in this scope."""
         return self.get_collection("local_variables")
 
 
@@ -123,7 +123,7 @@ class Store(threading.local):
         self.counts = {known: 0 if known.startswith(f"{name}/") else count for known, count in self.counts.items()}
 
     def unused(self, name: str) -> str:
-        """A name for a scope in the open one that none has had, `name` or `name_1`, …"""
+        """Return a name for a scope in the open one that none has had, `name` or `name_1`, …"""
         outer = f"{self.scope.name}/" if self.scope.name else ""
         count, candidate = 0, name
         while self.counts.get(outer + candidate):
@@ -136,7 +136,7 @@ _eager = Store({})  # nothing is shared in eager code
 
 
 def store() -> Store:
-    """The store of the graph that the thread records into."""
+    """Return the store of the graph that the thread records into."""
     graph = in_graph()
     if graph is None:
         return _eager
@@ -145,12 +145,12 @@ def store() -> Store:
 
 
 def get_variable_scope() -> VariableScope:
-    """The variable scope that is open."""
+    """Return the variable scope that is open."""
     return store().scope
 
 
 def no_regularizer(_: Any) -> None:
-    """As `regularizer`: no penalty, whatever the scope says."""
+    """Add no penalty, whatever the scope's regularizer is."""
 
 
 class variable_scope:
@@ -246,7 +246,7 @@ class variable_scope:
 def variable_op_scope(
     values: Any, name_or_scope: Any, default_name: str | None = None, *settings: Any, **named: Any
 ) -> variable_scope:
-    """`variable_scope` with the values first, as TensorFlow had it before."""
+    """Return `variable_scope` with the values first, as TensorFlow had it before."""
     return variable_scope(name_or_scope, default_name, values, *settings, **named)
 
 

@@ -35,7 +35,7 @@ class Coordinator:
         self._stop.set()
 
     def should_stop(self) -> bool:
-        """Whether a stop was asked for."""
+        """Return whether a stop was asked for."""
         return self._stop.is_set()
 
     def clear_stop(self) -> None:
@@ -49,7 +49,7 @@ class Coordinator:
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """A context that makes an error the reason to stop."""
+        """Return a context that makes an error the reason to stop."""
         try:
             yield
         except BaseException:

@@ -51,17 +51,17 @@ class SessionRunHook:
     """Base of hooks; each method does nothing unless it is overridden."""
 
     def begin(self) -> None:
-        """Before the session is made: the graph may still grow."""
+        """Prepare before the session is made: the graph may still grow."""
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """The session is there, and its variables have values."""
+        """Act on the new session, whose variables have values."""
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """What to add to the run that follows."""
+        """Return additions to the run that follows."""
         return None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """A run has ended without an error."""
+        """Act after a run without an error."""
 
     def end(self, session: Any) -> None:
-        """The training has ended without an error, or at the end of its data."""
+        """Act after the training, which ended without an error or at the end of its data."""

@@ -23,7 +23,7 @@ class NanLossDuringTrainingError(RuntimeError):
 
 
 def step_for(hook: str) -> Any:
-    """The global step that a hook needs."""
+    """Return the global step that a hook needs."""
     step = get_global_step()
     if step is None:
         raise RuntimeError(f"Global step should be created to use {hook}. Call tf.compat.v1.train.get_or_create_global_step().")
@@ -31,7 +31,7 @@ def step_for(hook: str) -> Any:
 
 
 def step_of(session: Any, step: Any) -> int:
-    """The value of the global step in a session now."""
+    """Return the value of the global step in a session now."""
     return int(session.run(step))
 
 

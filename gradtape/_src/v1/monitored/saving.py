@@ -20,17 +20,17 @@ class CheckpointSaverListener:
     """Base of what is called around each checkpoint; `after_save` may return True to end the training."""
 
     def begin(self) -> None:
-        """Before the session is made."""
+        """Prepare before the session is made."""
 
     def before_save(self, session: Any, global_step_value: int) -> None:
-        """A checkpoint is about to be written."""
+        """Act before a checkpoint is written."""
 
     def after_save(self, session: Any, global_step_value: int) -> bool | None:
-        """A checkpoint was written."""
+        """Return a checkpoint was written."""
         return None
 
     def end(self, session: Any, global_step_value: int) -> None:
-        """The training has ended."""
+        """Act after the training."""
 
 
 class _TimedHook(SessionRunHook):
@@ -47,7 +47,7 @@ class _TimedHook(SessionRunHook):
             self.act(run_context, step_of(run_context.session, self._step))
 
     def act(self, run_context: SessionRunContext, step: int) -> None:
-        """It may be time, at this step."""
+        """Act at this step if it is time."""
         raise NotImplementedError
 
 

@@ -93,7 +93,7 @@ class Scaffold:
     @staticmethod
     @public
     def get_or_default(arg_name: str, collection_key: Any, default_constructor: Callable[[], Any]) -> Any:
-        """The one element of a collection, or what `default_constructor` makes, which is then in the collection."""
+        """Return the one element of a collection, or what `default_constructor` makes, which is then in the collection."""
         elements = get_collection(collection_key)
         if len(elements) > 1:
             raise RuntimeError(
@@ -109,5 +109,5 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op() -> Any:
-        """Initializes local variables, and tables."""
+        """Return the op that initializes local variables, and tables."""
         return group(local_variables_initializer(), tables_initializer())

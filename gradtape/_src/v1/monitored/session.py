@@ -22,7 +22,7 @@ class SessionCreator:
     """Base of what makes the session of a MonitoredSession."""
 
     def create_session(self) -> Session:
-        """A session whose variables have values."""
+        """Return a session whose variables have values."""
         raise NotImplementedError(f"{type(self).__name__} must have a create_session.")
 
 
@@ -41,7 +41,7 @@ class ChiefSessionCreator(SessionCreator):
         self._folder, self._path = checkpoint_dir, checkpoint_filename_with_path
 
     def create_session(self) -> Session:
-        """The session; RuntimeError if its variables have no values after all."""
+        """Return the session; RuntimeError if its variables have no values after all."""
         scaffold = self._scaffold.finalize()
         session = Session(self._master, config=self._config)
         path = self._path or (latest_checkpoint(self._folder) if self._folder else None)
@@ -104,12 +104,12 @@ class _Monitored:
         return None if self._session is None else self._session.graph
 
     def should_stop(self) -> bool:
-        """Whether a hook has ended the training."""
+        """Return whether a hook has ended the training."""
         return self._session is None or self._stopped or self._coordinator.should_stop()
 
     @public
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-        """As `Session.run`, with what the hooks ask for. RuntimeError once the training has ended."""
+        """Run like `Session.run`, with the requests of the hooks. RuntimeError once the training has ended."""
         if self._session is None:
             raise RuntimeError("Attempted to use a closed Session.")
         if self.should_stop():
@@ -199,7 +199,7 @@ class SingularMonitoredSession(_Monitored):
         super().__init__(ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path), hooks)
 
     def raw_session(self) -> Any:
-        """The session, whose runs no hook sees."""
+        """Return the session, whose runs no hook sees."""
         return self._session
 
 
@@ -222,7 +222,7 @@ def MonitoredTrainingSession(
     summary_dir: Any = None,
     save_graph_def: bool = True,
 ) -> MonitoredSession:
-    """A MonitoredSession that saves and restores checkpoints in `checkpoint_dir`, and writes summaries to it.
+    """Return a MonitoredSession that saves and restores checkpoints in `checkpoint_dir`, and writes summaries to it.
 
     By default a checkpoint is written every ten minutes, and a summary every 100 steps. ValueError for `is_chief=False`: there
     are no workers.

@@ -25,7 +25,7 @@ class SecondOrStepTimer:
         self._last_time: float | None = None
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Whether it is time, at this step."""
+        """Return whether it is time, at this step."""
         if self._last_step is None or self._last_time is None:
             return True
         if self._last_step == step:
@@ -44,5 +44,5 @@ class SecondOrStepTimer:
         return elapsed
 
     def last_triggered_step(self) -> int | None:
-        """The step at which it was last time."""
+        """Return the step at which it was last time."""
         return self._last_step

@@ -21,7 +21,7 @@ _tensor = convert.tensor  # `tensor` is TensorFlow 1's name of a parameter
 
 @public
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const", verify_shape: bool = False) -> Any:
-    """A constant Tensor; with `verify_shape` a TypeError where `value` does not have `shape`.
+    """Return a constant Tensor; with `verify_shape` a TypeError where `value` does not have `shape`.
 
     In a graph values that are too few for `shape` are followed by the last one, again and again.
     """
@@ -39,31 +39,31 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
 
 @public
 def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
-    """Zeros of the shape of `tensor`, and of its dtype unless another is given."""
+    """Return zeros of the shape of `tensor`, and of its dtype unless another is given."""
     return creation.zeros_like(tensor, dtype)
 
 
 @public
 def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Any:
-    """Ones of the shape of `tensor`, and of its dtype unless another is given."""
+    """Return ones of the shape of `tensor`, and of its dtype unless another is given."""
     return creation.ones_like(tensor, dtype)
 
 
 @public
 def shape(input: Any, name: str | None = None, out_type: Any = None) -> Any:
-    """The shape of `input` as a tensor."""
+    """Return the shape of `input` as a tensor."""
     return array.shape(input, out_type)
 
 
 @public
 def size(input: Any, name: str | None = None, out_type: Any = None) -> Any:
-    """The number of elements of `input`."""
+    """Return the number of elements of `input`."""
     return array.size(input, out_type)
 
 
 @public
 def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Any:
-    """`a` with its axes in the order `perm`, reversed by default."""
+    """Return `a` with its axes in the order `perm`, reversed by default."""
     return array.transpose(a, perm, conjugate)
 
 
@@ -71,13 +71,13 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
 def norm(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: Any = None, name: str | None = None, keep_dims: Any = None
 ) -> Any:
-    """The norm of vectors, or of matrices where `axis` is a pair."""
+    """Return the norm of vectors, or of matrices where `axis` is a pair."""
     return norms.norm(tensor, ord, axis, _either(keepdims, keep_dims, ("keepdims", "keep_dims")))
 
 
 @public
 def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0) -> Any:
-    """`tensor` with `paddings` (before, after) put around each axis."""
+    """Return `tensor` with `paddings` (before, after) put around each axis."""
     return rearrange.pad(tensor, paddings, mode, constant_values)
 
 
@@ -91,14 +91,14 @@ def reverse_sequence(
     seq_dim: Any = None,
     batch_dim: Any = None,
 ) -> Any:
-    """The first `seq_lengths` entries along `seq_axis` in reverse, for each entry along `batch_axis`."""
+    """Return the first `seq_lengths` entries along `seq_axis` in reverse, for each entry along `batch_axis`."""
     seq_axis = _either(seq_axis, seq_dim, ("seq_axis", "seq_dim"))
     return rearrange.reverse_sequence(input, seq_lengths, seq_axis, _either(batch_axis, batch_dim, ("batch_axis", "batch_dim")))
 
 
 @public
 def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Any:
-    """The entries of `tensor` along `axis` where `mask` holds."""
+    """Return the entries of `tensor` along `axis` where `mask` holds."""
     return select.boolean_mask(tensor, mask, axis)
 
 
@@ -106,13 +106,13 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any =
 def gather(
     params: Any, indices: Any, validate_indices: Any = None, name: str | None = None, axis: Any = None, batch_dims: Any = 0
 ) -> Any:
-    """The entries `indices` of `params` along `axis`."""
+    """Return the entries `indices` of `params` along `axis`."""
     return gathers.gather(params, indices, axis=axis, batch_dims=batch_dims)
 
 
 @public
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
-    """The entries `indices` of `params` along its last axis but those that the two share."""
+    """Return the entries `indices` of `params` along its last axis but those that the two share."""
     params, indices = _tensor(params), _tensor(indices)
     if not 0 < indices.ndim <= params.ndim:
         raise ValueError(f"batch_dims = {indices.ndim - 1} must be less than rank(params) = {params.ndim}, and not negative.")
@@ -121,37 +121,37 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
 
 @public
 def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: Any = 0, bad_indices_policy: str = "") -> Any:
-    """The entries or slices of `params` at the points `indices`."""
+    """Return the entries or slices of `params` at the points `indices`."""
     return points.gather_nd(params, indices, batch_dims, bad_indices_policy=bad_indices_policy)
 
 
 def _square(block_size: Any, block_shape: Any) -> Any:
-    """Blocks of one extent in two axes, or of the shape given."""
+    """Return blocks of one extent in two axes, or of the shape given."""
     size = _either(block_size, block_shape, ("block_size", "block_shape"))
     return [size, size] if len(np.shape(size)) == 0 else size
 
 
 @public
 def space_to_batch(input: Any, paddings: Any, block_size: Any = None, name: str | None = None, block_shape: Any = None) -> Any:
-    """Blocks of two axes moved into the batch."""
+    """Move blocks of two axes into the batch."""
     return blocks.space_to_batch(input, _square(block_size, block_shape), paddings)
 
 
 @public
 def batch_to_space(input: Any, crops: Any, block_size: Any, name: str | None = None, block_shape: Any = None) -> Any:
-    """Blocks moved from the batch into two axes: the inverse of `space_to_batch`."""
+    """Move blocks from the batch into two axes: the inverse of `space_to_batch`."""
     return blocks.batch_to_space(input, _square(block_size, block_shape), crops)
 
 
 @public
 def space_to_depth(input: Any, block_size: Any, name: str | None = None, data_format: str = "NHWC") -> Any:
-    """Blocks of height and width moved into the channels."""
+    """Move blocks of height and width into the channels."""
     return blocks.space_to_depth(input, block_size, data_format)
 
 
 @public
 def depth_to_space(input: Any, block_size: Any, name: str | None = None, data_format: str = "NHWC") -> Any:
-    """Blocks of channels moved into height and width."""
+    """Move blocks of channels into height and width."""
     return blocks.depth_to_space(input, block_size, data_format)
 
 
@@ -164,11 +164,11 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Any:
-    """How often the class of the row was taken for the class of the column."""
+    """Count how often the class of the row was taken for the class of the column."""
     return counting.confusion_matrix(labels, predictions, num_classes, weights, dtype)
 
 
 @public
 def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) -> Any:
-    """The tensors as they are, each computed only once all are."""
+    """Return the tensors as they are, each computed only once all are."""
     return grouping.tuple_(tensors, control_inputs)

@@ -16,21 +16,21 @@ _ONE = "x data summarize message name"
 
 @public
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Any:
-    """`tensor`, unless it has axes: a ValueError."""
+    """Return `tensor`, unless it has axes: a ValueError."""
     debugging.assert_scalar(tensor, message)
     return convert.tensor(tensor)
 
 
 @public
 def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> Any:
-    """TypeError unless `tensor` is of dtype `tf_type`; in a graph an Operation that does nothing."""
+    """Raise TypeError unless `tensor` is of dtype `tf_type`; in a graph an Operation that does nothing."""
     debugging.assert_type(tensor, tf_type, message)
     return no_op()
 
 
 @public
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Any:
-    """TypeError unless `x` is of an integer dtype; in a graph an Operation that does nothing."""
+    """Raise TypeError unless `x` is of an integer dtype; in a graph an Operation that does nothing."""
     debugging.assert_integer(x, message)
     return no_op()
 
@@ -39,7 +39,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
 def assert_shapes(
     shapes: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None
 ) -> Any:
-    """As `tf.debugging.assert_shapes`; in a graph an Operation, which checks the extents that are known when it runs."""
+    """Check shapes like `tf.debugging.assert_shapes`; in a graph an Operation checks the extents at session time."""
     return group(*debugging.matched(shapes, message))
 
 

@@ -66,7 +66,7 @@ def conv2d_backprop_input(
     name: str | None = None,
     filters: Any = None,
 ) -> Any:
-    """The gradient of `conv2d` with respect to its input, of shape `input_sizes`."""
+    """Return the gradient of `conv2d` with respect to its input, of shape `input_sizes`."""
     attributes = convolutions.geometry(2, strides, padding, data_format, dilations)
     sizes = static_list(input_sizes, "input_sizes")
     return convolutions.DENSE[2].to_input(filters if filter is None else filter, out_backprop, input_sizes=sizes, **attributes)
@@ -84,7 +84,7 @@ def conv2d_backprop_filter(
     dilations: Any = ONES,
     name: str | None = None,
 ) -> Any:
-    """The gradient of `conv2d` with respect to its filter, of shape `filter_sizes`."""
+    """Return the gradient of `conv2d` with respect to its filter, of shape `filter_sizes`."""
     attributes = convolutions.geometry(2, strides, padding, data_format, dilations)
     sizes = static_list(filter_sizes, "filter_sizes")
     return convolutions.DENSE[2].to_filter(input, out_backprop, filter_sizes=sizes, **attributes)
@@ -101,7 +101,7 @@ def conv3d_backprop_filter(
     dilations: Any = (1, *ONES),
     name: str | None = None,
 ) -> Any:
-    """The gradient of `conv3d` with respect to its filter, of shape `filter_sizes`."""
+    """Return the gradient of `conv3d` with respect to its filter, of shape `filter_sizes`."""
     attributes = convolutions.geometry(3, strides, padding, data_format, dilations)
     sizes = static_list(filter_sizes, "filter_sizes")
     return convolutions.DENSE[3].to_filter(input, out_backprop, filter_sizes=sizes, **attributes)
@@ -121,14 +121,14 @@ def dilation2d(
     filters: Any = None,
     dilations: Any = None,
 ) -> Any:
-    """Greyscale dilation; see `gradtape.nn.dilation2d`."""
+    """Compute the greyscale dilation; see `gradtape.nn.dilation2d`."""
     kernel, dilations = filters if filter is None else filter, rates if dilations is None else dilations
     return morphology.dilation2d(input, kernel, strides, padding, "NHWC", dilations)
 
 
 @public
 def erosion2d(value: Any, kernel: Any, strides: Any, rates: Any, padding: Any, name: str | None = None) -> Any:
-    """Greyscale erosion; see `gradtape.nn.erosion2d`."""
+    """Compute the greyscale erosion; see `gradtape.nn.erosion2d`."""
     return morphology.erosion2d(value, kernel, strides, padding, "NHWC", rates)
 
 

@@ -25,7 +25,7 @@ class ResizeMethod:
 def resize_bilinear(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
-    """`images`, [batch, height, width, channels], resized to `size` (height, width), linear between pixels; float32.
+    """Return `images`, [batch, height, width, channels], resized to `size` (height, width), linear between pixels; float32.
 
     `align_corners` puts the corners of the new images on those of the old; `half_pixel_centers` is what TensorFlow 2 does.
     """
@@ -38,7 +38,7 @@ def resize_bilinear(
 def resize_bicubic(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
-    """As `resize_bilinear`, cubic between pixels."""
+    """Resize like `resize_bilinear`, cubic between pixels."""
     return resize._bicubic(
         tensor(images), size=resize._size(size), align_corners=align_corners, half_pixel_centers=half_pixel_centers
     )
@@ -48,7 +48,7 @@ def resize_bicubic(
 def resize_nearest_neighbor(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
-    """As `resize_bilinear`, of the nearest pixel each; in the dtype of `images`."""
+    """Resize like `resize_bilinear`, of the nearest pixel each; in the dtype of `images`."""
     return resize._nearest(
         tensor(images), size=resize._size(size), align_corners=align_corners, half_pixel_centers=half_pixel_centers
     )
@@ -56,7 +56,7 @@ def resize_nearest_neighbor(
 
 @public
 def resize_area(images: Any, size: Any, align_corners: bool = False, name: str | None = None) -> Tensor:
-    """As `resize_bilinear`, the mean of the area that a new pixel covers. It has no gradient, as in TensorFlow."""
+    """Resize like `resize_bilinear`, by the mean of the area that a new pixel covers. It has no gradient, as in TensorFlow."""
     return resize._area(tensor(images), size=resize._size(size), align_corners=align_corners)
 
 
@@ -77,7 +77,7 @@ def resize_images(
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """`images`, with a batch or without, resized to `size` by a method of `ResizeMethod`.
+    """Return `images`, with a batch or without, resized to `size` by a method of `ResizeMethod`.
 
     Images that have the size already are returned as they are, in their own dtype.
     """
@@ -102,7 +102,7 @@ resize_v1 = resize_images  # as `resize` too
 def resize_image_with_pad(
     image: Any, target_height: Any, target_width: Any, method: Any = ResizeMethod.BILINEAR, align_corners: bool = False
 ) -> Tensor:
-    """`image` resized in its own proportions to fit into the target, and padded with zeros to both sides of it."""
+    """Return `image` resized in its own proportions to fit into the target, and padded with zeros to both sides of it."""
     return resize.fitted(
         image, target_height, target_width, lambda images, size: resize_images(images, size, method, align_corners)
     )
@@ -123,7 +123,7 @@ def crop_and_resize(
     name: str | None = None,
     box_indices: Any = None,
 ) -> Tensor:
-    """Parts of images; see `tf.image.crop_and_resize`, whose `box_indices` are `box_ind` here."""
+    """Return parts of images; see `tf.image.crop_and_resize`, whose `box_indices` are `box_ind` here."""
     indices = box_indices if box_ind is None else box_ind
     return boxes_of.crop_and_resize(image, boxes, indices, crop_size, method, extrapolation_value)
 
@@ -138,11 +138,11 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Any = None,
 ) -> Tensor:
-    """Patches of images; see `tf.image.extract_patches`, whose `sizes` are `ksizes` here."""
+    """Extract patches of images; see `tf.image.extract_patches`, whose `sizes` are `ksizes` here."""
     return patches.extract_patches(images, sizes if ksizes is None else ksizes, strides, rates, padding)
 
 
 @public
 def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors: Any = None) -> Tensor:
-    """`images` with the borders of boxes; see `tf.image.draw_bounding_boxes`."""
+    """Return `images` with the borders of boxes; see `tf.image.draw_bounding_boxes`."""
     return detection.draw_bounding_boxes(images, boxes, colors)

@@ -37,19 +37,19 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """Each way, in the order of TensorFlow."""
+        """Return all ways, in the order of TensorFlow."""
         ways = cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS, cls.SUM_BY_NONZERO_WEIGHTS
         return ways
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """ValueError unless `key` is one of them."""
+        """Raise ValueError unless `key` is one of them."""
         if key not in cls.all():
             raise ValueError(f"Invalid Reduction Key {key}. Give one of tf.losses.Reduction.")
 
 
 def _scoped(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A function whose ops stand in the scope `name/`, or in its argument `scope`."""
+    """Return a function whose ops stand in the scope `name/`, or in its argument `scope`."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(function)
@@ -74,7 +74,7 @@ DEFAULT = Reduction.SUM_BY_NONZERO_WEIGHTS
 def compute_weighted_loss(
     losses: Any, weights: Any = 1.0, scope: Any = None, loss_collection: Any = GraphKeys.LOSSES, reduction: str = DEFAULT
 ) -> Any:
-    """The losses times `weights`, reduced: by default their sum over the number of weights that are not 0.
+    """Return the losses times `weights`, reduced: by default their sum over the number of weights that are not 0.
 
     `weights` is a scalar or has the axes of the losses, with their extents or 1. Computed in float32, given back in the
     dtype of the losses.
@@ -118,7 +118,7 @@ def _check_weights(weights: Any, values: Any) -> None:
 
 
 def _alike(labels: Any, predictions: Any) -> tuple[Any, Any]:
-    """Both as float32; ValueError unless they have one shape."""
+    """Convert both to float32; ValueError unless they have one shape."""
     wanted, predicted = cast(labels, dtypes.float32), cast(predictions, dtypes.float32)
     predicted.shape.assert_is_compatible_with(wanted.shape)
     return wanted, predicted
@@ -159,7 +159,7 @@ def log_loss(
     loss_collection: Any = GraphKeys.LOSSES,
     reduction: str = DEFAULT,
 ) -> Any:
-    """−labels·log(predictions + epsilon) − (1 − labels)·log(1 − predictions + epsilon)."""
+    """Return −labels·log(predictions + epsilon) − (1 − labels)·log(1 − predictions + epsilon)."""
     wanted, predicted = _alike(labels, predictions)
     each = -wanted * elementary.log(predicted + epsilon) - (1 - wanted) * elementary.log(1 - predicted + epsilon)
     return compute_weighted_loss(each, weights, scope, loss_collection, reduction)
@@ -176,7 +176,7 @@ def huber_loss(
     loss_collection: Any = GraphKeys.LOSSES,
     reduction: str = DEFAULT,
 ) -> Any:
-    """Half the square of the error up to `delta`, linear beyond."""
+    """Return half the square of the error up to `delta`, linear beyond."""
     wanted, predicted = _alike(labels, predictions)
     error = arithmetic.abs(predicted - wanted)
     near = arithmetic.minimum(error, delta)
@@ -193,7 +193,7 @@ def hinge_loss(
     loss_collection: Any = GraphKeys.LOSSES,
     reduction: str = DEFAULT,
 ) -> Any:
-    """max(0, 1 − y·logits), where y is −1 for the label 0 and 1 for the label 1."""
+    """Return max(0, 1 − y·logits), where y is −1 for the label 0 and 1 for the label 1."""
     wanted, scores = _alike(labels, logits)
     return compute_weighted_loss(relu(1 - (2 * wanted - 1) * scores), weights, scope, loss_collection, reduction)
 
@@ -210,7 +210,7 @@ def cosine_distance(
     reduction: str = DEFAULT,
     dim: Any = None,
 ) -> Any:
-    """1 − Σ labels·predictions along `axis`, both of length 1 along it."""
+    """Return 1 − Σ labels·predictions along `axis`, both of length 1 along it."""
     axis = _either(axis, dim, ("axis", "dim"))
     if axis is None:
         raise ValueError("You must specify argument `axis`: that of the vectors.")
@@ -224,7 +224,8 @@ def cosine_distance(
 def mean_pairwise_squared_error(
     labels: Any, predictions: Any, weights: Any = 1.0, scope: Any = None, loss_collection: Any = GraphKeys.LOSSES
 ) -> Any:
-    """The mean of (eᵢ − eⱼ)² over the pairs of each example's n elements, e = predictions − labels; summed over examples.
+    """Return the mean of (eᵢ − eⱼ)² over the pairs of each example's n elements, e = predictions − labels; summed over
+    examples.
 
     Computed as 2 · (Σ e² / (n − 1) − (Σ e)² / (n · (n − 1))).
     """
@@ -252,7 +253,7 @@ def softmax_cross_entropy(
     loss_collection: Any = GraphKeys.LOSSES,
     reduction: str = DEFAULT,
 ) -> Any:
-    """The cross-entropy of softmax(logits), for labels that are probabilities."""
+    """Return the cross-entropy of softmax(logits), for labels that are probabilities."""
     scores = tensor(logits)
     wanted = cast(onehot_labels, scores.dtype)
     scores.shape.assert_is_compatible_with(wanted.shape)
@@ -272,7 +273,7 @@ def sparse_softmax_cross_entropy(
     loss_collection: Any = GraphKeys.LOSSES,
     reduction: str = DEFAULT,
 ) -> Any:
-    """The cross-entropy of softmax(logits), for labels that are class numbers."""
+    """Return the cross-entropy of softmax(logits), for labels that are class numbers."""
     wanted, scores, weight = tensor(labels), tensor(logits), tensor(weights)
     if wanted.ndim == scores.ndim and wanted.shape[-1] == 1:
         wanted = squeeze(wanted, -1)
@@ -295,7 +296,7 @@ def sigmoid_cross_entropy(
     loss_collection: Any = GraphKeys.LOSSES,
     reduction: str = DEFAULT,
 ) -> Any:
-    """The cross-entropy of independent classes."""
+    """Return the cross-entropy of independent classes."""
     scores = tensor(logits)
     wanted = cast(multi_class_labels, scores.dtype)
     scores.shape.assert_is_compatible_with(wanted.shape)
@@ -315,25 +316,25 @@ def add_loss(loss: Any, loss_collection: Any = GraphKeys.LOSSES) -> None:
 
 @public
 def get_losses(scope: Any = None, loss_collection: Any = GraphKeys.LOSSES) -> list[Any]:
-    """The losses that were entered."""
+    """Return the losses that were entered."""
     return get_collection(loss_collection, scope)
 
 
 @public
 def get_regularization_losses(scope: Any = None) -> list[Any]:
-    """The penalties of variables that have a regularizer."""
+    """Return the penalties of variables that have a regularizer."""
     return get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
 @public
 def get_regularization_loss(scope: Any = None, name: str = "total_regularization_loss") -> Any:
-    """The sum of the penalties."""
+    """Return the sum of the penalties."""
     found = get_regularization_losses(scope)
     return add_n(found) if found else tensor(0.0)
 
 
 @public
 def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss", scope: Any = None) -> Any:
-    """The sum of all losses that were entered, with the penalties."""
+    """Return the sum of all losses that were entered, with the penalties."""
     found = get_losses(scope) + (get_regularization_losses(scope) if add_regularization_losses else [])
     return add_n(found)

@@ -23,7 +23,7 @@ def _either(new: Any, old: Any, names: tuple[str, str]) -> Any:
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A reduction that also takes TensorFlow 1's words for its arguments."""
+    """Return a reduction that also takes TensorFlow 1's words for its arguments."""
 
     @functools.wraps(function)
     def reduce(
@@ -53,31 +53,31 @@ reduce_sum = _reduction(reduction.reduce_sum)
 
 @public
 def argmax(input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = dtypes.int64) -> Any:
-    """The index of the greatest element along `axis` (0)."""
+    """Return the index of the greatest element along `axis` (0)."""
     return sort.argmax(input, _either(axis, dimension, ("axis", "dimension")), output_type)
 
 
 @public
 def argmin(input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: Any = dtypes.int64) -> Any:
-    """The index of the least element along `axis` (0)."""
+    """Return the index of the least element along `axis` (0)."""
     return sort.argmin(input, _either(axis, dimension, ("axis", "dimension")), output_type)
 
 
 @public
 def arg_max(input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None) -> Any:
-    """The index of the greatest element along `dimension`."""
+    """Return the index of the greatest element along `dimension`."""
     return sort.argmax(input, dimension, output_type)
 
 
 @public
 def arg_min(input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None) -> Any:
-    """The index of the least element along `dimension`."""
+    """Return the index of the least element along `dimension`."""
     return sort.argmin(input, dimension, output_type)
 
 
 @public
 def div(x: Any, y: Any, name: str | None = None) -> Any:
-    """x / y, rounded down between integers."""
+    """Return x / y, rounded down between integers."""
     first = tensor(x)
     return arithmetic.floordiv(x, y) if first.dtype.is_integer else arithmetic.realdiv(x, y)
 
@@ -93,7 +93,7 @@ def count_nonzero(
     keep_dims: Any = None,
     input: Any = None,
 ) -> Any:
-    """How many elements are not zero."""
+    """Count the elements that are not zero."""
     value = tensor(input_tensor if input is None else input)
     axis = _either(axis, reduction_indices, ("axis", "reduction_indices"))
     keep = bool(_either(keepdims, keep_dims, ("keepdims", "keep_dims")))
@@ -102,7 +102,7 @@ def count_nonzero(
 
 @public
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any:
-    """`t · clip_norm / average` where the average, its L2 norm divided by its number of elements, is above `clip_norm`."""
+    """Return `t · clip_norm / average` where the average, its L2 norm divided by its number of elements, is above `clip_norm`."""
     t = tensor(t)
     inverse = elementary.rsqrt(reduction.reduce_sum(t * t)) * t.shape.num_elements()
     return t * clip_norm * arithmetic.minimum(inverse, 1.0 / clip_norm)
@@ -128,19 +128,19 @@ to_complex128 = _conversion(dtypes.complex128, "ToComplex128")
 
 @public
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
-    """`input` with a new axis of extent 1 in the place `axis`."""
+    """Return `input` with a new axis of extent 1 in the place `axis`."""
     return array.expand_dims(input, _either(axis, dim, ("axis", "dim")))
 
 
 @public
 def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Any:
-    """`input` without its axes of extent 1, or without those in `axis`."""
+    """Return `input` without its axes of extent 1, or without those in `axis`."""
     return array.squeeze(input, _either(axis, squeeze_dims, ("axis", "squeeze_dims")))
 
 
 @public
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """`x` where `condition` holds, else `y`; a condition of one axis chooses rows. Without both, where it holds."""
+    """Return `x` where `condition` holds, else `y`; a condition of one axis chooses rows. Without both, where it holds."""
     if x is not None and y is not None:
         mask, (first, second) = tensor(condition), operands(select._select.op, (x, y), position=1)
         given, then, other = [stated_shape(node) for node in (mask.node, first, second)]
@@ -160,7 +160,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 def convert_to_tensor(
     value: Any, dtype: Any = None, name: str | None = None, preferred_dtype: Any = None, dtype_hint: Any = None
 ) -> Any:
-    """`value` as a Tensor."""
+    """Return `value` as a Tensor."""
     return tensor(value, dtype, preferred_dtype if dtype_hint is None else dtype_hint)
 
 
@@ -172,7 +172,7 @@ def convert_to_tensor(
 def random_uniform(
     shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dtypes.float32, seed: Any = None, name: str | None = None
 ) -> Any:
-    """Numbers uniform in [minval, maxval)."""
+    """Draw numbers uniform in [minval, maxval)."""
     return random.uniform(shape, minval, maxval, dtype, seed)
 
 
@@ -180,7 +180,7 @@ def random_uniform(
 def random_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, seed: Any = None, name: str | None = None
 ) -> Any:
-    """Normally distributed numbers."""
+    """Draw normally distributed numbers."""
     return random.normal(shape, mean, stddev, dtype, seed)
 
 
@@ -188,7 +188,7 @@ def random_normal(
 def truncated_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, seed: Any = None, name: str | None = None
 ) -> Any:
-    """Normally distributed numbers, none further than two standard deviations from the mean."""
+    """Draw normally distributed numbers, none further than two standard deviations from the mean."""
     return random.truncated_normal(shape, mean, stddev, dtype, seed)
 
 
@@ -196,16 +196,16 @@ def truncated_normal(
 def multinomial(
     logits: Any, num_samples: Any, seed: Any = None, name: str | None = None, output_dtype: Any = dtypes.int64
 ) -> Any:
-    """`num_samples` class numbers for each row of `logits`, the unnormalised logarithms of probabilities."""
+    """Return `num_samples` class numbers for each row of `logits`, the unnormalised logarithms of probabilities."""
     return distributions.categorical(logits, num_samples, output_dtype, seed)
 
 
 @public
 def poisson(lam: Any, shape: Any, dtype: Any = dtypes.float32, seed: Any = None, name: str | None = None) -> Any:
-    """`shape` counts for each expectation in `lam`."""
+    """Return `shape` counts for each expectation in `lam`."""
     return distributions.poisson(shape, lam, dtype, seed)
 
 
 def floor_div(x: Any, y: Any, name: str | None = None) -> Any:
-    """x / y, rounded down."""
+    """Return x / y, rounded down."""
     return arithmetic.floordiv(x, y) if tensor(x).dtype.is_integer else floor(arithmetic.realdiv(x, y))

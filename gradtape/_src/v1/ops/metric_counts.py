@@ -40,7 +40,7 @@ def _counted(kind: str, labels: Any, predictions: Any, weights: Any) -> Pair:
 def _counted_at(
     kinds: Sequence[str], labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any
 ) -> dict[str, Pair]:
-    """For each kind the counts with predictions above each of the thresholds, and their updates."""
+    """Return for each kind the counts with predictions above each of the thresholds, and their updates."""
     labels, predictions, weights = aligned(cast(labels, dtypes.bool), cast(predictions, dtypes.float32), weights)
     checks = [
         assert_greater_equal(predictions, 0.0, message="predictions must be in [0, 1]"),
@@ -107,7 +107,7 @@ def _ratio(hits: Any, rest: Any, name: str) -> Any:
 
 
 def _share(name: str, other: str, doc: str) -> Any:
-    """The metric true_positives / (true_positives + other)."""
+    """Return the metric true_positives / (true_positives + other)."""
 
     def counted(
         labels: Any,
@@ -164,7 +164,7 @@ def auc(
     summation_method: str = "trapezoidal",
     thresholds: Any = None,
 ) -> Pair:
-    """The area under the ROC or PR `curve`, a Riemann sum over the thresholds.
+    """Return the area under the ROC or PR `curve`, a Riemann sum over the thresholds.
 
     `summation_method` is "trapezoidal", "minoring" or "majoring", for PR also "careful_interpolation" (Davis and Goadrich,
     "The Relationship Between Precision-Recall and ROC Curves", 2006).
@@ -193,7 +193,7 @@ def _area(curve: str, method: str, hits: Any, missed: Any, rejected: Any, alarms
 
 
 def _interpolated(hits: Any, alarms: Any, missed: Any) -> Any:
-    """The area under the PR curve where hits between two thresholds are linear in what is predicted."""
+    """Return the area under the PR curve where hits between two thresholds are linear in what is predicted."""
     between, predicted = hits[:-1] - hits[1:], hits + alarms
     more, fewer = predicted[:-1], predicted[1:]
     slope = divide_no_nan(between, maximum(more - fewer, 0.0))

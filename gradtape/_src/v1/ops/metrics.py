@@ -32,7 +32,7 @@ COLLECTIONS = ("metrics_collections", "updates_collections")
 
 
 def metric(default: str) -> Callable[[Callable[..., Pair]], Callable[..., Pair]]:
-    """A function that gives `(value, update)`: in a scope of its name, for a graph alone, entered into collections."""
+    """Return a function that gives `(value, update)`: in a scope of its name, for a graph alone, entered into collections."""
 
     def decorate(function: Callable[..., Pair]) -> Callable[..., Pair]:
         signature = inspect.signature(function)
@@ -65,7 +65,7 @@ def variable(name: str, shape: Sequence[int] = (), dtype: Any = dtypes.float32) 
 
 
 def aligned(labels: Any, predictions: Any, weights: Any = None) -> tuple[Tensor, Tensor, Tensor | None]:
-    """All three, where one has a last axis of 1 more than the others without it; ValueError unless the shapes agree."""
+    """Align all three: one with a last axis of 1 more than the others loses it; ValueError unless the shapes agree."""
     labels, predictions = tensor(labels), tensor(predictions)
     if labels.shape.rank is not None and predictions.shape.rank is not None:
         if predictions.ndim - labels.ndim == 1 and predictions.shape[-1] in (1, None):
@@ -84,7 +84,9 @@ def aligned(labels: Any, predictions: Any, weights: Any = None) -> tuple[Tensor,
 
 
 def spread(weights: Any, values: Any) -> Tensor:
-    """`weights` as float32 in the shape of `values`; ValueError unless it is a scalar or has the same axes, or 1 for them."""
+    """Return `weights` as float32 in the shape of `values`; ValueError unless it is a scalar or has the same axes, or 1 for
+    them.
+    """
     weights = cast(weights, dtypes.float32)
     extents = zip(weights.shape, values.shape, strict=False) if weights.shape.rank and values.shape.rank else ()
     if weights.shape.rank and (weights.ndim != values.ndim or any(w not in (1, None, v) and v is not None for w, v in extents)):
@@ -97,7 +99,7 @@ def spread(weights: Any, values: Any) -> Tensor:
 
 
 def _averaged(values: Any, weights: Any, shape: Sequence[int] | None = None) -> Pair:
-    """The mean of all that is added: of all elements, or with `shape` element by element."""
+    """Return the mean of all that is added: of all elements, or with `shape` element by element."""
     values = cast(values, dtypes.float32)
     each = shape is not None
     total, count = (variable(name + "_tensor" * each, shape or ()) for name in ("total", "count"))
@@ -121,7 +123,7 @@ def _averaged(values: Any, weights: Any, shape: Sequence[int] | None = None) -> 
 def mean(
     values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None, name: Any = None
 ) -> Pair:
-    """The mean of all elements, each counted `weights` times."""
+    """Return the mean of all elements, each counted `weights` times."""
     return _averaged(tensor(values), weights)
 
 
@@ -129,7 +131,7 @@ def mean(
 def mean_tensor(
     values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None, name: Any = None
 ) -> Pair:
-    """The mean of tensors of one shape, element by element."""
+    """Return the mean of tensors of one shape, element by element."""
     values = tensor(values)
     return _averaged(values, weights, values.shape.as_list())
 
@@ -143,7 +145,7 @@ def percentage_below(
     updates_collections: Any = None,
     name: Any = None,
 ) -> Pair:
-    """Which share of the elements is below `threshold`."""
+    """Return the share of the elements that are below `threshold`."""
     return _averaged(less(values, threshold), weights)
 
 
@@ -157,7 +159,7 @@ def mean_relative_error(
     updates_collections: Any = None,
     name: Any = None,
 ) -> Pair:
-    """The mean of |labels − predictions| / normalizer, 0 where `normalizer` is."""
+    """Return the mean of |labels − predictions| / normalizer, 0 where `normalizer` is."""
     labels, predictions, weights = aligned(labels, predictions, weights)
     normalizer = tensor(normalizer)
     relative = where(equal(normalizer, 0.0), zeros_like(labels), absolute(labels - predictions) / normalizer)
@@ -174,14 +176,14 @@ def mean_cosine_distance(
     updates_collections: Any = None,
     name: Any = None,
 ) -> Pair:
-    """1 less the mean of the sums of labels·predictions along the axis `dim`."""
+    """Return 1 less the mean of the sums of labels·predictions along the axis `dim`."""
     labels, predictions, weights = aligned(labels, predictions, weights)
     value, update = _averaged(reduce_sum(predictions * labels, [dim], keepdims=True), weights)
     return 1.0 - value, 1.0 - update
 
 
 def _mean_of(name: str, each: Callable[[Any, Any], Any], doc: str, after: Callable[[Any], Any] | None = None) -> Any:
-    """The metric that is the mean of `each(labels, predictions)`, or a function of that mean."""
+    """Return the metric that is the mean of `each(labels, predictions)`, or a function of that mean."""
 
     def mean_of(
         labels: Any,
@@ -218,7 +220,7 @@ def mean_per_class_accuracy(
     updates_collections: Any = None,
     name: Any = None,
 ) -> Pair:
-    """The mean of the accuracies of the classes; the update gives that of each."""
+    """Return the mean of the accuracies of the classes; the update gives that of each."""
     labels, predictions, weights = aligned(labels, predictions, weights)
     labels, predictions = reshape(labels, [-1]), reshape(predictions, [-1])
     weights = ones_like(labels, dtypes.float32) if weights is None else cast(reshape(weights, [-1]), dtypes.float32)
@@ -240,7 +242,7 @@ def mean_iou(
     updates_collections: Any = None,
     name: Any = None,
 ) -> Pair:
-    """The mean over the classes of intersection over union; the update gives the confusion matrix."""
+    """Return the mean over the classes of intersection over union; the update gives the confusion matrix."""
     labels, predictions, weights = aligned(labels, predictions, weights)
     flat = None if weights is None else reshape(weights, [-1])
     total = variable("total_confusion_matrix", [num_classes, num_classes], dtypes.float64)

@@ -27,7 +27,7 @@ from gradtape._src.v1.ops.respelled import respelled
 def dropout(
     x: Any, keep_prob: Any = None, noise_shape: Any = None, seed: Any = None, name: str | None = None, rate: Any = None
 ) -> Any:
-    """`x` with elements set to 0, each with probability `rate` = 1 − `keep_prob`, and the others divided by 1 − rate."""
+    """Return `x` with elements set to 0, each with probability `rate` = 1 − `keep_prob`, and the others divided by 1 − rate."""
     if keep_prob is not None and rate is not None:
         raise ValueError("Cannot specify both 'keep_prob' and 'rate'. Give rate only.")
     if keep_prob is None and rate is None:
@@ -44,7 +44,7 @@ crelu = respelled(activation.crelu, "features name axis")
 
 @public
 def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
-    """−log softmax(logits)[label], for labels that are class numbers."""
+    """Return −log softmax(logits)[label], for labels that are class numbers."""
     return losses.sparse_softmax_cross_entropy_with_logits(labels, logits)
 
 
@@ -52,13 +52,13 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = N
 def softmax_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, dim: Any = -1, name: str | None = None, axis: Any = None
 ) -> Any:
-    """Σ −labels·log softmax(logits); no gradient flows to the labels."""
+    """Return Σ −labels·log softmax(logits); no gradient flows to the labels."""
     return losses.softmax_cross_entropy_with_logits_v1(labels, logits, dim, axis=axis)
 
 
 @public
 def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
-    """The cross-entropy of independent classes, for labels in [0, 1]."""
+    """Return the cross-entropy of independent classes, for labels in [0, 1]."""
     return losses.sigmoid_cross_entropy_with_logits(labels, logits)
 
 
@@ -87,13 +87,13 @@ in_top_k = respelled(sort.in_top_k, "predictions targets k name")
 
 @public
 def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any:
-    """x·weights + biases, for matrices `x` and `weights`."""
+    """Return x·weights + biases, for matrices `x` and `weights`."""
     return activation.bias_add(matmul.matmul(x, weights), biases)
 
 
 @public
 def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any:
-    """relu(x·weights + biases)."""
+    """Return relu(x·weights + biases)."""
     return activation.relu(xw_plus_b(x, weights, biases))
 
 
@@ -108,7 +108,7 @@ def ctc_loss(
     time_major: bool = True,
     logits: Any = None,
 ) -> Any:
-    """`gradtape.nn.ctc_loss` of a SparseTensor of labels, where the last class says nothing and ends a row.
+    """Return `gradtape.nn.ctc_loss` of a SparseTensor of labels, where the last class says nothing and ends a row.
 
     `preprocess_collapse_repeated` makes equal neighbours among the labels one; without `ctc_merge_repeated` each frame that
     says a class stands for a label; `ignore_longer_outputs_than_inputs` gives rows with more labels than frames the loss 0.
@@ -127,7 +127,7 @@ ctc_loss_v2 = ctc.ctc_loss
 
 
 def _whole(tables: Any, strategy: str) -> Any:
-    """The table of which `tables` are the parts, if they are several."""
+    """Return the table of which `tables` are the parts, if they are several."""
     if is_tensor(tables) or not isinstance(tables, (list, tuple)) or len(tables) < 2:
         return tables
     return embedding.Parts(tables, strategy)
@@ -142,7 +142,7 @@ def embedding_lookup(
     validate_indices: bool = True,
     max_norm: Any = None,
 ) -> Any:
-    """The rows `ids` of the table `params`, or of one in parts by `partition_strategy`."""
+    """Return the rows `ids` of the table `params`, or of one in parts by `partition_strategy`."""
     return embedding.embedding_lookup(_whole(params, partition_strategy), ids, max_norm)
 
 
@@ -157,7 +157,7 @@ def embedding_lookup_sparse(
     max_norm: Any = None,
     allow_fast_lookup: bool = False,
 ) -> Any:
-    """The rows of a table combined for each row of `sp_ids`; see `gradtape.nn.embedding_lookup_sparse`."""
+    """Return the rows of a table combined for each row of `sp_ids`; see `gradtape.nn.embedding_lookup_sparse`."""
     return embedding_sparse.embedding_lookup_sparse(_whole(params, partition_strategy), sp_ids, sp_weights, combiner, max_norm)
 
 
@@ -173,7 +173,7 @@ def safe_embedding_lookup_sparse(
     max_norm: Any = None,
     allow_fast_lookup: bool = False,
 ) -> Any:
-    """`embedding_lookup_sparse` without ids and weights that are not positive; see `gradtape.nn`."""
+    """Return `embedding_lookup_sparse` without ids and weights that are not positive; see `gradtape.nn`."""
     table = _whole(embedding_weights, partition_strategy)
     return embedding_sparse.safe_embedding_lookup_sparse(table, sparse_ids, sparse_weights, combiner, default_id, max_norm)
 
@@ -192,7 +192,7 @@ def nce_loss(
     partition_strategy: str = "mod",
     name: str | None = "nce_loss",
 ) -> Any:
-    """Noise-contrastive estimation; see `gradtape.nn.nce_loss`. The tables may be in parts."""
+    """Compute the noise-contrastive estimation; see `gradtape.nn.nce_loss`. The tables may be in parts."""
     tables = _whole(weights, partition_strategy), _whole(biases, partition_strategy)
     sizes = num_sampled, num_classes, num_true
     return candidates.nce_loss(*tables, labels, inputs, *sizes, sampled_values, remove_accidental_hits)
@@ -213,7 +213,7 @@ def sampled_softmax_loss(
     name: str | None = "sampled_softmax_loss",
     seed: Any = None,
 ) -> Any:
-    """Softmax cross-entropy of some classes; see `gradtape.nn.sampled_softmax_loss`. The tables may be in parts."""
+    """Compute the softmax cross-entropy of some classes; see `gradtape.nn.sampled_softmax_loss`. The tables may be in parts."""
     tables = _whole(weights, partition_strategy), _whole(biases, partition_strategy)
     sizes = num_sampled, num_classes, num_true
     return candidates.sampled_softmax_loss(*tables, labels, inputs, *sizes, sampled_values, remove_accidental_hits, seed)

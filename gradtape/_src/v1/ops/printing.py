@@ -23,7 +23,7 @@ def Print(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """`input_`, which writes `message` and the tensors in the list `data` to stderr whenever it is computed.
+    """Return `input_`, which writes `message` and the tensors in the list `data` to stderr whenever it is computed.
 
     With `first_n` only the first times; `summarize` (3) is how many entries of each end of an axis are shown. The gradient
     passes through.

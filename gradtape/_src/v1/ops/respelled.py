@@ -12,7 +12,7 @@ from gradtape._src.core.errors import public
 
 
 def respelled(function: Callable[..., Any], parameters: str, **words: str) -> Callable[..., Any]:
-    """`function` with TensorFlow 1's `parameters`, named in their order.
+    """Return `function` with TensorFlow 1's `parameters`, named in their order.
 
     `words` maps those that `function` calls otherwise; "" stands for what has no effect here. A None stands for the
     default, where `function` has one; two words for one parameter are a ValueError.

@@ -16,7 +16,7 @@ from gradtape._src.v1.graphs.placeholders import placeholder
 
 @public
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
-    """A SparseTensor that a Session is fed: a `SparseTensorValue`, or (indices, values, dense_shape).
+    """Return a SparseTensor that a Session is fed: a `SparseTensorValue`, or (indices, values, dense_shape).
 
     `shape` may have None for extents that differ from run to run. Without `shape` it is a matrix.
     """
@@ -35,7 +35,7 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
 
 
 def _plain(shape: Any) -> Any:
-    """A shape as given, or the ints that a constant tensor has."""
+    """Return a shape as given, or the ints that a constant tensor has."""
     return shape.op.get_attr("value") if hasattr(shape, "op") else shape
 
 
@@ -48,7 +48,7 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Any:
-    """The tensor of shape `output_shape` that has `sparse_values` at `sparse_indices`, and `default_value` elsewhere.
+    """Return the tensor of shape `output_shape` that has `sparse_values` at `sparse_indices`, and `default_value` elsewhere.
 
     `sparse_indices` is a matrix with a row for each value, a vector for a tensor of rank 1, or one place; one value may stand for
     all. InvalidArgumentError if the places are out of range, or, unless `validate_indices` is False, not in order or not each

@@ -91,17 +91,17 @@ class ExponentialMovingAverage:
 
     @public
     def average(self, var: Any) -> Variable | None:
-        """The variable that holds the average of `var`, or None."""
+        """Return the variable that holds the average of `var`, or None."""
         return self._shadows.get(self._key(var))
 
     @public
     def average_name(self, var: Any) -> str:
-        """The name of the variable that holds the average of `var`."""
+        """Return the name of the variable that holds the average of `var`."""
         return f"{var.name.rpartition(':')[0]}/{self._name}"
 
     @public
     def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Variable]:
-        """For a `Saver` that reads the averages into the variables: each variable under the name of what is to be read for it.
+        """Return the variables by the names of their averages, for a `Saver` that restores from these.
 
         That is its average's, for `moving_avg_variables` (all trainable variables, and those that have one); else its own.
         """

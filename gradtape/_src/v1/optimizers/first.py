@@ -53,7 +53,7 @@ class Optimizer(SlotOwner):
         self._more: dict[tuple[str, Any], Variable] = {}  # what belongs to no variable, by name and graph
 
     def get_name(self) -> str:
-        """The name."""
+        """Return the name."""
         return self._name
 
     # -- gradients
@@ -96,7 +96,7 @@ class Optimizer(SlotOwner):
         colocate_gradients_with_ops: bool = False,
         grad_loss: Any = None,
     ) -> list[tuple[Any, Variable]]:
-        """`[(gradient or None, variable), …]` of `loss`, for the trainable variables or those in `var_list`."""
+        """Return `[(gradient or None, variable), …]` of `loss`, for the trainable variables or those in `var_list`."""
         if gate_gradients not in (0, 1, 2):
             raise ValueError(
                 "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  Not "
@@ -162,7 +162,7 @@ class Optimizer(SlotOwner):
         return result
 
     def _changed(self, gradient: Any, variable: Variable) -> Any:
-        """The updates for one variable, and the projection that is its constraint."""
+        """Return the updates for one variable, and the projection that is its constraint."""
         if variable.constraint is None:
             return self._apply(gradient, variable)
         if isinstance(gradient, IndexedSlices):
@@ -171,7 +171,7 @@ class Optimizer(SlotOwner):
             return variable.assign(variable.constraint(variable.read_value()))
 
     def _apply(self, gradient: Any, variable: Variable) -> Any:
-        """The updates for one variable. Sparse gradients are made dense; `kept` says what happens to other rows' slots."""
+        """Return the updates for one variable. Sparse gradients are made dense; `kept` says what happens to other rows' slots."""
         own = self._own(gradient, variable)
         if own is not NotImplemented:
             return own
@@ -184,7 +184,7 @@ class Optimizer(SlotOwner):
         return self._update(variable, tensor(gradient), lambda new, old: new)
 
     def _own(self, gradient: Any, variable: Variable) -> Any:
-        """The updates by the methods of a user's optimizer, where it has TensorFlow's; otherwise NotImplemented."""
+        """Return the updates by the methods of a user's optimizer, where it has TensorFlow's; otherwise NotImplemented."""
         if isinstance(gradient, IndexedSlices):
             rows = _summed(gradient)
             if hasattr(self, "_resource_apply_sparse"):
@@ -208,58 +208,58 @@ class Optimizer(SlotOwner):
         raise NotImplementedError
 
     def _finish(self, updates: list[Any], name_scope: str) -> Any:
-        """The updates, and what follows after all variables were changed."""
+        """Return the updates, and what follows after all variables were changed."""
         return updates
 
     # -- slots
 
     def get_slot(self, var: Variable, name: str) -> Variable | None:
-        """The slot called `name` of a variable: what the optimizer keeps for it, or None."""
+        """Return the slot called `name` of a variable: what the optimizer keeps for it, or None."""
         return self._slots.get(name, {}).get(var._uid)
 
     def get_slot_names(self) -> list[str]:
-        """The names of the slots."""
+        """Return the names of the slots."""
         return sorted(self._slots)
 
     def variables(self) -> list[Variable]:
-        """All variables that the optimizer keeps."""
+        """Return all variables that the optimizer keeps."""
         graph = in_graph()
         more = [v for (_, of), v in self._more.items() if of is graph]
         slots = [v for slots in self._slots.values() for v in slots.values()]
         return sorted([*more, *slots], key=lambda v: v.name)
 
     def tracked_children(self) -> dict[str, Any]:
-        """What a checkpoint saves: the slots, numbered in the order of the variables, and what belongs to none."""
+        """Return the saved part of a checkpoint: the slots, numbered in the order of the variables, and the other variables."""
         graph = in_graph()
         slots = {f"{name}_{i}": v for name, slots in self._slots.items() for i, v in enumerate(slots.values())}
         return slots | {name: v for (name, of), v in self._more.items() if of is graph}
 
     def slot_to_restore(self, variable: Variable, slot: str) -> Variable | None:
-        """The slot of that name, in eager code made of zeros at first sight; in a graph None if there is none yet."""
+        """Return the slot of that name, in eager code made of zeros at first sight; in a graph None if there is none yet."""
         return self.get_slot(variable, slot) if in_graph() is not None else self._slot(variable, slot)
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
-        """The slot of a variable, made of zeros at first sight."""
+        """Return the slot of a variable, made of zeros at first sight."""
         return self._slot(var, slot_name, label=op_name)
 
     def _get_or_make_slot(self, var: Variable, val: Any, slot_name: str, op_name: str) -> Variable:
-        """The slot of a variable, made of the value `val` at first sight."""
+        """Return the slot of a variable, made of the value `val` at first sight."""
         return self._slot(var, slot_name, val, op_name)
 
     def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any) -> Variable:
-        """A variable that the optimizer keeps and that belongs to no other, made at first sight."""
+        """Return a variable that the optimizer keeps and that belongs to no other, made at first sight."""
         return self._number(name, initial_value, colocate_with)
 
     def _get_non_slot_variable(self, name: str, graph: Any = None) -> Variable | None:
-        """A variable that the optimizer keeps and that belongs to no other, or None."""
+        """Return a variable that the optimizer keeps and that belongs to no other, or None."""
         return self._more.get((name, in_graph() if graph is None else graph))
 
     def _call_if_callable(self, param: Any) -> Any:
-        """A setting, or what it gives if it is a function."""
+        """Return a setting, or what it gives if it is a function."""
         return param() if callable(param) else param
 
     def _slot(self, variable: Variable, slot: str, initial: Any = None, label: str | None = None) -> Variable:
-        """The slot of a variable, made of zeros (or the number `initial`) at first sight."""
+        """Return the slot of a variable, made of zeros (or the number `initial`) at first sight."""
         known = self._slots.setdefault(slot, {})
         found = known.get(variable._uid)
         if found is None:
@@ -272,7 +272,7 @@ class Optimizer(SlotOwner):
         return found
 
     def _number(self, name: str, initial: float, variable: Variable) -> Variable:
-        """A number that the optimizer keeps, such as a power of a decay."""
+        """Return a number that the optimizer keeps, such as a power of a decay."""
         key = (name, in_graph())
         found = self._more.get(key)
         if found is None:
@@ -282,7 +282,7 @@ class Optimizer(SlotOwner):
 
 
 def shadow(name: str, label: str, initial: Any) -> Variable:
-    """A variable that is kept beside the one of that name; under the variable scope, whatever the name scope."""
+    """Return a variable that is kept beside the one of that name; under the variable scope, whatever the name scope."""
     scope, full = get_variable_scope().name, f"{name.rpartition(':')[0]}/{label}"
     if in_graph() is None:  # a graph makes names unique by itself
         full = store().unused(full)
@@ -292,7 +292,7 @@ def shadow(name: str, label: str, initial: Any) -> Variable:
 
 
 def _summed(slices: IndexedSlices) -> IndexedSlices:
-    """IndexedSlices that name each row once."""
+    """Sum IndexedSlices so that they name each row once."""
     indices, places = unique(tensor(slices.indices))
     return IndexedSlices(unsorted_segment_sum(tensor(slices.values), places, size(indices)), indices, slices.dense_shape)
 
@@ -304,7 +304,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def setting(value: Any, dtype: Any) -> Any:
-    """A setting (a number, a tensor, a variable, or a function that gives one) in a variable's dtype."""
+    """Return a setting (a number, a tensor, a variable, or a function that gives one) in a variable's dtype."""
     value = value() if callable(value) else value
     if isinstance(value, (int, float)):
         return float(np.asarray(value, dtypes.as_dtype(dtype).numpy))  # as the dtype holds it: 1 - 0.999 depends on it

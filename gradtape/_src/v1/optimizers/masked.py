@@ -88,7 +88,7 @@ class MaskedUpdate:
             change.steps.assign_add(cast(change.mask, change.steps.dtype))
 
     def steps(self, variable: Any) -> Variable:
-        """How many steps each element of a variable has made: a variable of its shape, int32."""
+        """Return the number of steps of each element of a variable: a variable of its shape, int32."""
         known = self._steps.get(id(variable))
         if known is None:
             counter = Variable(zeros(tuple(variable.shape), dtypes.int32), trainable=False, name="steps")
@@ -124,7 +124,7 @@ class _Change:
 
 
 def _mask(mask: Any, variable: Any) -> Tensor:
-    """A mask as a tensor of the variable's shape."""
+    """Return a mask as a tensor of the variable's shape."""
     shape = tuple(variable.shape)
     given = tensor(True if mask is None else mask)
     if given.dtype != dtypes.bool:
@@ -146,13 +146,13 @@ def _masked(gradient: Any, mask: Tensor, variable: Any) -> Tensor:
 
 
 def _value(variable: Any) -> Tensor:
-    """What a variable holds now, one of Keras's too."""
+    """Return the value that a variable holds now, one of Keras's too."""
     return tensor(variable if isinstance(variable, Variable) else variable.value)
 
 
 @contextlib.contextmanager
 def _replaced(owner: Any, **attributes: Any) -> Iterator[None]:
-    """Attributes of an object have other values in this context."""
+    """Open a context in which attributes of an object have other values."""
     own = vars(owner)
     before = {name: own[name] for name in attributes if name in own}
     own.update(attributes)  # past __setattr__, in which Keras tracks variables
@@ -168,7 +168,7 @@ def _replaced(owner: Any, **attributes: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _frozen(variables: Sequence[tuple[Any, Tensor]]) -> Iterator[None]:
-    """Afterwards variables hold what they held before where their mask is False."""
+    """Open a context after which variables hold their earlier values where their mask is False."""
     before = [_value(variable) for variable, _ in variables]
     yield
     for (variable, mask), old in zip(variables, before, strict=True):
@@ -189,7 +189,7 @@ def _apply_first(masked: MaskedUpdate, changes: Sequence[_Change], options: dict
     update = optimizer._update
 
     def counted(variable: Variable, gradient: Tensor, kept: Callable[[Any, Any], Tensor]) -> Any:
-        """The rule with the powers of its decays as each element has them."""
+        """Return the rule with the powers of its decays as each element has them."""
         if not isinstance(optimizer, AdamOptimizer):
             return update(variable, gradient, kept)
         number = cast(steps[variable._uid] + 1, variable.dtype)
@@ -216,7 +216,7 @@ def _apply_keras(masked: MaskedUpdate, changes: Sequence[_Change], options: dict
     update = optimizer._backend_update_step
 
     def update_one(gradient: Any, variable: Any, learning_rate: Any) -> None:
-        """The rule for one variable, which counts each element's own steps, and whose writes pass the mask."""
+        """Apply the rule to one variable, with each element's own steps, and writes that pass the mask."""
         change = of[id(variable)]
 
         def assign(to: Any, value: Any) -> None:

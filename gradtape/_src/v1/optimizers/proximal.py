@@ -15,7 +15,7 @@ from gradtape._src.v1.optimizers.rules import AdagradOptimizer, Kept
 
 
 def _shrunk(value: Any, rate: Any, l1: float, l2: float) -> Any:
-    """The proximal operator of the penalties l1·|x| + l2·x²/2 for a step `rate`."""
+    """Return the proximal operator of the penalties l1·|x| + l2·x²/2 for a step `rate`."""
     if l1 > 0:
         value = sign(value) * maximum(absolute(value) - rate * l1, 0.0)
     return value / (1.0 + rate * l2)

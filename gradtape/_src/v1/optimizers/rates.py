@@ -23,7 +23,7 @@ from gradtape._src.v1.graphs.graph import Graph, get_default_graph, in_graph
 
 
 def _scheduled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """In eager code a schedule is a function without arguments, which optimizers call in each step."""
+    """Wrap a schedule: in eager code it returns a function without arguments, which optimizers call in each step."""
 
     @functools.wraps(function)
     def schedule(*args: Any, **kwargs: Any) -> Any:
@@ -47,7 +47,7 @@ def _parts(learning_rate: Any, global_step: Any, decay_steps: Any) -> tuple[Any,
 def exponential_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False, name: str | None = None
 ) -> Any:
-    """learning_rate · decay_rate^(global_step / decay_steps); the exponent rounded down if `staircase`."""
+    """Return learning_rate · decay_rate^(global_step / decay_steps); the exponent rounded down if `staircase`."""
     rate, step, steps = _parts(learning_rate, global_step, decay_steps)
     part = step / steps
     return rate * power(cast(decay_rate, rate.dtype), floor(part) if staircase else part)
@@ -57,7 +57,7 @@ def exponential_decay(
 def natural_exp_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False, name: str | None = None
 ) -> Any:
-    """learning_rate · exp(−decay_rate · global_step / decay_steps)."""
+    """Return learning_rate · exp(−decay_rate · global_step / decay_steps)."""
     rate, step, steps = _parts(learning_rate, global_step, decay_steps)
     part = step / steps
     return rate * exp(-cast(decay_rate, rate.dtype) * (floor(part) if staircase else part))
@@ -67,7 +67,7 @@ def natural_exp_decay(
 def inverse_time_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False, name: str | None = None
 ) -> Any:
-    """learning_rate / (1 + decay_rate · global_step / decay_steps)."""
+    """Return learning_rate / (1 + decay_rate · global_step / decay_steps)."""
     rate, step, steps = _parts(learning_rate, global_step, decay_steps)
     part = step / steps
     return rate / (1.0 + cast(decay_rate, rate.dtype) * (floor(part) if staircase else part))
@@ -83,7 +83,7 @@ def polynomial_decay(
     cycle: bool = False,
     name: str | None = None,
 ) -> Any:
-    """(learning_rate − end_learning_rate) · (1 − global_step / decay_steps)^power + end_learning_rate."""
+    """Return (learning_rate − end_learning_rate) · (1 − global_step / decay_steps)^power + end_learning_rate."""
     rate, step, steps = _parts(learning_rate, global_step, decay_steps)
     last = cast(end_learning_rate, rate.dtype)
     if cycle:
@@ -96,7 +96,7 @@ def polynomial_decay(
 
 @_scheduled
 def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: float = 0.0, name: str | None = None) -> Any:
-    """learning_rate · ((1 − alpha) · (1 + cos(π · global_step / decay_steps)) / 2 + alpha)."""
+    """Return learning_rate · ((1 − alpha) · (1 + cos(π · global_step / decay_steps)) / 2 + alpha)."""
     rate, step, steps = _parts(learning_rate, global_step, decay_steps)
     part = minimum(step, steps) / steps
     return rate * ((1 - alpha) * 0.5 * (1.0 + cos(part * math.pi)) + alpha)
@@ -112,7 +112,7 @@ def cosine_decay_restarts(
     alpha: float = 0.0,
     name: str | None = None,
 ) -> Any:
-    """Cosine decays one after the other, each `t_mul` times as long and `m_mul` times as high as the one before.
+    """Decay by cosines one after the other, each `t_mul` times as long and `m_mul` times as high as the one before.
 
     Loshchilov and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts" (2017).
     """
@@ -144,7 +144,7 @@ def linear_cosine_decay(
     beta: float = 0.001,
     name: str | None = None,
 ) -> Any:
-    """learning_rate · ((alpha + linear) · (1 + cos(2π · num_periods · part)) / 2 + beta), where linear = 1 − part.
+    """Return learning_rate · ((alpha + linear) · (1 + cos(2π · num_periods · part)) / 2 + beta), where linear = 1 − part.
 
     `part` is global_step / decay_steps. Bello et al., "Neural Optimizer Search with Reinforcement Learning" (2017).
     """
@@ -164,7 +164,9 @@ def noisy_linear_cosine_decay(
     beta: float = 0.001,
     name: str | None = None,
 ) -> Any:
-    """`linear_cosine_decay` with noise on its linear part, of variance initial_variance / (1 + global_step)^variance_decay."""
+    """Return `linear_cosine_decay` with noise on its linear part, of variance initial_variance / (1 +
+    global_step)^variance_decay.
+    """
     rate, step, steps = _parts(learning_rate, global_step, decay_steps)
     deviation = sqrt(initial_variance / power(1.0 + minimum(step, steps), cast(variance_decay, rate.dtype)))
     noise = normal((), stddev=deviation, dtype=rate.dtype)
@@ -173,7 +175,7 @@ def noisy_linear_cosine_decay(
 
 @_scheduled
 def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = None) -> Any:
-    """`values[i]` where `x` (a step) is above i of the `boundaries`."""
+    """Return `values[i]` where `x` (a step) is above i of the `boundaries`."""
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")
     step = tensor(x)
@@ -205,7 +207,7 @@ def _check_boundary(boundary: Any, step: Any) -> None:
 
 @public
 def get_global_step(graph: Graph | None = None) -> Any:
-    """The global step of the graph, or None. TypeError if it is no integer scalar."""
+    """Return the global step of the graph, or None. TypeError if it is no integer scalar."""
     found = graph.get_collection(GraphKeys.GLOBAL_STEP) if graph is not None else get_collection(GraphKeys.GLOBAL_STEP)
     if not found:
         return None
@@ -215,7 +217,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
 @public
 def assert_global_step(global_step_tensor: Any) -> None:
-    """TypeError unless what is given is an integer scalar, as a global step is."""
+    """Raise TypeError unless what is given is an integer scalar, as a global step is."""
     if not isinstance(global_step_tensor, (Tensor, Variable)):
         raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor!r}.')
     if not global_step_tensor.dtype.is_integer:
@@ -226,7 +228,7 @@ def assert_global_step(global_step_tensor: Any) -> None:
 
 @public
 def global_step(sess: Any, global_step_tensor: Any) -> int:
-    """The value of the global step in a session; in eager code, where `sess` is None, the variable's."""
+    """Return the value of the global step in a session; in eager code, where `sess` is None, the variable's."""
     return int(global_step_tensor.numpy() if in_graph() is None else sess.run(global_step_tensor))
 
 
@@ -248,6 +250,6 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 @public
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """The global step of the graph, made if there is none."""
+    """Return the global step of the graph, made if there is none."""
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
