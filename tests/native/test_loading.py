@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine, errors, execution, naming
+from gradtape._src.core import engine, errors, execution, journal, naming
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import Op
@@ -66,7 +66,9 @@ def handed_over(**changed):
         "Node": Node, "Trace": Trace, "Op": Op, "Aval": Aval, "EagerTensor": EagerTensor, "ResourceVariable": ResourceVariable,
         "Array": np.ndarray, "local": engine.local, "internal": errors.internal, "wanted": engine.wanted,
         "numbers": engine._numbers, "cut": errors.cut, "element": ELEMENT, "execution": vars(execution), "engine": vars(engine),
-        "naming": vars(naming), "longest": engine.LIMIT,
+        "naming": vars(naming), "others": journal.others, "journal": vars(journal), "exits": journal.exits,
+        "serial": journal.serial, "Left": journal.Left, "left": journal.left, "as_array": np.asarray, "main": journal._main,
+        "longest": engine.LIMIT,
     }  # fmt: skip
     return engine_parts | changed
 

@@ -12,11 +12,12 @@ import traceback
 import tracemalloc
 from weakref import ref
 
+import jax
 import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine
+from gradtape._src.core import engine, journal
 from gradtape._src.core.native import twins
 from gradtape._src.core.tensor import emit
 
@@ -215,6 +216,39 @@ def test_values_and_gradients():
         np.testing.assert_array_equal(mine, other)
 
 
+def test_what_leaves_is_noted():
+    def leave():
+        y = X * 2.0
+        y.numpy()
+        arrays = [np.asarray(y), np.array(y), np.asarray(y, np.float64), y.numpy(), np.asarray(X), np.asarray(V), np.add(X, 1.0)]
+        float(tf.reduce_sum(y))
+        left = list(journal.exits)[-9:]
+        told = [(type(one), one.how, one.line, one.moment[1], one.number - left[0].number) for one in left]
+        return (
+            told,
+            [(array.tolist(), array.dtype, array.flags.writeable) for array in arrays],
+            np.shares_memory(*[np.asarray(y)] * 2),
+        )
+
+    with twins.off():
+        expected = leave()
+    assert leave() == expected
+
+
+@pytest.mark.parametrize("switched", [twins.off, contextlib.nullcontext])
+def test_an_array_that_fails_when_it_is_waited_for(switched):
+    class Late:
+        def __array__(self, dtype=None, copy=None):
+            raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 10 bytes.")
+
+    y = X * 2.0
+    y.numpy()
+    y.node.value = Late()
+    with switched(), pytest.raises(tf.errors.ResourceExhaustedError, match="memory") as raised:
+        np.asarray(y)
+    assert [frame.name for frame in traceback.extract_tb(raised.value.__traceback__)][-1].startswith("test_an_array")
+
+
 def grown(call, times):
     """By how many references to what every call uses, and by how many objects and bytes, the process grows in many calls."""
     watched = [tf.sin.op, tf.multiply.op, (), None, engine.local, np.dtype("float32"), tf.Tensor, type(tf.constant(1.0))]
@@ -255,10 +289,11 @@ def refused(call):
         lambda: V.assign_add(X),
         lambda: tf.unstack(X),
         lambda: np.asarray(X * 2.0),
+        lambda: np.asarray(X),
         lambda: refused(lambda: X + tf.constant([1, 2])),
         lambda: refused(lambda: tf.sin(X, X, X)),
     ],
-    ids=["unary", "operators", "reflected", "assign", "elements", "run", "error", "arguments"],
+    ids=["unary", "operators", "reflected", "assign", "elements", "run", "array", "error", "arguments"],
 )
 def test_nothing_leaks(call, fuzz_factor):
     times = 2_000 * fuzz_factor

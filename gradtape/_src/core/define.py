@@ -352,5 +352,13 @@ twins.bind(
     execution=vars(execution),
     engine=vars(engine),
     naming=vars(naming),
+    others=journal.others,
+    journal=vars(journal),
+    exits=journal.exits,
+    serial=journal.serial,
+    Left=journal.Left,
+    left=journal.left,
+    as_array=np.asarray,
+    main=journal._main,
     longest=engine.LIMIT,
 )

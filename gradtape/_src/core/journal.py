@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary, ref
 
 from gradtape._src.core.errors import internal
+from gradtape._src.core.native import twins
 from gradtape._src.core.program import NUMBER, lines_of
 
 if TYPE_CHECKING:
@@ -231,6 +232,7 @@ def moment(trace: Trace) -> Moment:
     return trace.serial, len(trace.nodes)
 
 
+@twins.in_c
 def left(how: str, node: Node, trace: Trace) -> None:
     """Note that a value left the library."""
     exits.append(tuple.__new__(Left, (next(serial), how, origin_of(node), user_line(2), moment(trace))))

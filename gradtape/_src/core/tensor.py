@@ -176,6 +176,8 @@ class Tensor(Operators):
             view.flags.writeable = False
         return view
 
+    __array__ = twins.of(__array__, "array")
+
     @public
     def __bool__(self) -> bool:
         array = self._scalar_or("bool")

@@ -24,6 +24,8 @@ typedef enum { FAILED = -1, TWIN = 0, DONE = 1 } Outcome;
 
 static PyTypeObject *Node, *Trace, *Op, *Aval, *EagerTensor, *ResourceVariable, *Array;
 static PyObject *local, *internal, *wanted, *numbers, *cut, *element_op, *execution_names, *engine_names, *naming_names;
+static PyObject *others, *journal_names, *exits, *journal_serial, *Left, *left, *as_array;
+static unsigned long main_thread;
 static Py_ssize_t longest; /* engine.LIMIT */
 static int enabled;
 
@@ -40,6 +42,7 @@ static Py_ssize_t op_avals, tensor_node;
 
 static PyObject *nothing; /* () */
 static PyObject *n_trace, *n_tapes, *n_anchor, *n_eager, *n_tensor, *n_num, *n_assigned_in, *n_shared, *n_acquire, *n_release, *n_open_graphs;
+static PyObject *n_latest, *n_append, *n_view, *n_flags, *n_writeable, *n_array;
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
@@ -52,6 +55,8 @@ static inline void put(PyObject *object, Py_ssize_t offset, PyObject *value) { /
 static inline int is(PyObject *object, PyTypeObject *type) { /* isinstance(object, type); its slots are there, and may be empty */
     return object != NULL && PyObject_TypeCheck(object, type);
 }
+
+static inline int is_none(PyObject *value) { return value == NULL || value == Py_None; }
 
 static inline int is_tensor(PyObject *object) { return Py_IS_TYPE(object, EagerTensor); }
 
@@ -125,14 +130,15 @@ static Outcome find_aval(PyObject *op, PyObject *attrs, PyObject *inputs, Latest
     return DONE;
 }
 
-/* The user's instruction: the code object (a new reference) and the offset in it, as `engine.record` finds them. */
-static Outcome user_line(PyObject **code, int *offset) {
+/* The innermost instruction outside of `files`: the code object (a new reference) and the offset in it. Where there is none, the
+   outermost, or TWIN. In `engine.record` and `journal.user_line`. */
+static Outcome user_line(PyObject *files, int or_outermost, PyObject **code, int *offset) {
     PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
     if (frame == NULL) return TWIN;
     for (;;) {
         PyCodeObject *here = PyFrame_GetCode(frame);
-        PyObject *ours = Py_XNewRef(PyDict_GetItemWithError(internal, here->co_filename));
-        if (ours == NULL && !PyErr_Occurred()) ours = PyObject_GetItem(internal, here->co_filename); /* which enters it */
+        PyObject *ours = Py_XNewRef(PyDict_GetItemWithError(files, here->co_filename));
+        if (ours == NULL && !PyErr_Occurred()) ours = PyObject_GetItem(files, here->co_filename); /* which enters it */
         if (ours == NULL) {
             Py_DECREF(here);
             Py_DECREF(frame);
@@ -141,6 +147,11 @@ static Outcome user_line(PyObject **code, int *offset) {
         int inside = ours == Py_True;
         Py_DECREF(ours);
         PyFrameObject *back = inside ? PyFrame_GetBack(frame) : NULL;
+        if (back == NULL && inside && !or_outermost) {
+            Py_DECREF(here);
+            Py_DECREF(frame);
+            return TWIN;
+        }
         if (back == NULL) {
             *code = (PyObject *)here;
             *offset = PyFrame_GetLasti(frame);
@@ -295,7 +306,7 @@ static Outcome record(PyObject *op, PyObject *inputs, PyObject *attrs, Reads *re
     }
     Outcome outcome = find_aval(op, attrs, inputs, latest, &aval);
     if (outcome == DONE && tensor != NULL && PyTuple_Check(aval)) outcome = TWIN;
-    if (outcome == DONE) outcome = user_line(&code, &offset);
+    if (outcome == DONE) outcome = user_line(internal, 1, &code, &offset);
     if (outcome != DONE) goto done;
     outcome = FAILED;
     if ((key = PyTuple_New(count + 2)) == NULL) goto done;
@@ -627,11 +638,18 @@ done:
     return outcome;
 }
 
+/* Whether a graph is being built (`naming.open_graphs`), so that public calls have names; -1 with an error. */
+static int graphs_are_open(void) {
+    PyObject *graphs = PyDict_GetItemWithError(naming_names, n_open_graphs);
+    if (graphs != NULL && PyLong_CheckExact(graphs) && PyLong_AsLong(graphs) == 0) return 0;
+    return PyErr_Occurred() ? -1 : 1;
+}
+
 /* A public function that records one op of two operands, to which graphs give names: `ops.math.arithmetic.add`, `ops.linalg.matmul.matmul`. */
 static Outcome twin_public(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
     if (count != 2) return TWIN;
-    PyObject *graphs = PyDict_GetItemWithError(naming_names, n_open_graphs);
-    if (graphs == NULL || !PyLong_CheckExact(graphs) || PyLong_AsLong(graphs) != 0) return PyErr_Occurred() ? FAILED : TWIN;
+    int graphs = graphs_are_open();
+    if (graphs != 0) return graphs < 0 ? FAILED : TWIN;
     return pair(self, args[0], args[1], 0, result);
 }
 
@@ -788,6 +806,81 @@ done:
 }
 
 /* ------------------------------------------------------------------------------------------------------------------
+   Values that leave the library */
+
+/* `journal.left`, in the main thread: (how, node, trace) → None. */
+static Outcome twin_left(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 3 || !Py_IS_TYPE(args[1], Node) || !is(args[2], Trace) || !is_whole(args[2])) return TWIN;
+    PyObject *origin = SLOT(args[1], node_at.origin), *code = NULL, *line = NULL, *number = NULL, *noted = NULL, *done = NULL;
+    if (origin == NULL || origin == Py_None || PyThread_get_thread_ident() != main_thread) return TWIN;
+    int offset;
+    Py_INCREF(origin);
+    Outcome outcome = user_line(others, 0, &code, &offset);
+    if (outcome != DONE) goto done;
+    outcome = FAILED;
+    if ((line = Py_BuildValue("Oi", code, offset)) == NULL || (number = PyIter_Next(journal_serial)) == NULL) goto done;
+    Py_ssize_t nodes = PyList_GET_SIZE(SLOT(args[2], trace_at.nodes));
+    noted = Py_BuildValue("((OOOO(On)))", number, args[0], origin, line, SLOT(args[2], trace_at.serial), nodes);
+    if (noted == NULL) goto done;
+    Py_SETREF(noted, PyTuple_Type.tp_new((PyTypeObject *)Left, noted, NULL));
+    if (noted == NULL || PyDict_SetItem(journal_names, n_latest, line) < 0) goto done;
+    if ((done = PyObject_CallMethodOneArg(exits, n_append, noted)) == NULL) goto done;
+    *result = Py_NewRef(Py_None);
+    outcome = DONE;
+done:
+    Py_DECREF(origin);
+    Py_XDECREF(code);
+    Py_XDECREF(line);
+    Py_XDECREF(number);
+    Py_XDECREF(noted);
+    Py_XDECREF(done);
+    return outcome;
+}
+
+/* A view of an array that nobody may write to: the end of `Tensor.__array__`. */
+static PyObject *read_only(PyObject *array) {
+    PyObject *view = PyObject_CallMethodNoArgs(array, n_view), *flags = NULL, *writeable = NULL;
+    if (view == NULL || (flags = PyObject_GetAttr(view, n_flags)) == NULL) goto failed;
+    if ((writeable = PyObject_GetAttr(flags, n_writeable)) == NULL) goto failed;
+    if (writeable != Py_False && PyObject_SetAttr(flags, n_writeable, Py_False) < 0) goto failed;
+    goto done;
+failed:
+    Py_CLEAR(view);
+done:
+    Py_XDECREF(flags);
+    Py_XDECREF(writeable);
+    return view;
+}
+
+/* `Tensor.__array__` without arguments, of a tensor whose value is known. */
+static Outcome twin_array(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    PyObject *node = count == 1 && is_tensor(args[0]) ? node_of(args[0]) : NULL;
+    if (node == NULL || SLOT(node, node_at.trace) != Py_None || is_none(SLOT(node, node_at.value))) return TWIN;
+    int graphs = graphs_are_open();
+    if (graphs != 0) return graphs < 0 ? FAILED : TWIN;
+    Py_INCREF(node);
+    PyObject *value = Py_NewRef(SLOT(node, node_at.value)), *trace = NULL, *noted = NULL;
+    Outcome outcome = FAILED;
+    if (!Py_IS_TYPE(value, Array)) Py_SETREF(value, PyObject_CallOneArg(as_array, value)); /* which waits for it */
+    if (value == NULL) {
+        if (PyErr_ExceptionMatches(PyExc_Exception)) { /* Python says what the run's error means */
+            PyErr_Clear();
+            outcome = TWIN;
+        }
+        goto done;
+    }
+    if ((trace = PyObject_GetAttr(local, n_trace)) == NULL) goto done;
+    if ((noted = PyObject_CallFunctionObjArgs(left, n_array, node, trace, NULL)) == NULL) goto done;
+    if ((*result = read_only(value)) != NULL) outcome = DONE;
+done:
+    Py_DECREF(node);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    Py_XDECREF(noted);
+    return outcome;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------
    The module */
 
 static const struct {
@@ -800,7 +893,7 @@ static const struct {
     {"public", twin_public, 1},       {"scanned", twin_scanned, 0},
     {"keys_of", twin_keys_of, 0},     {"avals_of", twin_avals_of, 0}, {"lines_of", twin_lines_of, 0}, {"inputs_of", twin_inputs_of, 0},
     {"fill", twin_fill, 0},           {"release", twin_release, 0}, {"tensors", twin_tensors, 0},
-    {"arguments", twin_arguments, 0},
+    {"arguments", twin_arguments, 0}, {"left", twin_left, 0}, {"array", twin_array, 1},
 };
 
 static PyObject *twin_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -904,14 +997,17 @@ static Py_ssize_t offset_of(PyTypeObject *type, const char *name) {
 /* Take what the engine works with, once it is all there: `native.bind`. */
 static PyObject *bind(PyObject *module, PyObject *args, PyObject *keywords) {
     static char *names[] = {"Node", "Trace", "Op", "Aval", "EagerTensor", "ResourceVariable", "Array", "local", "internal", "wanted",
-                            "numbers", "cut", "element", "execution", "engine", "naming", "longest", NULL};
-    PyObject *type[7], *object[9];
+                            "numbers", "cut", "element", "execution", "engine", "naming", "others", "journal", "exits", "serial", "Left", "left", "as_array",
+                            "main", "longest", NULL};
+    PyObject *type[7], *object[16];
+    unsigned long main_ident;
     Py_ssize_t most;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "O!O!O!O!O!O!O!OO!OO!OOO!O!O!n", names, &PyType_Type, &type[0], &PyType_Type, &type[1], &PyType_Type, &type[2],
+            args, keywords, "O!O!O!O!O!O!O!OO!OO!OOO!O!O!O!O!OOOOOkn", names, &PyType_Type, &type[0], &PyType_Type, &type[1], &PyType_Type, &type[2],
             &PyType_Type, &type[3], &PyType_Type, &type[4], &PyType_Type, &type[5], &PyType_Type, &type[6], &object[0], &PyDict_Type,
             &object[1], &object[2], &PyDict_Type, &object[3], &object[4], &object[5], &PyDict_Type, &object[6], &PyDict_Type, &object[7],
-            &PyDict_Type, &object[8], &most))
+            &PyDict_Type, &object[8], &PyDict_Type, &object[9], &PyDict_Type, &object[10], &object[11], &object[12], &object[13],
+            &object[14], &object[15], &main_ident, &most))
         return NULL;
     PyTypeObject *node = (PyTypeObject *)type[0], *trace = (PyTypeObject *)type[1], *aval = (PyTypeObject *)type[3];
     const struct {
@@ -955,10 +1051,12 @@ static PyObject *bind(PyObject *module, PyObject *args, PyObject *keywords) {
     if (count != 10) return PyErr_Format(PyExc_ImportError, "a Node has %zd slots, and 10 are known here", count);
     for (size_t i = 0; i < Py_ARRAY_LENGTH(slots); i++) *slots[i].offset = found[i];
     PyTypeObject **types[] = {&Node, &Trace, &Op, &Aval, &EagerTensor, &ResourceVariable, &Array};
-    PyObject **objects[] = {&local, &internal, &wanted, &numbers, &cut, &element_op, &execution_names, &engine_names, &naming_names};
+    PyObject **objects[] = {&local, &internal, &wanted, &numbers, &cut, &element_op, &execution_names, &engine_names, &naming_names,
+                            &others, &journal_names, &exits, &journal_serial, &Left, &left, &as_array};
     for (int i = 0; i < 7; i++) Py_XSETREF(*types[i], (PyTypeObject *)Py_NewRef(type[i]));
-    for (int i = 0; i < 9; i++) Py_XSETREF(*objects[i], Py_NewRef(object[i]));
+    for (int i = 0; i < 16; i++) Py_XSETREF(*objects[i], Py_NewRef(object[i]));
     longest = most;
+    main_thread = main_ident;
     enabled = 1;
     Py_RETURN_NONE;
 }
@@ -987,6 +1085,8 @@ static int execute(PyObject *module) {
         {&n_trace, "trace"},       {&n_tapes, "tapes"},     {&n_anchor, "anchor"},     {&n_eager, "eager"},
         {&n_tensor, "_tensor"},    {&n_num, "num"},         {&n_assigned_in, "_assigned_in"}, {&n_shared, "shared"},
         {&n_acquire, "acquire"},   {&n_release, "release"}, {&n_open_graphs, "open_graphs"},
+        {&n_latest, "_latest"},    {&n_append, "append"},   {&n_view, "view"},         {&n_flags, "flags"},
+        {&n_writeable, "writeable"}, {&n_array, "__array__"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(words); i++)
         if (*words[i].name == NULL && (*words[i].name = PyUnicode_InternFromString(words[i].text)) == NULL) return -1;
