@@ -15,8 +15,8 @@ Product = tuple[Node, Node, Node]  # two factors of one trip, and what is made o
 
 
 def products_of(node: Node, fixed: Sequence[Node]) -> list[Product]:
-    """Return the products whose sum is the gradient of one trip. There are none if it is no such sum, if a factor is the same
-    in all trips (one of `fixed`), or if the factors of all trips take more room than the sum.
+    """Return the products whose sum is the gradient of one trip. There are none if it is no such sum. The same holds if a
+    factor is the same in all trips (one of `fixed`). So it does if all factors take more room than the sum.
     """
     terms: list[Product] = []
     stack = [node]

@@ -68,7 +68,7 @@ class HookedTensor(EagerTensor):
         self.hold(x)
 
     def hold(self, x: Tensor) -> None:
-        """Be the handle of what `x` is."""
+        """Become the handle of the node of `x`."""
         self.node = x.node
         self.node.handle = ref(self)
 

@@ -309,9 +309,9 @@ class GradientTape(Recording):
     def residuals(self) -> Any:
         """Return the residuals of the backward pass: a list of records, whose `str()` is a table.
 
-        Each has `value` (the op that made it, or the name of what came from outside), `file` and `line`, `shape`, `dtype`,
-        `bytes`, `needed_by` (the ops whose gradients read it, with their lines) and `state`: "held", "pending" (it will be,
-        when the program runs), "recomputed" or "input". The list's `bytes` adds up what is held and pending. It runs
+        Each has `value` (the op, or the name of a value from outside), `file` and `line`, `shape`, `dtype` and `bytes`.
+        `needed_by` lists the ops whose gradients read it, with their lines. `state` is one of these: "held", "pending" (it will
+        be, when the program runs), "recomputed" or "input". The list's `bytes` adds up what is held and pending. It runs
         nothing. Empty once the tape is used up.
 
         >>> w = tf.Variable([1.0, 2.0])

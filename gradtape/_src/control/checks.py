@@ -61,12 +61,13 @@ class Check(NamedTuple):
 
 
 def have_values(nodes: Iterable[Node]) -> bool:
-    """Whether these nodes of a trace have values already."""
+    """Return whether these nodes of a trace have values already."""
     return all(engine.folded(node) is not None for node in nodes)
 
 
 def used_checks(trace: Trace, scope: Scope, outputs: Sequence[Node], written: int) -> tuple[list[Check], list[Node]]:
-    """The checks of ops that are used, and what they are made on. Others are dropped with their ops, as in TensorFlow.
+    """Return the checks of ops that are used, and the nodes that they look at. Others are dropped with their ops, as in
+    TensorFlow.
 
     The last outputs are the new values of `written` variables: they are used in any case.
     """
@@ -102,12 +103,12 @@ def check(body: Body, arguments: Sequence[Node], inputs: tuple[Node, ...] | None
 
 
 def checked_nodes(program: Program, inputs: tuple[Node, ...]) -> list[Node]:
-    """The nodes that are checked, which `program` computes."""
+    """Return the nodes that are checked, which `program` computes."""
     return tracing.call(program, inputs) if program.keys else [_input(program, r, inputs) for r in program.outputs]
 
 
 def parted(checks: Iterable[Check], nodes: Sequence[T]) -> Iterator[tuple[Check, tuple[T, ...]]]:
-    """Each check with what it is made on."""
+    """Yield each check with its own part of the nodes."""
     remaining = iter(nodes)
     for check in checks:
         yield check, tuple(itertools.islice(remaining, check.inputs))
@@ -119,7 +120,7 @@ def _input(program: Program, reference: int, inputs: tuple[Node, ...]) -> Node:
 
 
 def on_host(program: Program, inputs: Sequence[Node]) -> list[Node] | None:
-    """What `program` gives for `inputs` that have values, as arrays on the host; None if it does more than cast and reshape.
+    """Evaluate `program` on the host for `inputs` that have values; None if it does more than cast and reshape.
 
     So labels that a loss casts are looked at in each step of training without a program of their own. Of the inputs, the first
     will do.
@@ -143,7 +144,7 @@ def on_host(program: Program, inputs: Sequence[Node]) -> list[Node] | None:
 
 
 def _used(program: Program) -> tuple[int, ...]:
-    """The parameters that are looked at; none if more is done than to cast and reshape them."""
+    """Return the parameters that are looked at; none if more is done than to cast and reshape them."""
     if program.constants or any(op.type not in SAME_ELEMENTS for op, *_ in program.keys):
         return ()
     return tuple([r for r in {r for _, _, r, *_ in program.keys} | {*program.outputs} if r < 0])

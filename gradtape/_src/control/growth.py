@@ -1,8 +1,7 @@
 """How long the TensorArrays get that a loop writes into, which XLA has to know before the loop runs.
 
-TensorFlow's arrays grow as they are written. Here the room is made before the loop, and must be what the writes of all trips
-need, neither more nor less, as what is stacked afterwards shows it. It is known where the indices follow from what the loop
-counts.
+TensorFlow's arrays grow as they are written. In gradtape the room is made before the loop. It must be exactly what the writes
+of all trips need, since a later stack shows it. It is known where the indices follow from what the loop counts.
 """
 
 from __future__ import annotations

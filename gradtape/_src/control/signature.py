@@ -17,8 +17,8 @@ from gradtape._src.core.tensor import Tensor
 class Signature:
     """The parameters of a Python function; `wanted` has a nest of TensorSpecs and values for each that is constrained.
 
-    With an input signature a default is the only value that its parameter takes, `*args` are as many as there are specs left,
-    and there are no `**kwargs`.
+    With an input signature a default is the only value of its parameter. `*args` take the specs that are left, and there are no
+    `**kwargs`.
     """
 
     def __init__(self, python_function: Callable[..., Any], input_signature: Any) -> None:

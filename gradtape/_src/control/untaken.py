@@ -1,8 +1,8 @@
 """What a branch or loop of a function that runs as eager code leads back to without having run.
 
 In TensorFlow an `if` or loop on tensors is one op: it takes what either branch uses, and its gradient is zeros for what did not
-run, not None. Where such a function runs as eager code under a tape, the branch that was not taken, or the body of a loop that
-made no trip, is traced aside, and what the statement gives is joined with what that leads back to.
+run, not None. Such a function may run as eager code under a tape. Then the branch that was not taken, or the body of a loop
+without a trip, is traced aside. The results of the statement are joined with its captures.
 """
 
 from __future__ import annotations

@@ -29,9 +29,9 @@ def vectorized_map(fn: Any, elems: Any, fallback_to_while_loop: bool = True, war
     """Apply `fn` to all rows at once: like `map_fn`, but `fn` is traced once and vectorised. Rows of tensors of 1 row are
     shared.
 
-    What has effects (prints, asserts, Python functions) runs in a loop over the rows, and in eager code what needs values for
-    its shapes runs row by row; a ValueError without `fallback_to_while_loop`. IndexedSlices that `fn` returns become dense,
-    sparse tensors one with an axis more.
+    A function with effects (prints, asserts, Python functions) runs in a loop over the rows. In eager code a function that
+    needs values for its shapes runs row by row; a ValueError without `fallback_to_while_loop`. IndexedSlices that `fn` returns
+    become dense, sparse tensors one with an axis more.
 
     >>> tf.vectorized_map(lambda x: x * x, tf.constant([1.0, 2.0]))
     [1.0, 4.0]

@@ -20,10 +20,10 @@ tuned = False  # whether the user wants freed memory to be kept
 def tune_allocator() -> bool:
     """Let glibc keep freed memory instead of giving it back to the system; return whether it agreed to.
 
-    By default glibc maps every large array afresh and unmaps it when it is freed, so a step that uses large
-    temporaries pays for their page faults each time it runs. The setting holds for the whole process and keeps its
-    memory at its peak, therefore importing gradtape never changes it: call this before the first op, or start the
-    program with ``gradtape run``. Where the C library is not glibc nothing happens and the result is False.
+    By default glibc maps every large array afresh and unmaps it when it is freed. So a step with large temporaries pays for
+    their page faults in each run. The setting holds for the whole process and keeps its memory at its peak, therefore importing
+    gradtape never changes it: call this before the first op, or start the program with ``gradtape run``. Where the C library is
+    not glibc nothing happens and the result is False.
     """
     global tuned
     libc = _glibc()

@@ -19,8 +19,8 @@ LARGE = 1 << 20  # what is computed from a provisional extent is larger
 class Aval:
     """Shape and dtype. Interned: equal avals are the same object, so a table of them hashes by identity.
 
-    `shape` is a tuple of ints, `dtype` NumPy's dtype, `type` gradtape's `DType`, `inexact` whether a gradient can flow,
-    `large` whether an extent may stand for one that is not known (in a graph).
+    `shape` is a tuple of ints, `dtype` NumPy's dtype, `type` gradtape's `DType`. `inexact` tells whether a gradient can flow,
+    `large` whether an extent may stand for an unknown one (in a graph).
     """
 
     __slots__ = ("dtype", "inexact", "large", "ndim", "shape", "size", "tensor_shape", "type")

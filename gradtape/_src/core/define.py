@@ -158,7 +158,7 @@ def binary_operator(
 
     They are the same as calling the function, but most arithmetic takes this way, so between floats (or complex numbers) it
     goes without detours: it records the Op `made` (the function's own) with the attribute values `attrs` (the defaults), if
-    both operands have the `rank` that this one is for.
+    both operands have this `rank`.
     """
     made = function.op if made is None else made
     attrs = made.defaults if attrs is None else attrs

@@ -340,7 +340,7 @@ _numbers: dict[tuple[Any, int], Node] = {}
 
 
 def current_graph(trace: Trace | None = None) -> Any:
-    """The graph that the thread records into, or None: in eager code, and inside of what a graph contains (a branch, a loop).
+    """Return the graph that the thread records into; None in eager code and inside a branch or loop of a graph.
 
     With a `trace` the graph whose own trace that is.
     """

@@ -26,8 +26,8 @@ SHARE = 16  # this part of the memory is the bound of the code that had to be co
 class Executable:
     """An owner of compiled code, which it loses once it was not run for long: `compiled` is None then.
 
-    `size` is the number of nodes, `builds` how often it was compiled, `born` and `ran` the numbers of its first and its last run
-    since, among the runs of all code.
+    `size` is the number of nodes, `builds` how often it was compiled. `born` and `ran` are the numbers of its first and its
+    last run since, among the runs of all code.
     """
 
     __slots__ = ("__weakref__", "born", "builds", "compiled", "ran", "size")
@@ -49,9 +49,9 @@ class Executable:
 class Pool:
     """The owners of compiled code, and the bound of the bytes that they hold together.
 
-    Code that ran once, or that is idle, is dropped as more is compiled. What is compiled a second time was dropped too
-    early: it is kept up to a bound that depends on the machine's memory, so that a loop over many shapes compiles each of
-    them twice at most.
+    Code that ran once, or that is idle, is dropped as more is compiled. What is compiled a second time was dropped too early:
+    it is kept up to a bound that depends on the machine's memory. So a loop over many shapes compiles each of them twice at
+    most.
     """
 
     def __init__(self) -> None:

@@ -245,14 +245,14 @@ def run_kernel(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Sequen
 
 
 def intern(program: Program) -> Program:
-    """The Program that computes the same at the same lines and was made first, so that it is compiled once."""
+    """Return the first made Program of the same computation at the same lines, so that it is compiled once."""
     constants = tuple([(c.shape, c.dtype, tuple(c.flat) if c.dtype.hasobject else c.tobytes()) for c in program.constants])
     lines = tuple([(id(code), offset) for code, offset in program.lines])  # what is kept holds its code, so no id comes twice
     return first_made(program, constants, lines)
 
 
 def first_made(program: Program, *more: Any) -> Program:
-    """The Program of this structure, and of the same `more`, that was made first."""
+    """Return the first made Program of this structure, and of the same `more`."""
     fingerprint = (program.keys, program.parameters, program.outputs, *more)
     found: Program = programs.find(fingerprint) or programs.keep(fingerprint, program)
     return found

@@ -42,12 +42,12 @@ class Numbered:
 
 
 def in_function(node: Node) -> bool:
-    """Whether a tensor was made while a function was traced."""
+    """Return whether a tensor was made while a function was traced."""
     return node.index == INSIDE or (node.trace is not None and node.trace.parent is not None)
 
 
 def name_in_function(node: Node) -> str:
-    """The name of a tensor of a function that is being traced, or was."""
+    """Return the name of a tensor of a function under trace, or after it."""
     if node.trace is None:
         return f"{node.attrs[0] if node.attrs else 'x' if node.value is None else 'Const'}:0"
     output = 0
@@ -61,7 +61,7 @@ def name_in_function(node: Node) -> str:
 
 
 def default_name(kind: str, code: Any, offset: int) -> str:
-    """The name of an op that the user's `code` records at `offset`: an operator's is not that of the function."""
+    """Return the name of an op that the user's `code` records at `offset`: an operator's is not that of the function."""
     if kind in OPERATORS and code is not None:
         instruction = dis.opname[code.co_code[offset]]
         if instruction.startswith(("BINARY", "UNARY", "COMPARE")):

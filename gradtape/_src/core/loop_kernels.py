@@ -16,10 +16,10 @@ MARK = "xla_cpu_small_call"  # what XLA calls such a loop
 def tune_loops(largest: int = 1 << 20) -> bool:
     """Let XLA compile each loop whose values, stacked ones included, take less than `largest` bytes as one function.
 
-    By default XLA's CPU compiler does so with loops of less than a kilobyte, and makes a kernel of each op of a trip of all
-    others. Each kernel has its price, which rises by half or more once a trip has about ten; so loops over small vectors ran
-    2 to 3 times as fast as one function where it was measured. A loop over convolutions or over arrays of more than some ten
-    thousand elements may run slower, since one function is one thread: measure.
+    By default XLA's CPU compiler does so with loops of less than a kilobyte. In all others each op of a trip is a kernel. Each
+    kernel has its price, which rises by half or more once a trip has about ten; so loops over small vectors ran 2 to 3 times as
+    fast as one function where it was measured. A loop over convolutions or over arrays of more than some ten thousand elements
+    may run slower, since one function is one thread: measure.
 
     The setting holds for the whole process, for JAX's own programs too, therefore importing gradtape never changes it: call
     this before the first op. Returns whether XLA does so now: False if it had started before, or on another device.

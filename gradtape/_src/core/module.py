@@ -21,8 +21,8 @@ R = TypeVar("R")
 class Tracked:
     """Base of objects whose attributes a checkpoint saves.
 
-    After a restore that had values for attributes which were not there yet, `_awaited` says of each of these which restore that
-    was, and the number of its object in the checkpoint: the value is restored when the attribute is set.
+    A restore may have values for attributes that do not exist yet. For each of these `_awaited` has the restore, and the number
+    of its object in the checkpoint: the value is restored when the attribute is set.
     """
 
     awaits_entries = True  # whether a plain list or dict that hangs on it is to restore what is put into it later

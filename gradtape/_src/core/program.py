@@ -46,10 +46,10 @@ Line = tuple[Any, int]  # (the user's code object or None, the offset of an inst
 class Node:
     """A value in a trace. A leaf has a `value`; others have a `key` and `inputs` (nodes, never handles).
 
-    `trace` and `index` say where it was recorded, `code` and `offset` at which instruction of the user's code, `handle`
-    is a weak reference to the Tensor that a user holds. A node that has run and whose value did not leave the program
-    keeps `key` and `inputs`, and can be computed again. `origin` is what the journal calls it, once it has run.
-    Where most nodes are made, in `engine.record` and `leaves`, what `__init__` does is written out: a new slot belongs there too.
+    `trace` and `index` say where it was recorded, `code` and `offset` at which instruction of the user's. `handle` is a weak
+    reference to the user's Tensor. A node that has run and whose value did not leave the program keeps `key` and `inputs`, and
+    can be computed again. `origin` is what the journal calls it, once it has run. Where most nodes are made, in `engine.record`
+    and `leaves`, what `__init__` does is written out: a new slot belongs there too.
     """
 
     __slots__ = ("aval", "code", "handle", "index", "inputs", "key", "offset", "origin", "trace", "value")
@@ -252,10 +252,10 @@ def effectful(key: Key) -> bool:
 class Program(Executable):
     """A closed computation: keys, the Avals of its parameters and its outputs. Immutable; compared by identity.
 
-    The last parameters are `constants`: values that are part of the program. `lines` are the user's lines that the keys
-    were recorded at (of a gradient: the line of the op that it belongs to); empty where that is not known. `effects` says
-    that it does something besides giving values, `on_host` names the nodes that run outside of XLA (effects, and what has
-    strings), `hosted` says that there are such nodes, or parameters that are strings, `endless` that a loop in it may never end.
+    The last parameters are `constants`: values that are part of the program. `lines` are the user's lines that the keys were
+    recorded at (of a gradient: the line of the op that it belongs to); empty where that is not known. `effects`: it does
+    something besides giving values. `on_host` names the nodes that run outside of XLA (effects, strings). `hosted`: there are
+    such nodes, or parameters that are strings. `endless`: a loop in it may never end.
     """
 
     __slots__ = (

@@ -67,7 +67,7 @@ def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:
 
 
 def argument_of(node: Node, compiled: bool) -> Any:
-    """The value of a leaf, as the argument of a Program that is `compiled` or not.
+    """Return the value of a leaf, as the argument of a Program that is `compiled` or not.
 
     A NumPy array that comes a second time is given to the device for good; what was computed on the host, as soon as a compiled
     program takes it.
@@ -86,12 +86,14 @@ def argument_of(node: Node, compiled: bool) -> Any:
 
 @twins.in_c
 def arguments(nodes: list[Node], compiled: bool) -> list[Any]:
-    """The values of leaves, as the arguments of a Program that is `compiled` or not."""
+    """Return the values of leaves, as the arguments of a Program that is `compiled` or not."""
     return [argument_of(n, compiled) if type(v := n.value) is np.ndarray else v for n in nodes]
 
 
 def to_device(array: np.ndarray) -> Any:
-    """A NumPy array as a JAX array; of strings as it is. It must be the library's own: it may be used without a copy."""
+    """Convert a NumPy array of the library's own to a JAX array, maybe without a copy; leave strings as they are. It must be
+    the library's own: it may be used without a copy.
+    """
     return array if array.dtype.hasobject else jax.device_put(array)
 
 
@@ -125,13 +127,15 @@ def release(nodes: list[Node], serial: int) -> None:
 
 
 def undo(trace: Trace) -> None:
-    """Rule 10: a run failed. Variables go back to the values they had; the nodes stay as they are and can be run again."""
+    """Restore the variables of a failed run to their values before it (rule 10). Variables go back to the values they had; the
+    nodes stay as they are and can be run again.
+    """
     for variable, before in reversed(trace.assigned):
         variable._restore(before)
 
 
 def _with_residuals(trace: Trace, structure: Structure, live: list[int]) -> list[int]:
-    """Rule 6: add what the backward pass of an open tape will need."""
+    """Add the residuals of open tapes to the outputs of a trace (rule 6)."""
     wanted = set(live)
     for reference in trace.tapes:
         tape = reference()

@@ -115,9 +115,9 @@ def _asked(transcript: Transcript) -> set[Line]:
 class Run(NamedTuple):
     """A call of a function with a tape in it, in eager code.
 
-    `results` are the origins of what it gave, `passed` the numbers of the variables that were passed to it, `asked` is how
-    many gradient calls there were before. `arguments` are weak references to the tensors that it was given; None where
-    its inputs are kept, at first.
+    `results` are the origins of its results, `passed` the numbers of the variables that were passed to it. `asked` is the
+    number of earlier gradient calls. `arguments` are weak references to the tensors that it was given; None where its inputs
+    are kept, at first.
     """
 
     transcript: Transcript

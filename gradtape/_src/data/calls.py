@@ -45,7 +45,7 @@ from gradtape._src.ops.random import seeds
 
 @contextlib.contextmanager
 def apart() -> Iterator[None]:
-    """A context for a user's function: ops in it are seen by no open tape, and do not make run what is pending outside."""
+    """Open a context for a user's function: no open tape records its ops, and nothing pending outside runs."""
     with engine.recording_in(Trace(engine.LIMIT)):
         yield
         if engine.local.trace.nodes:

@@ -30,10 +30,10 @@ def per_example_norms(
 ) -> Any:
     """Return the norm of each example's gradient, of all `sources` together: shape [examples]; `per_source`: of each of them.
 
-    Arguments as for `per_example_gradients`. The gradients are not kept: where one is a product of two factors (dense
-    layers and projections, on vectors or sequences, embeddings, 2-D convolutions) its norm is computed from them if they
-    are the smaller (Goodfellow, "Efficient per-example gradient computations" (2015)), so that this takes about the
-    memory of a backward pass of the batch. Where it is none of those, it is computed and its squares summed.
+    Arguments as for `per_example_gradients`. The gradients are not kept: it may be a product of two factors (dense layers and
+    projections, on vectors or sequences, embeddings, 2-D convolutions). Then its norm is computed from the factors if they are
+    the smaller, in about the memory of a backward pass of the batch. See Goodfellow, "Efficient per-example gradient
+    computations" (2015). Where it is none of those, it is computed and its squares summed.
 
     >>> w = tf.Variable([1.0, 2.0])
     >>> x = tf.constant([[3.0, 4.0], [0.0, 1.0]])

@@ -84,10 +84,10 @@ def hessian_norm(
 ) -> Tensor:
     """Estimate the Frobenius norm of the Hessian of `f`, a scalar tensor: √ of the mean of ‖Hv‖² over random signs v.
 
-    `method` "products" takes exact products Hv; "differences" takes (∇f(x + δv) − ∇f(x − δv)) / 2δ with δ = `step`, which
-    needs two gradients and no second derivative, and has an error of order δ² (and of rounding over δ). With `sources` in
-    that method the variables are moved and put back. `args`, `sources`, `samples`, `seed` and `chunk_size` as for
-    `hessian_trace`; the square has the right mean by the same argument.
+    `method` "products" takes exact products Hv; "differences" takes (∇f(x + δv) − ∇f(x − δv)) / 2δ with δ = `step`. It needs
+    two gradients and no second derivative. Its error is of order δ² (and of rounding over δ). With `sources` in that method the
+    variables are moved and put back. `args`, `sources`, `samples`, `seed` and `chunk_size` as for `hessian_trace`; the square
+    has the right mean by the same argument.
 
     >>> x = tf.constant([3.0, 4.0])
     >>> round(float(tf.autodiff.hessian_norm(lambda x: tf.reduce_sum(x * x), x)) ** 2, 3)

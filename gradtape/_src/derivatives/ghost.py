@@ -1,6 +1,6 @@
 """Norms of per-example gradients without the gradients: "ghost norms", read off the gradient Program of one example.
 
-A gradient G = AᵀB of A [t, m] and B [t, n] has ‖G‖² = Σ (AAᵀ ∘ BBᵀ), which takes t² numbers where G takes m·n (Goodfellow,
+A gradient G = AᵀB of A [t, m] and B [t, n] has ‖G‖² = Σ (AAᵀ ∘ BBᵀ). That takes t² numbers where G takes m·n (Goodfellow,
 "Efficient per-example gradient computations" (2015), for t = 1; Li, Tramèr, Liang and Hashimoto, "Large language models can be
 strong differentially private learners" (2022), section 4.1, for sequences; Bu, Mao and Xu, "Scalable and efficient training of
 large convolutional neural networks with differential privacy" (2022), section 3, for convolutions). The same holds for the rows

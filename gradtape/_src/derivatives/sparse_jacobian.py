@@ -169,14 +169,14 @@ def sparse_jacobian(
 ) -> Any:
     """Return the exact Jacobian of `f` at `args`, from as many products as its pattern has colours.
 
-    `args`: a tuple or list of arguments, each a tensor or a nest of them, or one argument alone; those that are not
-    floating have no columns. `sources`: variables, or tensors that `f` uses, in place of the arguments. The matrix has a row
-    for each element of what `f` returns (one tensor or a nest, in its order) and a column for each of the arguments or
-    sources: "csr" and "coo" are SciPy matrices, "tensor" a `tf.sparse.SparseTensor`, "dense" a tensor, of shape
-    f(x).shape + x.shape where there is one result and one source. (In a `tf.function` only the last two have values to be
-    had later.) `pattern`: from `jacobian_sparsity`, None to find it; a pattern that misses an entry gives wrong numbers.
-    `chunk_size`: so many products at a time. Curtis, Powell and Reid, "On the estimation of sparse Jacobian matrices"
-    (1974); see `jacobian_sparsity` for how the pattern is found.
+    `args`: a tuple or list of arguments, each a tensor or a nest of them, or one argument alone; those that are not floating
+    have no columns. `sources`: variables, or tensors that `f` uses, in place of the arguments. The matrix has a row for each
+    element of the result of `f` (one tensor or a nest, in its order). It has a column for each element of the arguments or
+    sources: "csr" and "coo" are SciPy matrices, "tensor" a `tf.sparse.SparseTensor`, "dense" a tensor, of shape f(x).shape +
+    x.shape where there is one result and one source. (In a `tf.function` only the last two have values to be had later.)
+    `pattern`: from `jacobian_sparsity`, None to find it; a pattern that misses an entry gives wrong numbers. `chunk_size`: so
+    many products at a time. Curtis, Powell and Reid, "On the estimation of sparse Jacobian matrices" (1974); see
+    `jacobian_sparsity` for how the pattern is found.
 
     >>> matrix = tf.autodiff.sparse_jacobian(lambda x: x[1:] * x[:-1], tf.constant([1.0, 2.0, 3.0]))
     >>> matrix.toarray().tolist()

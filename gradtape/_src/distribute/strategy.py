@@ -58,10 +58,10 @@ class Scope:
 class Strategy:
     """How a program is spread over devices. `MirroredStrategy` and `OneDeviceStrategy` are its kinds.
 
-    One replica spans all devices, and `num_replicas_in_sync` is 1: a program says what is to be computed on a whole batch, the
-    rows of which lie split over the devices, and XLA divides the work. So it gives what it gives on one device, to rounding.
-    Where TensorFlow's replicas each see their part of a batch, the one here sees all of it, and a batch is as large as
-    the dataset makes it: `64 * strategy.num_replicas_in_sync` is 64.
+    One replica spans all devices, and `num_replicas_in_sync` is 1: a program computes on a whole batch, the rows of which lie
+    split over the devices, and XLA divides the work. So it gives what it gives on one device, to rounding. TensorFlow's
+    replicas each see their part of a batch. The one replica of gradtape sees all of it, and a batch is as large as the dataset
+    makes it: `64 * strategy.num_replicas_in_sync` is 64.
 
     >>> strategy = tf.distribute.MirroredStrategy()
     >>> with strategy.scope():

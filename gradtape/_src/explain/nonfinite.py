@@ -18,9 +18,9 @@ from gradtape._src.explain.source import NO_LINE
 def origin(probe: Probe, source: int) -> Break:
     """Return the op whose NaN or infinity reaches the gradient of a source, which is not finite.
 
-    Walks from the gradient towards the target, each time to a contribution that is not finite. At the entry whose cotangent
-    is finite, or makes no difference when what is not finite in it is taken out, the backward pass made it: from finite
-    values, or from values of the forward pass that were not finite, which are followed back likewise.
+    Walks from the gradient towards the target, each time to a contribution that is not finite. The backward pass made it at the
+    entry whose cotangent is finite, or does not matter once its other values are taken out: from finite values, or from values
+    of the forward pass that were not finite, which are followed back likewise.
     """
     nodes = [n for n in probe.sources[source] if n in probe.total and _bad(array(probe.total[n])).any()]
     code = "nan_origin" if any(np.isnan(array(probe.total[n])).any() for n in nodes) else "inf_origin"

@@ -55,8 +55,7 @@ def in_float64(entry: Entry) -> np.ndarray | None:
 
 
 def flat(probe: Probe, node: Node, entry: Entry, cotangent: Any) -> str:
-    """Classify a derivative of 0: "stationary", or due to the dtype, which has "underflow" to 0 or is "saturated" at another
-    value.
+    """Classify a derivative of 0: "stationary", "underflow" to 0, or "saturated" at another value.
 
     A smooth function is flat at points, not between them: where its derivative is 0 all around, the arithmetic made it so.
     """

@@ -240,8 +240,7 @@ def _vectorized(step: Step) -> None:
 
 
 def peak(program: Program) -> int:
-    """Return the most bytes that are alive at once if a normal Program runs op by op, in its order, each value freed after its
-    last use.
+    """Return the peak of live bytes if a normal Program runs op by op, in its order, each value freed after its last use.
 
     A forecast without fusion: XLA, which keeps what it fuses out of memory, mostly needs less.
     """

@@ -99,10 +99,10 @@ def profile(target: Any, *arguments: Any, sources: Any = None, output_gradients:
     """Count the costs of `target` and its gradient: FLOPs, bytes, memory, by op and by source line. See `Profile`.
 
     `target` is a function (called once with `arguments`; arrays become tensors), a Program (`arguments` are then optional, and
-    tell how often loops run), or a `GradientTape` that has recorded something, with `arguments` the target of the gradient.
-    `sources` are what the gradient is with respect to: by default the floating-point arguments and the variables that are read.
-    `output_gradients` is what flows into each result (None: ones). `measure` also runs it, for times. TypeError if `target` is
-    something else, ValueError if a tape's target is missing.
+    tell how often loops run), or a used `GradientTape`, with its target as `arguments`. `sources` are what the gradient is with
+    respect to: by default the floating-point arguments and the variables that are read. `output_gradients` is what flows into
+    each result (None: ones). `measure` also runs it, for times. TypeError if `target` is something else, ValueError if a tape's
+    target is missing.
 
     A multiply-add counts as two FLOPs; integers count as none. Each op's bytes are those of its inputs and its result. What
     is computed twice counts once, as XLA merges it; what the library saves, by knowing that the gradient of a sum is the same

@@ -21,9 +21,9 @@ LONGEST = 20  # rows of a table
 class Work:
     """What one pass costs: `flops`, `bytes`, `intensity`, `by_op`, `by_line`, `by_layer`, `without_formula`.
 
-    `by_op`, `by_line` and `by_layer` map an op type, `file:line`, or the name scopes of a layer, to a dict of `runs` (of ops),
-    `flops` and `bytes`, the most expensive first. Layers are known where a function is profiled that calls them in eager code.
-    `without_formula` maps op types to how often they run; their FLOPs are not counted.
+    `by_op`, `by_line` and `by_layer` map an op type, `file:line`, or the name scopes of a layer, to a dict. It has `runs` (of
+    ops), `flops` and `bytes`; the most expensive come first. Layers are known where a function is profiled that calls them in
+    eager code. `without_formula` maps op types to how often they run; their FLOPs are not counted.
     """
 
     def __init__(self, tally: Tally) -> None:

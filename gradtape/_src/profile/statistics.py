@@ -1,9 +1,9 @@
 """FLOPs in TensorFlow's convention, for `compat.v1.profiler.profile`: its registered statistics, op by op as a graph lists them.
 
 They are another count than `formulas`: a softmax is five operations per element, moments and activations of most kinds are
-none, and an op that stands in the graph counts, whether it is run or not. The gradient of a graph is counted as the ops that
-TensorFlow's gradient functions add, also for inputs whose gradient nobody asks for. (TensorFlow 2.21: profiler/internal/
-flops_registry.py, ops/nn_ops.py and the gradient functions in ops/*_grad.py.)
+none. An op of the graph counts, whether it is run or not. The gradient of a graph is counted as the ops that TensorFlow's
+gradient functions add, also for inputs whose gradient nobody asks for. (TensorFlow 2.21: profiler/internal/ flops_registry.py,
+ops/nn_ops.py and the gradient functions in ops/*_grad.py.)
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ class EagerSession:
 class TestCase(Assertions):
     """Base class of tests, on absl's and unittest's: `evaluate`, sessions, and assertions over tensors and arrays.
 
-    Each test starts with the seeds that TensorFlow sets, so that random numbers are those of the same test on TensorFlow, and
-    with a default graph of its own.
+    Each test starts with TensorFlow's seeds, so that random numbers are those of the same test on TensorFlow. It has a default
+    graph of its own.
 
     >>> class SquareTest(tf.test.TestCase):
     ...     def test_square(self):

@@ -114,7 +114,7 @@ def _svg(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], layout: Layout)
 
 
 def _curve(route: Sequence[Point]) -> str:
-    """A path through points, that leaves and enters each downwards."""
+    """Return a path through points that leaves and enters each downwards."""
     (x, y), *rest = route
     parts = [f"M{x:.1f} {y:.1f}"]
     for to_x, to_y in rest:
@@ -129,5 +129,5 @@ def _escaped(written: str) -> str:
 
 
 def _columns(written: str) -> int:
-    """How many columns a text takes in a font of one width: some characters take two."""
+    """Return the width of a text in columns of a monospaced font: some characters take two."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in written)

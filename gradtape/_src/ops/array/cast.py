@@ -40,7 +40,7 @@ def _cast(x, *, DstT):
 def _narrowed(x, dtype):
     """Cast integers to a smaller signed type: they wrap.
 
-    By way of the unsigned type, because XLA's compiler for CPUs dies on `and` and `or` of what it narrows to a signed one
+    They go through the unsigned type: XLA's compiler for CPUs dies on `and` and `or` of a value narrowed to a signed one
     (jaxlib 0.10.2).
     """
     return lax.bitcast_convert_type(x.astype(f"uint{8 * dtype.itemsize}"), dtype)

@@ -188,10 +188,10 @@ def _(op, ddx):
 def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0, name=None):
     """Return parts of images, [boxes, *crop_size, channels] in float32.
 
-    `image` is [batch, height, width, channels], real. `boxes`, float32 [boxes, 4], are y1, x1, y2, x2 in coordinates in
-    which the image reaches from 0 to 1 (the centres of its outermost pixels); the ends may be in any order, and what is
-    outside of the image is `extrapolation_value`. `box_indices`, int32, name the image of each box. `method` is
-    "bilinear" or "nearest". Gradients flow to float images and to boxes.
+    `image` is [batch, height, width, channels], real. `boxes`, float32 [boxes, 4], are y1, x1, y2, x2, in which the image
+    reaches from 0 to 1 (the centres of its outermost pixels); the ends may be in any order, and what is outside of the image is
+    `extrapolation_value`. `box_indices`, int32, name the image of each box. `method` is "bilinear" or "nearest". Gradients flow
+    to float images and to boxes.
     """
     image = tensor(image)
     if tensor(crop_size).ndim != 1:

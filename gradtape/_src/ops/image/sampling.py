@@ -1,7 +1,7 @@
 """Of which pixels of a line, and how much of each, the pixels of its resized image are made: numbers of the host.
 
-They depend on nothing but extents, so a kernel finds them as constants. All is computed in float32, step by step as
-TensorFlow does it, for a pixel that falls on the other side of a boundary would be another pixel.
+They depend on nothing but extents, so a kernel finds them as constants. All is computed in float32, step by step as in
+TensorFlow: a place on the other side of a boundary would be another pixel.
 """
 
 import functools

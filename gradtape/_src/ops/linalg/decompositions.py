@@ -99,7 +99,7 @@ def _(op, dq, dr):
 
 
 def _qr_gradient(q, r, dq, dr):
-    """Return dA = (dQ + Q S) R⁻ᴴ, with S the Hermitian matrix that has the upper triangle of N = dR Rᴴ − Qᴴ dQ."""
+    """Return dA = (dQ + Q S) R⁻ᴴ. S is the Hermitian matrix with the upper triangle of N = dR Rᴴ − Qᴴ dQ."""
     lower = adjoint(matmul(dr, r, adjoint_b=True) - matmul(q, dq, adjoint_a=True))
     inner = dq + matmul(q, hermitian(lower))
     return adjoint(triangular_solve(r, adjoint(inner), lower=False))

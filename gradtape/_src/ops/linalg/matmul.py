@@ -90,8 +90,8 @@ def _(op, dy):
 
 
 def _thinned(dy, x, axis, summed):
-    """Return `dy` and the factor `x` that it is to be multiplied with, made thin where dy's axis (0 or 1) from the matrix's
-    first is a structural broadcast: the sum of `x` over its axis `summed` then does the work of the product.
+    """Return thin forms of `dy` and its factor `x`, where dy's axis (0 or 1) from the matrix's first is a structural broadcast:
+    the sum of `x` over its axis `summed` then does the work of the product.
     """
     rank = dy.node.aval.ndim
     source = broadcast_source(dy, ())

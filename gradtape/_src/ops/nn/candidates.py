@@ -287,8 +287,8 @@ def nce_loss(
     """Return the noise-contrastive estimation loss of each example [batch] (Gutmann and Hyvärinen, 2010).
 
     `weights` [classes, width] (or a list of tables, one behind the other) and `biases` [classes] make logits of `inputs`
-    [batch, width] for the true classes `labels`, [batch, num_true], and for `sampled_values`: what a candidate sampler
-    gives, by default `log_uniform_candidate_sampler`. The gradients to `weights` and `biases` are IndexedSlices.
+    [batch, width]. These are for the true classes `labels`, [batch, num_true], and for `sampled_values`: what a candidate
+    sampler gives, by default `log_uniform_candidate_sampler`. The gradients to `weights` and `biases` are IndexedSlices.
     """
     logits, targets = _sampled_logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, remove_accidental_hits, None

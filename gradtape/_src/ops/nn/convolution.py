@@ -367,8 +367,8 @@ def _like(input, filters):
 def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None, name=None):
     """Convolve over two axes: `input` [..., height, width, channels], `filters` [height, width, channels, outputs].
 
-    y[n, h, w, o] = Σ x[n, h·s + i·d − p, w·s + j·d − p, c] · k[i, j, c, o] for strides s, dilations d, padding p. With
-    `data_format="NCHW"` the channels stand before the spatial axes. `strides` and `dilations` are one int, one for each
+    For strides s, dilations d and padding p it is: y[n, h, w, o] = Σ x[n, h·s + i·d − p, w·s + j·d − p, c] · k[i, j, c, o].
+    With `data_format="NCHW"` the channels stand before the spatial axes. `strides` and `dilations` are one int, one for each
     spatial axis, or four. `padding` is "SAME", "VALID", or four pairs. If the filter has fewer channels than the input,
     both are split into groups. The result has the input's dtype, which is floating or int32.
     """

@@ -199,8 +199,8 @@ def ctc_loss(labels, logits, label_length, logit_length, logits_time_major=True,
     that says nothing (0; negative ones count from the last). inf where the frames are too few for the labels; the
     gradient there is 0. `unique` has no effect. Gradients of first order only.
 
-    `labels` may be a SparseTensor: the entries of a row from the first on are its labels, `label_length` has no effect,
-    `blank_index` must be given, and fewer frames than labels are an InvalidArgumentError.
+    `labels` may be a SparseTensor: the entries of a row from the first on are its labels, and `label_length` has no effect.
+    `blank_index` must be given. Fewer frames than labels are an InvalidArgumentError.
     """
     is_sparse = isinstance(labels, SparseTensor)
     _require_extents(labels if is_sparse else tensor(labels), tensor(logits))

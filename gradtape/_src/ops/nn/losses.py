@@ -123,9 +123,8 @@ def _(op, dloss, dbackprop):  # dz = c·(softmax(z) − onehot)
 def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
     """Return Σ −labels·log softmax(logits) along `axis`, the axis of the classes, which the result does not have.
 
-    `labels` are probabilities that sum to 1 along `axis`, in the shape of `logits` (or one that broadcasts with it),
-    cast to the dtype of `logits`, which is floating. Gradients flow to both. Logits are unscaled: not the result of
-    softmax.
+    `labels` are probabilities that sum to 1 along `axis`, in the shape of `logits` (or one that broadcasts with it). They are
+    cast to the dtype of `logits`, which is floating. Gradients flow to both. Logits are unscaled: not the result of softmax.
     """
     labels, logits = _both(labels, logits, "softmax_cross_entropy_with_logits")
     if logits.ndim == 0:

@@ -1,8 +1,8 @@
 """Convolution gradients where the incoming gradient is the same at every place.
 
-A mean or a sum over space sends a cotangent that is constant over space, [N, 1, 1, O] as it were. No image is made of
-it: with S[n, i, j, c], the sum of the input over all places that cell (i, j) of the window meets, the filter's gradient
-is Σ_n S[n, i, j, c] · dy[n, o], and the input's is the transpose of that sum.
+A mean or a sum over space sends a cotangent that is constant over space, [N, 1, 1, O] as it were. No image is made of it: let
+S[n, i, j, c] be the sum of the input over all places that cell (i, j) of the window meets. The filter's gradient is Σ_n S[n, i,
+j, c] · dy[n, o], and the input's is the transpose of that sum.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Normal and uniform numbers, shuffling. Stateful functions draw anew at each call; a seed determines stateless ones.
 
-Both are the same kernels of a state (see `philox`), which a stateless seed is scrambled to, and which the stateful functions
-get from the seeds of `seeds`. Reproducible for a seed, on every device; the numbers are TensorFlow's.
+Both are the same kernels of a state (see `philox`). A stateless seed is scrambled to one, and the stateful functions get theirs
+from the seeds of `seeds`. Reproducible for a seed, on every device; the numbers are TensorFlow's.
 """
 
 import enum

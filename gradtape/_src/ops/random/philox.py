@@ -192,8 +192,8 @@ def normal(state, shape, dtype):
 def truncated_normal(state, shape, dtype):
     """Draw standard normal numbers between -2 and 2.
 
-    The numbers of a group (as many as a block has) are the first ones of a stretch of blocks of its own that lie there.
-    While a number is not found yet, 4 and how many of its group have to be found before stand in its place.
+    A group has as many numbers as a block. They are the first ones of its own stretch of blocks that lie there. While a number
+    is not found yet, 4 and how many of its group have to be found before stand in its place.
     """
     is_double = dtype.itemsize == 8
     group = 2 if is_double else 4
@@ -227,8 +227,8 @@ def permutation(state, size):
     """Return the numbers 0 to size − 1 in random order: number i changes places with one of those from i on (Fisher and Yates,
     1938).
 
-    All exchanges at once: the one that brought something to place p last before time i is found by sorting, and what it
-    brought is what stood at place t at its own time t, found by following such exchanges back.
+    All exchanges at once: the last exchange that brought something to place p before time i is found by sorting. It brought the
+    value that stood at place t at its own time t, which is found by following such exchanges back.
     """
     if size < 2:
         return jnp.arange(size, dtype=jnp.int32)

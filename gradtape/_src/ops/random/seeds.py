@@ -1,8 +1,8 @@
 """Seeds of random ops: the global seed, the op's own, and what was drawn before. They are TensorFlow's.
 
 The state that an op draws from (see `philox`) is int64[3]: the key is the global seed, the upper word of the counter the op's
-own seed, and the lower one moves on with each draw. It is a leaf of the program, so that every step of a training loop is the
-same program, and computing a draw again gives the same numbers.
+own seed, and the lower one moves on with each draw. It is a leaf of the program, so every step of a training loop is the same
+program. A draw computed again gives the same numbers.
 
 The global seed is the process's, as TensorFlow's is; threads that draw at the same time share its count, so their
 numbers depend on their order. For numbers that do not, use a `Generator` or the stateless functions in each thread.
@@ -100,8 +100,8 @@ class Shared:
 class Global:
     """The global seed, and the streams that it has begun.
 
-    Ops without a seed of their own get one: the next of a generator of integers, or, where the source is that of a pass over a
-    dataset (`numbered`), how many there were before in the function that is called.
+    Ops without a seed of their own get one: the next of a generator of integers; or, where the source is that of a pass over a
+    dataset (`numbered`), the number of earlier draws in the called function.
     """
 
     def __init__(self, seed=None, numbered=False):

@@ -115,7 +115,7 @@ class RandomNormal(Seeded):
         return stateless_normal(_shape(shape), self._words, self.mean, self.stddev, _floating(dtype))
 
     def get_config(self):
-        """Seed, mean, standard deviation."""
+        """Return seed, mean and standard deviation."""
         return {"seed": self.seed, "mean": self.mean, "stddev": self.stddev}
 
 
@@ -140,7 +140,7 @@ class RandomUniform(Seeded):
         return stateless_uniform(_shape(shape), self._words, self.minval, self.maxval, _dtype(dtype))
 
     def get_config(self):
-        """Seed and bounds."""
+        """Return seed and bounds."""
         return {"seed": self.seed, "minval": self.minval, "maxval": self.maxval}
 
 
@@ -209,7 +209,7 @@ class _Fixed(VarianceScaling):
         super().__init__(*self.settings, seed, input_axes, output_axes)
 
     def get_config(self):
-        """Seed and axes."""
+        """Return seed and axes."""
         return {"seed": self.seed, "input_axes": self.input_axes, "output_axes": self.output_axes}
 
 
@@ -273,5 +273,5 @@ class Orthogonal(Seeded):
         return reshape(q if rows >= columns else transpose(q), shape) * self.gain
 
     def get_config(self):
-        """Factor and seed."""
+        """Return factor and seed."""
         return {"gain": self.gain, "seed": self.seed}

@@ -1,8 +1,8 @@
 """Fourier transforms over the last axes: complex (`fft`), of real signals (`rfft`), their inverses, and shifts of spectra.
 
-The spectrum of a real signal is symmetric, so `rfft` keeps the first `n // 2 + 1` bins of its last axis and `irfft` takes
-them for the whole. Both are linear over the real numbers; the gradient of each is its transpose, and the gradient of that is
-the transform again.
+The spectrum of a real signal is symmetric. So `rfft` keeps the first `n // 2 + 1` bins of its last axis, and `irfft` takes them
+for the whole. Both are linear over the real numbers; the gradient of each is its transpose, and the gradient of that is the
+transform again.
 """
 
 import math

@@ -109,9 +109,9 @@ class Dense:
 class MatrixFree:
     """The model without its Jacobian: products with it only.
 
-    `step` solves by conjugate gradients on the normal equations in the form that keeps the residuals (CGLS: Björck,
-    "Numerical Methods for Least Squares Problems" (1996), section 7.4), `within` stops them at the radius (Steihaug, "The
-    conjugate gradient method and trust regions in large scale optimization" (1983)).
+    `step` solves by conjugate gradients on the normal equations in the form that keeps the residuals (CGLS: Björck, "Numerical
+    Methods for Least Squares Problems" (1996), section 7.4). `within` stops them at the radius (Steihaug, "The conjugate
+    gradient method and trust regions in large scale optimization" (1983)).
     """
 
     def __init__(

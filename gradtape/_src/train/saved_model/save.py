@@ -29,8 +29,8 @@ def save(obj: Any, export_dir: Any, signatures: Any = None, options: Any = None)
     gives a dict. A Keras model's call is one by default. The folder is written whole or not at all; a model that `save` wrote
     there before is replaced. It holds data and no code.
 
-    ValueError for an object or function that cannot be saved, NotImplementedError for a function that runs as eager code,
-    AssertionError for a variable that hangs on nothing, AlreadyExistsError for a folder with a model of another format.
+    ValueError for an object or function that cannot be saved. NotImplementedError for a function that runs as eager code.
+    AssertionError for a variable that no saved object holds. AlreadyExistsError for a folder with a model of another format.
 
     >>> module = tf.Module()
     >>> module.scale = tf.Variable(3.0)

@@ -24,7 +24,7 @@ class GraphOverrides(Overrides):
         self._graph = graph
 
     def extended(self, names: dict[str, str]) -> GraphOverrides:
-        """These and more, which win."""
+        """Return these overrides and `names`, which win."""
         return GraphOverrides(self._graph, self.names | names)
 
     def __call__(self, op: Op) -> Op:
@@ -33,7 +33,7 @@ class GraphOverrides(Overrides):
         return super().__call__(op)
 
     def recorded(self, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | None:
-        """The node of an op on inputs whose shapes are not fully known, with what examples know of its result."""
+        """Return the node of an op on inputs whose shapes are not fully known, with the known part of its result."""
         found = hooks.graphs.inferred(self._graph, op, inputs, attrs)
         if found is None:
             return None

@@ -63,7 +63,8 @@ class StopAtStepHook(SessionRunHook):
 
 
 class LoggingTensorHook(SessionRunHook):
-    """Logs values of tensors, given as a list or as a dict by the names to show, every so many runs or seconds, or at the end.
+    """Logs values of tensors every so many runs or seconds, or at the end. They are given as a list, or as a dict by the names
+    to show.
 
     `formatter` makes the message of a dict of the values.
     """

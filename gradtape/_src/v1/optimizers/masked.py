@@ -29,8 +29,8 @@ class MaskedUpdate:
 
     A frozen element keeps its value and its slots: momenta do not decay and do not move. How many steps an element has made, by
     which Adam corrects the bias of its moments, is counted for each element. So an element that is released goes on from where
-    it was frozen, and all elements move as if those with the same history had an optimizer of their own. The gradient of a
-    frozen element counts as 0 in norms that the optimizer clips by, and IndexedSlices are made dense.
+    it was frozen. All elements move as if those with the same history had an optimizer of their own. The gradient of a frozen
+    element counts as 0 in norms that the optimizer clips by, and IndexedSlices are made dense.
 
     `optimizer`: one of Keras's, or of `tf.compat.v1.train`. Learning-rate schedules go by the optimizer's own steps. Not for
     optimizers that accumulate gradients over steps or keep factored moments (Adafactor), and not in graphs: in eager code and
