@@ -15,6 +15,7 @@ from gradtape._src.control import bounded_scan
 from gradtape._src.core.program import Program
 from tests.fuzz import unrolled
 
+pytestmark = pytest.mark.usefixtures("compiled_early")  # how loops run on the host: tests/engine/test_loops_on_host.py
 FORMS = {}
 X = np.array([0.3, -0.7, 1.1])
 

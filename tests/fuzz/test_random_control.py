@@ -91,11 +91,20 @@ def compiled(program, second):
         functions.append(tf.function(made))
         return functions[0]
 
-    got = results(program, second, wrapped)
+    tf.config.compile_early()
+    try:
+        got = results(program, second, wrapped)
+    finally:
+        tf.config.compile_early(False)
     assert [type(traced).__name__ for traced in functions[0]._traced.values()] == [
         "ConcreteFunction"
     ]  # no fallback to eager code
     return got
+
+
+def tiers(program, second):
+    """A function whose programs run on the host at first."""
+    return results(program, second, tf.function)
 
 
 def in_graph(program, second):
@@ -117,7 +126,7 @@ def in_graph(program, second):
 
 
 EVERY = {"eager": eager, "function": compiled}
-IN_TURN = {"as written": as_written, "function on the host": on_host, "graph": in_graph}
+IN_TURN = {"as written": as_written, "function at first": tiers, "function on the host": on_host, "graph": in_graph}
 
 
 def ways(seed, every):

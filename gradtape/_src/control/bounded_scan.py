@@ -115,14 +115,18 @@ def _run_scan(interpreter: Interpreter, scan: Scan, inputs: Sequence[Any]) -> li
     wanted = len(scan.body.outputs) - (0 if interpreter.residuals else scan.saved)
     rows = []
     for at in reversed(range(trips)) if scan.reverse else range(trips):
-        results = interpreter.call(scan.body, [*fixed, *carried, *[interpreter.row(x, at) for x in xs]])
+        row = min(at, scan.length - 1)  # trips beyond the room count for nothing: their results are made NaN
+        results = interpreter.call(scan.body, [*fixed, *carried, *[interpreter.row(x, row) for x in xs]])
         carried = tuple(results[: scan.carry])
         rows.append(results[scan.carry : wanted])
     if scan.reverse:
         rows.reverse()
     avals = [scan.body.aval_of(r) for r in scan.body.outputs[scan.carry : wanted]]
     columns: Any = zip(*rows, strict=True) if rows else [()] * len(avals)
-    return [*carried, *[interpreter.stacked(column, of, scan.length) for column, of in zip(columns, avals, strict=True)]]
+    return [
+        *carried,
+        *[interpreter.stacked(column[: scan.length], of, scan.length) for column, of in zip(columns, avals, strict=True)],
+    ]
 
 
 def _pruned_scan(scan: Scan, live: Sequence[int], normal: Callable[..., Program]) -> Pruned:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -31,7 +32,7 @@ class Counters:
 
     def reset(self) -> None:
         """Start again from 0."""
-        self.runs = self.hits = self.programs = self.kernels = self.node_by_node = self.plans = 0
+        self.runs = self.hits = self.programs = self.kernels = self.node_by_node = self.went_over = self.plans = 0
         self.most_pending = 0
 
     def planned(self) -> None:
@@ -108,12 +109,9 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
         if compiled is None:
             interruptible.watch()
             program.runs += 1
-            if eager or tiers.stays_apart(program, kernels, again):
-                counters.node_by_node += 1
-                if check is None and tiers.all_hosted(program):
-                    with arrays.on_host():
-                        return interpret(program, arguments)
-                return interpret(program, arguments)
+            may_cost = math.inf if eager else tiers.allowance(program, kernels, again)
+            if may_cost and (made := _node_by_node(program, arguments, may_cost, again)) is not None:
+                return made
             counters.programs += 1
             compiled = pool.compile(program, program.evaluate, arguments, tuning.options(program))
             if large:
@@ -131,6 +129,24 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
         return execute(program, devices.brought_together(arguments, error), again)
     except jax.errors.JaxRuntimeError as error:
         raise memory.translated(error) from None
+
+
+def _node_by_node(program: Program, arguments: Sequence[Any], may_cost: float, again: bool) -> tuple[Any, ...] | None:
+    """Run a Program node by node; None if a loop in it goes on for so long that it has to be compiled, from its beginning."""
+    counters.node_by_node += 1
+    loops = None if again else _Apart(may_cost - tiers.costs(program).own)
+    begun = 0.0 if loops is None else loops.left
+    hosted = check is None and tiers.all_hosted(program)
+    try:
+        with arrays.on_host() if hosted else contextlib.nullcontext():
+            values = interpret(program, arguments, loops)
+    except GoesOn:
+        counters.went_over += 1
+        return None
+    if loops is not None and not eager:
+        costs = tiers.costs(program)
+        tiers.spend(program, begun - loops.left - (costs.least - costs.own))
+    return values
 
 
 def _waiting(compiled: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Any, ...]:
@@ -176,7 +192,7 @@ class OnHost:
 
     def row(self, value: Any, at: int) -> Any:
         """Return one row of an array."""
-        return value[at, ...]
+        return np.asarray(value)[at, ...]
 
     def stacked(self, rows: Sequence[Any], of: Aval, count: int) -> Any:
         """Return rows as one array; those that are missing at the end are zeros, or empty strings."""
@@ -195,6 +211,24 @@ class OnHost:
 ON_HOST = OnHost()
 
 
+class GoesOn(Exception):
+    """A loop has cost what compiling it would."""
+
+
+class _Apart(OnHost):
+    """The Interpreter that runs bodies node by node, until they have cost what is `left`."""
+
+    def __init__(self, left: float) -> None:
+        self.left = left
+
+    def call(self, program: Program, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Run a body."""
+        self.left -= tiers.call_cost(program) + tiers.costs(program).own
+        if self.left < 0:
+            raise GoesOn
+        return interpret(program, inputs, self)
+
+
 def run_outside(op: Op, attrs: Attributes, inputs: Sequence[Any]) -> Any:
     """Run an op that has effects or strings, or holds what has, outside of XLA."""
     if isinstance(op, StructuredOp):
@@ -203,15 +237,17 @@ def run_outside(op: Op, attrs: Attributes, inputs: Sequence[Any]) -> Any:
     return op.host(*inputs, **dict(zip(op.attributes, attrs, strict=True)))
 
 
-def interpret(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Run a Program node by node, each with its own compiled kernel."""
+def interpret(program: Program, arguments: Sequence[Any], loops: OnHost | None = None) -> tuple[Any, ...]:
+    """Run a Program node by node, each on NumPy or with its own compiled kernel; branches and loops by `loops`, if given."""
     leaves = (*arguments, *program.constants)
     large = program.bytes > memory.LARGE
     values: list[Any] = []
     for index, (op, attrs, *references) in enumerate(program.keys):
         inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
         if is_call(op):
-            values.append(interpret(attrs[0], inputs))
+            values.append(interpret(attrs[0], inputs, loops))
+        elif loops is not None and isinstance(op, StructuredOp):
+            values.append(op.interpret(loops, attrs, inputs))
         elif op is ELEMENT:
             values.append(inputs[0][attrs[0]])
         else:

@@ -7,27 +7,29 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 
 from gradtape._src.core import memory, tuning
 from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.program import ELEMENT
-from gradtape._src.core.structured import StructuredOp, is_call
+from gradtape._src.core.structured import BRANCH, ROWS, StructuredOp, is_call, programs_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
-    from gradtape._src.core.op import Op
+    from gradtape._src.core.op import Attributes, Op
     from gradtape._src.core.program import Program
 
 # Microseconds on two cores (Zen 4), as measured for rows of the benchmarks. Only their ratios matter.
 COMPILE = 30_000  # to compile any program,
 COMPILE_NODE = 1_500  # and each of its nodes
+COMPILE_LOOP = 25_000  # and each branch and loop
 COMPILE_KERNEL = 35_000  # to compile one op by itself
 CALL_KERNEL = 12  # to call it
 HOSTED = 5  # to run one op on NumPy,
+HOSTED_ROW = 0.7  # to take or keep one value in a loop,
 HOSTED_BYTE = 0.00006  # and for each byte that it reads or writes
 HOSTED_PRODUCT = 0.00004  # and for each multiplication of a product of matrices
 # A program that was seen for some time will be seen for as long again, and longer. It is compiled once its runs node by node
@@ -45,64 +47,105 @@ def compile_early(wanted: bool) -> None:
     early = wanted
 
 
-def stays_apart(program: Program, kernels: Container[Any], again: bool) -> bool:
-    """Return whether a Program that is not compiled yet runs node by node this time.
+class Costs(NamedTuple):
+    """What a run of a Program node by node costs, in microseconds.
+
+    `own` is without the branches and loops in it, `least` with what those cost at least. `kernels` are the keys of the kernels
+    that it calls, also in those.
+    """
+
+    own: float
+    least: float
+    kernels: frozenset[Any]
+
+
+def allowance(program: Program, kernels: Container[Any], again: bool) -> float:
+    """Return what a Program that is not compiled yet may cost node by node this time, in microseconds; 0: it is compiled.
 
     `kernels` are those that are compiled. `again`: it is a record that the explainer runs again. All its values are results, so a
     large one is never compiled whole.
     """
     if again and program.size > LARGE_RECORD:
-        return True
-    if has_loops(program) or program.bytes > memory.LARGE:
-        return False
-    if tuning.is_fused_again(program):
-        return True
-    costs, own = _costs(program)
-    new = COMPILE_KERNEL * sum([key not in kernels for key in own])
-    whole = COMPILE + COMPILE_NODE * program.size
+        return math.inf
+    if program.bytes > memory.LARGE:
+        return 0.0
+    loops = count_loops(program)
+    if not loops and tuning.is_fused_again(program):
+        return math.inf
+    known = costs(program)
+    new = COMPILE_KERNEL * sum([key not in kernels for key in known.kernels])
+    whole = COMPILE + COMPILE_NODE * program.size + COMPILE_LOOP * loops
     if not hosting():
-        return program.runs == 1 and new < whole
-    program.spent += costs / PATIENCE + new
-    return program.spent < whole
+        return math.inf if not loops and program.runs == 1 and new < whole else 0.0
+    program.spent += known.least / PATIENCE + new
+    if program.spent >= whole:
+        return 0.0
+    return known.least + (whole - program.spent) * PATIENCE if loops else math.inf
 
 
-def _costs(program: Program) -> tuple[float, frozenset[Any]]:
-    """Return `(microseconds of a run node by node, keys of the kernels that it calls)`."""
-    known: tuple[float, frozenset[Any]] | None = program.derived.get(("costs", hosting()))
+def spend(program: Program, cost: float) -> None:
+    """Note what a run cost beyond the least: a loop in it made more trips than it had to."""
+    program.spent += cost / PATIENCE
+
+
+def costs(program: Program) -> Costs:
+    """Return what a run node by node costs."""
+    known: Costs | None = program.derived.get(("costs", hosting()))
     if known is None:
-        total = 0.0
-        own: set[Any] = set()
+        own = more = 0.0
+        kernels: set[Any] = set()
         for (op, attrs, *references), result in zip(program.keys, program.avals, strict=True):
             avals = [program.aval_of(r) for r in references]
-            if is_call(op):
-                cost, inner = _costs(attrs[0])
-                total += cost
-                own |= inner
+            if isinstance(op, StructuredOp):
+                inner = [costs(held) for held in programs_of(op, attrs)]
+                kernels.update(*[of.kernels for of in inner])
+                if is_call(op):
+                    own, more = own + inner[0].own, more + inner[0].least - inner[0].own
+                else:
+                    own += HOSTED + HOSTED_BYTE * bytes_of(result)
+                    more += _least(op, attrs, avals)
             elif op is not ELEMENT:
                 if hosts(op, avals, result):
-                    total += HOSTED + HOSTED_BYTE * sum(map(bytes_of, [*avals, result]))
+                    own += HOSTED + HOSTED_BYTE * sum(map(bytes_of, [*avals, result]))
                     if op.type in tuning.CONTRACTIONS:
-                        total += HOSTED_PRODUCT * math.sqrt(math.prod([float(a.size) for a in [*avals[:2], result]]))
+                        own += HOSTED_PRODUCT * math.sqrt(math.prod([float(a.size) for a in [*avals[:2], result]]))
                 else:
-                    total += CALL_KERNEL
-                    own.add((op, attrs, *avals))
-        known = program.derived["costs", hosting()] = total, frozenset(own)
+                    own += CALL_KERNEL
+                    kernels.add((op, attrs, *avals))
+        known = program.derived["costs", hosting()] = Costs(own, own + more, frozenset(kernels))
     return known
 
 
-def has_loops(program: Program) -> bool:
-    """Return whether a Program holds branches or loops."""
-    known = program.derived.get("loops")
+def _least(op: StructuredOp, attrs: Attributes, avals: Sequence[Any]) -> float:
+    """Return what the Programs in an op cost at least: how often some run depends on values."""
+    runs = [(call_cost(inside) + costs(inside).least, times) for inside, times in op.runs(attrs)]
+    if op.kind == BRANCH:
+        return min([cost for cost, _ in runs])
+    if op.kind == ROWS:
+        return sum([cost for cost, _ in runs]) * next(avals[i].shape[0] for body in op.bodies(attrs) for i in body.rows)
+    by_values = op.decided_by(op.form(*attrs)) is not None or op.counted_by(op.form(*attrs)) is not None
+    return 0.0 if by_values else sum([cost * times for cost, times in runs])
+
+
+def call_cost(program: Program) -> float:
+    """Return what it costs to call a branch or the body of a loop, and to take and keep rows for it."""
+    return HOSTED + HOSTED_ROW * (len(program.parameters) + len(program.outputs))
+
+
+def count_loops(program: Program) -> int:
+    """Return how many branches and loops a Program holds."""
+    known: int | None = program.derived.get("loops")
     if known is None:
-        inner = [(key[0], key[0].bodies(key[1])) for key in program.keys if isinstance(key[0], StructuredOp)]
-        known = any(not is_call(op) or any(has_loops(body.program) for body in bodies) for op, bodies in inner)
+        known = sum(
+            [sum(map(count_loops, programs_of(*key[:2]))) + (not is_call(key[0])) for key in program.keys if key[0].structured]
+        )
         program.derived["loops"] = known
-    return bool(known)
+    return known
 
 
 def all_hosted(program: Program) -> bool:
     """Return whether each op of a Program runs on NumPy where it runs by itself."""
-    return hosting() and not has_loops(program) and not _costs(program)[1]
+    return hosting() and not costs(program).kernels
 
 
 def hosting() -> bool:
