@@ -7,6 +7,10 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
+from gradtape._src.core.define import op
+
 ROOT = Path(__file__).parents[2]
 EDIT = re.compile(r"^\d\. [^`]*(?:`ROWS` in )?`([\w/]+\.py)`:\n\n   ```py\n(.*?)^   ```$", re.MULTILINE | re.DOTALL)
 
@@ -37,3 +41,11 @@ def test_the_page_is_enough(tmp_path):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     for what in ("gradients of second order", "special values"):
         assert f"1 op table: {what}" in ran.stdout, ran.stdout
+
+
+def test_a_type_is_declared_once():
+    with pytest.raises(KeyError, match=r"type 'Tanh' is declared already at .*elementary.py:\d+. Give the new op another type"):
+
+        @op("Tanh")
+        def tanh(x):
+            return x

@@ -285,7 +285,9 @@ def data(kind: type[Kind]) -> type[Kind]:
 def define(op: Op) -> Op:
     """Enter `op` into the registry."""
     if op.type in ops:
-        raise KeyError(f"an op of type {op.type!r} exists already")
+        code = getattr(inspect.unwrap(ops[op.type].kernel), "__code__", None)
+        where = "" if code is None else f" at {code.co_filename}:{code.co_firstlineno}"
+        raise KeyError(f"An op of type {op.type!r} is declared already{where}. Give the new op another type.")
     ops[op.type] = op
     return op
 
