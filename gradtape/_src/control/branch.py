@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, vjp_with_slices
-from gradtape._src.control.programs import narrowed, rewired
+from gradtape._src.control.programs import narrowed, ordered, rewired
 from gradtape._src.control.scope import TENSOR, Body, Scope, connected, tensor_or_none, trace
 from gradtape._src.control.untaken import chosen
 from gradtape._src.core import dtypes, engine, execution, nest, structured, tracing
@@ -296,9 +296,7 @@ def join(choice: Node, bodies: Sequence[Body], op: Op, names: Sequence[str]) -> 
         whole = rewired(body.program, places, avals, [place[key] for key in written if key not in mine])
         following = iter(range(len(body.program.outputs), len(whole.outputs)))
         order = [results + mine.index(key) if key in mine else next(following) for key in written]
-        outputs = [*whole.outputs[:results], *[whole.outputs[i] for i in order]]
-        chosen = Program(whole.keys, whole.avals, whole.parameters, tuple(outputs), whole.constants, whole.lines)
-        programs.append(execution.intern(chosen))
+        programs.append(ordered(whole, [*range(results), *order]))
     nodes = _record(choice, programs, inputs, op)
     count = len(nodes) - len(written)
     for variable, node in zip(written.values(), nodes[count:], strict=True):

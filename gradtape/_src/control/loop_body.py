@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.programs import rewired, selected
+from gradtape._src.control.programs import ordered, rewired, selected
 from gradtape._src.control.scope import Body, Scope, trace
-from gradtape._src.core import execution
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
@@ -70,12 +69,7 @@ class Loop:
         order += [results + next(k for k, w in enumerate(written) if w is v) for v in self.carried]
         order += [following] if counts else []
         order += range(self.carry, following)
-        return selected(program, order) if not program.effects else _ordered(program, order)
-
-
-def _ordered(program: Program, order: Sequence[int]) -> Program:
-    outputs = tuple([program.outputs[i] for i in order])
-    return execution.intern(Program(program.keys, program.avals, program.parameters, outputs, program.constants, program.lines))
+        return selected(program, order) if not program.effects else ordered(program, order)
 
 
 def trace_body(

@@ -36,6 +36,12 @@ def selected(program: Program, outputs: Sequence[int]) -> Program:
     return _renumbered(program, kept, wanted, program.parameters, {})
 
 
+def ordered(program: Program, outputs: Sequence[int]) -> Program:
+    """Return `program` with only the outputs at these positions, in their order; what only the others needed stays."""
+    given = tuple([program.outputs[i] for i in outputs])
+    return execution.intern(Program(program.keys, program.avals, program.parameters, given, program.constants, program.lines))
+
+
 def narrowed(program: Program, kept: Sequence[int]) -> Program:
     """Return `program` with the parameters at the positions `kept` only, which are all that it reads."""
     count = len(program.parameters) - len(program.constants)
