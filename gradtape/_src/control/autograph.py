@@ -25,7 +25,7 @@ from malt.impl import api, conversion
 from malt.lang import directives as malt_directives
 from malt.pyct import anno, errors as malt_errors, inspect_utils
 
-from gradtape._src.control import branch, directives, untaken
+from gradtape._src.control import branch, branch_captures, directives
 from gradtape._src.control.mapping import map_fn
 from gradtape._src.control.python_loops import symbolic
 from gradtape._src.control.relocate import PREFIX, relocated
@@ -370,4 +370,8 @@ def if_exp(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], An
     """Evaluate `if_true() if condition else if_false()`."""
     if symbolic(condition):
         return branch.cond(condition, if_true, if_false)
-    return untaken.chosen(condition, if_true, [if_false]) if condition else untaken.chosen(condition, if_false, [if_true])
+    return (
+        branch_captures.chosen(condition, if_true, [if_false])
+        if condition
+        else branch_captures.chosen(condition, if_false, [if_true])
+    )

@@ -9,9 +9,9 @@ import jax
 import numpy as np
 
 from gradtape._src.autodiff.backward import Operation, vjp_with_slices
+from gradtape._src.control.branch_captures import chosen
 from gradtape._src.control.programs import narrowed, ordered, rewired
 from gradtape._src.control.scope import TENSOR, Body, Scope, connected, tensor_or_none, trace
-from gradtape._src.control.untaken import chosen
 from gradtape._src.core import dtypes, engine, execution, nest, structured, tracing
 from gradtape._src.core.arrays import jnp
 from gradtape._src.core.aval import PROVISIONAL, Aval, aval

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.bounded_scan import TRIPS, record_while
-from gradtape._src.control.growth import Growth, tracing_body
+from gradtape._src.control.branch_captures import repeated
 from gradtape._src.control.loop_body import ShapeChanged, check_same, trace_body, trace_condition
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
-from gradtape._src.control.untaken import repeated
+from gradtape._src.control.tensor_array_size import Growth, tracing_body
 from gradtape._src.core import engine, hooks, nest, tracing
 from gradtape._src.core.convert import is_tensor, static, tensor
 from gradtape._src.core.errors import invalid, public

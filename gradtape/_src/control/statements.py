@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control import branch, loop, untaken
+from gradtape._src.control import branch, branch_captures, loop
 from gradtape._src.control.bound_names import (
     NUMBERS,
     STRINGS,
@@ -21,12 +21,12 @@ from gradtape._src.control.bound_names import (
     returned,
     tensor_dtype,
 )
-from gradtape._src.control.growth import Growth, tracing_body
 from gradtape._src.control.loop_body import check_same
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of, symbolic
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
+from gradtape._src.control.tensor_array_size import Growth, tracing_body
 from gradtape._src.core import dtypes, engine, execution, naming, nest, tracing
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
@@ -57,8 +57,8 @@ def if_stmt(
     """Run an `if` statement; `symbol_names` are the names it binds, of which the first `nouts` are used afterwards."""
     if not symbolic(condition):
         taken, other = (body, orelse) if condition else (orelse, body)
-        if untaken.counts(condition):
-            untaken.switched(taken, other, get_state, set_state, nouts)
+        if branch_captures.counts(condition):
+            branch_captures.switched(taken, other, get_state, set_state, nouts)
         else:
             taken()
         return
@@ -401,8 +401,8 @@ def while_stmt(
         if not holds:
             if rules is not None:
                 rules.ended()
-            if untaken.counts(holds):
-                untaken.looped(start, trips, body, (), get_state, set_state)
+            if branch_captures.counts(holds):
+                branch_captures.looped(start, trips, body, (), get_state, set_state)
             return
         body()
         trips += 1
@@ -460,11 +460,11 @@ def for_stmt(
             _for_rows_until(rows, extra_test, body, get_state, set_state, symbol_names)
         else:
             _for_rows(rows, body, get_state, set_state, symbol_names)
-    elif untaken.counts(iterated):
+    elif branch_captures.counts(iterated):
         start, rows = get_state(), tensor(iterated)
         for_in_python(iterated, extra_test, body, rules_of(iterated, get_state, symbol_names))
         row = aval(rows.node.aval.shape[1:], rows.node.aval.dtype)
-        untaken.looped(start, rows.shape[0], body, [row], get_state, set_state)
+        branch_captures.looped(start, rows.shape[0], body, [row], get_state, set_state)
     else:
         for_in_python(iterated, extra_test, body, rules_of(iterated, get_state, symbol_names))
 
@@ -484,7 +484,7 @@ def _for_rows(rows: Tensor, body: Any, get_state: Any, set_state: Any, names: Se
     body = growth.counting(body)
     symbol = handle(leaf(taken.avals[0], None))
     if taken.count == 0 and not any(map(empty, get_state())):
-        untaken.looped(get_state(), 0, body, taken.avals, get_state, set_state)
+        branch_captures.looped(get_state(), 0, body, taken.avals, get_state, set_state)
         return
     before = _defined(get_state, set_state, lambda: body(symbol), names, lambda: tensor(taken.count > 0), growth)
     with tracing_body(growth):

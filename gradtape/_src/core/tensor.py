@@ -388,7 +388,7 @@ _numpy_names = {
 } | {name: f"tf.reduce_{name}(x, axis)" for name in ("all", "any", "max", "mean", "min", "prod", "sum")}
 
 
-class Sometimes:
+class GraphOnlyAttribute:
     """An attribute that `find(object, name)` gives or refuses. With `__getattr__` instead, CPython would look up every other
     attribute the slow way, and NumPy ask it for two protocols in each conversion.
     """
@@ -417,7 +417,7 @@ def _attribute(of: Tensor, name: str) -> Any:
 
 
 for _name in (*GRAPH_ATTRIBUTES, *UPDATES, *_numpy_names):
-    setattr(Tensor, _name, Sometimes(_name, _attribute))
+    setattr(Tensor, _name, GraphOnlyAttribute(_name, _attribute))
 
 
 class EagerTensor(Tensor):

@@ -20,7 +20,7 @@ from gradtape._src.core.op import Kernel, Op, define
 from gradtape._src.core.program import NUMBER, leaf
 from gradtape._src.core.scopes import scoped
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, Reference, Sometimes, Stored, Tensor, graph_of, handle, text, unvalued
+from gradtape._src.core.tensor import EagerTensor, GraphOnlyAttribute, Reference, Stored, Tensor, graph_of, handle, text, unvalued
 
 if TYPE_CHECKING:
     from gradtape._src.core.dtypes import DType
@@ -544,7 +544,7 @@ def _attribute(variable: Variable, name: str) -> Any:
 
 
 for _name in VARIABLE_ATTRIBUTES:
-    setattr(Variable, _name, Sometimes(_name, _attribute))
+    setattr(Variable, _name, GraphOnlyAttribute(_name, _attribute))
 
 
 def _not_eager(what: str, instead: str) -> NoReturn:

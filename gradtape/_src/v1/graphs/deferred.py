@@ -26,13 +26,13 @@ from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import Variable
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.sparse.tensor import SparseTensor, without_extents
-from gradtape._src.v1.graphs.by_rank import call_of_functions
 from gradtape._src.v1.graphs.examples import RANKS, REFUSALS, Example, Examples, Found
 from gradtape._src.v1.graphs.graph import Graph
-from gradtape._src.v1.graphs.kinds import CONST, GRADIENT, LATE, Extent, Held
-from gradtape._src.v1.graphs.live import NeedsEager
+from gradtape._src.v1.graphs.interpreter import NeedsEager
+from gradtape._src.v1.graphs.kinds import CONST, GRADIENT, LATE, Extent, IdentityAttr
 from gradtape._src.v1.graphs.names import op_of_sample
 from gradtape._src.v1.graphs.replay import nodes_between
+from gradtape._src.v1.graphs.retrace import call_of_functions
 
 FLOORS = ("gradtape._src.ops.", "gradtape._src.v1.ops.", "gradtape._src.v1.initial")
 FUNCTIONS = ("gradtape._src.control.mapping", "gradtape._src.control.vectorized_map", "gradtape._src.control.loop")
@@ -111,7 +111,7 @@ class DeferredCall:
             return [None] * len(inputs)
         call = CallGradient(self, len(inputs), wanted, [d is not None for d in grads])
         avals = tuple([inputs[i].aval for i in wanted])
-        made = engine.elements(engine.record_as(LATE, (*inputs, *[d.node for d in given]), (Held(call), avals), avals))
+        made = engine.elements(engine.record_as(LATE, (*inputs, *[d.node for d in given]), (IdentityAttr(call), avals), avals))
         graph = engine.graph_around()
         graph.unknown_rank.update([n for n, i in zip(made, wanted, strict=True) if graph.open_rank(inputs[i])])
         found = dict(zip(wanted, map(handle, made), strict=True))
@@ -512,7 +512,7 @@ def _recorded(graph: Graph, call: DeferredCall, nodes: Sequence[Node], avals: Se
     states = [seeds.draw(*wish).node for wish in call.wishes]
     graph.shown = None if call.sample is None else op_of_sample(call.sample)
     try:
-        node = engine.record_as(_noted(LATE), (*nodes, *states), (Held(call), known), known)
+        node = engine.record_as(_noted(LATE), (*nodes, *states), (IdentityAttr(call), known), known)
     finally:
         graph.shown = None
     results = engine.elements(node)

@@ -17,8 +17,8 @@ from gradtape._src.core.errors import OpError
 from gradtape._src.core.program import ELEMENT, Node, Trace, leaf
 from gradtape._src.ops.random import seeds
 from gradtape._src.v1.graphs.graph import Graph
-from gradtape._src.v1.graphs.kinds import LATE, PLACEHOLDER, Held
-from gradtape._src.v1.graphs.live import NeedsEager, Several
+from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs
+from gradtape._src.v1.graphs.kinds import LATE, PLACEHOLDER, IdentityAttr
 from gradtape._src.v1.graphs.replay import Replay, RunScope
 from gradtape._src.v1.graphs.structure import NeedsFeed
 
@@ -109,8 +109,8 @@ class Example(Replay):
         if node.op is None or node.op is PLACEHOLDER:
             return leaf(avals[0], None)
         inputs = tuple([self.value(n) for n in _sources(node)])
-        made = engine.elements(engine.record_as(LATE, inputs, (Held(None), avals), avals))
-        return Several(made) if type(node.aval) is tuple else made[0]
+        made = engine.elements(engine.record_as(LATE, inputs, (IdentityAttr(None), avals), avals))
+        return Outputs(made) if type(node.aval) is tuple else made[0]
 
     def _aval(self, node: Node) -> Aval:
         if self.graph.open_rank(node):

@@ -21,12 +21,12 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import UPDATES, EagerTensor, Tensor, graph_of, handle
 from gradtape._src.core.variable import ASSIGN, READ, Variable
 from gradtape._src.ops.random import seeds
-from gradtape._src.v1.graphs.kinds import BY_VALUES, CONST, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, Extent, Held
+from gradtape._src.v1.graphs.kinds import BY_VALUES, CONST, HANDLE, INITIALIZED, NOOP, PLACEHOLDER, Extent, IdentityAttr
 from gradtape._src.v1.graphs.names import NameScope, Operations
 from gradtape._src.v1.graphs.operation import Operation
 from gradtape._src.v1.graphs.overrides import GraphOverrides
+from gradtape._src.v1.graphs.shape_probe import tried
 from gradtape._src.v1.graphs.structure import structure_of
-from gradtape._src.v1.graphs.trial import tried
 
 OF_VARIABLES = ("variables", "local_variables", "trainable_variables")  # collections that functions share with their graph
 
@@ -166,7 +166,7 @@ class Graph(Operations):
 
     def constant(self, array: Any) -> Node:
         """Return a `Const` op."""
-        return engine.record(CONST, (), (Held(array),))
+        return engine.record(CONST, (), (IdentityAttr(array),))
 
     def counting(self, count: int, rows: Sequence[Node]) -> Node:
         """Return an op that gives the numbers below `count`, the first extent of `rows`."""

@@ -13,7 +13,7 @@ from gradtape._src.core.op import Op, define
 from gradtape._src.core.program import Node
 
 
-class Held:
+class IdentityAttr:
     """An array as an attribute: equal to itself only."""
 
     __slots__ = ("array",)

@@ -17,7 +17,7 @@ from gradtape._src.core.op import Attributes, Op, ops
 from gradtape._src.core.program import ELEMENT, RAN, Node, Trace
 from gradtape._src.core.tensor import Tensor, graph_of, handle
 from gradtape._src.core.variable import READ, Variable
-from gradtape._src.v1.graphs.kinds import CONST, LATE, Extent, Held
+from gradtape._src.v1.graphs.kinds import CONST, LATE, Extent, IdentityAttr
 from gradtape._src.v1.graphs.operation import Operation
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Operations:
             if source.trace is not self.trace:
                 if source.value is None:
                     continue  # the seed of a random op
-                copy = Node((CONST, (Held(source.value),)), (), source.aval, self.trace, len(self.trace.nodes), None, 0)
+                copy = Node((CONST, (IdentityAttr(source.value),)), (), source.aval, self.trace, len(self.trace.nodes), None, 0)
                 self.trace.nodes.append(copy)
                 self._add(copy, f"{name}/{_parameter(op, position)}", "Const", [], [])
                 inputs.append(copy)

@@ -25,8 +25,8 @@ from gradtape._src.core.variable import READ, Variable
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken
-from gradtape._src.v1.graphs.by_rank import Inlined
 from gradtape._src.v1.graphs.extents import Pairs, decoded, on_axis, open_ints, pairs_of, resolved, within
+from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs, gradient_of_call, in_python, is_open, of_one_shape
 from gradtape._src.v1.graphs.kinds import (
     BY_VALUES,
     CONST,
@@ -39,7 +39,7 @@ from gradtape._src.v1.graphs.kinds import (
     Extent,
     Request,
 )
-from gradtape._src.v1.graphs.live import NeedsEager, Several, gradient_of_call, in_python, is_open, of_one_shape
+from gradtape._src.v1.graphs.retrace import Inlined
 from gradtape._src.v1.graphs.structure import MOST, NeedsFeed, structure_of
 
 if TYPE_CHECKING:
@@ -222,8 +222,8 @@ class Replay:
         )
 
     def record(self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Any], like: Node | None = None) -> Any:
-        """Record one op on `inputs`, whose Avals were `before` when it was recorded first; several nodes are a `Several`."""
-        if op is ELEMENT and isinstance(inputs[0], Several):
+        """Record one op on `inputs`, whose Avals were `before` when it was recorded first; several nodes are `Outputs`."""
+        if op is ELEMENT and isinstance(inputs[0], Outputs):
             return inputs[0][attrs[0]]
         eager = engine.local.trace.scope is None
         if self._true:
@@ -271,21 +271,21 @@ class Replay:
             raise NeedsEager
         return attrs, inputs
 
-    def _call(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Several:
+    def _call(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Outputs:
         """Make a call that waited for shapes or values."""
         call = attrs[0].array
         if isinstance(call, Inlined):
-            return Several(call.run(self, inputs, engine.local.trace.scope is None))
+            return Outputs(call.run(self, inputs, engine.local.trace.scope is None))
         if engine.local.trace.scope is not None:
             try:
-                return Several(_nodes(call(inputs)))
+                return Outputs(_nodes(call(inputs)))
             except engine.NeedsValues as error:
                 raise self._needs(error) from None
             except (ValueError, TypeError) as error:  # at session time what an op refuses is an InvalidArgumentError
                 raise error if isinstance(error, OpError) else InvalidArgumentError(None, None, str(error)) from None
         values = tuple(map(engine.value, _nodes(call(inputs))))
         node = engine.record_ran(op, tuple(inputs), attrs, values)
-        elements = Several(engine.elements(node))
+        elements = Outputs(engine.elements(node))
         self._entries += [Entry(node, tuple(inputs), gradient_of_call(call)), *[Entry(n, (node,)) for n in elements]]
         return elements
 
@@ -321,7 +321,7 @@ class Replay:
         self._entries.append(Entry(new, tuple(inputs)))
         if not many:
             return new
-        elements = Several(engine.elements(new))
+        elements = Outputs(engine.elements(new))
         self._entries += [Entry(n, (new,)) for n in elements]
         return elements
 
@@ -403,7 +403,7 @@ class Replay:
                 flat += [result.values.node, result.indices.node]
             else:
                 flat += [result.node, engine.constant(np.arange(result.shape[0], dtype=np.int32))]
-        self.values[node] = Several(flat)
+        self.values[node] = Outputs(flat)
 
     def gradients(self, request: Request) -> list[Any]:
         """Return the gradients of a request, one for each x: a Tensor, IndexedSlices, or None."""

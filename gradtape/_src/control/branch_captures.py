@@ -34,7 +34,7 @@ def counts(decides: Any) -> bool:
     return is_tensor(decides) and on_tape()
 
 
-def leads_back(function: Callable[..., Any], *arguments: Aval) -> list[Tensor]:
+def captures_of(function: Callable[..., Any], *arguments: Aval) -> list[Tensor]:
     """Return the captures of `function`: the tensors from outside, and values of variables, that its results depend on.
 
     It is given symbols for its `arguments`.
@@ -77,14 +77,14 @@ def joined(results: Any, also: Sequence[Any] = ()) -> Any:
 def chosen(decides: Any, taken: Callable[[], Any], others: Sequence[Callable[[], Any]]) -> Any:
     """Run `taken` and join its results with the captures of the other branches."""
     results = taken()
-    return joined(results, [x for other in others for x in leads_back(other)]) if counts(decides) else results
+    return joined(results, [x for other in others for x in captures_of(other)]) if counts(decides) else results
 
 
 def repeated(start: Any, results: Any, trips: int, body: Callable[[Any], Any]) -> Any:
     """Join the results of a `while_loop` with its first loop variables and its captures."""
     if not on_tape():
         return results
-    return joined(results, [*nest.flatten(start), *([] if trips else leads_back(lambda: body(start)))])
+    return joined(results, [*nest.flatten(start), *([] if trips else captures_of(lambda: body(start)))])
 
 
 def switched(taken: Callable[[], None], other: Callable[[], None], get_state: Any, set_state: Any, nouts: int) -> None:
@@ -98,7 +98,7 @@ def switched(taken: Callable[[], None], other: Callable[[], None], get_state: An
         other()
         return get_state()[:nouts]
 
-    also = leads_back(instead)
+    also = captures_of(instead)
     set_state((*joined(list(after[:nouts]), also), *after[nouts:]))
 
 
@@ -116,5 +116,5 @@ def looped(before: Any, trips: Any, body: Callable[..., None], item: Sequence[Av
         return get_state()
 
     if not trips:
-        also += leads_back(once, *item)
+        also += captures_of(once, *item)
     set_state(tuple(joined(list(after), also)))

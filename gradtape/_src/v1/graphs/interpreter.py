@@ -24,7 +24,7 @@ class NeedsEager(Exception):
     """What is to run has shapes that depend on values: it cannot be traced."""
 
 
-class Several(list[Node]):
+class Outputs(list[Node]):
     """What an op gave that has several outputs."""
 
 
@@ -119,8 +119,8 @@ class Live:
         return engine.constant(np.array(number, np.int64))
 
 
-def in_python(replay: Any, op: Op, attrs: Attributes, inputs: Sequence[Node]) -> Several:
+def in_python(replay: Any, op: Op, attrs: Attributes, inputs: Sequence[Node]) -> Outputs:
     """Run a branch, a loop or a call in Python; `replay` records each op in it."""
     if not isinstance(op, StructuredOp):
         raise NotImplementedError(f"{op.type} has results whose shapes depend on values.")
-    return Several(op.interpret(Live(replay), attrs, inputs))
+    return Outputs(op.interpret(Live(replay), attrs, inputs))

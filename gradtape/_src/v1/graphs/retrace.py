@@ -16,8 +16,8 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.core.variable import Variable
 from gradtape._src.v1.graphs.graph import Graph, extents_of
-from gradtape._src.v1.graphs.kinds import LATE, Held
-from gradtape._src.v1.graphs.live import NeedsEager
+from gradtape._src.v1.graphs.interpreter import NeedsEager
+from gradtape._src.v1.graphs.kinds import LATE, IdentityAttr
 
 FAILURES = (InvalidArgumentError, ValueError, TypeError, IndexError, AssertionError, NotImplementedError, OverflowError)
 
@@ -128,7 +128,7 @@ class Loop(Inlined):
 def recorded(graph: Graph, call: Inlined, own: Sequence[Node], avals: Sequence[Aval | Any]) -> list[Node]:
     """Return the results of a late node; a dtype among `avals` is that of a result of unknown rank."""
     known = tuple([a if isinstance(a, Aval) else aval((), a) for a in avals])
-    results = engine.elements(engine.record(LATE, (*own, *call.around()), (Held(call), known)))
+    results = engine.elements(engine.record(LATE, (*own, *call.around()), (IdentityAttr(call), known)))
     graph.unknown_rank.update([n for n, a in zip(results, avals, strict=True) if not isinstance(a, Aval)])
     return results
 
