@@ -1,4 +1,4 @@
-"""How gradients that meet are added up."""
+"""The aggregation of gradients that meet."""
 
 
 class AggregationMethod:

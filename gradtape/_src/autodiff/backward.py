@@ -44,7 +44,7 @@ class Entry:
 
 
 class Operation:
-    """What a gradient function sees of the op: `type`, `inputs`, `outputs`, `get_attr(name)`."""
+    """The op as a gradient function sees it: `type`, `inputs`, `outputs`, `get_attr(name)`."""
 
     __slots__ = ("_elements", "entry", "needed")
     entry: Entry

@@ -14,7 +14,7 @@ from gradtape._src.ops.array.shape import identity
 
 
 class GradientHook:
-    """What `register_gradient_hook` returns: `remove()` ends it."""
+    """The handle of a registered gradient hook: `remove()` ends it."""
 
     def __init__(self, function: Callable[[Tensor], Any]) -> None:
         self._function: Callable[[Tensor], Any] | None = function

@@ -1,4 +1,4 @@
-"""What a tape recorded under a name."""
+"""Tensors of a tape by the name under which they were recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a gradient call leaves behind for the next one like it (rule 8), and what it will need of the forward pass (rule 6)."""
+"""The plan of a gradient call, for the next one like it (rule 8), and the residuals of the forward pass (rule 6)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CUSTOM = "CustomGradient"  # the type of (results…, arguments…) → results,
 
 
 class Places:
-    """Where the nodes of a tape's record stand: `(segment number, reference in its trace)`.
+    """The places of the nodes of a tape's record: `(segment number, reference in its trace)`.
 
     `structure` is what the record computes, however often and with whichever values: the keys of each segment, the Avals
     of its leaves, and which of those stand in an earlier segment.

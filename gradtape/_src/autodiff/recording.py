@@ -1,4 +1,4 @@
-"""What a tape records: which parts of the traces, what it watches, what it has to keep; and what the journal learns of it."""
+"""The record of a tape: its parts of traces, watched nodes and residuals, and its notes in the journal."""
 
 from __future__ import annotations
 
@@ -381,7 +381,7 @@ class Recording:
 
 
 class KeptStep:
-    """What the last tape that was used up had recorded, if that is `wanted` (`gradtape.config.keep_last_step`)."""
+    """The record of the last used-up tape, if that is `wanted` (`gradtape.config.keep_last_step`)."""
 
     wanted = False
     tape: Any = None  # a GradientTape

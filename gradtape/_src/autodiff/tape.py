@@ -34,7 +34,7 @@ UNPLANNED = object()  # a gradient that has user code in it, which runs each tim
 
 
 class UnconnectedGradients(enum.Enum):
-    """What the gradient of a source is that the target does not depend on: `None`, or zeros of the source's shape."""
+    """The gradient of an unconnected source: `None`, or zeros of the source's shape."""
 
     NONE = "none"
     ZERO = "zero"

@@ -49,7 +49,7 @@ OPTIONS = converter.ConversionOptions(recursive=True, user_requested=True, optio
 
 
 class FunctionScope(operators.FunctionScope):
-    """What transformed code runs in."""
+    """The scope in which transformed code runs."""
 
     def ret(self, value: Any, did_return: Any) -> Any:
         """Return the result of a function; raise where a path through it may end without a `return`."""

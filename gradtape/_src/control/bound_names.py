@@ -1,4 +1,4 @@
-"""What a name holds that an `if` or a loop binds: a tensor or what can be one, a string, None, or nothing yet."""
+"""The values of names that an `if` or a loop binds: a tensor or what can be one, a string, None, or nothing yet."""
 
 from __future__ import annotations
 

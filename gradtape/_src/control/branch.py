@@ -161,7 +161,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]
 
 
 class Form:
-    """What all branches give as the cotangent of one input: a tensor, or IndexedSlices if one of them gives those.
+    """The common form of all branches' cotangents of one input: a tensor, or IndexedSlices if one of them gives those.
 
     The branches give one number of rows, the largest: what others lack are zeros at row 0.
     """

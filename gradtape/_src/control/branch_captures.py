@@ -1,4 +1,4 @@
-"""What a branch or loop of a function that runs as eager code leads back to without having run.
+"""The captures of a branch or loop that did not run, in a function that runs as eager code.
 
 In TensorFlow an `if` or loop on tensors is one op: it takes what either branch uses, and its gradient is zeros for what did not
 run, not None. Such a function may run as eager code under a tape. Then the branch that was not taken, or the body of a loop

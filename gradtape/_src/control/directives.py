@@ -1,4 +1,4 @@
-"""What user code tells autograph: leave a function as it is, options for a loop."""
+"""Directives of user code to autograph: leave a function as it is, options for a loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function that runs as eager code computed so far, for `tf.gradients`, which differentiates it without a tape."""
+"""The record of a function that runs as eager code, for `tf.gradients`, which differentiates it without a tape."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ASKING = frozenset(("gradients", "hessians", "compute_gradients", "minimize"))
 
 
 class Running(threading.local):
-    """How many functions this thread runs as eager code, in one another; the record of the outermost that asks for gradients."""
+    """The number of functions that this thread runs as eager code, in one another; the record of the outermost."""
 
     functions = 0
     record: Recording | None = None

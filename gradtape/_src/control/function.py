@@ -50,7 +50,7 @@ def functions_run_eagerly() -> bool:
 
 
 class Function:
-    """What `tf.function` makes: call it like the Python function; each new signature is traced once."""
+    """A function under `tf.function`: call it like the Python function; each new signature is traced once."""
 
     _function: Any
     _instance: Callable[[], Any] | None

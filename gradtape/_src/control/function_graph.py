@@ -55,7 +55,7 @@ def _spec(known: Aval) -> TensorSpec:
 
 
 class FuncGraph:
-    """What a function was traced to. Printed, it is the program that is run."""
+    """The graph of a traced function. Printed, it is the program that is run."""
 
     building_function = True
 

@@ -22,7 +22,7 @@ def symbolic(value: Any) -> bool:
 
 
 class Rules:
-    """What is asked of a loop: the names that it binds keep their dtypes and structures.
+    """The rules of a compiled loop for a Python one: the names that it binds keep their dtypes and structures.
 
     Before a loop over a Dataset they hold something. A loop on tensors may bind a name first, but then it makes a trip.
     """

@@ -1,4 +1,4 @@
-"""How often TensorFlow would have traced a function, and whether that is worth a warning.
+"""Counts of the traces that TensorFlow would have made of a function, and the warning about them.
 
 Here each shape is a trace of its own. TensorFlow traces once for an extent that is open, in an `input_signature` or a TensorSpec,
 or because `reduce_retracing` opened it where two calls differed; for variables of one shape; and for numbers that are equal.
@@ -24,7 +24,7 @@ MANY_WARNINGS = 2
 
 
 class Calls:
-    """How often functions of one code were called from outside of functions, and traced for that."""
+    """The number of calls of one code from outside of functions, and of traces for these."""
 
     def __init__(self) -> None:
         self.since = self.counted = self._traces = self._warnings = 0

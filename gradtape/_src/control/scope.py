@@ -1,4 +1,4 @@
-"""What every traced thing is: a Python function, run once on symbols, as a Program with the list of what it takes and gives."""
+"""Tracing: a Python function, run once on symbols, becomes a Program with the list of its inputs and outputs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MadeFromArguments(engine.NeedsValues):
 
 
 class Scope:
-    """What is known of a function, branch or loop body while it is traced: variables it reads and writes, its checks."""
+    """The state of a function, branch or loop body under trace: variables it reads and writes, its checks."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class Scope:
 
 
 class Structure:
-    """How a traced function's arguments or results are nested: tensors, and what is no tensor and always the same."""
+    """The nest of a traced function's arguments or results: tensors, and constant values that are no tensors."""
 
     __slots__ = ("_plain", "fixed", "spec")
 

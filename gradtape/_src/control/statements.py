@@ -1,4 +1,4 @@
-"""What `if`, `while` and `for` do in transformed code: Python's, or ops where a tensor decides."""
+"""`if`, `while` and `for` in transformed code: Python's, or ops where a tensor decides."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class _Branch:
 
 
 class _Merged:
-    """What a name holds after both branches: some leaves are tensors, which the op gives."""
+    """The value of a name after both branches: some leaves are tensors, which the op gives."""
 
     def __init__(self, spec: Any, leaves: list[Any]) -> None:
         self.spec, self.leaves = spec, leaves

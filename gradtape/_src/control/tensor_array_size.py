@@ -1,4 +1,4 @@
-"""How long the TensorArrays get that a loop writes into, which XLA has to know before the loop runs.
+"""The size of the TensorArrays that a loop writes into, which XLA has to know before the loop runs.
 
 TensorFlow's arrays grow as they are written. In gradtape the room is made before the loop. It must be exactly what the writes
 of all trips need, since a later stack shows it. It is known where the indices follow from what the loop counts.
@@ -28,7 +28,7 @@ UNKNOWN = (
 
 
 class Growth:
-    """What is known of how a loop makes TensorArrays longer, while its body is traced.
+    """The known growth of a loop's TensorArrays, while its body is traced.
 
     `numbers` are what the loop counts, trip by trip, or None; `symbol` stands for them in the body. That is traced once to
     learn what it writes, and then with room for that.

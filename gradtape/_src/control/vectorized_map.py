@@ -69,7 +69,7 @@ class RowScope(Scope):
 
 
 class Returned:
-    """What `fn` gave for a row, as flat `tensors`: of a sparse tensor three, of slices the whole."""
+    """The result of `fn` for a row, as flat `tensors`: of a sparse tensor three, of slices the whole."""
 
     def __init__(self, value: Any) -> None:
         self._leaves, self._spec = nest.flatten_with_spec(value)

@@ -1,4 +1,4 @@
-"""What is known of a value without running anything: shape and dtype."""
+"""Abstract values: shape and dtype of a value that has not been computed."""
 
 from __future__ import annotations
 

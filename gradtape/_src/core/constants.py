@@ -1,4 +1,4 @@
-"""What Python and NumPy values become: an array in the dtype by TensorFlow's rules, or the error for what is no tensor.
+"""Conversion of Python and NumPy values: an array in the dtype by TensorFlow's rules, or the error for a value of another kind.
 
 In eager code the first value decides. In a function or graph TensorFlow makes a constant by NumPy's rules, which look at all
 values.

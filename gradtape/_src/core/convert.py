@@ -1,4 +1,4 @@
-"""What a value becomes when it is an operand: one visit by `node_of`. Around it the shapes of a call, and the public functions.
+"""Conversion of operands: one visit by `node_of`. Around it the shapes of a call, and the public functions.
 
 | value | becomes |
 |---|---|

@@ -1,4 +1,4 @@
-"""How variables are made: `variable_creator_scope`, and what is said of a variable's copies on several devices."""
+"""The creation of variables: `variable_creator_scope`, and policies for copies on several devices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradtape._src.core.errors import cut
 
 
 class VariableSynchronization(enum.Enum):
-    """When the copies of a variable on several devices are brought together. Kept, and without effect on one device."""
+    """When the copies of a variable on several devices are joined. Kept, and without effect on one device."""
 
     AUTO = 0
     NONE = 1
@@ -22,7 +22,7 @@ class VariableSynchronization(enum.Enum):
 
 
 class VariableAggregation(enum.Enum):
-    """How the copies of a variable on several devices are brought together. Kept, and without effect on one device."""
+    """The way in which the copies of a variable on several devices are joined. Kept, and without effect on one device."""
 
     NONE = 0
     SUM = 1

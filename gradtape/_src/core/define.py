@@ -1,4 +1,4 @@
-"""How an op is written: `@op` on its kernel, `@gradient` on its gradient, side by side.
+"""The declaration of an op: `@op` on its kernel, `@gradient` on its gradient, side by side.
 
     @op("Tanh", saves="y", infer=same)
     def tanh(x):

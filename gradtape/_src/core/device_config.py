@@ -38,7 +38,7 @@ class LogicalDeviceConfiguration(NamedTuple):
 
 
 class _Chosen:
-    """What was chosen: the visible devices of a kind, the logical devices of a physical one, and whether its memory grows."""
+    """The user's choices: the visible devices of a kind, the logical devices of a physical one, and whether its memory grows."""
 
     visible: dict[str, list[PhysicalDevice]] = {}
     logical: dict[PhysicalDevice, list[LogicalDeviceConfiguration]] = {}

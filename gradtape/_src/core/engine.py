@@ -51,7 +51,7 @@ UNBOUNDED = sys.maxsize
 
 
 class State(threading.local):
-    """What a thread is doing: its pending trace, its open tapes (weakly), its loop's anchor, whether it runs a record again."""
+    """The state of a thread: its pending trace, its open tapes (weakly), its loop's anchor, whether it runs a record again."""
 
     trace: Trace
     tapes: list[ref[Any]]

@@ -1,4 +1,4 @@
-"""How a Program runs: compiled whole, node by node, or in stages around what runs on the host; and what is kept of that."""
+"""The ways to run a Program: compiled whole, node by node, or in stages around nodes on the host; and the cache of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Counters:
-    """What the engine did, for `gradtape.config.cache_info()` and the tests of it."""
+    """The counters of the engine, for `gradtape.config.cache_info()` and the tests of it."""
 
     def __init__(self) -> None:
         self.reset()

@@ -1,4 +1,5 @@
-"""What happened, in small records: for explanations after the fact. Never a frame, a node or a value: code objects only.
+"""The journal: small records of what happened, for explanations after the fact. Never a frame, a node or a value: code objects
+only.
 
 An *origin* names a value without holding it: `(serial number of a trace, index in it)`, or `(0, n)` for leaf number n;
 `NUMBERS` stands for every Python number. A *moment* is `(serial number of a trace, how many nodes it had then)`.
@@ -78,7 +79,7 @@ class Link(NamedTuple):
 
 
 class Taped:
-    """What a tape recorded: parts of traces as `(serial, start, stop)`, what it watched, what it was paused for.
+    """The record of a tape: parts of traces as `(serial, start, stop)`, watched values, pauses.
 
     `watches` holds `(origin, moment, number of the variable or None)`, `consumed` the line of the gradient call that used
     the tape up, `forgotten` the line of its `reset()`; `earlier` is what it recorded before one.

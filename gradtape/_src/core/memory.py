@@ -1,4 +1,4 @@
-"""Whether a program fits into memory: asked before it runs, since afterwards the system may end the process."""
+"""The check that a program fits into memory: made before it runs, since afterwards the system may end the process."""
 
 from __future__ import annotations
 

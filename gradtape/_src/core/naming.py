@@ -1,4 +1,4 @@
-"""Which names the ops of a graph get: those that the public functions were called with (`name=`), or their defaults."""
+"""The names of a graph's ops: those that the public functions were called with (`name=`), or their defaults."""
 
 from __future__ import annotations
 

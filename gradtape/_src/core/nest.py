@@ -20,7 +20,7 @@ _known: set[type] = {list, tuple, dict}  # types that were seen as leaves, or ar
 
 
 class _Metadata:
-    """What `__tf_flatten__` says besides its components: compared, and never asked for a hash of its own."""
+    """The metadata of `__tf_flatten__`: compared, and never asked for a hash of its own."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

@@ -1,4 +1,4 @@
-"""What an operation is, and the registry of operations and their gradients.
+"""Operations, and the registry of operations and their gradients.
 
 An `Op` is a TensorFlow op type name, a kernel (a function of JAX arrays), a rule for shapes and dtypes, and a gradient.
 The gradient is a function, or a stated reason why there is none.

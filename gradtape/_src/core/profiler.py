@@ -14,7 +14,7 @@ from gradtape._src.core.errors import AlreadyExistsError, UnavailableError, publ
 
 
 class ProfilerOptions(NamedTuple):
-    """How much is traced: on the host (1 to 3), of Python calls (0 or 1), on devices (0 or 1). `delay_ms` has no effect."""
+    """Options of a trace: on the host (1 to 3), of Python calls (0 or 1), on devices (0 or 1). `delay_ms` has no effect."""
 
     host_tracer_level: int = 2
     python_tracer_level: int = 0

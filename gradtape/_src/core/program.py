@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gradtape._src.core.variable import Variable
 
     class Scope:
-        """What a function, branch, loop body or graph that is being traced knows besides its ops."""
+        """The knowledge of a function, branch, loop body or graph under trace besides its ops."""
 
         def read(self, variable: Variable) -> Node: ...
         def hold(self, variable: Variable, node: Node) -> None: ...
@@ -151,7 +151,7 @@ def inputs_of(nodes: list[Node]) -> list[Any]:
 
 
 class Trace:
-    """What is being recorded: nodes, and the leaves that they use.
+    """A record that is still being written: nodes, and the leaves that they use.
 
     `reads` are the variables read under a tape, as `(position, variable, node)`; `gradients` the gradient functions of
     single nodes (`custom_gradient`); `assigned` the variables assigned, with what they held; `recomputed` the nodes that

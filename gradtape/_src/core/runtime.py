@@ -1,4 +1,4 @@
-"""How JAX is set up for the library: 64-bit types, and compiled programs kept on disk between processes."""
+"""The set-up of JAX for the library: 64-bit types, and compiled programs kept on disk between processes."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def enter_scope(to: str) -> str:
 
 
 class Seen:
-    """Where names began to begin with what, in one thread: `marks` are (serial of a trace, number of its nodes, prefix)."""
+    """The history of the name-scope prefix, per thread: `marks` are (serial of a trace, number of its nodes, prefix)."""
 
     def __init__(self) -> None:
         self.marks: deque[tuple[int, int, str]] = deque(maxlen=MOST)

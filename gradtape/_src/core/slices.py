@@ -1,4 +1,4 @@
-"""What of a trace runs, with which arguments, and what stays of it afterwards.
+"""The slice of a trace that runs, its arguments, and its results.
 
 See `docs/design.md`, "When the pending program runs": the numbers of the rules there are those in the comments here.
 """

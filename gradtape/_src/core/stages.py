@@ -1,4 +1,4 @@
-"""How a Program is cut that does not run as one: around what runs on the host, and where it is too wide for the compiler."""
+"""The cuts of a Program that does not run as one: around nodes on the host, and where it is too wide for the compiler."""
 
 from __future__ import annotations
 

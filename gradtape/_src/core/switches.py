@@ -13,7 +13,7 @@ POLICIES = ("silent", "silent_for_int32", "warn", "explicit")
 
 
 class _Set:
-    """What the switches were set to; TensorFlow's defaults."""
+    """The values of the switches; TensorFlow's defaults."""
 
     soft_placement = True
     log_placement = False

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gradtape._src.core.program import Node
 
     class Operators:
-        """What `ops/operators.py` and `ops/indexing.py` attach to tensors and variables."""
+        """The methods that `ops/operators.py` and `ops/indexing.py` attach to tensors and variables."""
 
         def __add__(self, other: Any) -> Tensor: ...
         def __radd__(self, other: Any) -> Tensor: ...

@@ -48,7 +48,7 @@ def compile_early(wanted: bool) -> None:
 
 
 class Costs(NamedTuple):
-    """What a run of a Program node by node costs, in microseconds.
+    """The costs of a run of a Program node by node, in microseconds.
 
     `own` is without the branches and loops in it, `least` with what those cost at least. `kernels` are the keys of the kernels
     that it calls, also in those.

@@ -45,7 +45,9 @@ def enter(trace: Trace, nodes: Sequence[Node]) -> list[int]:
 
 
 class Users:
-    """Which outputs of a trace depend on each of its nodes: a bit for each output, and one more for what is done in any case."""
+    """The outputs of a trace that depend on each of its nodes: a bit for each output, and one more for those computed in any
+    case.
+    """
 
     def __init__(self, count: int, masks: Sequence[int]) -> None:
         self._always, self._masks = 1 << count, masks

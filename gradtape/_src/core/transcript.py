@@ -1,4 +1,4 @@
-"""What a function with a tape in it recorded while it was traced, and its calls: so that these tapes can be asked afterwards.
+"""The transcript of a function with a tape in it, and its calls, so that these tapes can be explained afterwards.
 
 A Transcript holds no node, tensor or variable. It belongs to its function, and to the last calls.
 """

@@ -563,7 +563,7 @@ def initial_scope(name: str | None) -> Iterator[None]:
 
 
 class ResourceVariable(Variable):
-    """What `tf.Variable(…)` makes."""
+    """The class of `tf.Variable(…)`."""
 
 
 def invalid_shapes(name: str, how: str, mine: Aval, other: Aval) -> InvalidArgumentError:

@@ -1,4 +1,4 @@
-"""What is said without being asked: a warning for gradients that are all None, the reasons in an optimizer's error, `strict`."""
+"""Reports without being asked: a warning for gradients that are all None, the reasons in an optimizer's error, `strict`."""
 
 from __future__ import annotations
 

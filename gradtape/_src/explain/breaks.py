@@ -1,4 +1,4 @@
-"""Where the way from a source to a target is broken, as one tape sees it."""
+"""The breaks on the way from a source to a target, as one tape sees it."""
 
 from __future__ import annotations
 

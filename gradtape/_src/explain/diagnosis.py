@@ -1,4 +1,4 @@
-"""What is said of one source: a `Diagnosis`."""
+"""The `Diagnosis` of one source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was computed from what, read off the journal: steps by the origins of their values."""
+"""The history of values, read off the journal: steps by the origins of their values."""
 
 from __future__ import annotations
 

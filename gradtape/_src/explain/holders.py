@@ -1,4 +1,4 @@
-"""Which objects of the user's hold a variable: a layer in an attribute, a list of experts."""
+"""The user's objects that hold a variable: a layer in an attribute, a list of experts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a NaN or an infinity in a gradient comes from."""
+"""The origin of a NaN or an infinity in a gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said about a break: one sentence of cause, one of mend, in the user's own names."""
+"""The sentences about a break: one of cause, one of mend, in the user's own names."""
 
 from __future__ import annotations
 

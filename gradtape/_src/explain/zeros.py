@@ -1,4 +1,4 @@
-"""Where a gradient that exists becomes zero."""
+"""The ops at which a gradient that exists becomes zero."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ops on floating-point numbers share: the type to compute in, means, and cotangents that are known to be zeros."""
+"""Common parts of ops on floating-point numbers: the type to compute in, means, and cotangents that are known to be zeros."""
 
 from math import prod
 

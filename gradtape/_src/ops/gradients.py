@@ -1,4 +1,4 @@
-"""What the reverse pass does to cotangents: sums over broadcast axes, and IndexedSlices."""
+"""Sums of cotangents over broadcast axes, and IndexedSlices."""
 
 import math
 

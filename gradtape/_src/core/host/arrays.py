@@ -1,4 +1,4 @@
-"""What kernels use of `jax.numpy` and `jax.lax`, on NumPy arrays: the same arguments, dtypes and values.
+"""The part of `jax.numpy` and `jax.lax` that kernels use, on NumPy arrays: the same arguments, dtypes and values.
 
 Only what hosted ops use is here. A name that is not here is an AttributeError, which the tests of hosted ops find.
 """

@@ -118,7 +118,7 @@ def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
 
 
 class TopKV2(NamedTuple):
-    """What `top_k` gives."""
+    """The result of `top_k`."""
 
     values: Tensor
     indices: Tensor

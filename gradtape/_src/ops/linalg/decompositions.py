@@ -59,7 +59,7 @@ def safe_reciprocal(x):
 
 
 class Qr(NamedTuple):
-    """What `qr` gives."""
+    """The result of `qr`."""
 
     q: Tensor
     r: Tensor
@@ -325,7 +325,7 @@ def eigvals(tensor, name=None):
 
 
 class Lu(NamedTuple):
-    """What `lu` gives."""
+    """The result of `lu`."""
 
     lu: Tensor
     p: Tensor

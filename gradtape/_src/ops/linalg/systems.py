@@ -292,7 +292,7 @@ def _(op, dy):  # K = det·A⁻ᵀ: dA = (⟨K, dy⟩ K̄ − K̄ dyᵀ K̄) / d
 
 
 class LogMatrixDeterminant(NamedTuple):
-    """What `slogdet` gives."""
+    """The result of `slogdet`."""
 
     sign: Tensor
     log_abs_determinant: Tensor

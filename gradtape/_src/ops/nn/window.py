@@ -1,4 +1,4 @@
-"""How a window moves over the spatial axes of images: sizes, strides, padding. Convolutions and pools share it."""
+"""The window that moves over the spatial axes of images: sizes, strides, padding. Convolutions and pools share it."""
 
 import itertools
 import math

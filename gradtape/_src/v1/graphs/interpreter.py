@@ -25,7 +25,7 @@ class NeedsEager(Exception):
 
 
 class Outputs(list[Node]):
-    """What an op gave that has several outputs."""
+    """The outputs of an op that has several."""
 
 
 def is_open(program: Program) -> bool:

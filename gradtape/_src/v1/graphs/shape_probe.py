@@ -1,4 +1,4 @@
-"""What is known before a graph runs of an op whose results have shapes that depend on values: it is tried on some."""
+"""The knowledge of an op's results before a graph runs, where shapes depend on values: it is tried on some."""
 
 from __future__ import annotations
 
