@@ -1,4 +1,4 @@
-"""What iterating over a dataset gives: an iterator of tensors, or of NumPy arrays."""
+"""Iterators over a dataset: of tensors, or of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Iterator:
 
 
 class OwnedIterator(Iterator, Stateful):
-    """What `iter(dataset)` gives: its elements as tensors. A checkpoint that it hangs on saves its place.
+    """The iterator of `iter(dataset)`: its elements as tensors. A checkpoint that it hangs on saves its place.
 
     What was given before is made again when it is restored, and not given.
     """
@@ -117,7 +117,7 @@ def get_next_as_optional(iterator: OwnedIterator) -> Optional:
 
 
 class NumpyIterator(Iterator):
-    """What `dataset.as_numpy_iterator()` gives: its elements as NumPy arrays, and NumPy scalars for rank 0."""
+    """The iterator of `dataset.as_numpy_iterator()`: its elements as NumPy arrays, and NumPy scalars for rank 0."""
 
     _convert = staticmethod(as_numpy)
 

@@ -1,4 +1,4 @@
-"""Where an iterator stands in its dataset, as a checkpoint saves it: how many elements it has given, and how it was shuffled."""
+"""The place of an iterator in its dataset, as a checkpoint saves it: the number of elements so far, and the shuffles' states."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Seeds:
 
 
 class Place:
-    """What is needed to take up an iteration again. As a context it notes the seeds that are drawn."""
+    """The state from which an iteration continues. As a context it notes the seeds that are drawn."""
 
     def __init__(self) -> None:
         self.given = 0

@@ -104,7 +104,7 @@ def _shard_number(answer: Element) -> int:
 
 
 class Snapshot:
-    """What is saved in a directory: its structure, the number of elements, the files of each shard."""
+    """The snapshot in a directory: its structure, the number of elements, the files of each shard."""
 
     def __init__(self, path: str, compression: str, element_spec: Any) -> None:
         self.compression = compression

@@ -1,4 +1,4 @@
-"""What is done to a stream: generators over iterators. Where it does not matter what an element is, they do not ask.
+"""The stages of a stream: generators over iterators. Where it does not matter what an element is, they do not ask.
 
 An element that fails ends no stream: asked again, each goes on with what comes next, as in TensorFlow.
 """

@@ -1,4 +1,4 @@
-"""What the elements of a dataset look like: nests of arrays, where lists are values and not structure, as in `tf.data`."""
+"""The structure of a dataset's elements: nests of arrays, where lists are values and not structure, as in `tf.data`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class DatasetSpec(TypeSpec):
 
 @dataclass(frozen=True)
 class Structure:
-    """How the elements of a dataset are nested, and the spec of each leaf."""
+    """The nest of a dataset's elements, and the spec of each leaf."""
 
     nest: Nest
     specs: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""Which elements of a result depend on which elements of the arguments: read off a Program, without their values.
+"""The dependence of a result's elements on the arguments' elements: read off a Program, without their values.
 
 Dependence is propagated through the nodes of the Program, and through the primitives that a node's kernel is made of
 (`dependence_rules`). It is never too small: where nothing better is known, everything depends on everything. An op whose

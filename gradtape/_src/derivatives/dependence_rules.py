@@ -1,4 +1,4 @@
-"""How JAX's primitives pass dependence on, by families: element by element, moved about, summed up, multiplied.
+"""Rules of dependence for JAX's primitives, by families: element by element, moved about, summed up, multiplied.
 
 A dependence is a boolean CSR matrix. It has a row for each element of a value (in C order) and a column for each element of the
 argument. What is moved about is found by moving the elements' numbers in place of the elements.

@@ -1,4 +1,4 @@
-"""What products with a Hessian say of it, without the whole of it: trace, norm, diagonal."""
+"""Estimates from products with a Hessian, without the whole of it: trace, norm, diagonal."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ FORMATS = ("csr", "coo", "dense", "tensor")
 
 
 class Sparsity:
-    """Where a Jacobian may have entries, and how few products give them: what `jacobian_sparsity` found.
+    """The sparsity pattern of a Jacobian, and its colours: the result of `jacobian_sparsity`.
 
     `shape`: (elements of the result, elements of the argument). `rows` and `columns`: the places, sorted by rows. `mode`:
     "forward" where columns of one colour are found together, "reverse" where rows are; `colours`: of each of those;

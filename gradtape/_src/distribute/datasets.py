@@ -10,7 +10,7 @@ from gradtape._src.core.errors import public
 
 
 class DistributedIterator:
-    """What `iter` of a distributed dataset gives: its batches, split along their first axis over the devices."""
+    """The iterator of a distributed dataset: its batches, split along their first axis over the devices."""
 
     def __init__(self, iterator: Any, batch: Callable[[Any], Any]) -> None:
         self._iterator, self._batch = iterator, batch
@@ -43,7 +43,7 @@ class DistributedIterator:
 
 
 class DistributedDataset:
-    """What `Strategy.experimental_distribute_dataset` gives: the batches of a dataset, split over the devices.
+    """The result of `Strategy.experimental_distribute_dataset`: the batches of a dataset, split over the devices.
 
     It can be gone through, in functions too. Rows are split along the first axis; a batch that cannot be divided evenly is
     copied to all devices.

@@ -1,4 +1,4 @@
-"""Where values lie: devices by TensorFlow's names, tensors and variables laid out over several of them.
+"""The placement of values: devices by TensorFlow's names, tensors and variables laid out over several of them.
 
 Nothing else is needed to compute on many devices: a program over arrays that lie on a mesh is partitioned by XLA.
 """
@@ -71,7 +71,7 @@ def lay_out(variable: Variable, sharding: Sharding) -> Variable:
 
 
 class Layout:
-    """How a strategy lays out what it is given: `copies` of variables on each of its devices, `rows` split among them.
+    """The layout of a strategy: `copies` of variables on each of its devices, `rows` split among them.
 
     On one device, the one that JAX takes by itself, nothing needs to be laid out: both are None.
     """

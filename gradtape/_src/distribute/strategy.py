@@ -35,7 +35,7 @@ logger = logging.getLogger("gradtape")
 
 
 class Scope:
-    """What `Strategy.scope()` gives: a context in which its variables are made."""
+    """The context of `Strategy.scope()`, in which its variables are made."""
 
     def __init__(self, strategy: Strategy) -> None:
         self._strategy = strategy
@@ -202,7 +202,7 @@ class Strategy:
 
 
 class StrategyExtended:
-    """What of a strategy libraries use: where it computes, and updates of variables."""
+    """The part of a strategy that libraries use: where it computes, and updates of variables."""
 
     def __init__(self, container_strategy: Any) -> None:
         self._strategy = container_strategy
@@ -329,7 +329,7 @@ class OneDeviceStrategy(Strategy):
 
 
 class DefaultStrategy(Strategy):
-    """What `tf.distribute.get_strategy()` gives outside of all scopes: everything is as without it."""
+    """The strategy outside of all scopes, which changes nothing."""
 
     def __init__(self) -> None:
         super().__init__(_Default(self))

@@ -1,4 +1,4 @@
-"""What strategies are given and give: `ReduceOp`, `DistributedValues`, the contexts of input functions, options."""
+"""Arguments and results of strategies: `ReduceOp`, `DistributedValues`, the contexts of input functions, options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradtape._src.core.errors import public
 
 
 class ReduceOp(enum.Enum):
-    """How the values of replicas are brought together: `SUM` or `MEAN`. Functions take its name, too, in any case of letters."""
+    """The reduction of replicas' values: `SUM` or `MEAN`. Functions take its name, too, in any case of letters."""
 
     SUM = "SUM"
     MEAN = "MEAN"
@@ -53,7 +53,7 @@ class DistributedValues:
 
 
 class PerReplica(DistributedValues):
-    """What `experimental_distribute_values_from_function` gives."""
+    """The result of `experimental_distribute_values_from_function`."""
 
     def __repr__(self) -> str:
         return f"PerReplica:{{\n  0: {self._values[0]}\n}}"

@@ -25,7 +25,7 @@ Values = Sequence[Any] | None  # of a Program's parameters; None where they are 
 
 @dataclass
 class Entry:
-    """What one type of op costs at one line: how often it runs, FLOPs, bytes."""
+    """The costs of one type of op at one line: how often it runs, FLOPs, bytes."""
 
     runs: float = 0
     flops: float = 0

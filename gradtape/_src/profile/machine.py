@@ -1,4 +1,4 @@
-"""How long something takes, and what share of the machine's peak that is."""
+"""Measured times, and their share of the machine's peak."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from gradtape._src.profile.report import Work, by_place, table
 
 
 class Profile:
-    """What a computation costs, and its gradient beside it.
+    """The costs of a computation, and of its gradient beside it.
 
     - `forward`, `backward`: a `Work` each: `flops`, `bytes`, `intensity` (FLOPs per byte), `by_op`, `by_line`,
       `by_layer` and

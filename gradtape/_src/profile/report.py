@@ -1,4 +1,4 @@
-"""How a profile is said: sums by op and by line, a table."""
+"""The report of a profile: sums by op and by line, a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST = 20  # rows of a table
 
 
 class Work:
-    """What one pass costs: `flops`, `bytes`, `intensity`, `by_op`, `by_line`, `by_layer`, `without_formula`.
+    """The costs of one pass: `flops`, `bytes`, `intensity`, `by_op`, `by_line`, `by_layer`, `without_formula`.
 
     `by_op`, `by_line` and `by_layer` map an op type, `file:line`, or the name scopes of a layer, to a dict. It has `runs` (of
     ops), `flops` and `bytes`; the most expensive come first. Layers are known where a function is profiled that calls them in

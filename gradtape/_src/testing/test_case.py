@@ -29,7 +29,7 @@ main = absltest.main
 
 
 class EagerSession:
-    """What stands for a session in eager code: `run` evaluates tensors."""
+    """The stand-in for a session in eager code: `run` evaluates tensors."""
 
     def __init__(self, case: TestCase) -> None:
         self._case = case

@@ -241,7 +241,7 @@ def _check(wanted: list[tuple[Variable | Stateful, str]], reader: storage.Source
 
 
 class CheckpointLoadStatus:
-    """What a restore has done, to make assertions with; each returns the status."""
+    """The status of a restore, to make assertions with; each returns the status."""
 
     def __init__(self, restore: Restore) -> None:
         self._restore = restore

@@ -98,7 +98,7 @@ def saved_graph(root: Any) -> tuple[list[Node], dict[str, Variable | Stateful]]:
 
 
 class Match:
-    """How the objects that there are now correspond to those of a checkpoint: by the names on the way from the root.
+    """The match of present objects with those of a checkpoint: by the names on the way from the root.
 
     `bound` are the variables that a value was found for, as `(path, variable, key)`; `unbound` those that have none, as
     `(path, variable)`; `waiting` the attributes for which something is to be restored that is not there yet, as

@@ -1,4 +1,4 @@
-"""Where a checkpoint is: in a file of gradtape, or in those that TensorFlow wrote."""
+"""The sources of a checkpoint: a file of gradtape, or those that TensorFlow wrote."""
 
 from __future__ import annotations
 

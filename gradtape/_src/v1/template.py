@@ -13,7 +13,7 @@ from gradtape._src.v1.graphs.variable_scope import VariableScope, variable_scope
 
 
 class Template:
-    """What `make_template` makes: called like the function."""
+    """The callable of `make_template`: called like the function."""
 
     def __init__(self, name: str, function: Callable[..., Any], unique_name: str | None, custom_getter: Any) -> None:
         functools.update_wrapper(self, function)

@@ -1,4 +1,4 @@
-"""How far a step may go: three rules, each of which learns from the ratio of the reduction that came to the one predicted."""
+"""Limits of a step: three rules, each of which learns from the ratio of the actual reduction to the predicted one."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ SOLVERS = ("auto", "dense", "matrix_free")
 
 @dataclass(frozen=True)
 class LeastSquaresResult:
-    """What a minimisation found.
+    """The result of a minimisation.
 
     - `sum_of_squares`: of the residuals, where it ended. `history`: after each iteration, the start first.
     - `converged`: whether a tolerance was met; `message` says which one, or why it stopped.

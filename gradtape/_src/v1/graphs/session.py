@@ -43,7 +43,7 @@ class Plan:
 
 
 class Fetches:
-    """What a run is asked for: the nodes, and how the results are packed."""
+    """The fetches of a run: the nodes, and how the results are packed."""
 
     def __init__(self, graph: Graph, fetches: Any) -> None:
         self.graph = graph
@@ -106,7 +106,7 @@ class Fetches:
 
 
 class IndexedSlicesValue(NamedTuple):
-    """What a session gives for IndexedSlices, as NumPy arrays."""
+    """The value of IndexedSlices in a session, as NumPy arrays."""
 
     values: Any
     indices: Any
@@ -114,7 +114,7 @@ class IndexedSlicesValue(NamedTuple):
 
 
 class SparseTensorValue(NamedTuple):
-    """What a session gives for a SparseTensor, as NumPy arrays."""
+    """The value of a SparseTensor in a session, as NumPy arrays."""
 
     indices: Any
     values: Any

@@ -25,7 +25,7 @@ AUTO_REUSE = _ReuseMode.AUTO_REUSE
 
 
 class VariableScope:
-    """What holds for `get_variable` in a `variable_scope`: the name to put in front, `reuse`, defaults."""
+    """The settings of a `variable_scope` for `get_variable`: the name to put in front, `reuse`, defaults."""
 
     def __init__(
         self,

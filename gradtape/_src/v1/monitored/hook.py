@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class SessionRunArgs(NamedTuple):
-    """What a hook adds to a run: `fetches` that it wants the values of, and a `feed_dict`."""
+    """The additions of a hook to a run: `fetches` that it wants the values of, and a `feed_dict`."""
 
     fetches: Any
     feed_dict: Any = None
@@ -14,7 +14,7 @@ class SessionRunArgs(NamedTuple):
 
 
 class SessionRunValues(NamedTuple):
-    """What a hook gets of a run: `results`, the values of its fetches."""
+    """The results of a run for a hook: `results`, the values of its fetches."""
 
     results: Any
     options: Any = None

@@ -1,4 +1,4 @@
-"""What TensorFlow 1's optimizers share: gradients of a loss, slots of variables, the operation that applies updates."""
+"""Common parts of TensorFlow 1's optimizers: gradients of a loss, slots of variables, the operation that applies updates."""
 
 from __future__ import annotations
 
