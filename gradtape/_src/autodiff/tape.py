@@ -23,7 +23,7 @@ from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import no_gradient
 from gradtape._src.core.program import ELEMENT, FUNCTION, Node, leaf
-from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
+from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.ops.array.creation import eye, ones_like, zeros_like
 from gradtape._src.ops.array.joining import stack, unstack
@@ -147,12 +147,37 @@ class GradientTape(Recording):
         return flat, checked
 
     def _differentiate(self, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None]) -> list[Any]:
+        graph = engine.current_graph()
+        if graph is not None and (found := self._kept(graph, targets, sources, given)) is not None:
+            return found
         if long(self._segments) and not self._recording:
             return self._walk(targets, sources, given)
         plan = self._plan(targets, sources, given)
         if plan is not None:
             return plan.apply([segment.trace for segment in self._segments], given)
         return self._walk(targets, sources, given)
+
+    def _kept(
+        self, graph: Any, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None]
+    ) -> list[Any] | None:
+        """Return gradients that a graph takes when it runs, as shapes are not known before; None if they are."""
+        entries, offsets = self._entries()
+        reads = self._reads()
+        on_tape = active_nodes(entries, self._starts(offsets, reads))
+        wanted = [[n for n in nodes if n in on_tape] for nodes in self._sources(sources, reads)]
+        active = leading_back(entries, on_tape, wanted, [isinstance(s, Variable) for s in sources])
+        if not hooks.graphs.keeps(graph, active):
+            return None
+        pairs = [(handle(self._target_node(y)), d) for y, d in zip(targets, given, strict=True)]
+        pairs = [(y, d) for y, d in pairs if y.node in active]
+        if not pairs:
+            return [None] * len(sources)
+        used = [n for at, e in enumerate(entries) if active.get(e.node) == at for n in e.inputs]
+        stops = [n for n in dict.fromkeys(used) if n not in active and n.inputs]
+        xs = list(dict.fromkeys([n for nodes in wanted for n in nodes]))
+        found = hooks.graphs.gradients(graph, *map(list, zip(*pairs, strict=True)), xs, stops)
+        of = {x: d for x, d in zip(xs, found, strict=True) if d is not None}
+        return [_sum_of([of[n] for n in nodes if n in of]) for nodes in wanted]
 
     # -- walking
 

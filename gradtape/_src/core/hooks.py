@@ -7,7 +7,7 @@ floor: `tests/architecture` holds that. What is not filled in does nothing.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +90,12 @@ class Graphs:
 
     only_in_graphs: Callable[[Program], bool] = _false
     """Return whether a Program can run in a session only. Called by `control/function`."""
+
+    keeps: Callable[[Any, Iterable[Node]], bool] = _false
+    """Return whether a graph keeps the gradient through these nodes, as their shapes are not known. Called by tapes."""
+
+    gradients: Callable[..., list[Any]] = _nothing
+    """Return the gradients that a graph keeps: `(graph, targets, flows, sources, stops)`. Called by tapes."""
 
     compute_gradient: Callable[..., Any] = _nothing
     """Return the Jacobians of a function of placeholders, and their differences. Called by `derivatives/gradient_check`."""

@@ -8,7 +8,7 @@ import inspect
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -200,6 +200,11 @@ def _tensor_of(extent: Extent) -> Tensor:
 def is_open(graph: Graph, node: Node) -> bool:
     """Return whether the shape of a node is not fully known."""
     return type(node.aval) is not tuple and (node.aval.large or graph.open_rank(node))
+
+
+def keeps_gradient(graph: Graph, nodes: Iterable[Node]) -> bool:
+    """Return whether a gradient through these nodes has to wait for shapes."""
+    return any(n.op is LATE or n.op is GRADIENT or is_open(graph, n) for n in nodes)
 
 
 def passes(function: Callable[..., Any]) -> bool:

@@ -73,7 +73,7 @@ def gradients(
     graph = engine.current_graph()
     if graph is None:
         return _in_function(targets, flows, sources, stops, zero)
-    return _in_graph(graph, targets, flows, sources, stops, zero)
+    return in_graph(graph, targets, flows, sources, stops, zero)
 
 
 def _flow(y: Tensor, given: Any) -> Tensor | None:
@@ -104,8 +104,13 @@ def _source(x: Any) -> Node:
     return tensor(x).node
 
 
-def _in_graph(
-    graph: Graph, ys: list[Tensor], given: list[Tensor | None], xs: list[Node], stops: list[Node], zero: bool
+def in_graph(
+    graph: Graph,
+    ys: Sequence[Tensor],
+    given: Sequence[Tensor | None],
+    xs: Sequence[Node],
+    stops: Sequence[Node],
+    zero: bool = False,
 ) -> list[Any]:
     """Record one op for all of the gradients. Which of them there are is found by looking with provisional shapes."""
     request = Request([y.node for y in ys], [None if d is None else d.node for d in given], xs, stops, zero)
