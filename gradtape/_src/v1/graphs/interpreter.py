@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from gradtape._src.autodiff.backward import Operation
-from gradtape._src.autodiff.tape import GradientTape
-from gradtape._src.core import engine, nest
+from gradtape._src.core import engine
 from gradtape._src.core.aval import LARGE
 from gradtape._src.core.op import Attributes, Op
 from gradtape._src.core.program import Node, Program
@@ -58,25 +56,6 @@ def of_one_shape(op: Op, attrs: Attributes, avals: Sequence[Any]) -> bool:
     return True
 
 
-def gradient_of_call(call: Callable[[Sequence[Node]], Any]) -> Callable[..., list[Any]]:
-    """Return the gradient of a call that was made when the graph ran: it is made again, under a tape."""
-
-    def rule(op: Operation, *grads: Any) -> list[Any]:
-        inputs = op.entry.inputs
-        floating = [i for i, n in enumerate(inputs) if n.aval.inexact and op.needed[i] and inputs.index(n) == i]
-        given = [i for i, d in enumerate(grads) if d is not None]
-        with GradientTape() as tape:
-            tape.watch([handle(inputs[i]) for i in floating])
-            results = [r for r in nest.flatten(call(inputs), expand_composites=True) if r is not None]
-        found = tape.gradient(
-            [results[i] for i in given], [handle(inputs[i]) for i in floating], output_gradients=[grads[i] for i in given]
-        )
-        given_to = dict(zip(floating, found, strict=True))
-        return [given_to.get(i) for i in range(len(inputs))]
-
-    return rule
-
-
 class Live:
     """The Interpreter of a session that runs op by op: values are nodes that `replay` records, and shapes are what they are."""
 
@@ -104,14 +83,14 @@ class Live:
 
     def row(self, value: Node, at: int) -> Node:
         """Record the reading of a row."""
-        row: Node = self._replay.noted([value], [handle(value)[at].node])[0]
+        row: Node = handle(value)[at].node
         return row
 
     def stacked(self, rows: Sequence[Node], of: Any, count: int) -> Node:
         """Record the joining of all rows that there are; their number is what it is."""
         if not rows:
             return zeros((0, *[0 if e >= LARGE else e for e in of.shape]), of.type).node
-        made: Node = self._replay.noted(rows, [stack([handle(row) for row in rows]).node])[0]
+        made: Node = stack([handle(row) for row in rows]).node
         return made
 
     def constant(self, number: int) -> Node:

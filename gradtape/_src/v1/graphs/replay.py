@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
+from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.bounded_scan import SCAN, Scan
 from gradtape._src.control.checks import Check
 from gradtape._src.control.scope import Scope
@@ -26,7 +27,7 @@ from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken
 from gradtape._src.v1.graphs.extents import Pairs, decoded, on_axis, open_ints, pairs_of, resolved, within
-from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs, gradient_of_call, in_python, is_open, of_one_shape
+from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs, in_python, is_open, of_one_shape
 from gradtape._src.v1.graphs.kinds import (
     BY_VALUES,
     CONST,
@@ -131,7 +132,7 @@ class Replay:
     ) -> None:
         self.graph, self.fed, self.scope, self._initialized, self._true = graph, fed, scope, initialized, true
         self._stream, self._has_value = stream, has_value
-        self._entries: list[Entry] = []  # what ran, where no trace keeps it
+        self.tape = GradientTape(persistent=True)  # of what runs, where no trace keeps it
         self.values: dict[Node, Any] = dict(feeds)
         self._parameters = [n for n in feeds.values() if n.value is None]
         self.reads: dict[Node, list[Node]] = {}
@@ -246,8 +247,6 @@ class Replay:
             new = self._happened(op, tuple(inputs), attrs)
         else:
             new = engine.record(op, tuple(inputs), attrs)
-        if eager:
-            self._entries.append(Entry(new, tuple(inputs)))
         if like is not None:
             new.code, new.offset = like.code, like.offset
             if not self._true:
@@ -283,11 +282,7 @@ class Replay:
                 raise self._needs(error) from None
             except (ValueError, TypeError) as error:  # at session time what an op refuses is an InvalidArgumentError
                 raise error if isinstance(error, OpError) else InvalidArgumentError(None, None, str(error)) from None
-        values = tuple(map(engine.value, _nodes(call(inputs))))
-        node = engine.record_ran(op, tuple(inputs), attrs, values)
-        elements = Outputs(engine.elements(node))
-        self._entries += [Entry(node, tuple(inputs), gradient_of_call(call)), *[Entry(n, (node,)) for n in elements]]
-        return elements
+        return Outputs(_nodes(call(inputs)))
 
     def _needs(self, error: engine.NeedsValues) -> Exception:
         """Return the error for a call that needs a value; it names the parameter if that is static."""
@@ -304,12 +299,6 @@ class Replay:
             return NeedsFeed(leaves[0])
         return NeedsEager()
 
-    def noted(self, inputs: Sequence[Node], made: list[Node]) -> list[Node]:
-        """Note the ops between `inputs` and `made` in the record, where no trace keeps it."""
-        if engine.local.trace.scope is None:
-            self._entries += [Entry(n, n.inputs) for n in nodes_between(inputs, made)]
-        return made
-
     def _run_now(self, op: Op, attrs: Attributes, inputs: list[Node]) -> Any:
         """Run an op whose result's shape depends on values."""
         if engine.local.trace.scope is not None:
@@ -318,12 +307,7 @@ class Replay:
         many = isinstance(result, tuple)
         value = tuple([np.asarray(r) for r in result]) if many else np.asarray(result)
         new = engine.record_ran(op, tuple(inputs), attrs, value)
-        self._entries.append(Entry(new, tuple(inputs)))
-        if not many:
-            return new
-        elements = Outputs(engine.elements(new))
-        self._entries += [Entry(n, (new,)) for n in elements]
-        return elements
+        return Outputs(engine.elements(new)) if many else new
 
     def _happened(self, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node:
         """Run an op that does something besides giving values."""
@@ -410,7 +394,7 @@ class Replay:
         trace = engine.local.trace
         stops = {n for stop in request.stops for n in self._sources(stop)}
         if trace.scope is None:
-            entries = [entry for entry in self._entries if entry.node not in stops]
+            entries = [entry for entry in self.tape._entries()[0] if entry.node not in stops]
         else:
             recorded = enumerate(trace.nodes)
             entries = [Entry(node, node.inputs, trace.gradients.get(index)) for index, node in recorded if node not in stops]

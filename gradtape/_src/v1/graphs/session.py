@@ -356,8 +356,9 @@ class Session:
         scope = ValueScope(self._aval_of, self.value_of)
         fed = {node: np.asarray(node.value) for node in given.values()}
         replay = Replay(self._graph, given, fed, scope, self.has_value, stream=self._stream, has_value=self.has_value)
-        replay.run(wanted)
-        results = [None if type(n.aval) is tuple else engine.value(replay.fetched(n)) for n in wanted]
+        with replay.tape:
+            replay.run(wanted)
+            results = [None if type(n.aval) is tuple else engine.value(replay.fetched(n)) for n in wanted]
         new = [(v, engine.value(scope.after[id(v)])) for v in scope.written.values()]
         for variable, value in new:
             self._values[variable._uid] = value
