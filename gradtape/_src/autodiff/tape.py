@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.pieces import Pieces, long
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, stand_ins
 from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Source, inexact, logger
+from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
 from gradtape._src.core import engine, execution, hooks, nest, tracing
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import NUMBERS, is_tensor, tensor
@@ -33,21 +33,6 @@ plans = execution.Cache(512)
 UNPLANNED = object()  # a gradient that has user code in it, which runs each time
 
 
-class UnconnectedGradients(enum.Enum):
-    """The gradient of an unconnected source: `None`, or zeros of the source's shape."""
-
-    NONE = "none"
-    ZERO = "zero"
-
-    @classmethod
-    @public
-    def _missing_(cls, value: object) -> None:
-        raise ValueError(
-            f"Unknown value for unconnected_gradients: {value!r}. Give tf.UnconnectedGradients.NONE or .ZERO ('none', 'zero')."
-        )
-
-
-NONE = UnconnectedGradients.NONE
 PUBLIC = {
     "batch_jacobian", "draw", "get_tensor_by_name", "gradient", "jacobian", "reset", "residuals", "stop_recording", "summary",
     "watch", "watched_variables",

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradtape._src.autodiff.aggregation import AggregationMethod
 from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
-from gradtape._src.autodiff.tape import UnconnectedGradients
+from gradtape._src.autodiff.unconnected import UnconnectedGradients
 from gradtape._src.control import eager_record
 from gradtape._src.core import engine
 from gradtape._src.core.aval import LARGE, Aval, aval

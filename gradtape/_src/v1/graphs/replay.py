@@ -129,10 +129,11 @@ class Replay:
         true: bool = True,
         stream: Callable[[Any], Any] = lambda stream: stream,
         has_value: Callable[[Variable], bool] = bool,
+        tape: GradientTape | None = None,
     ) -> None:
         self.graph, self.fed, self.scope, self._initialized, self._true = graph, fed, scope, initialized, true
         self._stream, self._has_value = stream, has_value
-        self.tape = GradientTape(persistent=True)  # of what runs, where no trace keeps it
+        self._tape = tape  # of what runs op by op
         self.values: dict[Node, Any] = dict(feeds)
         self._parameters = [n for n in feeds.values() if n.value is None]
         self.reads: dict[Node, list[Node]] = {}
@@ -393,8 +394,8 @@ class Replay:
         """Return the gradients of a request, one for each x: a Tensor, IndexedSlices, or None."""
         trace = engine.local.trace
         stops = {n for stop in request.stops for n in self._sources(stop)}
-        if trace.scope is None:
-            entries = [entry for entry in self.tape._entries()[0] if entry.node not in stops]
+        if trace.scope is None and self._tape is not None:
+            entries = [entry for entry in self._tape._entries()[0] if entry.node not in stops]
         else:
             recorded = enumerate(trace.nodes)
             entries = [Entry(node, node.inputs, trace.gradients.get(index)) for index, node in recorded if node not in stops]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.control.checks import parted
 from gradtape._src.control.scope import Body, trace
 from gradtape._src.core import engine, execution, nest, slices
@@ -355,8 +356,9 @@ class Session:
         given = {node: leaf(aval(v.shape, v.dtype), v) for node, v in feeds.items()}
         scope = ValueScope(self._aval_of, self.value_of)
         fed = {node: np.asarray(node.value) for node in given.values()}
-        replay = Replay(self._graph, given, fed, scope, self.has_value, stream=self._stream, has_value=self.has_value)
-        with replay.tape:
+        tape = GradientTape(persistent=True)
+        replay = Replay(self._graph, given, fed, scope, self.has_value, stream=self._stream, has_value=self.has_value, tape=tape)
+        with tape:
             replay.run(wanted)
             results = [None if type(n.aval) is tuple else engine.value(replay.fetched(n)) for n in wanted]
         new = [(v, engine.value(scope.after[id(v)])) for v in scope.written.values()]
