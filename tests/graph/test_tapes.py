@@ -93,3 +93,11 @@ def test_the_shape_of_a_sparse_tensor_that_depends_on_values(session):
 
     x = tf.compat.v1.placeholder(tf.float64, logits.shape)
     assert session.run(tf.function(shape)(x), {x: logits}).tolist() == [2, 2]
+
+
+def test_a_shape_that_depends_on_equal_neighbours(session):
+    """No axis is taken for known because a few numbers that were tried gave the same extent."""
+    labels = tf.compat.v1.placeholder(tf.int32, (2, 4))
+    collapsed, _ = tf.nn.collapse_repeated(labels, tf.constant([4, 4]))
+    assert collapsed.shape.as_list() in ([2, None], [None, None])
+    assert session.run(tf.reshape(collapsed, [-1]), {labels: [[1, 1, 2, 2], [1, 2, 3, 3]]}).tolist() == [1, 2, 0, 1, 2, 3]

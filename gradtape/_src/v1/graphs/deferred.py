@@ -368,6 +368,8 @@ TRIALS: tuple[tuple[int, Any], ...] = (
     (5, lambda place, size: 3),
     (5, lambda place, size: 1),
     (12, lambda place, size: np.arange(size) % 3),
+    (6, lambda place, size: np.arange(size) + 1),
+    (6, lambda place, size: np.arange(size)[::-1] * 2 % 5 + 1),
     (12, lambda place, size: 0),
     (6, lambda place, size: 2),
     (2, lambda place, size: place + 1),
@@ -383,7 +385,7 @@ ORDERS: tuple[Any, ...] = (
     lambda place, size: np.arange(size)[::-1],
     lambda place, size: np.arange(size) + 1,
 )
-ENOUGH = 4  # results of trials
+ENOUGH = 6  # results of trials
 ONE = nest.flatten_with_spec(0)[1], [True]  # a single tensor, as a structure
 
 
