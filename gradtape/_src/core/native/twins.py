@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import inspect
 import logging
 import os
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, cast, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,7 +55,9 @@ def of(function: F, kind: str, op: Any = None, attrs: Any = None, rank: int | No
     """Return the twin in C of a Python function, or the function itself. `op` is what it records, with the values `attrs`."""
     if _extension is None:
         return function
-    return functools.update_wrapper(_extension.Twin(kind, function, op, attrs, rank), function)  # type: ignore[return-value]
+    twin: Any = functools.update_wrapper(_extension.Twin(kind, function, op, attrs, rank), function)
+    twin.__signature__ = inspect.signature(function)  # `getfullargspec` does not look at what is wrapped
+    return cast("F", twin)
 
 
 def in_c(function: F) -> F:
