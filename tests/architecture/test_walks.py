@@ -26,7 +26,7 @@ OPS = {
 }
 
 # Files entered the first time and the second time. What is aimed at for the first time: 20, 30 and 25.
-FILES = {"gradient": (26, 10), "while": (54, 10), "session": (33, 15)}
+FILES = {"gradient": (22, 9), "while": (42, 10), "session": (28, 14)}
 
 
 def test_calls_are_short_walks():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import executables, stages
+from gradtape._src.core import executables, program, stages
 
 pytestmark = pytest.mark.usefixtures("compiled_early")
 
@@ -15,7 +15,7 @@ COUNT = 80
 def widths(monkeypatch):
     """Programs are wide from 64 parameters and outputs on; gives the numbers of parameters of what is compiled since."""
     tf.config.clear_cache()
-    monkeypatch.setattr(stages, "WIDE", 64)
+    monkeypatch.setattr(program, "WIDE", 64)
     monkeypatch.setattr(stages, "PART", 32)
     compile, found = executables.Pool.compile, []
 
@@ -70,7 +70,7 @@ def test_values_gradients_and_updates_are_those_of_the_whole(of, as_function, wi
         for b, d, v in zip(before, gradients, vs, strict=True):
             np.testing.assert_allclose(d, 2 * b, rtol=1e-6)
             np.testing.assert_allclose(v, b / 2, rtol=1e-6)
-    assert max(widths) < stages.WIDE
+    assert max(widths) < program.WIDE
 
 
 def test_stages_that_are_equal_are_compiled_once(widths):

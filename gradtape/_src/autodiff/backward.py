@@ -231,7 +231,7 @@ def apply_rule(entry: Entry, needed: tuple[bool, ...], cotangent: Any, elements:
     else:
         grads = [cotangent]
     if not node.op.takes_slices or entry.rule is not None:
-        grads = [dense(d) for d in grads]
+        grads = [dense(d) if isinstance(d, IndexedSlices) else d for d in grads]
     results = rule(operation, *grads)
     if not isinstance(results, (list, tuple)):
         results = [results]

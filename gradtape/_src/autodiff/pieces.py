@@ -26,7 +26,7 @@ plans = execution.Cache(512)
 
 def long(segments: Sequence[Segment]) -> bool:
     """Return whether a record is differentiated piece by piece."""
-    if len(segments) == 1 or engine.local.trace.parent is not None:
+    if engine.local.trace.parent is not None:
         return False
     return sum([len(s.trace.nodes) if s.stop is None else s.stop - s.start for s in segments]) > LONG
 

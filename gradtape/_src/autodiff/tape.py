@@ -27,7 +27,7 @@ from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.ops.array.creation import eye, ones_like, zeros_like
 from gradtape._src.ops.array.joining import stack, unstack
-from gradtape._src.ops.array.shape import broadcast_to, identity, ones, reshape, transpose, zeros
+from gradtape._src.ops.array.shape import broadcast_to, filled, identity, ones, reshape, transpose, zeros
 
 plans = execution.Cache(512)
 UNPLANNED = object()  # a gradient that has user code in it, which runs each time
@@ -135,7 +135,7 @@ class GradientTape(Recording):
         graph = engine.current_graph()
         if graph is not None and (found := self._kept(graph, targets, sources, given)) is not None:
             return found
-        if long(self._segments) and not self._recording:
+        if len(self._segments) > 1 and not self._recording and long(self._segments):
             return self._walk(targets, sources, given)
         plan = self._plan(targets, sources, given)
         if plan is not None:
@@ -195,7 +195,7 @@ class GradientTape(Recording):
         for target, d in zip(targets, given, strict=True):
             node = self._target_node(target)
             if node in active:
-                d = _ones_for(target) if d is None else identity(d)  # a rule may look behind a broadcast
+                d = _ones_for(target, node.aval) if d is None else identity(d)  # a rule may look behind a broadcast
                 cotangents[node] = cotangents[node] + d if node in cotangents else d
             elif not node.aval.inexact:
                 entry = next((e for e in entries if e.node is node), None)
@@ -216,7 +216,7 @@ class GradientTape(Recording):
 
     def _in_pieces(self, entries: Sequence[Entry]) -> bool:
         """Return whether the record is long, and nothing in it needs the user's code to run each time."""
-        if not long(self._segments) or self._recording or engine.local.trace.overrides is not None:
+        if len(self._segments) == 1 or self._recording or engine.local.trace.overrides is not None or not long(self._segments):
             return False
         leaves = [node for segment in self._segments for node in segment.trace.leaves]
         return not any(e.rule is not None or e.node.op.impure for e in entries) and all(type(n.aval) is not tuple for n in leaves)
@@ -492,8 +492,8 @@ def _one_of(of: Aval) -> EagerTensor:
     return EagerTensor(leaf(of, None))
 
 
-def _ones_for(target: Source) -> Tensor:
-    return ones_like(target) if engine.graph_around() is not None else ones(target.shape, target.dtype)
+def _ones_for(target: Source, of: Aval) -> Tensor:
+    return ones_like(target) if engine.graph_around() is not None else filled(of.shape, 1, of.type)
 
 
 def _zeros_for(source: Source) -> Tensor:

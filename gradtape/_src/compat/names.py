@@ -82,6 +82,8 @@ def missing(module: str) -> Callable[[str], Any]:
 
     @public
     def __getattr__(name: str) -> Any:
+        if name.startswith("__"):  # Python and its tools ask each module for these
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
         place = ON_KERAS.get(f"{module}.{name}")
         if place is not None:
             importlib.import_module("gradtape.keras")  # which makes gradtape the backend, and all else of Keras may follow

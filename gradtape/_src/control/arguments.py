@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from gradtape._src.control.scope import TENSOR, Structure
 from gradtape._src.core import nest
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
+from gradtape._src.core.function_names import Numbered
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.spec import TensorSpec, VariableSpec
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor
@@ -141,6 +143,25 @@ def symbol(spec: TensorSpec, extent: int = 1, rank: int = 0) -> Tensor:
     else:
         shape = tuple([extent if d is None else d for d in spec.shape])
     return EagerTensor(leaf(aval(shape, spec.dtype.numpy), None))
+
+
+def named_parameters(arguments: Arguments, signature: inspect.Signature, specs: Sequence[Any] | None) -> list[Node]:
+    """Create a leaf without a value for each tensor among the arguments; its name is that of its parameter, or of its spec."""
+    symbols = [leaf(node.aval, None) for node in arguments.nodes]
+    args, kwargs = arguments.pack(symbols)
+    kinds = inspect.Parameter
+    positional = [p.name for p in signature.parameters.values() if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in signature.parameters.values() if p.kind is kinds.VAR_POSITIONAL), "args")
+    names = [positional[i] if i < len(positional) else f"{rest}_{i - len(positional)}" for i in range(len(args))]
+    for i, spec in enumerate(specs or ()):
+        if isinstance(spec, TensorSpec) and spec.name and i < len(names):
+            names[i] = spec.name
+    numbered = Numbered()
+    for name, value in [*zip(names, args, strict=True), *kwargs.items()]:
+        for x in nest.flatten(value, expand_composites=True):
+            if isinstance(x, Tensor) and x.node in symbols:
+                x.node.key = (None, (numbered(name),))
+    return symbols
 
 
 def spoken(key: Any) -> str:

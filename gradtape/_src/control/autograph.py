@@ -15,7 +15,7 @@ import sys
 import textwrap
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,8 @@ from malt.lang import directives as malt_directives
 from malt.pyct import anno, errors as malt_errors, inspect_utils
 
 from gradtape._src.control import branch, branch_captures, directives
+from gradtape._src.control.bound_names import symbolic
 from gradtape._src.control.mapping import map_fn
-from gradtape._src.control.python_loops import symbolic
-from gradtape._src.control.relocate import PREFIX, relocated
 from gradtape._src.control.statements import DynamicRange, for_stmt, if_stmt, while_stmt
 from gradtape._src.core import dtypes, engine
 from gradtape._src.core.convert import is_tensor, tensor
@@ -41,6 +40,7 @@ from gradtape._src.ops.math import arithmetic, compare
 from gradtape._src.ops.math.reduction import reduce_max, reduce_min
 
 FEATURES = (converter.Feature.ASSERT_STATEMENTS, converter.Feature.BUILTIN_FUNCTIONS)
+PREFIX = "tf__"  # of the names of transformed functions, as in TensorFlow
 OPTIONS = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=FEATURES)
 
 
@@ -145,6 +145,43 @@ def transformed(function: Any) -> Any:
         code = _relocated[key] = relocated(made.__code__, lines, file, first)
     made.__code__ = code
     return made
+
+
+def relocated(code: types.CodeType, lines: Mapping[int, int], filename: str, default: int) -> types.CodeType:
+    """Move `code` and all code in it to other lines: line n becomes `lines[n]` of `filename`, for tracebacks."""
+    constants = tuple([relocated(c, lines, filename, default) if isinstance(c, types.CodeType) else c for c in code.co_consts])
+    first = lines.get(code.co_firstlineno, default)
+    table, current = bytearray(), first
+    mapped = first
+    for start, end, line in code.co_lines():
+        if line is not None:
+            mapped = lines.get(line, mapped)
+        units = (end - start) // 2
+        delta = mapped - current
+        current = mapped
+        while units > 0:
+            count = min(units, 8)
+            # An entry of kind 13, "no column": a line delta (PEP 657; CPython's Objects/locations.md).
+            table += bytes([0x80 | 13 << 3 | count - 1]) + _signed(delta)
+            delta = 0
+            units -= count
+    return code.replace(
+        co_name=code.co_name.removeprefix(PREFIX),
+        co_filename=filename,
+        co_firstlineno=first,
+        co_linetable=bytes(table),
+        co_consts=constants,
+    )
+
+
+def _signed(value: int) -> bytes:
+    number = -value << 1 | 1 if value < 0 else value << 1
+    result = bytearray()
+    while number >= 64:
+        result.append(64 | number & 63)
+        number >>= 6
+    result.append(number)
+    return bytes(result)
 
 
 def source_of(function: Any, features: Sequence[str] = ()) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from malt.operators.variables import Undefined, UndefinedReturnValue
 
-from gradtape._src.core import nest
+from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.tensor import Stored, Tensor
 
@@ -17,10 +17,17 @@ UNDEFINED = (Undefined, UndefinedReturnValue)
 
 
 def flatten(value: Any) -> tuple[list[Any], Any]:
+    """Flatten a value, composite tensors too; return `(leaves, spec)`."""
     return nest.flatten_with_spec(value, nest.EXPANDED)
 
 
+def symbolic(value: Any) -> bool:
+    """Return whether a value is a tensor of the function under trace."""
+    return isinstance(value, (Tensor, Stored)) and engine.local.trace.scope is not None
+
+
 def can_be_tensor(value: Any) -> bool:
+    """Return whether a value is a tensor, or a number or array that can become one."""
     return isinstance(value, (Tensor, Stored, *NUMBERS))
 
 

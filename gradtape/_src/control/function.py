@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.control.arguments import Arguments, spoken, symbol, tensors_in
+from gradtape._src.control.arguments import Arguments, named_parameters, spoken, symbol, tensors_in
 from gradtape._src.control.concrete import ConcreteFunction, EagerFunction, FirstCall, Locked, ShapedByRuns
 from gradtape._src.control.directives import do_not_convert
 from gradtape._src.control.function_type import FunctionType
-from gradtape._src.control.parameter_names import named_parameters
 from gradtape._src.control.passed import reachable_besides_arguments
 from gradtape._src.control.retracing import MANY_TRACES, Calls, Signatures, calls_of
 from gradtape._src.control.scope import MadeFromArguments, Scope, trace

@@ -8,17 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape._src.control.bound_names import UNDEFINED, can_be_tensor, returned, tensor_dtype
+from gradtape._src.control.bound_names import UNDEFINED, can_be_tensor, returned, symbolic, tensor_dtype
 from gradtape._src.control.eager_record import running
 from gradtape._src.core import engine, nest
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.errors import InvalidArgumentError
-from gradtape._src.core.tensor import Stored, Tensor
-
-
-def symbolic(value: Any) -> bool:
-    """Return whether a value is a tensor of the function under trace."""
-    return isinstance(value, (Tensor, Stored)) and engine.local.trace.scope is not None
 
 
 class Rules:

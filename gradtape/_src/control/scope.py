@@ -335,14 +335,14 @@ def trace(
         seeds_taken = [node for node, _ in drawn]
         body.draws = [stream for _, stream in drawn]
         tracing.enter(inner, nodes)
-        body.checks, checked = used_checks(inner, scope, nodes, len(body.written))
+        body.checks, checked = used_checks(inner, scope, nodes, len(body.written)) if scope.checks else ([], [])
         tracing.enter(inner, checked)
         known = {*parameters, *read, *seeds_taken}
         around = _constants_around(inner) if scope.nested else ()  # a gradient may be asked for with respect to them
         body.captures = [n for n in inner.leaves if n not in known and (n in around or not is_constant(n))]
         inputs = [*parameters, *read, *body.captures, *seeds_taken]
         results = nodes[: len(nodes) - len(body.written)]
-        body.transcript = transcript.of(inner, inputs, results, scope.held(), scope.inside)
+        body.transcript = _transcript_of(inner, inputs, results, scope)
         body.program = execution.intern(tracing.close(inner, nodes, inputs, effects=True))
         body.checked = execution.intern(tracing.close(inner, checked, inputs)) if checked else None
     body.avals = [body.program.aval_of(r) for r in body.program.outputs]
@@ -358,10 +358,17 @@ def trace(
     return body
 
 
+def _transcript_of(trace: Trace, inputs: Sequence[Node], results: Sequence[Node], scope: Scope) -> Transcript | None:
+    """Return the Transcript of a function that was traced; None if it has no tape in it."""
+    if not scope.inside and not any(journal.noted_in(trace)):
+        return None
+    return transcript.of(trace, inputs, results, scope.held(), scope.inside)
+
+
 def _transcribe_failed(trace: Trace, parameters: Sequence[Node], scope: Scope) -> None:
     """Remember the tapes in a function that raised while it was traced; an optimizer that got no gradients does so."""
     read = [node for _, node in scope.variables.values()]
-    found = transcript.of(trace, [*parameters, *read], (), scope.held(), scope.inside)
+    found = _transcript_of(trace, [*parameters, *read], (), scope)
     outer = None if trace.parent is None else trace.parent.scope
     if found is not None and isinstance(outer, Scope):
         outer.inside.append(Inner(found))

@@ -19,11 +19,12 @@ from gradtape._src.control.bound_names import (
     empty,
     flatten,
     returned,
+    symbolic,
     tensor_dtype,
 )
 from gradtape._src.control.loop_body import check_same
 from gradtape._src.control.mapping import Rows, record_rows
-from gradtape._src.control.python_loops import Rules, for_in_python, rules_of, symbolic
+from gradtape._src.control.python_loops import Rules, for_in_python, rules_of
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace
 from gradtape._src.control.tensor_array import TensorArray, settled
 from gradtape._src.control.tensor_array_size import Growth, tracing_body

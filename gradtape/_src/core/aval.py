@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape._src.core.dtypes import DType, as_dtype, is_inexact
+from gradtape._src.core.dtypes import BY_NUMPY, DType, as_dtype
 from gradtape._src.core.errors import NeedsValues, invalid
 from gradtape._src.core.shape import PROVISIONAL as PROVISIONAL, TensorShape, provisional as provisional
 
@@ -36,7 +36,7 @@ class Aval:
     @property
     def open_shape(self) -> TensorShape:
         """The shape as a graph shows it: None for an extent that is not known."""
-        return TensorShape([None if extent >= LARGE else extent for extent in self.shape])
+        return TensorShape.of(tuple([None if extent >= LARGE else extent for extent in self.shape]))
 
     def __repr__(self) -> str:
         return f"{self.type.name}{list(self.shape)}"
@@ -59,10 +59,10 @@ def aval(shape: Iterable[int], dtype: np.dtype) -> Aval:
     new.shape, new.ndim, new.size = shape, len(shape), math.prod(shape)
     if new.size * np.dtype(dtype).itemsize >= 1 << 63 and not any(map(provisional, shape)):  # XLA would end the process
         raise invalid(f"Shape [{','.join(map(str, shape))}] would have more than 2**63 - 1 elements or bytes")
-    new.type = as_dtype(dtype)
+    new.type = BY_NUMPY.get(dtype) or as_dtype(dtype)
     new.dtype = new.type.numpy
-    new.inexact = is_inexact(new.dtype)
-    new.tensor_shape = TensorShape(shape)
+    new.inexact = new.type.inexact
+    new.tensor_shape = TensorShape.of(shape)
     new.large = any(extent >= LARGE for extent in shape)
     new = _interned.setdefault((shape, new.dtype), new)
     return new
@@ -93,7 +93,7 @@ def unshaped(type: DType) -> Aval:
     found = _unshaped.get(type)
     if found is None:
         new = Unshaped()
-        new.type, new.dtype, new.inexact, new.large = type, type.numpy, is_inexact(type.numpy), False
+        new.type, new.dtype, new.inexact, new.large = type, type.numpy, type.inexact, False
         found = _unshaped.setdefault(type, new)
     return found
 

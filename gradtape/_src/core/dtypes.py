@@ -14,14 +14,16 @@ from gradtape._src.core.errors import public
 class DType:
     """The type of a tensor's elements. Compares equal to its name and to the NumPy dtype that it stands for."""
 
-    __slots__ = ("enum", "name", "numpy")
+    __slots__ = ("enum", "inexact", "name", "numpy")
     name: str
     numpy: np.dtype
     enum: builtins.int
+    inexact: builtins.bool  # whether it is floating or complex, and so can carry a gradient
 
     @public
     def __init__(self, name: str, numpy_dtype: Any, enum: builtins.int) -> None:
         self.name, self.numpy, self.enum = name, np.dtype(numpy_dtype), enum
+        self.inexact = self.numpy.kind in "fcV"  # V: bfloat16, and 8 bits
 
     @property
     def as_numpy_dtype(self) -> type[Any]:
@@ -149,7 +151,7 @@ class NamedDType(DType):
     __slots__ = ()
 
     def __init__(self, name: str, enum: builtins.int) -> None:
-        self.name, self.enum = name, enum
+        self.name, self.enum, self.inexact = name, enum, False
 
     @property
     def numpy(self) -> np.dtype:  # type: ignore[override]  # not there, and DType's is a slot
@@ -293,8 +295,3 @@ def spoken_name(dtype: Any) -> str:
 def is_floating(numpy_dtype: np.dtype) -> builtins.bool:
     """Return whether a NumPy dtype is real floating point, bfloat16 and the 8-bit types included."""
     return numpy_dtype.kind == "f" or (numpy_dtype.kind == "V" and numpy_dtype in BY_NUMPY)
-
-
-def is_inexact(numpy_dtype: np.dtype) -> builtins.bool:
-    """Return whether a NumPy dtype is floating or complex, and so can carry a gradient."""
-    return numpy_dtype.kind in "fc" or is_floating(numpy_dtype)

@@ -102,7 +102,7 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
     """
     runtime.check_running()
     compiled = program.compiled if check is None else None
-    if compiled is None and (staged := stages.of(program, intern)) is not None:
+    if compiled is None and program.staged and (staged := stages.of(program, intern)) is not None:
         return _staged(staged, arguments)
     large = program.bytes > memory.LARGE
     try:

@@ -161,6 +161,12 @@ def count_call() -> None:
     asked += 1
 
 
+def noted_in(trace: Trace) -> tuple[list[Asked], list[Taped]]:
+    """Return the gradient calls and the tapes that were noted in a trace."""
+    asked = [call for call in calls if call.start[0] == trace.serial]
+    return asked, [tape for tape in tapes if any(serial == trace.serial for serial, _, _ in tape.segments)]
+
+
 @contextlib.contextmanager
 def unnoted(serial: int) -> Iterator[None]:
     """Forget, at the end of the context, the traces of this thread that ran in it: they come after the one with this `serial`."""

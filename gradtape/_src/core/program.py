@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 
 Key = tuple[Any, ...]  # (Op, Attributes, *int)
+# What XLA needs to compile a program grows with the square of its parameters and outputs: some 10 s at `WIDE`, minutes at 10⁴.
+WIDE = 4096  # parameters and outputs from which on a Program is cut
 Line = tuple[Any, int]  # (the user's code object or None, the offset of an instruction in it)
 
 
@@ -310,6 +312,11 @@ class Program(Executable):
         self.hosted = bool(self.on_host) or strings
         self.endless = any(op.endless or any(p.endless for p in inner) for _, op, inner in held)
         self.runs, self.spent, self.derived = 0, 0.0, {}
+
+    @property
+    def staged(self) -> bool:
+        """Whether it may run in stages: a part is on the host, or it is too wide for the compiler."""
+        return self.hosted or len(self.parameters) + len(self.outputs) >= WIDE
 
     def _has_strings(self, index: int) -> bool:
         """Return whether a node takes or gives strings."""

@@ -61,7 +61,14 @@ class TensorShape:
         elif isinstance(dims, int):
             self._dims = (extent(dims),)
         else:
-            self._dims = tuple([extent(dim) for dim in dims])
+            self._dims = tuple([dim if type(dim) is int and dim >= 0 else extent(dim) for dim in dims])
+
+    @classmethod
+    def of(cls, dims: Dims) -> TensorShape:
+        """Return the shape of these extents, which are ints and Nones."""
+        made = object.__new__(cls)
+        made._dims = dims
+        return made
 
     @property
     def rank(self) -> Any:

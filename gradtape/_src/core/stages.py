@@ -11,8 +11,6 @@ from gradtape._src.core.op import Attributes, Op, ops
 from gradtape._src.core.program import ELEMENT, Key, Program
 from gradtape._src.core.structured import is_call
 
-# What XLA needs to compile a program grows with the square of its parameters and outputs: some 10 s at `WIDE`, minutes at 10⁴.
-WIDE = 4096  # parameters and outputs from which on a Program is cut
 PART = 512  # the most inputs and nodes of a stage
 
 Interned = Callable[[Program], Program]  # gives the Program of the same structure that was made first
@@ -30,9 +28,7 @@ class Stages(NamedTuple):
 
 
 def of(program: Program, interned: Interned) -> Stages | None:
-    """Return the Stages of a Program, which are made once; None if it runs as one."""
-    if not (program.hosted or len(program.parameters) + len(program.outputs) >= WIDE):
-        return None
+    """Return the Stages of a Program that is `staged`; None if it runs as one even so."""
     known: Stages | None = program.derived.get("stages")
     if known is None:
         known = _around_host(program, interned) if program.hosted else _of_wide(_WrittenOut(program).program, interned)

@@ -74,12 +74,8 @@ def of(
     results: Sequence[Node],
     variables: Sequence[tuple[Variable, Sequence[Node]]],
     inside: Sequence[Inner],
-) -> Transcript | None:
-    """Return the Transcript of a function that was traced; None if it has no tape in it."""
-    calls = [call for call in journal.calls if call.start[0] == trace.serial]
-    tapes = [tape for tape in journal.tapes if any(serial == trace.serial for serial, _, _ in tape.segments)]
-    if not (calls or tapes or inside):
-        return None
+) -> Transcript:
+    """Return the Transcript of a function that was traced."""
     made, origin_of = Transcript(), journal.origin_of
     made.serial, made.thread, made.passed = trace.serial, get_ident(), ()
     made.placed = None
@@ -92,7 +88,8 @@ def of(
     made.constants = {k: n.value for k, n in enumerate(trace.leaves) if k not in made.places and n.value is not None}
     made.variables = [(variable._uid, [*dict.fromkeys(map(origin_of, nodes))]) for variable, nodes in variables]
     made.reads = [(position, variable._uid, origin_of(node)) for position, variable, node in trace.reads]
-    made.tapes, made.calls, made.inside = tapes, calls, _that_run(inside)
+    made.calls, made.tapes = journal.noted_in(trace)
+    made.inside = _that_run(inside)
     made.small = sum([n.aval.size * n.aval.dtype.itemsize for n in inputs]) <= SMALL
     return made
 

@@ -36,7 +36,7 @@ from gradtape._src.ops.shapes import NUMERIC, broadcast_shapes, require, spoken
 
 def _like(input, value, dtype):
     x = tensor(input)
-    made = filled(known_shape(x.node), value, x.dtype if dtype is None else dtype)
+    made = filled(known_shape(x.node), value, x.dtype if dtype is None else dtypes.as_dtype(dtype))
     return where(equal(x, x), made, made) if not x.ndim and changing(x) else made  # in a graph its rank may be unknown
 
 

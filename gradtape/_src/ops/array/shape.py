@@ -489,8 +489,7 @@ def filled(shape, value, dtype):
     """Return a Tensor of `shape`, each element the Python number `value` (0: empty strings): a broadcast, so nothing is
     stored.
     """
-    dtype = dtypes.as_dtype(dtype)
-    if dtype == dtypes.string:
+    if dtype is dtypes.string:
         if value:
             raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype string: tf.fill takes a string.")
         return host_constant(np.full(shape, b"", object))
@@ -502,10 +501,10 @@ def filled(shape, value, dtype):
 @public
 def zeros(shape, dtype=dtypes.float32, name=None, layout=None):
     """Return a Tensor of `shape` filled with 0 (False, an empty string)."""
-    return filled(extents(shape), 0, dtype)
+    return filled(extents(shape), 0, dtypes.as_dtype(dtype))
 
 
 @public
 def ones(shape, dtype=dtypes.float32, name=None, layout=None):
     """Return a Tensor of `shape` filled with 1 (True)."""
-    return filled(extents(shape), 1, dtype)
+    return filled(extents(shape), 1, dtypes.as_dtype(dtype))
