@@ -11,10 +11,10 @@ import numpy as np
 from gradtape._src.autodiff.backward import Operation, vjp_with_slices
 from gradtape._src.control.branch_captures import chosen
 from gradtape._src.control.programs import narrowed, ordered, rewired
-from gradtape._src.control.scope import TENSOR, Body, Scope, connected, tensor_or_none, trace
+from gradtape._src.control.scope import TENSOR, Body, Outside, Scope, connected, tensor_or_none, trace
 from gradtape._src.core import dtypes, engine, execution, nest, structured, tracing
 from gradtape._src.core.arrays import jnp
-from gradtape._src.core.aval import PROVISIONAL, Aval, aval
+from gradtape._src.core.aval import Aval, aval, common
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient
 from gradtape._src.core.dtypes import spoken_name
@@ -229,19 +229,11 @@ def alike(programs: Sequence[Program]) -> bool:
 
 def _open_elements(node: Node, programs: Sequence[Program]) -> list[Node]:
     """Return the results of branches with different shapes: extents that differ are unknown until session time."""
-    columns = list(zip(*[[p.aval_of(r) for r in p.outputs] for p in programs], strict=True))
-    ranks = [len({a.ndim for a in column}) == 1 for column in columns]
-    node.aval = tuple(
-        [_common(column) if same else aval((), column[0].dtype) for column, same in zip(columns, ranks, strict=True)]
-    )
+    known = [common(column) for column in zip(*[[p.aval_of(r) for r in p.outputs] for p in programs], strict=True)]
+    node.aval = tuple([a if isinstance(a, Aval) else aval((), a) for a in known])
     nodes = engine.elements(node)
-    engine.graph_around().unknown_rank.update([n for n, same in zip(nodes, ranks, strict=True) if not same])
+    engine.graph_around().unknown_rank.update([n for n, a in zip(nodes, known, strict=True) if not isinstance(a, Aval)])
     return nodes
-
-
-def _common(avals: Sequence[Aval]) -> Aval:
-    axes = zip(*[a.shape for a in avals], strict=True)
-    return aval(tuple([extents[0] if len(set(extents)) == 1 else PROVISIONAL for extents in axes]), avals[0].dtype)
 
 
 def run_branches(choice: Node, branches: Sequence[Callable[[], Any]], op: Op, names: Sequence[str]) -> Any:
@@ -280,20 +272,17 @@ def _give(body: Body, value: Any) -> None:
 def join(choice: Node, bodies: Sequence[Body], op: Op, names: Sequence[str]) -> Any:
     """Record the op that chooses among traced branches, and give its results in the first one's structure."""
     check_alike(bodies, names)
-    variables = {id(v): v for body in bodies for v in (*body.variables, *body.written)}
     written = {id(v): v for body in bodies for v in body.written}
-    captures = {node: None for body in bodies for node in body.captures}
-    inputs = [*[v.read() for v in variables.values()], *captures]
-    place = {key: k for k, key in enumerate(variables)}
-    place_of = {node: len(place) + k for k, node in enumerate(captures)}
+    outside = Outside(bodies, list(written.values()))
+    inputs = outside.inputs()
     avals = [n.aval for n in inputs]
     programs = []
     for number, body in enumerate(bodies):
-        places = [place[id(v)] for v in body.variables] + [place_of[n] for n in body.captures]
+        places = outside.places(body)
         body.placed(places, number)
         results = len(body.program.outputs) - len(body.written)
         mine = [id(v) for v in body.written]
-        whole = rewired(body.program, places, avals, [place[key] for key in written if key not in mine])
+        whole = rewired(body.program, places, avals, [outside.place(v) for key, v in written.items() if key not in mine])
         following = iter(range(len(body.program.outputs), len(whole.outputs)))
         order = [results + mine.index(key) if key in mine else next(following) for key in written]
         programs.append(ordered(whole, [*range(results), *order]))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape._src.control.programs import ordered, rewired, selected
-from gradtape._src.control.scope import Body, Scope, trace
+from gradtape._src.control.scope import Body, Outside, Scope, trace
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.program import Node, Program, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor
@@ -37,11 +37,8 @@ class Loop:
         condition, else the last element.
         """
         bodies = [self.body] if condition is None else [condition, self.body]
-        variables = {id(v): v for body in bodies for v in body.variables}
-        captures = {node: None for body in bodies for node in body.captures}
-        consts = [*[v.read() for v in variables.values()], *captures]
-        place = {key: k for k, key in enumerate(variables)}
-        place_of = {node: len(place) + k for k, node in enumerate(captures)}
+        outside = Outside(bodies)
+        consts = outside.inputs()
         count = len(self.body.program.parameters) - len(self.body.program.constants)
         own = count - len(self.body.variables) - len(self.body.captures)
         moving = list(self.body.program.parameters[:own])
@@ -53,8 +50,7 @@ class Loop:
         parameters = [*[n.aval for n in consts], *moving]
         programs = []
         for body in bodies:
-            places = [len(consts) + k for k in numbers]
-            places += [place[id(v)] for v in body.variables] + [place_of[n] for n in body.captures]
+            places = [*[len(consts) + k for k in numbers], *outside.places(body)]
             body.placed(places)
             programs.append(rewired(body.program, places, parameters))
         programs[-1] = self._in_order(programs[-1], condition is not None)

@@ -290,6 +290,28 @@ class Body:
         return [seeds.again(stream).node for stream in self.draws]
 
 
+class Outside:
+    """The inputs that several Bodies take from outside, each once: `variables`, which are read, and `captures`."""
+
+    def __init__(self, bodies: Sequence[Body], written: Sequence[Variable] = ()) -> None:
+        self.variables = list({id(v): v for v in (*[v for body in bodies for v in body.variables], *written)}.values())
+        self.captures = list({node: None for body in bodies for node in body.captures})
+        self._place: dict[Any, int] = {id(v): place for place, v in enumerate(self.variables)}
+        self._place |= {node: len(self.variables) + place for place, node in enumerate(self.captures)}
+
+    def inputs(self) -> list[Node]:
+        """Return the variables' values now, and the captures."""
+        return [*[v.read() for v in self.variables], *self.captures]
+
+    def place(self, variable: Variable) -> int:
+        """Return the place of a variable among the inputs."""
+        return self._place[id(variable)]
+
+    def places(self, body: Body) -> list[int]:
+        """Return the places of what a Body takes."""
+        return [*map(self.place, body.variables), *[self._place[node] for node in body.captures]]
+
+
 def is_constant(node: Node) -> bool:
     """Return whether a leaf of a trace is part of its Program: a Python number, or a constant that was made in it."""
     return node.index == NUMBER or (node.index == engine.INSIDE and node.aval.size <= LARGE_CONSTANT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,6 +96,19 @@ def unshaped(type: DType) -> Aval:
         new.type, new.dtype, new.inexact, new.large = type, type.numpy, type.inexact, False
         found = _unshaped.setdefault(type, new)
     return found
+
+
+def common(avals: Sequence[Aval], doubtful: Container[int] = ()) -> Aval | np.dtype:
+    """Return what is known of a value that has one of these Avals, for a graph; its dtype only, if ranks differ.
+
+    Extents that differ, or are `doubtful`, are unknown; so are all of a single Aval.
+    """
+    first = avals[0]
+    if any(a.ndim != first.ndim for a in avals):
+        return first.dtype
+    axes = zip(*[a.shape for a in avals], strict=True)
+    known = [e[0] if len(set(e)) == 1 < len(e) and e[0] not in doubtful else PROVISIONAL for e in axes]
+    return aval(tuple(known), first.dtype)
 
 
 def has_no_shape(aval_or_avals: Any) -> bool:

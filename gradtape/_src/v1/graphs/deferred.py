@@ -17,7 +17,7 @@ from gradtape._src.autodiff.backward import Entry, Operation, active_nodes
 from gradtape._src.autodiff.custom import Overrides
 from gradtape._src.autodiff.tape import GradientTape
 from gradtape._src.core import convert, engine, naming, nest
-from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval
+from gradtape._src.core.aval import LARGE, PROVISIONAL, Aval, aval, common
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.indexed_slices import dense
 from gradtape._src.core.op import Attributes, Op
@@ -315,16 +315,7 @@ def _learned(tried: Found) -> tuple[Any, list[Aval | np.dtype]]:
         )
     if not tried.ranked:
         return layout, [a.dtype for a in first]
-    return layout, [alike(each, tried.doubtful) for each in zip(*[avals for _, avals in tried.results], strict=True)]
-
-
-def alike(avals: Sequence[Aval], doubtful: Sequence[int] = ()) -> Aval | np.dtype:
-    """Return the common Aval, with extents that differ or are `doubtful` unknown; the dtype if ranks differ."""
-    if any(a.ndim != avals[0].ndim for a in avals):
-        return avals[0].dtype
-    axes = zip(*[a.shape for a in avals], strict=True)
-    known = [e[0] if len(set(e)) == 1 < len(e) and e[0] not in doubtful else PROVISIONAL for e in axes]
-    return aval(tuple(known), avals[0].dtype)
+    return layout, [common(each, tried.doubtful) for each in zip(*[avals for _, avals in tried.results], strict=True)]
 
 
 def inferred(graph: Graph, op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Any:

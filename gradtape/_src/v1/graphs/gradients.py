@@ -10,7 +10,7 @@ from gradtape._src.autodiff.backward import Entry, active_nodes, reverse, summed
 from gradtape._src.autodiff.unconnected import UnconnectedGradients
 from gradtape._src.control import eager_record
 from gradtape._src.core import engine
-from gradtape._src.core.aval import LARGE, Aval, aval
+from gradtape._src.core.aval import LARGE, Aval, aval, common
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
@@ -19,7 +19,7 @@ from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.variable import READ, Variable
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import ones, reshape, shape, zeros
-from gradtape._src.v1.graphs.deferred import alike, examples_of
+from gradtape._src.v1.graphs.deferred import examples_of
 from gradtape._src.v1.graphs.examples import Example
 from gradtape._src.v1.graphs.graph import Graph
 from gradtape._src.v1.graphs.kinds import GRADIENT, Request
@@ -120,7 +120,7 @@ def in_graph(
         if all(isinstance(e, IndexedSlices) for e in examples):
             request.layout.append((len(avals), len(avals) + 1))
             for part in ("values", "indices"):
-                known = alike([getattr(e, part).node.aval for e in examples])
+                known = common([getattr(e, part).node.aval for e in examples])
                 avals.append(known if isinstance(known, Aval) else aval((), known))
         elif all(e is None for e in examples):
             request.layout.append(None)

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradtape._src.autodiff.backward import Operation
-from gradtape._src.control.scope import Body, Scope, trace
+from gradtape._src.control.scope import Body, Outside, Scope, trace
 from gradtape._src.core import engine, nest
-from gradtape._src.core.aval import PROVISIONAL, Aval, aval
+from gradtape._src.core.aval import PROVISIONAL, Aval, aval, common
 from gradtape._src.core.errors import InvalidArgumentError, invalid
 from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
-from gradtape._src.core.variable import Variable
 from gradtape._src.v1.graphs.graph import Graph, extents_of
 from gradtape._src.v1.graphs.interpreter import NeedsEager
 from gradtape._src.v1.graphs.kinds import LATE, IdentityAttr
@@ -42,10 +41,9 @@ class Traced:
             self._bodies[key] = found
         return found
 
-    def around(self) -> tuple[list[Variable], list[Node]]:
-        """Return the variables that the traces read, and the tensors that they take from around them."""
-        variables = {id(v): v for body in self._bodies.values() for v in body.variables}
-        return list(variables.values()), list({n: None for body in self._bodies.values() for n in body.captures})
+    def bodies(self) -> list[Body]:
+        """Return the traces that were made so far."""
+        return list(self._bodies.values())
 
 
 @contextlib.contextmanager
@@ -63,9 +61,7 @@ class Inlined:
 
     def __init__(self, graph: Graph, functions: Sequence[Traced]) -> None:
         self._graph = graph
-        found = [function.around() for function in functions]
-        self._variables = list({id(v): v for variables, _ in found for v in variables}.values())
-        self._captures = list({n: None for _, captures in found for n in captures})
+        self._outside = Outside([body for function in functions for body in function.bodies()])
 
     def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
         """Return the results, recorded where the thread records; `inputs` are what the late node takes."""
@@ -79,13 +75,14 @@ class Inlined:
 
     def around(self) -> list[Node]:
         """Return the further inputs of the deferred node: reads of variables, and tensors."""
-        return [*[v.read() for v in self._variables], *self._captures]
+        return self._outside.inputs()
 
     def inline(self, replay: Any, function: Traced, own: Sequence[Node], given: Sequence[Node]) -> list[Node]:
         """Record the function of `own`; `given` is what `around` stands for."""
         body = function.body([n.aval for n in own])
-        reads = {id(v): node for v, node in zip(self._variables, given, strict=False)}
-        captures = dict(zip(self._captures, given[len(self._variables) :], strict=True))
+        variables = self._outside.variables
+        reads = {id(v): node for v, node in zip(variables, given, strict=False)}
+        captures = dict(zip(self._outside.captures, given[len(variables) :], strict=True))
         if any(id(v) not in reads for v in body.variables):
             raise invalid("A function of tensors of unknown rank reads other variables for this rank.")
         inputs = [*own, *[reads[id(v)] for v in body.variables], *[captures.get(n) or replay.value(n) for n in body.captures]]
@@ -133,15 +130,6 @@ def recorded(graph: Graph, call: Inlined, own: Sequence[Node], avals: Sequence[A
     return results
 
 
-def common(avals: Sequence[Aval]) -> Aval | Any:
-    """Return the common part of the results for several ranks; a dtype if ranks differ."""
-    first = avals[0]
-    if len(avals) == 1 or any(a.ndim != first.ndim for a in avals):
-        return first.dtype
-    axes = zip(*[a.shape for a in avals], strict=True)
-    return aval(tuple([e[0] if len(set(e)) == 1 else PROVISIONAL for e in axes]), first.dtype)
-
-
 def call_of_functions(
     graph: Graph, call: Callable[[list[Node]], Any], nodes: Sequence[Node], is_open: Sequence[bool], ranks: Sequence[int]
 ) -> Any:
@@ -165,7 +153,8 @@ def call_of_functions(
             found.append(traced.body([aval((PROVISIONAL,) * rank, n.aval.dtype) for n in own]).avals)
     if not found:
         return NotImplemented
-    results = recorded(graph, Call(graph, traced, len(own)), own, [common(column) for column in zip(*found, strict=True)])
+    known = [common(column) if len(found) > 1 else column[0].dtype for column in zip(*found, strict=True)]
+    results = recorded(graph, Call(graph, traced, len(own)), own, known)
     return nest.unflatten(layouts[0], [EagerTensor(n) for n in results])
 
 
