@@ -24,6 +24,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import Aval, aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient
+from gradtape._src.core.errors import InvalidArgumentError
 from gradtape._src.core.op import define
 from gradtape._src.core.program import Node, Program, leaf, read_by
 from gradtape._src.core.structured import LOOP, Body, Interpreter, Pruned, StructuredOp, arity
@@ -36,6 +37,7 @@ TRIPS = np.dtype(np.int64)
 MOST_CHECKPOINTS = 1024
 FEWEST_CHECKPOINTS = 64
 CHECKPOINT_BYTES = 1 << 28
+NO_GRADIENT = (LookupError, InvalidArgumentError)  # of an op at all, or in this dtype
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Scan
@@ -177,13 +179,14 @@ def record_scan(
 ) -> list[Node]:
     """Record `length` runs of `body`: (consts…, carry…, x…) → (carry…, y…); `trips` of them if that is given.
 
-    Returns the nodes of the last carry and of the stacked ys; the residuals come after those. A body with effects has no
-    residuals, but where it is run `again`, for them alone and without its effects.
+    Returns the nodes of the last carry and of the stacked ys; the residuals come after those. There are none where no tape
+    records, and of a body with effects; but there are where it is run `again`, for them alone and without its effects.
     """
-    split = _linear_body(body, len(consts), len(carry))
+    taped = bool(engine.local.tapes) or engine.local.trace.scope is not None  # what a function is called in is not known
+    split = _linear_body(body, len(consts), len(carry)) if again or (taped and not body.effects) else None
     saved = 0
     whole = body
-    if split is not None and (again or not body.effects):
+    if split is not None:
         whole = split[0]
         if FORWARD in body.derived:
             whole.derived[FORWARD] = body.derived[FORWARD]
@@ -201,13 +204,15 @@ def _inexact(program: Program) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _linear_body(body: Program, consts: int, carry: int) -> tuple[Program, Program, list[int], tuple[int | None, ...]] | None:
-    """Return `linearized(body)` and the positions of the cotangents, kept with the body; None if an op in it has no gradient."""
+    """Return `linearized(body)` and the positions of the cotangents, kept with the body; None if an op in it has no gradient, or
+    none in its dtype.
+    """
     key = ("linear", consts, carry)
     if key not in body.derived:
         given, needed = _inexact(body)
         try:
             derived, where = vjp_program(body, given, needed)
-        except LookupError:
+        except NO_GRADIENT:
             body.derived[key] = None
         else:
             count = len(body.parameters) - len(body.constants)
@@ -222,7 +227,7 @@ def _leads_back(body: Program) -> bool:
     """Return whether the second derivative of a body depends on values of the forward pass."""
     try:
         return FORWARD in vjp_program(body, *_inexact(body))[0].derived
-    except LookupError:
+    except NO_GRADIENT:
         return False
 
 

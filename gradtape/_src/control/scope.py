@@ -539,7 +539,10 @@ def connected(program: Program | None) -> set[int]:
         return set()
     outputs = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
     inputs = tuple([i for i, a in enumerate(program.parameters[: len(program.parameters) - len(program.constants)]) if a.inexact])
-    _, where = vjp_program(program, outputs, inputs)
+    try:
+        _, where = vjp_program(program, outputs, inputs)
+    except LookupError:  # an op has no gradient, and nobody asked for it
+        return set()
     return {i for i, place in zip(inputs, where, strict=True) if place is not None}
 
 

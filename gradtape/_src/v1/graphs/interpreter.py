@@ -26,6 +26,10 @@ class Outputs(list[Node]):
     """The outputs of an op that has several."""
 
 
+class Rows(list[Node]):
+    """The rows of a loop's residual, of several shapes."""
+
+
 def is_open(program: Program) -> bool:
     """Return whether a Program cannot be compiled as it was recorded: extents are not known, or an op needs values."""
     known: bool | None = program.derived.get("open")
@@ -59,7 +63,7 @@ def of_one_shape(op: Op, attrs: Attributes, avals: Sequence[Any]) -> bool:
 class Live:
     """The Interpreter of a session that runs op by op: values are nodes that `replay` records, and shapes are what they are."""
 
-    residuals = False
+    residuals = True
 
     def __init__(self, replay: Any) -> None:
         self._replay = replay
@@ -77,17 +81,21 @@ class Live:
         """Return the value of a scalar."""
         return to_numpy(value).item()
 
-    def extent(self, value: Node) -> int:
+    def extent(self, value: Node | Rows) -> int:
         """Return how many rows a value has."""
-        return int(value.aval.shape[0])
+        return len(value) if isinstance(value, Rows) else int(value.aval.shape[0])
 
-    def row(self, value: Node, at: int) -> Node:
+    def row(self, value: Node | Rows, at: int) -> Node:
         """Record the reading of a row."""
+        if isinstance(value, Rows):
+            return value[at]
         row: Node = handle(value)[at].node
         return row
 
-    def stacked(self, rows: Sequence[Node], of: Any, count: int) -> Node:
-        """Record the joining of all rows that there are; their number is what it is."""
+    def stacked(self, rows: Sequence[Node], of: Any, count: int) -> Node | Rows:
+        """Record the joining of all rows that there are; their number is what it is. Rows of several shapes stay apart."""
+        if len({row.aval for row in rows}) > 1:
+            return Rows(rows)
         if not rows:
             return zeros((0, *[0 if e >= LARGE else e for e in of.shape]), of.type).node
         made: Node = stack([handle(row) for row in rows]).node

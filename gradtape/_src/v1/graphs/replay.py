@@ -27,7 +27,7 @@ from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken
 from gradtape._src.v1.graphs.extents import Pairs, decoded, on_axis, open_ints, pairs_of, resolved, within
-from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs, in_python, is_open, of_one_shape
+from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs, Rows, in_python, is_open, of_one_shape
 from gradtape._src.v1.graphs.kinds import (
     BY_VALUES,
     CONST,
@@ -228,6 +228,8 @@ class Replay:
         if op is ELEMENT and isinstance(inputs[0], Outputs):
             return inputs[0][attrs[0]]
         eager = engine.local.trace.scope is None
+        if any(isinstance(given, Rows) for given in inputs):
+            return in_python(self, op, attrs, inputs)
         if self._true:
             if op is LATE:
                 return self._call(op, attrs, inputs)
