@@ -126,11 +126,18 @@ def call(program: Program, inputs: tuple[Node, ...], op: Op = CALL) -> list[Node
 
 
 def inline(program: Program, inputs: Sequence[Node]) -> list[Node]:
-    """Record the ops of `program` one by one, on nodes and at their lines; returns the nodes of its outputs."""
+    """Record the ops of `program` one by one, on nodes and at their lines; returns the nodes of its outputs.
+
+    For inputs of the Avals that it was traced for nothing is inferred: some results follow from values.
+    """
     leaves = [*inputs, *[engine.constant(c) for c in program.constants]]
     nodes: list[Node] = []
-    for op, attrs, *references in program.keys:
-        nodes.append(engine.record(op, tuple([nodes[r] if r >= 0 else leaves[-1 - r] for r in references]), attrs))
+    trace = engine.local.trace
+    same = trace.parent is not None and trace.overrides is None
+    same = same and all(n.aval is a for n, a in zip(inputs, program.parameters, strict=False))
+    for index, (op, attrs, *references) in enumerate(program.keys):
+        given = tuple([nodes[r] if r >= 0 else leaves[-1 - r] for r in references])
+        nodes.append(engine.record_as(op, given, attrs, program.avals[index]) if same else engine.record(op, given, attrs))
     for node, line in zip(nodes, program.lines, strict=False):
         node.code, node.offset = line
     return [nodes[r] if r >= 0 else leaves[-1 - r] for r in program.outputs]

@@ -213,8 +213,8 @@ class Primitives:
 
     @staticmethod
     def lgamma(x: Array) -> Array:
-        """Return the logarithm of the gamma function."""
-        return _special("gammaln", x)
+        """Return the logarithm of the gamma function; that of -∞ is ∞, which SciPy has as -∞."""
+        return np.where(np.isinf(x), np.abs(x), _special("gammaln", x))
 
     @staticmethod
     def digamma(x: Array) -> Array:

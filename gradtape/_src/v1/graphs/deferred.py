@@ -486,7 +486,7 @@ def _with_value(
         return engine.constant(np.array(open_rank[1], dtype))
     shape = [extent] * open_rank[0] if graph.open_rank(node) else [extent if e >= LARGE else e for e in node.aval.shape]
     size = math.prod(shape)
-    number = value(size) if dtype.kind in "iuf" else value(size) % 2 if dtype.kind == "b" else b"1" if dtype.hasobject else 1
+    number = value(size) if dtype.kind in "iufcV" else value(size) % 2 if dtype.kind == "b" else b"1" if dtype.hasobject else 1
     filled = np.broadcast_to(number, size if shape else (1,))
     return engine.constant(filled.reshape(shape).astype(dtype))
 
