@@ -381,3 +381,16 @@ def test_print_shows_the_name_of_a_tensor_once_for_each_trace(capsys):
         'Tensor("add:0", shape=(2,), dtype=float32)',
         "positive (2,)",
     ]
+
+
+def test_a_result_that_nobody_differentiates_may_have_no_gradient():
+    x, v = tf.constant([3.0, 4.0]), tf.Variable([3.0, 4.0])
+
+    @tf.function
+    def both(x):
+        return tf.reduce_sum(x), tf.truncatemod(v, x)
+
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        total, _ = both(x)
+    assert tape.gradient(total, [x, v], unconnected_gradients="zero")[0].numpy().tolist() == [1.0, 1.0]

@@ -458,3 +458,12 @@ def test_tensorflow_1_takes_one_variable_without_its_list():
     assert tf.compat.v1.while_loop(lambda i: i < 3, lambda i: i + 1, [tf.constant(0)]).numpy() == 3
     with pytest.raises(TypeError, match="list or tuple"):
         tf.compat.v1.while_loop(lambda i: i < 3, lambda i: i + 1, [tf.constant(0)], return_same_structure=True)
+
+
+def test_a_first_gradient_asks_for_no_second():
+    """The second derivative of `lgamma` is `polygamma`, which takes no half precision."""
+    x = tf.constant([1.5, 2.0, 2.5], tf.bfloat16)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.map_fn(tf.math.lgamma, x)
+    assert tape.gradient(y, x).numpy().tolist() == tf.math.digamma(x).numpy().tolist()

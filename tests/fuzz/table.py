@@ -13,6 +13,11 @@ LEFT_OUT = {
     "scatter-": "they make a variable at each call, which a function may not; programs assign to their own",
     "indexing-assign": "the same",
     "image_detection-": "their references are numbers, for the row's own arguments",
+    "sparse-embedding_lookup_sparse": "the same",
+    "sparse-safe_embedding_lookup_sparse": "the same",
+    "compare-saturate_cast to": "its reference is NumPy's cast, which refuses NaN",
+    "select-unique, of floats": "rounding decides which are equal",
+    "decompositions-eigvals": "rounding decides the order",
 }
 ROWS = {name: row for name, row in EVERY.items() if not name.startswith(tuple(LEFT_OUT))}
 USABLE = list(ROWS)
@@ -42,6 +47,7 @@ OTHERS = (
     "compare-saturate_cast bfloat16",
     "compare-saturate_cast to complex",
     "special-betainc of scalars",
+    "special-igamma to a",  # JAX does not differentiate it twice
     "special-lbeta",
 )
 
@@ -74,6 +80,9 @@ BY_DEFINITION = {
     ),
     "a cast of what the integer type cannot hold": ("compare-cast", "compare-saturate_cast"),
     "outside of where it is defined": ("elementary-acosh", "elementary-pow", "special-ndtri", "special-igamma"),
+    "the slope at 0 of a product that is 0 there": ("special-xlog1py", "special-xlogy", "special-xdivy"),
+    "the slope at infinity": ("special-digamma",),
+    "a result that half precision cannot hold": ("elementary-expm1",),
 }  # fmt: skip
 CONVENTIONS = tuple([name for names in BY_DEFINITION.values() for name in names])
 
@@ -81,8 +90,11 @@ CONVENTIONS = tuple([name for names in BY_DEFINITION.values() for name in names]
 # conditioned, so nothing is to be said of single rows.
 TOLERANCE = {"bfloat16": 1e-1, "float16": 3e-2, "float32": 1e-4, "complex64": 1e-4}
 EXACT = 1e-7
+SINGLE = ("image_resize-bicubic", "image_resize-bilinear")  # computed in float32, whatever the dtype is
 
 
 def tolerance(source):
     """That of the widest dtype in a program."""
-    return max([EXACT, *[value for name, value in TOLERANCE.items() if f'"{name}"' in source]])
+    named = [value for name, value in TOLERANCE.items() if f'"{name}"' in source]
+    single = [TOLERANCE["float32"] for name in SINGLE if f'"{name}' in source]
+    return max([EXACT, *named, *single])

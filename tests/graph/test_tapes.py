@@ -101,3 +101,58 @@ def test_a_shape_that_depends_on_equal_neighbours(session):
     collapsed, _ = tf.nn.collapse_repeated(labels, tf.constant([4, 4]))
     assert collapsed.shape.as_list() in ([2, None], [None, None])
     assert session.run(tf.reshape(collapsed, [-1]), {labels: [[1, 1, 2, 2], [1, 2, 3, 3]]}).tolist() == [1, 2, 0, 1, 2, 3]
+
+
+def powers(x, trips):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x
+        for _ in tf.range(trips):
+            kinds = tf.unique(tf.cast(y > 0.0, tf.int32)).y
+            y = tf.sin(y) * tf.reduce_sum(tf.cast(kinds, tf.float32) + 1.0)
+        y = tf.reduce_sum(y * y)
+    return y, tape.gradient(y, x)
+
+
+@pytest.mark.parametrize("shape", [(3,), (None,)])
+def test_a_tape_over_a_loop_in_a_function_that_a_session_runs_op_by_op(session, shape):
+    x, trips = tf.compat.v1.placeholder(tf.float32, shape), tf.compat.v1.placeholder(tf.int32, ())
+    value, slope = session.run(tf.function(powers)(x, trips), {x: [0.1, 0.5, -1.0], trips: 3})
+    np.testing.assert_allclose(value, 14.398933, 1e-5)
+    np.testing.assert_allclose(slope, [75.480774, -3.0949984, -11.593388], 1e-5)
+
+
+def test_rows_of_a_loop_that_have_several_shapes(session):
+    """What a session keeps of each trip for the gradient need not be of one shape."""
+
+    def cubes(x, trips):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            total = tf.constant(0.0)
+            for i in tf.range(trips):
+                some = tf.boolean_mask(x, x > tf.cast(i, tf.float32) * 0.3)
+                total += tf.reduce_sum(some * some * some)
+        return total, tape.gradient(total, x)
+
+    x, trips = tf.compat.v1.placeholder(tf.float32, (None,)), tf.compat.v1.placeholder(tf.int32, ())
+    total, slope = session.run(tf.function(cubes)(x, trips), {x: [0.1, 0.5, 1.0], trips: 3})
+    np.testing.assert_allclose(total, 3.251, 1e-6)
+    np.testing.assert_allclose(slope, [0.03, 1.5, 9.0], 1e-6)
+
+
+def test_places_in_a_branch(session):
+    def places(x):
+        if tf.reduce_sum(x) > 0.0:
+            found = tf.reduce_sum(tf.where(tf.reshape(x, [1, 3]) > 0.0))
+        else:
+            found = tf.constant(7, tf.int64)
+        return found
+
+    x = tf.compat.v1.placeholder(tf.float64, (3,))
+    chosen = tf.function(places)(x)
+    assert [session.run(chosen, {x: given}) for given in ([1.0, 0.0, 2.0], [-1.0, 0.0, 0.0])] == [2, 7]
+
+
+def test_an_extent_that_depends_on_values_in_half_precision(session):
+    x = tf.compat.v1.placeholder(tf.bfloat16, (3,))
+    assert tf.unique(x).y.shape.as_list() == [None]

@@ -6,6 +6,7 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.core import arrays, execution, tiers
+from tests.fuzz.table import ELEMENTWISE
 from tests.ops.rows import LEADING, ROWS
 
 # Relative to the largest finite value of a result.
@@ -28,6 +29,8 @@ def scale(array):
     magnitudes = np.abs(wide(array))
     return magnitudes[np.isfinite(magnitudes)].max(initial=1e-300)
 
+
+CORNERS = np.float32([-np.inf, np.inf, np.nan, -0.0, 0.0, 1.0, -1.0, 30.0, -2.5])
 
 # Computed in float32 whatever the dtype is.
 SINGLE = frozenset(("ResizeBilinearGrad", "ResizeBicubicGrad", "ScaleAndTranslateGrad", "CropAndResizeGradImage"))
@@ -101,3 +104,10 @@ def test_special_values_on_the_host(row, compared):
         made = [tf.constant(a) for a in listed]
         for value in tf.nest.flatten(row.call(*made), expand_composites=True):
             np.asarray(value)
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_infinities_zeros_and_nan_on_the_host(name, compared):
+    count = len(ROWS[name].args)
+    for value in tf.nest.flatten(ROWS[name].call(*map(tf.constant, np.meshgrid(*[CORNERS] * count)))):
+        np.asarray(value)

@@ -55,7 +55,7 @@ def _truncated(x, dtype):
     fits = (x >= -(2.0**bits)) & (x < 2.0**bits)
     result = jnp.where(fits, x.astype(via), jnp.array(-(2**bits), via))
     result = _narrowed(result, dtype) if dtype.kind == "i" else result.astype(dtype)
-    return jnp.where(x >= 2.0**63, x.astype(dtype), result) if dtype == jnp.uint64 else result
+    return jnp.where((x >= 2.0**63) & (x < 2.0**64), x.astype(dtype), result) if dtype == jnp.uint64 else result
 
 
 @gradient(_cast)

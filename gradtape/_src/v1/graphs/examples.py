@@ -135,8 +135,9 @@ def _elements(node: Node) -> list[Node]:
     if type(node.aval) is not tuple:
         return [node]
     assert node.trace is not None
-    nodes = node.trace.nodes
-    return [nodes[node.index + 1 + i] for i in range(len(node.aval))]
+    later = itertools.takewhile(lambda n: n.op is ELEMENT, node.trace.nodes[node.index + 1 :])
+    read = {n.attrs[0]: n for n in later if n.inputs[0] is node}
+    return [read.get(i) or leaf(a, None) for i, a in enumerate(node.aval)]  # a Program has those that are read
 
 
 class Found(NamedTuple):
