@@ -249,3 +249,44 @@ def test_what_is_read_on_synchronization_is_not_trained(session):
     assert v.synchronization is on_read and v.aggregation is tf.VariableAggregation.MEAN
     with pytest.raises(ValueError, match="synchronization"):
         tf.Variable(1.0, synchronization="on_read")
+
+
+def test_a_scope_in_a_branch():
+    """Two branches that open scopes have two variables."""
+
+    def branch(name, value):
+        def called():
+            with tf.variable_scope(name):
+                return tf.get_variable("w", [], initializer=tf.constant_initializer(value)) * 1.0
+
+        return called
+
+    with tf.Graph().as_default():
+        with tf.variable_scope("m", reuse=tf.AUTO_REUSE):
+            chosen = tf.placeholder(tf.bool, [])
+            y = tf.cond(chosen, branch("a", 2.0), branch("b", 3.0))
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            assert [v.name for v in tf.trainable_variables()] == ["m/a/w:0", "m/b/w:0"]
+            assert [session.run(y, {chosen: truth}) for truth in (True, False)] == [2.0, 3.0]
+
+
+def test_a_scope_in_a_loop_and_a_map():
+    def body(i, x):
+        with tf.variable_scope("cell", reuse=tf.AUTO_REUSE):
+            return i + 1, x * tf.get_variable("w", [], initializer=tf.constant_initializer(2.0))
+
+    with tf.Graph().as_default():
+        with tf.variable_scope("net"):
+            _, y = tf.while_loop(lambda i, x: i < 3, body, [0, 1.0])
+            z = tf.map_fn(lambda e: body(0, e)[1], tf.constant([1.0, 2.0]))
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            assert [v.name for v in tf.trainable_variables()] == ["net/cell/w:0"]
+            assert session.run(y) == 8.0 and session.run(z).tolist() == [2.0, 4.0]
+
+
+def test_a_large_extent_is_known():
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 2_000_000])
+        assert tf.get_variable("w", [x.shape[1], 2]).shape.as_list() == [2_000_000, 2]

@@ -13,7 +13,7 @@ from gradtape._src.core.errors import NeedsValues, invalid
 from gradtape._src.core.shape import PROVISIONAL as PROVISIONAL, TensorShape, provisional as provisional
 
 SHAPED_BY_RUNS = "a Python function whose results have shapes that no TensorSpec in Tout states"
-LARGE = 1 << 20  # what is computed from a provisional extent is larger
+LARGE = 1 << 24  # what is computed from a provisional extent is larger
 
 
 class Aval:

@@ -14,7 +14,7 @@ Dims = tuple[Any, ...]  # ints, and None for an extent that is not known
 
 # In a graph an extent that is not known is recorded as this prime. A graph is recorded again with the true extents when it
 # runs.
-PROVISIONAL = 73_939_133
+PROVISIONAL = (1 << 30) + 3
 
 
 def provisional(extent: int) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from gradtape._src.core import dtypes, scopes
+from gradtape._src.core import dtypes, engine, scopes
 from gradtape._src.core.errors import public
 from gradtape._src.core.variable import Variable
 from gradtape._src.v1.graphs.graph import in_graph
@@ -136,8 +136,8 @@ _eager = Store({})  # nothing is shared in eager code
 
 
 def store() -> Store:
-    """Return the store of the graph that the thread records into."""
-    graph = in_graph()
+    """Return the store of the graph that the thread records into, also from inside its branches, loops and functions."""
+    graph = engine.graph_around()
     if graph is None:
         return _eager
     found: Store = graph.variable_scopes.setdefault("store", Store({}))
