@@ -12,7 +12,9 @@ from tests.errors import any_call
 pytestmark = pytest.mark.better  # TensorFlow ends the process for some of them
 
 # Classes that only the library makes; the message says so, or Python does.
-MADE_BY_THE_LIBRARY = ("tf.Tensor(", "tf.Operation(", "tf.TypeSpec(", "tf.types.experimental.TraceType(")
+MADE_BY_THE_LIBRARY = (
+    "tf.Tensor(", "tf.Operation(", "tf.compat.v1.Operation(", "tf.TypeSpec(", "tf.types.experimental.TraceType(",
+)  # fmt: skip
 
 
 def check(batches, count):

@@ -78,6 +78,7 @@ class Recording:
 
     _inner = False  # one that the library opened for a purpose of its own: the journal keeps nothing of it
 
+    @public
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True, strict: bool = False) -> None:
         self._persistent, self._watch_accessed, self._strict = bool(persistent), watch_accessed_variables, bool(strict)
         self._segments: list[Segment] = []

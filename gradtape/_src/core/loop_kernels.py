@@ -8,11 +8,14 @@ import re
 import jax
 import numpy as np
 
+from gradtape._src.core.errors import public
+
 OPTION = "xla_cpu_small_while_loop_byte_threshold"
 FLAG = "--xla_backend_extra_options="
 MARK = "xla_cpu_small_call"  # what XLA calls such a loop
 
 
+@public
 def tune_loops(largest: int = 1 << 20) -> bool:
     """Let XLA compile each loop whose values, stacked ones included, take less than `largest` bytes as one function.
 

@@ -19,6 +19,7 @@ from gradtape._src.data.structure import DatasetSpec, Element, Elements, Structu
 class Pipeline(Elements):
     """A stream of elements that can be begun again and again, and what is known of it."""
 
+    @public
     def __init__(
         self,
         start: Start,

@@ -183,6 +183,7 @@ class ReductionToOneDevice(CrossDeviceOps):
 class NcclAllReduce(CrossDeviceOps):
     """NCCL's sums. A strategy takes it and leaves the choice to XLA, which uses NCCL on several GPUs."""
 
+    @public
     def __init__(self, num_packs: int = 1) -> None:
         if num_packs < 0:
             raise ValueError(f"NCCL all-reduce requires num_packs >= 0, but {num_packs} is specified")

@@ -38,10 +38,13 @@ class SummaryWriter:
     """Writes summaries to a file in a folder, which TensorBoard shows. See `create_file_writer`."""
 
     @public
+    @public
     def __init__(self, logdir: str | None, max_queue: int = 10, flush_millis: int = 120_000, filename_suffix: str = "") -> None:
         self._file: Any = None
         self._process = os.getpid()
         self._closed, self.writes_nothing = False, logdir is None
+        if not isinstance(max_queue, (int, np.integer)):
+            raise TypeError(f"max_queue is a number of summaries, received {max_queue!r}.")
         if logdir is not None:
             seconds = max(flush_millis // 1000, 1)
             self._file = messages.tensorboard().Writer(os.fspath(logdir), max_queue, seconds, filename_suffix)

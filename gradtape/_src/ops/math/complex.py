@@ -102,6 +102,7 @@ def _(op, dy):
     return _conj(dy)
 
 
+@public
 def conj(x, name=None):
     """Return the complex conjugate of `x`; real tensors are given back as they are. TypeError for bool and string."""
     if type(x) is EagerTensor and x.node.aval.dtype.kind in "fiu":

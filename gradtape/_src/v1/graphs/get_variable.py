@@ -284,6 +284,7 @@ class _Kind(type):
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Variable)
 
+    @public
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return make_variable(*args, **kwargs)
 

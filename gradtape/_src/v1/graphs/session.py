@@ -129,6 +129,7 @@ class Session:
     same shapes run that program.
     """
 
+    @public
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         if not isinstance(target, (str, bytes)):
             raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
@@ -418,6 +419,7 @@ class Session:
 class InteractiveSession(Session):
     """A Session that is the default one from when it is made until `close()`."""
 
+    @public
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
         self.__enter__()

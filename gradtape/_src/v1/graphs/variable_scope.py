@@ -243,6 +243,7 @@ class variable_scope:
         self._names.__exit__(*reason)
 
 
+@public
 def variable_op_scope(
     values: Any, name_or_scope: Any, default_name: str | None = None, *settings: Any, **named: Any
 ) -> variable_scope:

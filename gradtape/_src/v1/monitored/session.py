@@ -29,6 +29,7 @@ class SessionCreator:
 class ChiefSessionCreator(SessionCreator):
     """Makes a session from a Scaffold, and restores the latest checkpoint of `checkpoint_dir`, or initializes."""
 
+    @public
     def __init__(
         self,
         scaffold: Scaffold | None = None,

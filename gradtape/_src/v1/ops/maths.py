@@ -206,6 +206,7 @@ def poisson(lam: Any, shape: Any, dtype: Any = dtypes.float32, seed: Any = None,
     return distributions.poisson(shape, lam, dtype, seed)
 
 
+@public
 def floor_div(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x / y, rounded down."""
     return arithmetic.floordiv(x, y) if tensor(x).dtype.is_integer else floor(arithmetic.realdiv(x, y))

@@ -45,6 +45,7 @@ class Optimizer(SlotOwner):
     GATE_OP = 1
     GATE_GRAPH = 2
 
+    @public
     def __init__(self, use_locking: bool = False, name: str = "Optimizer") -> None:
         if not name:
             raise ValueError("Must specify the optimizer name")
