@@ -134,8 +134,8 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
 def _node_by_node(program: Program, arguments: Sequence[Any], may_cost: float, again: bool) -> tuple[Any, ...] | None:
     """Run a Program node by node; None if a loop in it goes on for so long that it has to be compiled, from its beginning."""
     counters.node_by_node += 1
-    loops = None if again else _Apart(may_cost - tiers.costs(program).own)
-    begun = 0.0 if loops is None else loops.left
+    costs = tiers.costs(program)
+    loops = None if again else _Apart(costs.own, may_cost)
     hosted = check is None and tiers.all_hosted(program)
     try:
         with arrays.on_host() if hosted else contextlib.nullcontext():
@@ -144,8 +144,7 @@ def _node_by_node(program: Program, arguments: Sequence[Any], may_cost: float, a
         counters.went_over += 1
         return None
     if loops is not None and not eager:
-        costs = tiers.costs(program)
-        tiers.spend(program, begun - loops.left - (costs.least - costs.own))
+        tiers.spend(program, loops.spent - costs.least)
     return values
 
 
@@ -216,15 +215,15 @@ class GoesOn(Exception):
 
 
 class _Apart(OnHost):
-    """The Interpreter that runs bodies node by node, until they have cost what is `left`."""
+    """The Interpreter that runs bodies node by node, until `spent` is more than they may cost."""
 
-    def __init__(self, left: float) -> None:
-        self.left = left
+    def __init__(self, spent: float, may_cost: float) -> None:
+        self.spent, self.may_cost = spent, may_cost
 
     def call(self, program: Program, inputs: Sequence[Any]) -> Sequence[Any]:
         """Run a body."""
-        self.left -= tiers.call_cost(program) + tiers.costs(program).own
-        if self.left < 0:
+        self.spent += tiers.call_cost(program) + tiers.costs(program).own
+        if self.spent > self.may_cost:
             raise GoesOn
         return interpret(program, inputs, self)
 
