@@ -1,4 +1,4 @@
-"""What TensorFlow's build would be asked: the C++ interface, which gradtape does not have, and whether GPUs can be used."""
+"""The answers of TensorFlow's build: the C++ interface, which gradtape does not have, and whether GPUs can be used."""
 
 from gradtape._src.compat.build import (
     CXX11_ABI_FLAG as CXX11_ABI_FLAG,

@@ -145,7 +145,7 @@ def add_arm(tree: ast.Module, source: str) -> ast.Module | None:
 
 
 def import_gradtape(tree: ast.Module) -> ast.Module:
-    """Have every import of TensorFlow import the module of gradtape of that name; gives the tree."""
+    """Have every import of TensorFlow import the module of gradtape of that name; return the tree."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "tensorflow":
             node.module = NAME + node.module.removeprefix("tensorflow")
@@ -246,8 +246,8 @@ def keep_op_errors(module) -> None:
 
 
 def give_tensorflow(module) -> None:
-    """What is written with TensorFlow's names has gradtape's: `tf.keras.backend`, datasets of series, `adapt` of a dataset, the
-    seed of all random numbers, how shapes and dtypes are saved.
+    """Give gradtape to code that is written with TensorFlow's names: `tf.keras.backend`, datasets of series, `adapt` of a
+    dataset, the seed of all random numbers, how shapes and dtypes are saved.
     """
     module.tf = TensorFlow()
 

@@ -1,4 +1,4 @@
-"""What `tf.function` does with Python's `if`, `while` and `for`."""
+"""The transformation of Python's `if`, `while` and `for` by `tf.function`."""
 
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.control.directives import set_verbosity as set_verbosity, trace as trace

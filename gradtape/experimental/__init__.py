@@ -1,4 +1,4 @@
-"""What TensorFlow keeps under `tf.experimental`: DLPack, and the `Optional` of datasets."""
+"""The names of `tf.experimental`: DLPack, and the `Optional` of datasets."""
 
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.core.dtypes import (

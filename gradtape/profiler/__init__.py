@@ -1,4 +1,4 @@
-"""What a computation and its gradient cost; traces of what the devices do."""
+"""The cost of a computation and its gradient; traces of the devices' work."""
 
 from gradtape._src.compat.names import missing as _missing
 from gradtape._src.profile.profile import Profile as Profile, profile as profile

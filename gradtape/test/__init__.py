@@ -1,4 +1,4 @@
-"""What helps to test: the base class of test cases, checks of gradients, what there is to run on."""
+"""Help with tests: the base class of test cases, checks of gradients, what there is to run on."""
 
 from gradtape._src.compat.build import (
     gpu_device_name as gpu_device_name,

@@ -1,4 +1,4 @@
-"""What a Keras layer has of its backend: a name on the tape for what it gives, and a place in checkpoints."""
+"""The backend's part of a Keras layer: a name on the tape for its results, and a place in checkpoints."""
 
 from keras.src import tree
 from keras.src.backend.common.keras_tensor import KerasTensor

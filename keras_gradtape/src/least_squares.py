@@ -13,7 +13,7 @@ SQUARED_ERRORS = ("mse", "MSE", "mean_squared_error", losses.mean_squared_error)
 
 
 class LeastSquares(optimizer_module.Optimizer):
-    """What `LevenbergMarquardt.for_keras` gives: an optimizer of Keras's whose `train_step` the trainer calls.
+    """The result of `LevenbergMarquardt.for_keras`: an optimizer of Keras's whose `train_step` the trainer calls.
 
     The damping goes on from batch to batch. `damping="trust_region"` is Nielsen's rule here. A step that does not make the
     batch's sum of squares smaller is not taken.
@@ -31,7 +31,7 @@ class LeastSquares(optimizer_module.Optimizer):
         self.growth.assign(2.0)
 
     def train_step(self, model, x, y, sample_weight):
-        """One step on a batch; gives what the model predicted before it."""
+        """One step on a batch; return what the model predicted before it."""
         loss = model.loss
         if loss not in SQUARED_ERRORS and not isinstance(loss, losses.MeanSquaredError):
             raise ValueError(f"Levenberg-Marquardt minimises squared errors: compile with loss='mse', received loss={loss!r}.")

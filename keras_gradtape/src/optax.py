@@ -63,7 +63,7 @@ class Optax(Optimizer):
             variable.assign(value)
 
     def get_config(self):
-        """What a file says of it: the transformation is made of functions, which are not saved."""
+        """Return the name only: the transformation is made of functions, which no file saves."""
         return {"name": self.name}
 
 

@@ -1,4 +1,4 @@
-"""What Keras's optimizers have of their backend."""
+"""The backend's part of Keras's optimizers."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""How `keras.callbacks.TensorBoard` traces batches."""
+"""The traces of batches by `keras.callbacks.TensorBoard`."""
 
 import gradtape as tf
 
@@ -16,7 +16,7 @@ def stop_trace(save):
 
 
 def start_batch_trace(batch):
-    """Mark the begin of a batch; gives what ends it."""
+    """Mark the begin of a batch; return what ends it."""
     context = tf.profiler.experimental.Trace("Profiled batch", step_num=batch)
     context.__enter__()
     return context

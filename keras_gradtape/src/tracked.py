@@ -1,4 +1,4 @@
-"""What a checkpoint saves of Keras's layers and optimizers: their attributes, under the names that TensorFlow gives them."""
+"""The parts of Keras's layers and optimizers in a checkpoint: their attributes, under the names that TensorFlow gives them."""
 
 from typing import Any
 

@@ -48,7 +48,7 @@ class Trainer(BaseTrainer):
     # One step
 
     def train_step(self, data):
-        """One step of training on a batch; gives the logs. Override it for a training of your own."""
+        """One step of training on a batch; return the logs. Override it for a training of your own."""
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
         if isinstance(self.optimizer, LeastSquares):
             y_pred = self.optimizer.train_step(self, x, y, sample_weight)
@@ -67,7 +67,7 @@ class Trainer(BaseTrainer):
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
     def test_step(self, data):
-        """One step of evaluation on a batch; gives the logs."""
+        """One step of evaluation on a batch; return the logs."""
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False) if self._call_has_training_arg else self(x)
         self._tracked_loss(x, y, y_pred, sample_weight, training=False)
@@ -188,7 +188,7 @@ class Trainer(BaseTrainer):
         validation_batch_size=None,
         validation_freq=1,
     ):
-        """Train for `epochs` passes over the data; gives the `History`."""
+        """Train for `epochs` passes over the data; return the `History`."""
         self._assert_compile_called("fit")
         most = config.max_epochs()
         if most and most < epochs:
@@ -324,7 +324,7 @@ class Trainer(BaseTrainer):
     # One batch
 
     def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
-        """One step of training; gives the loss and the metrics."""
+        """One step of training; return the loss and the metrics."""
         self._assert_compile_called("train_on_batch")
         if class_weight is not None:
             if sample_weight is not None:
@@ -366,7 +366,7 @@ class Trainer(BaseTrainer):
 
     @property
     def compiled_metrics(self):
-        """What has `update_state(y, y_pred, sample_weight=None)` for all metrics. Deprecated: each of `metrics` has its own."""
+        """All metrics with one `update_state(y, y_pred, sample_weight=None)`. Deprecated: each of `metrics` has its own."""
         return SimpleNamespace(update_state=self._update_metrics)
 
     def _update_metrics(self, y, y_pred, sample_weight=None):

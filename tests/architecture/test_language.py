@@ -1,4 +1,4 @@
-"""The docstrings of the library: a function's begins with a verb, and no sentence is longer than a reader's breath."""
+"""Docstrings: a function's begins with a verb, all others with a noun, and no sentence is longer than a reader's breath."""
 
 import ast
 import re
@@ -9,6 +9,7 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "gradtape/_src"
 LONGEST = 25  # words of a sentence
 FORMULA = re.compile(r"[=≤≥Σ∫√·→]|`[^`]*`")  # what is read by the eye and not aloud: counted as one word
+CLAUSES = frozenset("how that what when where which who why".split())  # what a class, module or property is has a noun
 BLOCK = re.compile(r"^\s*(?:>>>|\.\.\.|```|[-*|] |\d+\. |    )")  # an example, a list, a table
 VERBS = frozenset(
     """
@@ -20,15 +21,15 @@ VERBS = frozenset(
     extend extract fail feed fetch fill filter find finish fit flatten flip flush fold follow forget format freeze gather
     generate give go group hand handle hang hash have hide hold identify ignore import include infer initialize inline
     insert inspect install intern interpret invert invoke iterate join keep know label lay learn leave let lift limit link
-    list listen load locate log look lower make map mark mask match measure merge minimize mirror move multiply name narrow
-    negate normalise normalize note number open order pack pad pair parse partition pass perform permute place pool prepare
-    prevent print propagate protect prune pull push put quantise quantize raise rank read rebuild recompute record reduce
-    refuse register release remember remove rename render renumber repeat replace replay report request reserve reset
+    list listen load locate log look loop lower make map mark mask match measure merge minimize mirror move multiply name
+    narrow negate normalise normalize note number open order pack pad pair parse partition pass perform permute place pool
+    prepare prevent print propagate protect prune pull push put quantise quantize raise rank read rebuild recompute record
+    reduce refuse register release remember remove rename render renumber repeat replace replay report request reserve reset
     reshape resize resolve restore return reverse rewrite rotate round run sample save say scale scatter search select send
     serialize set settle shard share shift shorten show shuffle shut skip slice solve sort spell split squeeze stack stand
     start state step stop store strip subtract sum swap switch take teach tell test tile trace track train transform
-    translate transpose treat trim truncate try turn undo unpack update use validate verify visit wait walk warn watch weigh
-    wrap write yield zip
+    translate transpose treat trim truncate try turn uncompress undo unpack update use validate verify visit wait walk warn
+    watch weigh wrap write yield zip
     """.split()
 )
 
@@ -70,6 +71,9 @@ def test_docstrings(folder):
                 wrong.append(f"{at}{node.lineno} {node.name} begins with {first!r}: begin with a verb, such as 'Return'")
         for node in ast.walk(tree):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+                first = re.match(r"\w*", ast.get_docstring(node) or "").group().lower()
+                if first in CLAUSES:
+                    wrong.append(f"{at}{getattr(node, 'lineno', 1)} begins with {first!r}: begin with a noun, or a verb")
                 long = [s for s in prose(ast.get_docstring(node) or "") if words(s) > LONGEST]
                 wrong += [f"{at}{getattr(node, 'lineno', 1)} has a sentence of {words(s)} words: {s}" for s in long]
     assert not wrong, "\n".join(wrong)

@@ -40,7 +40,7 @@ class GradientHook:
 
 @public
 def register_gradient_hook(self: Tensor, function: Callable[[Tensor], Any]) -> GradientHook:
-    """Call `function(dy)` when a gradient with respect to this tensor has been computed; returns a hook with `remove()`.
+    """Call `function(dy)` when a gradient with respect to this tensor has been computed; return a hook with `remove()`.
 
     What `function` returns takes its place, for the gradient of this tensor and of all that it was computed from; None
     leaves it as it is. Uses of the tensor from here on count. Hooks of one tensor run in the order of the gradient: the

@@ -85,7 +85,7 @@ class Pieces:
     def _through(
         self, number: int, entries: Sequence[Entry], active: Mapping[Node, int], seeds: Mapping[Node, Any]
     ) -> list[tuple[Node, Any]]:
-        """Send cotangents through one segment; returns those of what it takes, and of what is wanted in it."""
+        """Send cotangents through one segment; return those of its inputs, and of the sources in it."""
         segment, base = self._segments[number], self._bases[number]
         trace = segment.trace
         places = Places([segment])

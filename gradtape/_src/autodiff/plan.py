@@ -94,7 +94,7 @@ class Plan:
     def apply(
         self, traces: Sequence[Trace], given: Sequence[Any], vectorized: bool = False, chunk: int | None = None
     ) -> list[Any]:
-        """Append one call node; returns the gradients. `vectorized`: for output gradients that are stacked, `chunk` at once."""
+        """Append one call node; return the gradients. `vectorized`: for output gradients that are stacked, `chunk` at once."""
         if not self.program.outputs:
             return [None] * len(self.layout)
         inputs = [*[d.node for d in given if d is not None], *self.inputs(traces)]
@@ -118,7 +118,7 @@ class Plan:
 
 
 def stand_ins(entries: Sequence[Entry], places: Places) -> dict[Node, Place]:
-    """Put a leaf of its own in the place of each Python number that an entry takes; returns where those numbers stand.
+    """Put a leaf of its own in the place of each Python number that an entry takes; return the places of those numbers.
 
     One number's leaf serves wherever that number stands, in gradient functions too; in a plan the program's numbers are
     parameters, and the gradient functions' own are constants.

@@ -17,7 +17,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Program:
-    """What is to run as `__main__`: its name in sys.argv, its file, its source or code, the folder that it imports from."""
+    """A program to run as `__main__`: its name in sys.argv, its file, its source or code, the folder that it imports from."""
 
     name: str
     file: str

@@ -1,4 +1,4 @@
-"""What is installed for GPUs, and which devices there are: `tf.sysconfig` and the questions of `tf.test`."""
+"""The build and its devices: `tf.sysconfig`, and `tf.test`'s questions about GPUs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def is_built_with_xla() -> bool:
 
 
 def get_build_info() -> dict[str, Any]:
-    """Return what is installed for GPUs, as a dict: `is_cuda_build`, `is_rocm_build`, `is_tensorrt_build`.
+    """Describe the build for GPUs, as a dict: `is_cuda_build`, `is_rocm_build`, `is_tensorrt_build`.
 
     >>> tf.sysconfig.get_build_info()["is_tensorrt_build"]
     False

@@ -76,7 +76,7 @@ class ConcreteFunction:
 
     @property
     def program(self) -> Program:
-        """What is run: a Program."""
+        """The Program that is run."""
         return self._body.program
 
     @property
@@ -169,7 +169,7 @@ class ConcreteFunction:
 
     @property
     def results(self) -> list[Aval]:
-        """What the tensors are that it gives, of the extents that it was traced for."""
+        """The Avals of its results, of the extents that it was traced for."""
         return self._body.avals[: len(self._body.avals) - len(self._body.written)]
 
     def _shapes(self) -> list[TensorShape]:
@@ -198,7 +198,7 @@ class ConcreteFunction:
 
     @property
     def function_type(self) -> FunctionType:
-        """What it takes and gives: a Signature whose annotations are TensorSpecs, and Literals for what is no tensor."""
+        """Its signature, whose annotations are TensorSpecs, and Literals for what is no tensor."""
         if self._type is None:
             args, kwargs = self._arguments.fill(self._input_specs())
             found = spread(self._function._signature.parameters, args, kwargs)
@@ -282,7 +282,7 @@ class ConcreteFunction:
 
     @property
     def graph(self) -> FuncGraph:
-        """What was traced, as a graph; printed, it is the program."""
+        """The trace as a graph; printed, it is the program."""
         return FuncGraph(self)
 
 

@@ -127,7 +127,7 @@ class Function:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """What `inspect.signature` gives; Keras asks it of a layer's `call`."""
+        """The result of `inspect.signature`; Keras asks it of a layer's `call`."""
         return self._signature.parameters
 
     @property

@@ -104,7 +104,7 @@ class FuncGraph:
 
     @property
     def internal_captures(self) -> list[TensorSpec]:
-        """What stands for each of them inside."""
+        """The spec of each of them inside."""
         return [TensorSpec(captured.shape, captured.dtype) for captured in self.external_captures]
 
     @property

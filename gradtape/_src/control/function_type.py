@@ -70,7 +70,7 @@ class Parameter(inspect.Parameter):
 
     @property
     def type_constraint(self) -> TensorSpec | Literal | None:
-        """What it takes: a TensorSpec, a Literal for what is no tensor; None if anything will do."""
+        """The spec of its argument: a TensorSpec, a Literal for what is no tensor; None if anything will do."""
         return None if self.annotation is self.empty else self.annotation
 
 

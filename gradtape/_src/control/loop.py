@@ -35,7 +35,7 @@ def while_loop(
     maximum_iterations: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Run `loop_vars = body(*loop_vars)` while `cond(*loop_vars)` (a scalar bool) holds; returns the last `loop_vars`.
+    """Run `loop_vars = body(*loop_vars)` while `cond(*loop_vars)` (a scalar bool) holds; return the last `loop_vars`.
 
     At most `maximum_iterations` times. In a function the loop variables keep their dtypes, and their shapes where
     `shape_invariants` (a TensorShape for each) do not have None; the gradient is exact for any number of trips, and with

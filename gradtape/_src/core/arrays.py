@@ -62,7 +62,7 @@ def on_host() -> Iterator[None]:
 
 
 def run(op: Op, attrs: Attributes, inputs: Sequence[Any], avals: Any) -> Any:
-    """Return what a hosted op gives, values of `avals`: NumPy arrays that nobody may write to."""
+    """Run a hosted op; return values of `avals`, NumPy arrays that nobody may write to."""
     if not _local.on_host:
         with on_host():
             return run(op, attrs, inputs, avals)

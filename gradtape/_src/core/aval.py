@@ -99,7 +99,7 @@ def unshaped(type: DType) -> Aval:
 
 
 def common(avals: Sequence[Aval], doubtful: Container[int] = ()) -> Aval | np.dtype:
-    """Return what is known of a value that has one of these Avals, for a graph; its dtype only, if ranks differ.
+    """Merge the Avals that a value in a graph may have; return the dtype only, if ranks differ.
 
     Extents that differ, or are `doubtful`, are unknown; so are all of a single Aval.
     """

@@ -13,7 +13,7 @@ from gradtape._src.core.errors import cut
 
 
 class VariableSynchronization(enum.Enum):
-    """When the copies of a variable on several devices are joined. Kept, and without effect on one device."""
+    """The times to join the copies of a variable on several devices. Kept, and without effect on one device."""
 
     AUTO = 0
     NONE = 1
@@ -96,7 +96,7 @@ class Created(type):
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        """That of the constructor, without `self`: what `inspect` tells of the class."""
+        """The signature of the constructor, without `self`: `inspect`'s answer for the class."""
         parameters = list(inspect.signature(cls.__init__).parameters.values())  # type: ignore[misc]
         return inspect.Signature(parameters[1:])
 

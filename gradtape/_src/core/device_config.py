@@ -133,7 +133,7 @@ def _physical(device: Any) -> PhysicalDevice:
 
 @public
 def get_logical_device_configuration(device: Any) -> list[LogicalDeviceConfiguration] | None:
-    """Return what `set_logical_device_configuration` was given for a PhysicalDevice; None if nothing."""
+    """Return the last argument of `set_logical_device_configuration` for a PhysicalDevice; None if there is none."""
     return _Chosen.logical.get(_physical(device))
 
 
@@ -167,7 +167,7 @@ def set_logical_device_configuration(device: Any, logical_devices: Sequence[Logi
 
 @public
 def get_memory_growth(device: Any) -> bool:
-    """Return what `set_memory_growth` was given for a PhysicalDevice; ValueError before, as JAX alone knows."""
+    """Return the last argument of `set_memory_growth` for a PhysicalDevice; ValueError before, as JAX alone knows."""
     if _physical(device) not in _Chosen.growth:
         raise ValueError(f"{device.name}: memory growth was not set. XLA_PYTHON_CLIENT_PREALLOCATE says how JAX takes memory.")
     return _Chosen.growth[device]
@@ -223,7 +223,7 @@ def reset_memory_stats(device: str) -> None:
 
 @public
 def get_device_details(device: Any) -> dict[str, Any]:
-    """Return what is known about a PhysicalDevice: a GPU's `device_name` and `compute_capability`, nothing for a CPU."""
+    """Describe a PhysicalDevice: a GPU's `device_name` and `compute_capability`, nothing for a CPU."""
     if not isinstance(device, PhysicalDevice):
         raise ValueError(f"device must be a tf.config.PhysicalDevice, but got: {device}")
     if _physical(device).device_type == "CPU":

@@ -303,7 +303,7 @@ def _run_on_host(op: Op, inputs: tuple[Node, ...], attrs: Attributes) -> Node | 
 
 
 def record_ran(op: Op, inputs: tuple[Node, ...], attrs: Attributes, value: Any) -> Node:
-    """Enter an op that ran already (its result's shape depends on values), so that tapes see it; returns its node."""
+    """Enter an op that ran already (its result's shape depends on values), so that tapes see it; return its node."""
     if local.trace.overrides is not None:
         op = local.trace.overrides(op)
     holder = leaf(_aval_of(value), value)

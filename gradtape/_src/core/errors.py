@@ -159,7 +159,7 @@ class InternalError(OpError):
 
 
 class UnavailableError(OpError):
-    """What the operation needs is not there now."""
+    """A resource of the operation is not available now."""
 
     code = UNAVAILABLE
 
@@ -251,6 +251,17 @@ class _Internal(dict[str, bool]):
 
 
 internal = _Internal()
+
+
+class _Own(dict[str, bool]):
+    """File name → whether it is the package's: code there knows a graph's unknown extents as provisional ones."""
+
+    def __missing__(self, filename: str) -> bool:
+        own = self[filename] = filename.startswith(PACKAGE) and not filename.startswith(DEMO)
+        return own
+
+
+own = _Own()
 
 
 class _Foreign(dict[str, bool]):

@@ -126,7 +126,7 @@ pool = Pool()
 
 
 def by_placement(owner: Executable, function: Callable[..., Any], options: dict[str, Any] | None = None) -> bool:
-    """Leave it to JAX to compile for each placement of the arguments; returns whether that is new.
+    """Leave it to JAX to compile for each placement of the arguments; return whether that is new.
 
     Code that was compiled ahead refuses arguments on other devices than those that it was compiled for.
     """

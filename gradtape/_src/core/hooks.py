@@ -1,4 +1,4 @@
-"""What a floor above fills in: functions that a floor below calls without knowing whose they are.
+"""Hooks: functions that a floor above fills in, and that a floor below calls without knowing whose they are.
 
 A higher floor assigns the fields of the objects here, and attaches the methods of `METHODS`. It assigns nothing else of a lower
 floor: `tests/architecture` holds that. What is not filled in does nothing.
@@ -109,7 +109,7 @@ class Graphs:
 
 @dataclass(slots=True)
 class Gradients:
-    """What is said and drawn of gradients. By `explain`; called by tapes and by errors about gradients."""
+    """Reports and pictures of gradients. By `explain`; called by tapes and by errors about gradients."""
 
     missing: Callable[[Asked, Sequence[Any], Sequence[bool], bool], None] = _nothing
     """Say why some gradients are None: `(call, sources, given, strict)`, after a call of `gradient` that gave one."""
@@ -132,7 +132,7 @@ class Gradients:
 
 @dataclass(slots=True)
 class Watch:
-    """What listens to the whole process for a while, to all its threads. None: nothing listens, and a step pays for no call."""
+    """Listeners to the whole process for a while, to all its threads. None: nothing listens, and a step pays for no call."""
 
     asked: Callable[[Asked, Any, Sequence[Any], Sequence[Any], Sequence[Any]], Any] | None = None
     """Note a call of `gradient`: `(call, tape, targets, sources, results)`. By `explain`; called by tapes."""
@@ -146,7 +146,7 @@ class Watch:
 
 @dataclass(slots=True)
 class Clients:
-    """What single floors know."""
+    """Questions that single floors answer."""
 
     require_replica: Callable[[str], None] = _nothing
     """Raise RuntimeError in a strategy's cross-replica context. By `distribute/context`; called by `ops/nn/losses`."""

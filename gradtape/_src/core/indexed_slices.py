@@ -33,7 +33,7 @@ class IndexedSlices:
 
     @property
     def indices(self) -> Any:
-        """Where the rows belong, an integer Tensor of shape [rows]."""
+        """The places of the rows, an integer Tensor of shape [rows]."""
         return self._indices
 
     @property

@@ -29,7 +29,7 @@ def prefix() -> str:
 
 
 def enter_scope(to: str) -> str:
-    """Let names begin with `to` from here on; returns what they began with before."""
+    """Let names begin with `to` from here on; return the prefix before."""
     before = prefix()
     _local.prefix = to
     seen = getattr(_local, "seen", None)
@@ -65,7 +65,7 @@ def watched() -> Iterator[Seen]:
 
 
 class name_scope:
-    """Context that puts `name/` before the names of variables made in it; gives the whole prefix.
+    """Open a context that puts `name/` before the names of variables made in it; return the whole prefix.
 
     A name that ends in "/" is taken as it is, whichever scopes are open.
     """

@@ -46,7 +46,7 @@ def scanned(trace: Trace) -> tuple[list[int], Structure]:
 
 
 def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:
-    """Return what to run a trace with, the outputs being `live` or more.
+    """Return the Program to run a trace with, and its arguments; the outputs are `live` or more.
 
     A Program of the same structure that gives more outputs serves too; after two variants, one is made that gives the
     outputs of all (rule 6). The keys are those that were seen first, so that the journal holds on to no others.

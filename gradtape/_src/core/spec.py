@@ -67,7 +67,7 @@ def _fits(wanted: Any, given: Any) -> bool:
 
 
 class TensorSpec(TypeSpec):
-    """What a tensor must look like: `shape`, with `None` where any extent will do, `dtype`, and perhaps a `name`."""
+    """The spec of a tensor: `shape`, with `None` where any extent will do, `dtype`, and perhaps a `name`."""
 
     __slots__ = ("_dtype", "_name", "_shape")
 

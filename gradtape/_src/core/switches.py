@@ -27,7 +27,7 @@ class _Set:
 
 
 def get_soft_device_placement() -> bool:
-    """Return what `set_soft_device_placement` was given; True before."""
+    """Return the last argument of `set_soft_device_placement`; True before."""
     return _Set.soft_placement
 
 
@@ -38,7 +38,7 @@ def set_soft_device_placement(enabled: bool) -> None:
 
 
 def get_log_device_placement() -> bool:
-    """Return what `set_log_device_placement` was given; False before."""
+    """Return the last argument of `set_log_device_placement`; False before."""
     return _Set.log_placement
 
 
@@ -74,7 +74,7 @@ def enable_op_determinism() -> None:
 
 
 def get_synchronous_execution() -> bool:
-    """Return what `set_synchronous_execution` was given; True before."""
+    """Return the last argument of `set_synchronous_execution`; True before."""
     return _Set.synchronous
 
 
@@ -85,7 +85,7 @@ def set_synchronous_execution(enable: bool | None) -> None:
 
 
 def get_device_policy() -> str:
-    """Return what `set_device_policy` was given; "silent" before."""
+    """Return the last argument of `set_device_policy`; "silent" before."""
     return _Set.policy
 
 
@@ -108,7 +108,7 @@ def disable_mlir_bridge() -> None:
 
 
 def get_intra_op_parallelism_threads() -> int:
-    """Return what `set_intra_op_parallelism_threads` was given; 0, the system's choice, before."""
+    """Return the last argument of `set_intra_op_parallelism_threads`; 0, the system's choice, before."""
     return _Set.threads["intra"]
 
 
@@ -119,7 +119,7 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
 
 
 def get_inter_op_parallelism_threads() -> int:
-    """Return what `set_inter_op_parallelism_threads` was given; 0, the system's choice, before."""
+    """Return the last argument of `set_inter_op_parallelism_threads`; 0, the system's choice, before."""
     return _Set.threads["inter"]
 
 
@@ -130,7 +130,7 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
 
 
 def get_jit() -> str:
-    """Return what `set_jit` was given: "autoclustering", or "" for nothing."""
+    """Return the last argument of `set_jit`: "autoclustering", or "" for nothing."""
     return _Set.jit
 
 

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from gradtape._src.core import device_config, engine, execution, journal, memory, naming, slices
-from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, internal, public
+from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, own, public
 from gradtape._src.core.function_names import in_function, name_in_function
 from gradtape._src.core.native import twins
 from gradtape._src.core.shape import TensorShape
@@ -88,8 +88,8 @@ class Tensor(Operators):
     def shape(self) -> TensorShape:
         """The shape, a `TensorShape`."""
         aval = self.node.aval
-        if (aval.large or naming.open_graphs) and not internal[sys._getframe(1).f_code.co_filename]:
-            return stated_shape(self.node)  # the library records with provisional extents, the user has None
+        if (aval.large or naming.open_graphs) and not own[sys._getframe(1).f_code.co_filename]:
+            return stated_shape(self.node)  # the library records with provisional extents, users and Keras have None
         return aval.tensor_shape
 
     @property
@@ -427,7 +427,10 @@ class EagerTensor(Tensor):
 
 
 class Stored(Operators):
-    """What holds a tensor and is read for it: a Variable, or what holds one. `read()` gives the node, `variable` the Variable."""
+    """A holder of a tensor, which is read for it: a Variable, or an object that has one.
+
+    `read()` gives the node, `variable` the Variable.
+    """
 
     __slots__ = ()
     if TYPE_CHECKING:

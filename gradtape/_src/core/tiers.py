@@ -1,4 +1,4 @@
-"""When a Program is compiled: one cost model, of counts and Avals and never of clocks, so that two runs give the same bits.
+"""The time to compile a Program: one cost model, of counts and Avals and never of clocks, so that two runs give the same bits.
 
 Before that a Program runs node by node: hosted ops on NumPy, without a compiler, other ops each by a compiled kernel of its own.
 """
@@ -60,7 +60,7 @@ class Costs(NamedTuple):
 
 
 def allowance(program: Program, kernels: Container[Any], again: bool) -> float:
-    """Return what a Program that is not compiled yet may cost node by node this time, in microseconds; 0: it is compiled.
+    """Return the most that a Program without compiled code may cost node by node this time, in microseconds; 0: compile it.
 
     `kernels` are those that are compiled. `again`: it is a record that the explainer runs again. All its values are results, so a
     large one is never compiled whole.
@@ -89,7 +89,7 @@ def spend(program: Program, cost: float) -> None:
 
 
 def costs(program: Program) -> Costs:
-    """Return what a run node by node costs."""
+    """Estimate the cost of a run node by node."""
     known: Costs | None = program.derived.get(("costs", hosting()))
     if known is None:
         own = more = 0.0
@@ -117,7 +117,7 @@ def costs(program: Program) -> Costs:
 
 
 def _least(op: StructuredOp, attrs: Attributes, avals: Sequence[Any]) -> float:
-    """Return what the Programs in an op cost at least: how often some run depends on values."""
+    """Estimate the least cost of the Programs in an op: how often some run depends on values."""
     runs = [(call_cost(inside) + costs(inside).least, times) for inside, times in op.runs(attrs)]
     if op.kind == BRANCH:
         return min([cost for cost, _ in runs])
@@ -128,12 +128,12 @@ def _least(op: StructuredOp, attrs: Attributes, avals: Sequence[Any]) -> float:
 
 
 def call_cost(program: Program) -> float:
-    """Return what it costs to call a branch or the body of a loop, and to take and keep rows for it."""
+    """Estimate the cost of a call of a branch or the body of a loop, and of taking and keeping rows for it."""
     return HOSTED + HOSTED_ROW * (len(program.parameters) + len(program.outputs))
 
 
 def count_loops(program: Program) -> int:
-    """Return how many branches and loops a Program holds."""
+    """Count the branches and loops that a Program holds."""
     known: int | None = program.derived.get("loops")
     if known is None:
         known = sum(

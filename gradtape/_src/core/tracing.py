@@ -121,12 +121,12 @@ def close(trace: Trace, outputs: Sequence[Node], parameters: Sequence[Node], eff
 
 
 def call(program: Program, inputs: tuple[Node, ...], op: Op = CALL) -> list[Node]:
-    """Append a call of `program` on nodes; returns the nodes of its outputs."""
+    """Append a call of `program` on nodes; return the nodes of its outputs."""
     return engine.elements(engine.record(op, inputs, (program,)))
 
 
 def inline(program: Program, inputs: Sequence[Node]) -> list[Node]:
-    """Record the ops of `program` one by one, on nodes and at their lines; returns the nodes of its outputs.
+    """Record the ops of `program` one by one, on nodes and at their lines; return the nodes of its outputs.
 
     For inputs of the Avals that it was traced for nothing is inferred: some results follow from values.
     """

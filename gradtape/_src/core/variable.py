@@ -227,12 +227,12 @@ class Variable(Stored, metaclass=creators.Created):
 
     @property
     def synchronization(self) -> creators.VariableSynchronization:
-        """When copies on several devices are brought together, as it was said when the variable was made."""
+        """The time when copies on several devices are joined, as given when the variable was made."""
         return self._synchronization
 
     @property
     def aggregation(self) -> creators.VariableAggregation:
-        """How copies on several devices are brought together, as it was said when the variable was made."""
+        """The way in which copies on several devices are joined, as given when the variable was made."""
         return self._aggregation
 
     @property

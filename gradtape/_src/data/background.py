@@ -18,7 +18,7 @@ from gradtape._src.data.place import around
 
 
 class _Thread(threading.local):
-    """What a thread knows of itself: whether it works for a dataset."""
+    """The state of a thread: whether it works for a dataset."""
 
     works = False
 

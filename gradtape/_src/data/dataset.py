@@ -450,7 +450,7 @@ class Dataset(Filing):
 
     @public
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
-        """Return `state = reduce_func(state, element)` over all elements; returns the last state, a nest of tensors."""
+        """Run `state = reduce_func(state, element)` over all elements; return the last state, a nest of tensors."""
         state = element(initial_state)
         call = Call(reduce_func, "Dataset.reduce()").begun()
         if self.known is not None:

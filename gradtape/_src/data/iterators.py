@@ -60,7 +60,7 @@ class Iterator:
 
     @property
     def element_spec(self) -> Any:
-        """What the elements look like, a nest of specs."""
+        """A nest of specs: the structure of an element."""
         return self._dataset.element_spec
 
 

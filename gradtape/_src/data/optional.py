@@ -54,7 +54,7 @@ class Optional:
 
     @property
     def element_spec(self) -> Any:
-        """What the value looks like, a nest of specs."""
+        """A nest of specs: the structure of the value."""
         return self._element_spec
 
     @property

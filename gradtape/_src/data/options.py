@@ -14,7 +14,7 @@ UNKNOWN_CARDINALITY = -2
 
 
 class AutotuneAlgorithm(enum.Enum):
-    """How parallelism would be tuned."""
+    """The ways to tune parallelism, which have no effect."""
 
     DEFAULT = 0
     HILL_CLIMB = 1
@@ -24,7 +24,7 @@ class AutotuneAlgorithm(enum.Enum):
 
 
 class AutoShardPolicy(enum.IntEnum):
-    """How elements would be shared among workers."""
+    """The ways to share elements among workers, which have no effect."""
 
     OFF = -1
     AUTO = 0
@@ -34,7 +34,7 @@ class AutoShardPolicy(enum.IntEnum):
 
 
 class ExternalStatePolicy(enum.Enum):
-    """What to do about state outside of a dataset that is written to a file."""
+    """The ways to treat state outside of a dataset that is written to a file."""
 
     WARN = 0
     IGNORE = 1

@@ -49,7 +49,7 @@ class Pipeline(Elements):
 
     @property
     def structure(self) -> Structure:
-        """How elements are nested, and their specs."""
+        """The structure of an element, and the specs in it."""
         if not isinstance(self._known, Structure):
             self._known = self._known()
         return self._known

@@ -24,7 +24,7 @@ Start = Callable[[], Stream]  # begins a stream anew
 
 
 class Resumed(Iterator[Any]):
-    """What a generator function gives, and goes on giving after an error, which ends a generator.
+    """An iterator over a generator's elements that goes on after an error, which would end a generator.
 
     It is then called again with the same arguments, which must hold all that counts: streams, which are further on by then,
     and lists and sets of what it keeps. What it had taken from a stream and not given is lost.
@@ -134,7 +134,7 @@ def shuffled(source: Stream, size: int | None, seed: str) -> Stream:
 
 
 def _shuffled(source: Stream, size: int | None, words: Iterator[int], buffer: list[Any], first: list[int]) -> Stream:
-    """Return the `buffer` is a ring, whose oldest element is at the place `first`."""
+    """Shuffle by a `buffer` that is a ring, whose oldest element is at the place `first`."""
     buffer.extend(itertools.islice(source, None if size is None else size - len(buffer)))
     for item in source:
         oldest, count = first[0], len(buffer)

@@ -27,7 +27,7 @@ class Elements:
 
     @property
     def element_spec(self) -> Any:
-        """What the elements look like."""
+        """A nest of specs: the structure of an element."""
         raise NotImplementedError
 
     @property
@@ -44,7 +44,7 @@ class DatasetSpec(TypeSpec):
 
     @property
     def element_spec(self) -> Any:
-        """What the elements of the inner dataset look like."""
+        """A nest of specs: the structure of an inner dataset's element."""
         return self._element_spec
 
     @property

@@ -37,7 +37,7 @@ class Digits:
 
 @dataclass(frozen=True)
 class Result:
-    """What a run of the demo found: accuracy on the test images, digest of the final weights, broken gradients."""
+    """The result of the demo: accuracy on the test images, digest of the final weights, broken gradients."""
 
     accuracy: float
     digest: str
@@ -53,7 +53,7 @@ def load_digits(random: np.random.Generator) -> tuple[Digits, Digits]:
 
 
 def train_step(network, images, labels):
-    """Take one step of gradient descent on a batch, by hand; returns its loss and accuracy, both scalar tensors."""
+    """Take one step of gradient descent on a batch, by hand; return its loss and accuracy, both scalar tensors."""
     with tf.GradientTape() as tape:
         scores = network(images, training=True)
         loss = network.loss(labels, scores)

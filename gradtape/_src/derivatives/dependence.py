@@ -142,7 +142,7 @@ class _Patterns:
         return Value((count, *of.shape), of.dtype, sparse.vstack(parts, "csr"))
 
     def constant(self, number: int) -> Value:
-        """Return what depends on nothing."""
+        """Return a pattern that depends on nothing."""
         return Value((), np.dtype(np.int64), None, np.array(number, np.int64))
 
 

@@ -68,7 +68,7 @@ class Sparsity:
 
     @functools.cached_property
     def places(self) -> np.ndarray:
-        """Where each entry stands among the flattened products."""
+        """The places of the entries among the flattened products."""
         across, along = (self.columns, self.rows) if self.mode == "forward" else (self.rows, self.columns)
         width = self.shape[0] if self.mode == "forward" else self.shape[1]
         places: np.ndarray = self.colours[across] * width + along

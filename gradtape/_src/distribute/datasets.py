@@ -38,7 +38,7 @@ class DistributedIterator:
 
     @property
     def element_spec(self) -> Any:
-        """What the batches look like, a nest of specs."""
+        """A nest of specs: the structure of a batch."""
         return self._iterator.element_spec
 
 
@@ -57,7 +57,7 @@ class DistributedDataset:
 
     @property
     def element_spec(self) -> Any:
-        """What the batches look like, a nest of specs."""
+        """A nest of specs: the structure of a batch."""
         return self._dataset.element_spec
 
     @property

@@ -60,7 +60,7 @@ class DistributedVariable(ResourceVariable):
 
 
 def lay_out(variable: Variable, sharding: Sharding) -> Variable:
-    """Lay out a variable that was just made; gives the variable, which is a DistributedVariable from here on."""
+    """Lay out a variable that was just made; return the variable, which is a DistributedVariable from here on."""
     if graph_of(variable._tensor.node) is None and variable.aval.dtype != object:
         node = variable._tensor.node
         node.value = jax.device_put(engine.value(node), sharding)

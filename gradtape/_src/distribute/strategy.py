@@ -56,7 +56,7 @@ class Scope:
 
 
 class Strategy:
-    """How a program is spread over devices. `MirroredStrategy` and `OneDeviceStrategy` are its kinds.
+    """A way to spread a program over devices. `MirroredStrategy` and `OneDeviceStrategy` are its kinds.
 
     One replica spans all devices, and `num_replicas_in_sync` is 1: a program computes on a whole batch, the rows of which lie
     split over the devices, and XLA divides the work. So it gives what it gives on one device, to rounding. TensorFlow's

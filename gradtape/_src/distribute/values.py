@@ -67,7 +67,7 @@ def unwrapped(structure: Any) -> Any:
 
 
 class InputContext:
-    """What a function that makes a dataset is told: for which of how many input pipelines, and the number of replicas.
+    """The argument of a function that makes a dataset: for which of how many input pipelines, and the number of replicas.
 
     >>> tf.distribute.InputContext(num_replicas_in_sync=2).get_per_replica_batch_size(8)
     4
@@ -85,7 +85,7 @@ class InputContext:
 
     @property
     def input_pipeline_id(self) -> int:
-        """Which of them the function is called for."""
+        """The number of the pipeline that the function is called for."""
         return self._input_pipeline_id
 
     @property
@@ -108,7 +108,7 @@ class InputContext:
 
 
 class ValueContext:
-    """What a function that makes values is told: `replica_id_in_sync_group` and `num_replicas_in_sync`."""
+    """The argument of a function that makes values: `replica_id_in_sync_group` and `num_replicas_in_sync`."""
 
     def __init__(self, replica_id_in_sync_group: int = 0, num_replicas_in_sync: int = 1) -> None:
         self.replica_id_in_sync_group = replica_id_in_sync_group
@@ -120,7 +120,7 @@ class ValueContext:
 
 
 class InputReplicationMode(enum.Enum):
-    """How an input function is called: once for each worker, or for each replica. There is one of both."""
+    """The ways to call an input function: once for each worker, or for each replica. There is one of both."""
 
     PER_WORKER = "PER_WORKER"
     PER_REPLICA = "PER_REPLICA"
@@ -144,7 +144,7 @@ class RunOptions(NamedTuple):
 
 
 class CommunicationImplementation(enum.Enum):
-    """How processes would add up their gradients: XLA chooses, NCCL on GPUs."""
+    """The ways in which processes add up their gradients. XLA chooses, NCCL on GPUs."""
 
     AUTO = "AUTO"
     RING = "RING"
@@ -167,7 +167,7 @@ class CollectiveHints(NamedTuple):
 
 
 class CrossDeviceOps:
-    """How devices would add up their gradients. A strategy takes one and leaves the choice to XLA."""
+    """The way in which devices add up their gradients. A strategy takes one and leaves the choice to XLA."""
 
     def __init__(self) -> None:
         pass

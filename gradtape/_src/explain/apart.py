@@ -1,4 +1,4 @@
-"""Why no op leads from a source to a target at all: the value left the library, a branch did not run, another object was used."""
+"""Reasons that no op leads from a source to a target: a value left the library, a branch did not run, an object was replaced."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ MOST_NAMES = 6
 
 @dataclasses.dataclass(frozen=True)
 class Diagnosis:
-    """Why one source has the gradient that it has.
+    """The reason for the gradient of one source.
 
     - `code`: one word for the cause, as in the table of `docs/explain.md`; "connected" if nothing is wrong.
     - `file`, `line`: the user's line at which the connection broke; None if it is not known.

@@ -276,7 +276,7 @@ class History:
         return names
 
     def _inside(self, call: Step, branch: int, program: Program, given: Sequence[Name]) -> list[Name]:
-        """Enter the steps of a Program on values; returns the names of its outputs."""
+        """Enter the steps of a Program on values; return the names of its outputs."""
         parameters = [*given, *[(*call.name, branch, "constant", k) for k in range(len(program.constants))]]
 
         def name(reference: int) -> Name:

@@ -175,7 +175,7 @@ class Probe:
         return node
 
     def inside(self, program: Program, inputs: Sequence[Node], line: Line) -> list[Node]:
-        """Record what a Program does, called at a line; returns the nodes of its outputs."""
+        """Record what a Program does, called at a line; return the nodes of its outputs."""
         leaves = [*inputs, *[engine.constant(c) for c in program.constants]]
         values: list[Any] = []
         lines = program.lines or (NO_LINE,) * len(program.keys)

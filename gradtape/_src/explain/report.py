@@ -36,7 +36,7 @@ class Finding:
 
 
 class Report:
-    """What was found. `calls` counts gradient calls, each time that they ran."""
+    """The findings of a report. `calls` counts gradient calls, each time that they ran."""
 
     def __init__(self) -> None:
         self.calls = 0

@@ -147,7 +147,7 @@ def values(nodes: Sequence[Any]) -> list[Any] | None:
 
 
 class _Stopped(Exception):
-    """What a Program in an op took is found, or cannot be."""
+    """The search for the inputs of a Program in an op has ended."""
 
 
 class _Watched(execution.OnHost):

@@ -47,7 +47,7 @@ def other_object(view: View, source: Source, used: dict[Name, None], frame: Fram
 
 
 def _twin(variable: Variable, others: list[Variable]) -> Variable | None:
-    """Return the one of the same shape with the same name, or the only one that was made at the same line."""
+    """Find the one of the same shape with the same name, or the only one that was made at the same line."""
     alike = [other for other in others if other._tensor.node.aval is variable._tensor.node.aval]
     same_name = [o for o in alike if _same_name(o.name, variable.name)]
     same_line = [o for o in alike if o._made[0] is not None and o._made == variable._made]

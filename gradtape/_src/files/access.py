@@ -34,7 +34,7 @@ def _read_file(filename: np.ndarray) -> np.ndarray:
 
 @public
 def read_file(filename: Any, name: str | None = None) -> Tensor:
-    """Return what is in a file, a scalar string. NotFoundError if there is none.
+    """Read a file as a scalar string. NotFoundError if there is none.
 
     >>> tf.io.write_file("ram://greeting", "hello")
     >>> tf.io.read_file("ram://greeting").numpy()

@@ -98,7 +98,7 @@ def _decode_base64(input: np.ndarray) -> np.ndarray:
 
 @public
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
-    """Return what strings in web-safe base64 stand for; `=` at their ends may be there. InvalidArgumentError for other signs."""
+    """Decode strings in web-safe base64; `=` at their ends may be there. InvalidArgumentError for other signs."""
     return _decode_base64(strings(input))
 
 

@@ -1,4 +1,4 @@
-"""What a message of `tf.train.Example` has: specs of features, which say how their values become tensors."""
+"""Specs of the features in a `tf.train.Example`, which say how their values become tensors."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class GFile:
 
     @property
     def mode(self) -> str:
-        """How the file is opened, as it was given."""
+        """The mode in which the file is opened, as it was given."""
         return self._given
 
     def _opened(self, reading: bool) -> IO[bytes]:
@@ -166,7 +166,7 @@ class GFile:
 
 @dataclass(frozen=True)
 class FileStatistics:
-    """What `stat` tells: a file's length in bytes, when it changed (nanoseconds since 1970), whether it is a directory."""
+    """The result of `stat`: a file's length in bytes, when it changed (nanoseconds since 1970), whether it is a directory."""
 
     length: int
     mtime_nsec: int

@@ -27,7 +27,7 @@ class Batch:
         self.maps, self.names, self.single = maps, names, single
 
     def told(self, number: int) -> str:
-        """Return how an error begins that is about a message."""
+        """Return the beginning of an error about a message."""
         if self.single:
             return ""
         return f"Name: {self.names[number].decode(errors='replace') if self.names else '<unknown>'}, "

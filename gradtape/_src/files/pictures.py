@@ -1,4 +1,4 @@
-"""What all formats of pictures have in common: how they are told apart, limits, and numbers of channels and dtypes."""
+"""The common part of all formats of pictures: how they are told apart, limits, numbers of channels, dtypes."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ class TFRecordCompressionType:
 
 
 class TFRecordOptions:
-    """How a TFRecord file is compressed: "GZIP", "ZLIB" or "" (not at all), and zlib's settings.
+    """The compression of a TFRecord file: "GZIP", "ZLIB" or "" (not at all), and zlib's settings.
 
     `flush_mode` and the sizes of buffers are accepted and change nothing.
     """

@@ -6,7 +6,7 @@ from gradtape._src.files.varint import varint
 
 
 def uncompressed(data: bytes) -> bytes:
-    """Return what was compressed; ValueError if it is damaged. It has at most 32 times the bytes, whatever `data` claims."""
+    """Uncompress `data`; ValueError if it is damaged. It has at most 32 times the bytes, whatever `data` claims."""
     length, at = varint(data, 0)
     found = bytearray()
     while at < len(data):

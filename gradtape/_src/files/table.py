@@ -38,7 +38,7 @@ def table(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _handle(data: bytes, at: int) -> tuple[tuple[int, int], int]:
-    """Return where a block begins and how long it is, and the end of what says so."""
+    """Read the handle of a block: return its begin, its length, and the end of the handle."""
     begin, at = varint(data, at)
     length, at = varint(data, at)
     return (begin, length), at

@@ -96,7 +96,7 @@ def depends_on_values(program: Program) -> bool:
 
 
 class Varies(Exception):
-    """What a cost depends on is not the same in all trips."""
+    """A cost is not the same in all trips."""
 
 
 def evaluated(program: Program, values: Sequence[Any], references: Sequence[int]) -> list[Any]:

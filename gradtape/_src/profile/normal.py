@@ -1,4 +1,4 @@
-"""What of a Program is really computed: calls written out, the same computed once, and nothing that nobody wants.
+"""The normal form of a Program: calls written out, the same computed once, and nothing that nobody wants.
 
 XLA does the same before it compiles, so counts are made on this form. A function's gradient, for one, computes the function's
 forward pass again on paper; here, as in the compiled program, it is found to be there already.
@@ -69,7 +69,7 @@ class Flat:
         return known
 
     def inline(self, program: Program, inputs: Sequence[int], line: Place = UNKNOWN) -> list[int]:
-        """Add what `program` computes of `inputs` (references), called at `line`; returns the references of its outputs."""
+        """Add what `program` computes of `inputs` (references), called at `line`; return the references of its outputs."""
         constants = zip(program.parameters[len(inputs) :], program.constants, strict=True)
         leaves = [*inputs, *[self.parameter(a, c) for a, c in constants]]
         values: list[Any] = []

@@ -51,7 +51,7 @@ class SummaryWriter:
 
     @contextlib.contextmanager
     def as_default(self, step: Any = None) -> Iterator[SummaryWriter]:
-        """Return a context in which this writer takes the summaries, at `step` if that is given."""
+        """Open a context in which this writer takes the summaries, at `step` if that is given."""
         if self._closed:
             raise RuntimeError("SummaryWriter is already closed. Make another with tf.summary.create_file_writer.")
         before = state.writer, state.step
@@ -140,7 +140,7 @@ def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
 @public
 @contextlib.contextmanager
 def record_if(condition: Any) -> Iterator[None]:
-    """Return a context in which summaries are written only if `condition` holds: a bool, a tensor, or a function that gives
+    """Open a context in which summaries are written only if `condition` holds: a bool, a tensor, or a function that gives
     one.
     """
     before, state.recording = state.recording, condition
@@ -174,7 +174,7 @@ def set_step(step: Any) -> None:
 @public
 @contextlib.contextmanager
 def summary_scope(name: str, default_name: str = "summary", values: Any = None) -> Iterator[tuple[str, str]]:
-    """Return a context with `(tag, name scope)` for a summary of this name, in the name scopes around it."""
+    """Open a context with `(tag, name scope)` for a summary of this name, in the name scopes around it."""
     with name_scope(name or default_name) as scope:
         yield scope.removesuffix("/"), scope
 
@@ -203,7 +203,7 @@ WRITE = define(
 
 
 class Encoded:
-    """How a summary's data become a message: equal where that is the same, so that a program is found again."""
+    """The encoding of a summary's data as a message: equal where that is the same, so that a program is found again."""
 
     def __init__(self, kind: str | bytes | None, description: str | None, convert: Callable[..., Any], *arguments: Any) -> None:
         self.parts = kind, description, convert, arguments

@@ -18,7 +18,7 @@ logger = logging.getLogger("gradtape")
 
 @dataclass
 class Traced:
-    """What is traced: the functions that ran, in order, and whether the profiler was started for it."""
+    """A trace of functions: those that ran, in order, and whether the profiler was started for it."""
 
     graph: bool
     profiler: bool
@@ -31,7 +31,7 @@ class Traced:
 
 
 class Tracing:
-    """What the process traces, if anything."""
+    """The trace of the process, if there is one."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

@@ -198,15 +198,15 @@ class Assertions(absltest.TestCase):
     def assertRaisesWithPredicateMatch(  # type: ignore[override]  # TensorFlow's, which takes a pattern, too
         self, expected_exception: Any, expected_regex_or_predicate: Any
     ) -> AbstractContextManager[Any]:
-        """Return a context that fails unless this error is raised in it, and its text or the error itself matches."""
+        """Open a context that fails unless this error is raised in it, and its text or the error itself matches."""
         return _Raises(self, expected_exception, expected_regex_or_predicate)
 
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> AbstractContextManager[Any]:
-        """Return a context that fails unless an OpError is raised in it, whose message matches."""
+        """Open a context that fails unless an OpError is raised in it, whose message matches."""
         return _Raises(self, OpError, expected_err_re_or_predicate)
 
     def assertRaisesIncompatibleShapesError(self, exception_type: Any = InvalidArgumentError) -> AbstractContextManager[Any]:
-        """Return a context that fails unless it raises an error of shapes that do not fit each other."""
+        """Open a context that fails unless it raises an error of shapes that do not fit each other."""
         return _Raises(self, exception_type, _INCOMPATIBLE)
 
 

@@ -30,7 +30,7 @@ Extents = tuple[tuple[int, int], ...]  # of a part of a tensor: where it begins 
 
 @dataclass(frozen=True)
 class Placed(Entry):
-    """What the index knows of one tensor: also in which file its bytes are, and where, or the parts that it is in."""
+    """The index's entry of one tensor, with the file and the place of its bytes, or the parts that it is in."""
 
     file: int = 0
     offset: int = 0
@@ -113,7 +113,7 @@ class Bundle(Source):
 
 
 def _placed(data: bytes, files: int) -> Placed:
-    """Return what an entry of the index says. ValueError where that cannot be: nothing is set aside for it before."""
+    """Read an entry of the index. ValueError where that cannot be: nothing is set aside for it before."""
     entry = message("BundleEntryProto").FromString(data)
     try:
         dtype = as_dtype(int(entry.dtype))

@@ -51,7 +51,7 @@ class Checkpoint(Tracked):
 
     @property
     def save_counter(self) -> Variable:
-        """How often `save` was called, an int64 variable; it is saved too."""
+        """The number of calls of `save`, an int64 variable; it is saved, too."""
         return self._counter()
 
     def _counter(self) -> Variable:
@@ -112,7 +112,7 @@ class Checkpoint(Tracked):
 
     @public
     def read(self, save_path: Any, options: Any = None) -> CheckpointLoadStatus:
-        """Give the variables the values of a checkpoint that `write` wrote; returns a status to make assertions with.
+        """Give the variables the values of a checkpoint that `write` wrote; return a status to make assertions with.
 
         Where a `tf.compat.v1.train.Saver` wrote it, variables are found by their own names.
         Everything is read and checked first: if a shape or dtype does not fit (ValueError, InvalidArgumentError) or the file is

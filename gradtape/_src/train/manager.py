@@ -53,12 +53,12 @@ class CheckpointManager:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What is saved."""
+        """The Checkpoint that is saved."""
         return self._checkpoint
 
     @property
     def checkpoint_interval(self) -> int | None:
-        """How many steps lie between two checkpoints at least."""
+        """The least number of steps between two checkpoints."""
         return self._interval
 
     @property
@@ -73,7 +73,7 @@ class CheckpointManager:
 
     @public
     def save(self, checkpoint_number: Any = None, check_interval: bool = True, options: Any = None) -> str | None:
-        """Save a checkpoint and delete those that are too many; returns its path, or None where the interval is not over.
+        """Save a checkpoint and delete those that are too many; return its path, or None where the interval is not over.
 
         `checkpoint_number` takes the place of the checkpoint's own counter.
         """
@@ -99,7 +99,7 @@ class CheckpointManager:
         return path
 
     def _superfluous(self) -> list[Saved]:
-        """Take what is over `max_to_keep` off the list; returns what of it is to be deleted."""
+        """Take checkpoints beyond `max_to_keep` off the list; return those to be deleted."""
         over = [] if self._max_to_keep is None else self._saved[: -self._max_to_keep]
         self._saved = self._saved[len(over) :]
         deleted = []

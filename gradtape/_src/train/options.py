@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class CheckpointOptions:
-    """How checkpoints are written and read, on several machines or beside the training; here one way serves."""
+    """Options for checkpoints, on several machines or beside the training. They are accepted, as one way serves."""
 
     experimental_io_device: str | None = None
     experimental_enable_async_checkpoint: bool = False

@@ -89,7 +89,7 @@ def _time(value: Any) -> float | None:
 
 
 class CheckpointState(NamedTuple):
-    """What a folder's note says: the path of the latest checkpoint, those of all, and when they were saved."""
+    """The note in a folder of checkpoints: the path of the latest checkpoint, those of all, and when they were saved."""
 
     model_checkpoint_path: str
     all_model_checkpoint_paths: list[str]

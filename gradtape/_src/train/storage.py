@@ -26,7 +26,7 @@ STORED_AS = {"complex128": "float64", "float8_e5m2": "uint8", "float8_e4m3fn": "
 
 @dataclass(frozen=True)
 class Entry:
-    """What the index knows of one array."""
+    """The index's entry of one array."""
 
     dtype: Any  # NumPy's, or a DType that gradtape has no tensors of
     shape: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""How TensorFlow 1 cut large variables for several machines. `get_variable` takes a partitioner and makes one variable."""
+"""Partitioners, by which TensorFlow 1 cut large variables. `get_variable` takes one and makes one variable."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ MEASURED = "accelerator_micros bytes cpu_micros micros occurrence output_bytes p
 
 @dataclass
 class GraphNodeProto:
-    """What one name costs, and with `total_` what it and its children cost."""
+    """The cost of one name; with `total_` that of its children, too."""
 
     name: str
     float_ops: int = 0
@@ -33,7 +33,7 @@ class GraphNodeProto:
 
 
 class MultiGraphNodeProto(GraphNodeProto):
-    """What the ops of one type cost."""
+    """The cost of the ops of one type."""
 
 
 class ProfileOptionBuilder:

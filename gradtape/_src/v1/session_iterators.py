@@ -26,7 +26,7 @@ SAMPLES = (2, 3)  # the extents that stand for unknown ones when a dataset of te
 
 @contextlib.contextmanager
 def _at_once() -> Iterator[None]:
-    """Return a context in which ops run, though a graph is being built or run; random ones draw from the graph's seed."""
+    """Open a context in which ops run, though a graph is being built or run; random ones draw from the graph's seed."""
     with tracing.outside(), seeds.drawn_from(get_default_graph().seeds):
         yield
 
@@ -64,13 +64,13 @@ class LateDataset:
 
     @property
     def structure(self) -> Structure:
-        """How elements are nested, and their specs."""
+        """The structure of an element, and the specs in it."""
         first, second = [self.made(functools.partial(_sample, extent=extent)).structure for extent in SAMPLES]
         return merged(first, second)
 
     @property
     def element_spec(self) -> Any:
-        """What the elements look like, a nest of specs."""
+        """A nest of specs: the structure of an element."""
         return self.structure.element_spec
 
     @public
@@ -97,7 +97,7 @@ def _sample(tensor: Tensor, extent: int) -> np.ndarray:
 
 
 def late(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return what a function that makes datasets gives; in a graph it is put off where it depends on the graph's tensors."""
+    """Call a function that makes datasets; in a graph it is deferred where it depends on the graph's tensors."""
     if in_graph() is None:
         return method(*args, **kwargs)
     if any(isinstance(item, LateDataset) or _waits(item) for item in nest.flatten((args, kwargs))):
@@ -120,7 +120,7 @@ class SessionIterator:
 
     @property
     def element_spec(self) -> Any:
-        """What the elements look like, a nest of specs."""
+        """A nest of specs: the structure of an element."""
         return self._structure.element_spec
 
     @property

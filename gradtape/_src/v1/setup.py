@@ -1,4 +1,4 @@
-"""What scripts of TensorFlow 1 set up: configurations that are accepted, behaviour that is always on, name scopes, text."""
+"""The set-up of TensorFlow 1's scripts: configurations that are accepted, behaviour that is always on, name scopes, text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RunOptions(Options):
 
 
 class RunMetadata(Options):
-    """What a run would report: nothing."""
+    """The report of a run, which is empty."""
 
 
 class OptimizerOptions(Options):
@@ -115,7 +115,7 @@ def executing_eagerly_outside_functions() -> bool:
 
 
 class name_scope:
-    """Context that puts `name/` (or `default_name/`) before the names of what is made in it; gives the whole prefix."""
+    """Open a context that puts `name/` (or `default_name/`) before the names of what is made in it; return the whole prefix."""
 
     @public
     def __init__(self, name: Any, default_name: Any = None, values: Any = None) -> None:
@@ -186,7 +186,7 @@ def while_loop(
     maximum_iterations: Any = None,
     return_same_structure: bool = False,
 ) -> Any:
-    """Run `loop_vars = body(*loop_vars)` while `cond(*loop_vars)` holds; returns the last `loop_vars`.
+    """Run `loop_vars = body(*loop_vars)` while `cond(*loop_vars)` holds; return the last `loop_vars`.
 
     One variable alone comes back without its list, unless `return_same_structure`; in eager code if `body` gives it so.
     """

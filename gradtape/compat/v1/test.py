@@ -1,4 +1,4 @@
-"""What helps to test graphs: the base class of test cases, checks of gradients, what there is to run on."""
+"""Help with tests of graphs: the base class of test cases, checks of gradients, what there is to run on."""
 
 from unittest import mock as mock
 

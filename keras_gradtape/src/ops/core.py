@@ -101,17 +101,25 @@ def convert_to_numpy(x):
 
 
 def is_tensor(x):
-    """Whether `x` is a Tensor or variable of gradtape."""
+    """Return whether `x` is a Tensor or variable of gradtape."""
     return tf.is_tensor(x)
 
 
 def shape(x):
-    """The shape as a tuple."""
+    """Return the shape as a tuple; in a graph an extent that is not known is a scalar tensor. ValueError for an unknown rank."""
     if isinstance(x, KerasTensor):
         return x.shape
     if not hasattr(x, "shape"):  # tensors of other libraries have one: Keras's preprocessing asks for theirs
         x = convert_to_tensor(x)
-    return tuple(x.shape)
+    if not isinstance(x, tf.Tensor):
+        return tuple(x.shape)
+    known = x.get_shape()
+    if known.rank is None:
+        raise ValueError(f"All tensors passed to `ops.shape` must have a statically known rank. Received: x={x}")
+    if known.is_fully_defined():
+        return tuple(known)
+    asked = tf.shape(x)
+    return tuple([asked[axis] if extent is None else extent for axis, extent in enumerate(known)])
 
 
 def cast(x, dtype):
@@ -125,7 +133,7 @@ def cast(x, dtype):
 
 
 def compute_output_spec(fn, *args, **kwargs):
-    """What `fn` gives for KerasTensors, as KerasTensors: `fn` is traced, nothing runs."""
+    """Return the results of `fn` for KerasTensors, as KerasTensors: `fn` is traced, nothing runs."""
     flat = tree.flatten((args, kwargs))
     is_open = any(isinstance(x, KerasTensor) and None in x.shape for x in flat)
     results = [_traced(fn, args, kwargs, extent) for extent in OPEN_EXTENTS[: 1 + is_open]]

@@ -169,12 +169,12 @@ class Primitives:
 
     @staticmethod
     def cond(pred: Array, true_fun: Any, false_fun: Any, *operands: Any) -> Any:
-        """Return what one of two functions gives."""
+        """Call one of two functions."""
         return (true_fun if pred else false_fun)(*operands)
 
     @staticmethod
     def scan(step: Any, carried: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> tuple[Any, Any]:
-        """Return what a loop over the rows of arrays carries, and what its steps give, stacked."""
+        """Loop over the rows of arrays; return the last carry, and the results of the steps, stacked."""
         leaves = jax.tree.leaves(xs)
         count = len(leaves[0]) if leaves else length or 0
         rows = []
@@ -223,19 +223,19 @@ class Primitives:
 
     @staticmethod
     def platform_dependent(*operands: Any, default: Any, **platforms: Any) -> Any:
-        """Return what the function for all platforms gives."""
+        """Call the function for all platforms."""
         return default(*operands)
 
     @staticmethod
     def fori_loop(lower: int, upper: int, body: Any, value: Any) -> Any:
-        """Return what a loop with a counter gives."""
+        """Run a loop with a counter."""
         for i in range(int(lower), int(upper)):
             value = body(np.int32(i), value)
         return value
 
     @staticmethod
     def while_loop(condition: Any, body: Any, value: Any) -> Any:
-        """Return what a loop gives."""
+        """Run a loop until its condition fails."""
         while condition(value):
             value = body(value)
         return value

@@ -113,7 +113,7 @@ def _places(
 
 
 def _nothing(dtype: np.dtype) -> Any:
-    """Return what stands for an element that is not there."""
+    """Return the element that stands for a missing one."""
     if jnp.issubdtype(dtype, jnp.inexact):
         return np.nan
     return np.iinfo(dtype).min if dtype.kind == "i" else np.iinfo(dtype).max if dtype.kind == "u" else True

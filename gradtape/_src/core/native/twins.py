@@ -23,7 +23,7 @@ SOURCE = Path(__file__).with_name("recording.c")
 
 
 def checksum() -> str:
-    """Return what an extension is known by that was built of the `recording.c` beside this file."""
+    """Return the checksum by which an extension that was built of the `recording.c` beside this file is known."""
     return f"{zlib.crc32(SOURCE.read_bytes()):08x}"
 
 

@@ -1,4 +1,4 @@
-"""Which lines of a long tape the page shows: it has to open in a browser at once."""
+"""The lines of a long tape that the page shows: it has to open in a browser at once."""
 
 from __future__ import annotations
 

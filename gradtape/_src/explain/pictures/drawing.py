@@ -43,7 +43,7 @@ class Drawing:
 
 
 class Box:
-    """What is written in a box: `rows`; `kind` is a class of the style sheet, `about` is shown under the pointer."""
+    """The text of a box: `rows`; `kind` is a class of the style sheet, `about` is shown under the pointer."""
 
     def __init__(self, kind: str, rows: Sequence[str], about: str) -> None:
         self.kind, self.rows, self.about = kind, [short(row, LONGEST) for row in rows if row], about

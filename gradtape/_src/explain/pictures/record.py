@@ -1,4 +1,4 @@
-"""What a tape recorded, op by op, as the pictures show it: read off the journal, so that a tape that was used up has one."""
+"""The record of a tape, op by op, as the pictures show it. Read off the journal, so a tape that was used up has one."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Residuals(list[Residual]):
 
     @property
     def bytes(self) -> int:
-        """What is held for the backward pass, or will be: without inputs, and without what is computed again."""
+        """The bytes that are held for the backward pass, or will be: without inputs, and without what is computed again."""
         return sum(r.bytes for r in self if r.state in (HELD, PENDING))
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class Residuals(list[Residual]):
 
 
 class Needed:
-    """What the gradients of a tape that is not used up read: for each node the entries that read it, and its state."""
+    """The values that the gradients of a tape will read: for each node the entries that read it, and its state."""
 
     def __init__(self, tape: GradientTape) -> None:
         self.entries, offsets = tape._entries()

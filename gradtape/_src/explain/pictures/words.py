@@ -1,4 +1,4 @@
-"""How the pictures write sizes, shapes, lines, names and tables."""
+"""The words of the pictures: sizes, shapes, lines, names and tables."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class RaggedTensor:
 
     @property
     def row_splits(self):
-        """Where the rows begin and end in `values`, an integer Tensor [rows + 1]."""
+        """The bounds of the rows in `values`, an integer Tensor [rows + 1]."""
         return host_constant(self._splits)
 
     @property

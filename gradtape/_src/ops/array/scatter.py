@@ -75,7 +75,7 @@ _scatter_nd_min = _points("ResourceScatterNdMin", "scatter_min")
 
 
 def _update(variable, function, indices, updates, attrs):
-    """Record an update of a variable's value; returns the variable."""
+    """Record an update of a variable's value; return the variable."""
     with engine.shared:
         held = variable.held()
         nodes = (held, node_of(indices), tensor(updates, held.aval.type).node)

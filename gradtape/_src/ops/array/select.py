@@ -133,7 +133,7 @@ class UniqueWithCounts(NamedTuple):
 
 
 class ListDiff(NamedTuple):
-    """What is left of a list, and the places of these elements in it."""
+    """The elements of a list that are left, and their places in it."""
 
     out: Tensor
     idx: Tensor

@@ -1,4 +1,4 @@
-"""How much images differ, and how much neighbouring pixels do: measures of quality, and of change across an image."""
+"""Measures of quality, how much images differ, and of change across an image."""
 
 import numpy as np
 

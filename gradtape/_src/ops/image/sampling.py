@@ -16,7 +16,7 @@ KEYS, LEGACY_KEYS = -0.5, -0.75
 
 
 class Grid(NamedTuple):
-    """Where the new pixels lie on the old line: TensorFlow 2's is the default.
+    """The places of the new pixels on the old line: TensorFlow 2's is the default.
 
     `align_corners` puts the first and the last on the old ones; without `half_pixel_centers` a pixel is its beginning.
     """

@@ -1,4 +1,4 @@
-"""Whether elements are in order, and the largest and smallest of them."""
+"""Order: tests of it, and the largest and smallest elements."""
 
 from typing import NamedTuple
 

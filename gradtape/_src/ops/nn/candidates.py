@@ -34,7 +34,7 @@ LOWEST = float(np.finfo(np.float32).min)
 
 
 class Candidates(NamedTuple):
-    """What a sampler gives: int64 [num_sampled], float32 like the true classes, and float32 [num_sampled]."""
+    """The result of a sampler: int64 [num_sampled], float32 like the true classes, and float32 [num_sampled]."""
 
     sampled_candidates: Tensor
     true_expected_count: Tensor
@@ -209,7 +209,7 @@ def all_candidate_sampler(true_classes, num_true, num_sampled, unique, seed=None
 
 
 class AccidentalHits(NamedTuple):
-    """What `compute_accidental_hits` gives."""
+    """The result of `compute_accidental_hits`."""
 
     indices: Tensor
     ids: Tensor

@@ -21,7 +21,7 @@ RESULT = {"int8": "float32", "int16": "float32", "float32": "float32", "float16"
 
 
 class IsotonicRegression(NamedTuple):
-    """What `isotonic_regression` gives."""
+    """The result of `isotonic_regression`."""
 
     output: Tensor
     segments: Tensor

@@ -208,7 +208,7 @@ def _winning_places(x, way):
 
 
 def _maxima(types, rank):
-    """Define a maximum pool of `rank` spatial axes, its gradient, and the gradient of that; returns the three.
+    """Define a maximum pool of `rank` spatial axes, its gradient, and the gradient of that; return the three.
 
     Of equal elements the first takes the cotangent; with three spatial axes all do, as in TensorFlow.
     """
@@ -334,7 +334,7 @@ def _to_all(dy, ways):
 
 
 def _averages(types, rank):
-    """Define a mean pool of `rank` spatial axes and its gradient; returns the two functions."""
+    """Define a mean pool of `rank` spatial axes and its gradient; return the two functions."""
     infer = functools.partial(_pool_aval, rank, FLOATING)
 
     @op(types[0], infer=infer)

@@ -87,7 +87,7 @@ not_differentiable(seed_state, because="a seed is made of integers")
 
 
 class Algorithm(enum.Enum):
-    """How random bits are made. The default is Philox; Threefry is not implemented, and only fixes the form of a state.
+    """The maker of random bits. The default is Philox; Threefry is not implemented, and only fixes the form of a state.
 
     A state has three words, a counter of two and a key; Threefry's two.
     """

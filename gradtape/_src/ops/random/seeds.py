@@ -128,7 +128,7 @@ class Global:
 
 
 class Draws(list):
-    """What a function or a graph has met of draws, as `(leaf, stream)`, and how many of its ops had no seed of their own.
+    """The draws in a function or graph, as `(leaf, stream)`, and how many of its ops had no seed of their own.
 
     `kept` are the streams of other traces of the function, if they go on in this one.
     """
@@ -149,7 +149,7 @@ class Draws(list):
 
 
 class Drawing(threading.local):
-    """Where a thread's seeds come from."""
+    """The source of a thread's seeds."""
 
     draws: Draws | None = None  # of the function that is being traced; None outside of functions
     source = None  # the Global of the graph that is being built

@@ -75,7 +75,7 @@ class SparseTensor:
 
     @property
     def indices(self):
-        """Where the values belong, an int64 Tensor [count, rank]."""
+        """The places of the values, an int64 Tensor [count, rank]."""
         return self._indices
 
     @property

@@ -1,4 +1,4 @@
-"""What attributes and arguments may be, as JSON data: a closed set of kinds, none of which names code."""
+"""Attributes and arguments as JSON data: a closed set of kinds, none of which names code."""
 
 from __future__ import annotations
 

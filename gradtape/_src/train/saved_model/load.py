@@ -30,7 +30,7 @@ class LoadedObject(Tracked):
     signatures: SignatureMap
 
     def tracked_children(self) -> dict[str, Any]:
-        """Return what hangs on this object, by name. Signatures are made of functions when it is saved."""
+        """Return the children of this object by name. Signatures are made of functions when it is saved."""
         return {name: value for name, value in super().tracked_children().items() if name != "signatures"}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

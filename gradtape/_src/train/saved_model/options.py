@@ -12,7 +12,7 @@ VARIABLES_DIRECTORY = VARIABLES_FILENAME = "variables"
 
 @dataclass
 class SaveOptions:
-    """How a model is saved, as TensorFlow has it; accepted, as one way serves."""
+    """TensorFlow's options for saving a model. They are accepted, as one way serves."""
 
     namespace_whitelist: Any = None
     save_debug_info: bool = False
@@ -29,7 +29,7 @@ class SaveOptions:
 
 @dataclass
 class LoadOptions:
-    """How a model is loaded, as TensorFlow has it; accepted, as one way serves."""
+    """TensorFlow's options for loading a model. They are accepted, as one way serves."""
 
     allow_partial_checkpoint: bool = False
     experimental_io_device: str | None = None

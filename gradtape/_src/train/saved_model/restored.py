@@ -72,7 +72,7 @@ class Trace:
         return restored(value) if kind == "value" else tensor(self._programs.constant(value, ()))
 
     def avals(self, point: Point) -> list[Aval]:
-        """Return what the tensors among the arguments are, for these open extents."""
+        """Return the Avals of the tensors among the arguments, for these open extents."""
         shapes = [tuple([_extent(n, point) for n in shape]) for shape in self._shapes]
         return [aval(shape, spec.dtype.numpy) for shape, spec in zip(shapes, self.specs, strict=True)]
 

@@ -35,7 +35,7 @@ class SignatureMap(Mapping[str, ConcreteFunction]):
 
 
 def canonical(signatures: Any, functions: Mapping[str, Any], extents: Sequence[int]) -> dict[str, ConcreteFunction]:
-    """Return what is given as `signatures` as functions by name; without it the one function that has an input signature.
+    """Return `signatures` as functions by name; without it the one function that has an input signature.
 
     `extents` are those of variables, which are tried where a function fixes extents that its signature leaves open. ValueError
     for what is no function with an input signature.

@@ -150,7 +150,7 @@ class CallGradient:
 
 
 class NotTensors(Exception):
-    """What a call gives is no nest of tensors."""
+    """The results of a call are no nest of tensors."""
 
 
 class Bounds(NamedTuple):
@@ -174,7 +174,7 @@ def _with_slices(value: Any) -> Any:
 def _blocked(inputs: Sequence[Node], results: Sequence[Node]) -> set[int]:
     """Return the positions of the inputs to which no gradient flows from `results`."""
     between = nodes_between(inputs, results)
-    if any(n.op is RAN for n in between):  # it had to run, and nobody knows of what
+    if any(n.op is RAN or n.inputs is None for n in between):  # it had to run, and nobody knows of what
         return set()
     rules = [None if n.trace is None else n.trace.gradients.get(n.index) for n in between]
     entries = [Entry(n, n.inputs, rule) for n, rule in zip(between, rules, strict=True)]
@@ -244,9 +244,7 @@ def put_off(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 
 def waits(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
-    """Defer a call that needs concrete values to session time; re-raise `error` if it cannot be deferred. Else `error` is
-    raised.
-    """
+    """Defer a call that needs concrete values to session time; re-raise `error` if it cannot be deferred."""
     graph = engine.graph_around()
     if graph is None or not isinstance(error, engine.NeedsValues) or not function.__module__.startswith(FLOORS):
         raise error

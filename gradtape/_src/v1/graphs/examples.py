@@ -56,7 +56,7 @@ class Example(Replay):
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
-        """Return a context in which the thread records into the example."""
+        """Open a context in which the thread records into the example."""
         with engine.recording_in(self._trace), seeds.drawn_by_caller():
             yield
 
@@ -141,7 +141,7 @@ def _elements(node: Node) -> list[Node]:
 
 
 class Found(NamedTuple):
-    """What was found in examples: the results, and whether the nodes fit only `by_itself`, without what they depend on.
+    """The findings in examples: the results, and whether the nodes fit only `by_itself`, without what they depend on.
 
     `doubtful` are extents that may be the same in all results by chance, and so may their ranks be if not `ranked`.
     """

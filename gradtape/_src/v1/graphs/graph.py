@@ -81,7 +81,7 @@ class Graph(Operations):
     # -- being the default graph
 
     def as_default(self) -> AbstractContextManager[Graph]:
-        """Return a context in which ops are recorded into this graph, in this thread."""
+        """Open a context in which ops are recorded into this graph, in this thread."""
         return self._entered()
 
     @contextlib.contextmanager
@@ -114,7 +114,7 @@ class Graph(Operations):
 
     @property
     def version(self) -> int:
-        """How many ops were recorded."""
+        """The number of ops that were recorded."""
         return len(self.trace.nodes)
 
     @property
@@ -129,7 +129,7 @@ class Graph(Operations):
     # -- what the trace's scope is asked (see `core.program.Scope`)
 
     def read(self, variable: Variable) -> Node:
-        """Return an op that reads the variable."""
+        """Record a read of the variable."""
         held = variable._tensor.node
         if held not in self.variables:
             raise RuntimeError(
@@ -139,7 +139,7 @@ class Graph(Operations):
         return engine.record(READ, (held,))
 
     def hold(self, variable: Variable, node: Node) -> Tensor:
-        """Return an op that assigns the variable was recorded; gives its Tensor."""
+        """Note that `node` assigns the variable, and return its Tensor."""
         if variable._tensor.node not in self.variables:
             raise RuntimeError(f"Variable {variable.name!r} was not made in this graph, which cannot assign it.")
         if node in self.assignments or node.trace is not self.trace:
@@ -169,7 +169,7 @@ class Graph(Operations):
         return engine.record(CONST, (), (IdentityAttr(array),))
 
     def counting(self, count: int, rows: Sequence[Node]) -> Node:
-        """Return an op that gives the numbers below `count`, the first extent of `rows`."""
+        """Record an op that counts the numbers below `count`, the first extent of `rows`."""
         if engine.local.trace is not self.trace:  # a function, branch or loop, which knows it by what it takes
             return engine.record(COUNT, tuple(rows[:1]), (None,))
         if count >= LARGE and rows:
@@ -177,7 +177,7 @@ class Graph(Operations):
         return engine.record(COUNT, (), (count,))
 
     def structural(self, node: Node) -> tuple[int, ...] | None:
-        """Return the ints that a node gives, as far as that is known: see `structure_of`."""
+        """Return the ints of a node's value, as far as they are known: see `structure_of`."""
         found = structure_of(node)
         kept = bool(naming.calls.stack) and not naming.calls.stack[-1].through
         if found is None or (found[1] and kept):
@@ -357,22 +357,22 @@ class Graph(Operations):
     # -- contexts
 
     def gradient_override_map(self, op_type_map: dict[str, str]) -> AbstractContextManager[Any]:
-        """Return a context in which ops of some types get other gradients: `{"Floor": "MyFloor"}`."""
+        """Open a context in which ops of some types get other gradients: `{"Floor": "MyFloor"}`."""
         return gradient_override_map(op_type_map)
 
     def device(self, device_name_or_function: Any) -> AbstractContextManager[None]:
-        """Return a context that names a device; values stay on JAX's default device."""
+        """Open a context that names a device; values stay on JAX's default device."""
         return contextlib.nullcontext()
 
     def container(self, container_name: str) -> AbstractContextManager[None]:
-        """Return a context that names a container; a session's values are its own without one."""
+        """Open a context that names a container; a session's values are its own without one."""
         return contextlib.nullcontext()
 
     colocate_with = device
 
     @public
     def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]:
-        """Return a context for ops that run after `control_inputs` (operations, tensors); None: no dependencies."""
+        """Open a context for ops that run after `control_inputs` (operations, tensors); None: no dependencies."""
         if control_inputs is None:
             return self._controlled(None)
         nodes = set()
@@ -505,8 +505,8 @@ def extents_of(shape: TensorShape) -> tuple[int, ...]:
 
 
 def refused(error: Exception) -> Exception:
-    """Return an op that cannot take its inputs is a ValueError while a graph is built, and a TypeError if it is for their
-    dtype.
+    """Return the error of an op that cannot take its inputs: a ValueError while a graph is built, a TypeError if it is for
+    their dtype.
     """
     trace: Trace | None = engine.local.trace
     while trace is not None and getattr(trace.scope, "graph", None) is None:

@@ -19,7 +19,7 @@ from gradtape._src.v1.graphs.kinds import BY_VALUES, LATE
 
 
 class NeedsEager(Exception):
-    """What is to run has shapes that depend on values: it cannot be traced."""
+    """A trace met a shape that depends on values."""
 
 
 class Outputs(list[Node]):

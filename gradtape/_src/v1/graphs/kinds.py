@@ -103,7 +103,7 @@ BY_VALUES: set[Op] = set()  # the ops, of those that a graph has, whose results 
 
 
 class Request:
-    """What `gradients` was asked: positions into the op's inputs, and how its outputs make the results.
+    """A call of `gradients`: positions among the op's inputs, and how its outputs make the results.
 
     `layout` has for each x None, the number of an output, or those of the values and indices of IndexedSlices.
     """

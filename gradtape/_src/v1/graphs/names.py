@@ -33,7 +33,7 @@ VALID = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 
 
 class Note:
-    """What was in force when an op was recorded: the name scope, the public function that was called, control dependencies.
+    """The context in which an op was recorded: the name scope, the public function that was called, control dependencies.
 
     `contexts` are the open contexts of those, `control` is what all of them wait for.
     """
@@ -236,7 +236,7 @@ class Operations:
 
     @public
     def name_scope(self, name: str) -> AbstractContextManager[Any]:
-        """Return a context that puts `name/` before the names of the ops made in it."""
+        """Open a context that puts `name/` before the names of the ops made in it."""
         if not name:
             return NameScope("")
         return NameScope(name if name.endswith("/") else self.unique_name(name) + "/")

@@ -1,4 +1,4 @@
-"""What every op passes through that is recorded into a graph."""
+"""The record of a graph: every op in it passes through here."""
 
 from __future__ import annotations
 

@@ -57,14 +57,14 @@ def _recording_into(graph: Graph) -> Iterator[None]:
 
 
 class Inlined:
-    """What a late node holds whose functions are written out when the graph runs, by a Replay."""
+    """A deferred call whose functions a Replay writes out at session time."""
 
     def __init__(self, graph: Graph, functions: Sequence[Traced]) -> None:
         self._graph = graph
         self._outside = Outside([body for function in functions for body in function.bodies()])
 
     def run(self, replay: Any, inputs: Sequence[Node], eager: bool) -> list[Node]:
-        """Return the results, recorded where the thread records; `inputs` are what the late node takes."""
+        """Return the results, recorded where the thread records; `inputs` are the inputs of the deferred node."""
         raise NotImplementedError
 
     def gradient(self, op: Operation, *grads: Any) -> list[Any]:
@@ -123,7 +123,7 @@ class Loop(Inlined):
 
 
 def recorded(graph: Graph, call: Inlined, own: Sequence[Node], avals: Sequence[Aval | Any]) -> list[Node]:
-    """Return the results of a late node; a dtype among `avals` is that of a result of unknown rank."""
+    """Return the results of a deferred call; a dtype among `avals` is that of a result of unknown rank."""
     known = tuple([a if isinstance(a, Aval) else aval((), a) for a in avals])
     results = engine.elements(engine.record(LATE, (*own, *call.around()), (IdentityAttr(call), known)))
     graph.unknown_rank.update([n for n, a in zip(results, avals, strict=True) if not isinstance(a, Aval)])

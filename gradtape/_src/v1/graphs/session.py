@@ -155,7 +155,7 @@ class Session:
 
     @contextmanager
     def as_default(self) -> Iterator[Session]:
-        """Return a context in which this is the default session."""
+        """Open a context in which this is the default session."""
         defaults.sessions.append(self)
         try:
             yield self

@@ -16,7 +16,7 @@ from gradtape._src.v1.graphs.names import NameScope
 
 
 class _ReuseMode(enum.Enum):
-    """Whether `get_variable` makes a variable or takes the one that there is: what of both is possible."""
+    """The modes of `get_variable`: make a variable, take the one that there is, or either."""
 
     AUTO_REUSE = 1
 

@@ -44,12 +44,12 @@ class Coordinator:
         self._stop.clear()
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Wait until a stop is asked for; gives whether it was."""
+        """Wait until a stop is asked for; return whether it was."""
         return self._stop.wait(timeout)
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """Return a context that makes an error the reason to stop."""
+        """Open a context that makes an error the reason to stop."""
         try:
             yield
         except BaseException:

@@ -29,7 +29,7 @@ class SessionRunContext:
 
     @property
     def original_args(self) -> SessionRunArgs:
-        """What the caller gave to `run`."""
+        """The arguments that the caller gave to `run`."""
         return self._original_args
 
     @property

@@ -72,7 +72,7 @@ def _check_ready(session: Session, op: Any, scaffold: Scaffold) -> None:
 
 
 class StepContext:
-    """What a function that `run_step_fn` calls is given: the session, and runs that hooks take part in."""
+    """The argument of a function that `run_step_fn` calls: the session, and runs that hooks take part in."""
 
     def __init__(self, session: Session, run_with_hooks: Callable[..., Any]) -> None:
         self.session, self.run_with_hooks = session, run_with_hooks

@@ -1,4 +1,4 @@
-"""When a hook acts: every so many steps, or seconds."""
+"""The timer of a hook: it acts every so many steps, or seconds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SecondOrStepTimer:
         return self._every_steps is not None and step >= self._last_step + self._every_steps
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """Note that it was time at this step; gives the seconds and steps since the time before, None at first."""
+        """Note that it was time at this step; return the seconds and steps since the time before, None at first."""
         now = time.time()
         elapsed = (None, None)
         if self._last_step is not None and self._last_time is not None:

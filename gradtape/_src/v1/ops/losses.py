@@ -26,7 +26,7 @@ from gradtape._src.v1.ops.maths import _either
 
 
 class Reduction:
-    """How a loss for each element becomes the result."""
+    """The reduction of a loss for each element to the result."""
 
     NONE = "none"
     SUM = "weighted_sum"

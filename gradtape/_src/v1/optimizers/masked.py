@@ -114,7 +114,7 @@ class MaskedUpdate:
 
 
 class _Change:
-    """What is to be done to one variable."""
+    """The change of one variable."""
 
     __slots__ = ("gradient", "mask", "numbers", "steps", "variable")
 

@@ -1,4 +1,4 @@
-"""How images stand: with or without an axis of the batch, with channels last or first."""
+"""The layout of images: with or without an axis of the batch, with channels last or first."""
 
 from keras.src.backend.config import standardize_data_format
 

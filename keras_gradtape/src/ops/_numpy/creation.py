@@ -66,7 +66,7 @@ def identity(n, dtype=None):
 
 
 def _offsets(rows, columns):
-    """How far right of the diagonal each element of a matrix lies."""
+    """Return how far right of the diagonal each element of a matrix lies."""
     return tf.range(columns) - tf.range(rows)[:, None]
 
 

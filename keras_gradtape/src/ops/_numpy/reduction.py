@@ -72,7 +72,7 @@ def _extremum(function, of_bools, with_initial, x, axis, keepdims, initial):
 
 
 def any_empty(x, axis):
-    """Whether an axis to be reduced is empty."""
+    """Return whether an axis to be reduced is empty."""
     return 0 in [x.shape[a] for a in axes_of(axis, x.ndim)]
 
 

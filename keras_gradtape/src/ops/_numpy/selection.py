@@ -217,7 +217,7 @@ def _row_order(rows):
 
 
 def _first_of_each(begins, size):
-    """Where the groups begin; `size` of them, if given: the shape then does not depend on values."""
+    """Return the places where the groups begin; `size` of them, if given: the shape then does not depend on values."""
     if size is None:
         return tf.cast(tf.where(begins)[:, 0], tf.int32)
     count = begins.shape[0]

@@ -148,7 +148,7 @@ def nanmean(x, axis=None, keepdims=False):
 
 
 def _count(x, axis, keepdims):
-    """How many elements are not NaN."""
+    """Return how many elements are not NaN."""
     return tf.reduce_sum(tf.cast(tf.logical_not(tf.math.is_nan(x)), x.dtype), axis, keepdims)
 
 
