@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from gradtape._src.core.variable import READ, Variable
 from gradtape._src.ops.array.shape import ones, zeros
 from gradtape._src.ops.random import seeds
 from gradtape._src.ops.shapes import spoken
-from gradtape._src.v1.graphs.extents import Pairs, decoded, on_axis, open_ints, pairs_of, resolved, within
+from gradtape._src.v1.graphs.extents import decoded, known, open_ints
 from gradtape._src.v1.graphs.interpreter import NeedsEager, Outputs, Rows, in_python, is_open, of_one_shape
 from gradtape._src.v1.graphs.kinds import (
     BY_VALUES,
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class RunScope(Scope):
-    """What a run knows of variables: those it reads are parameters, with the Avals that they have in the session."""
+    """The variables of a run: those it reads are parameters, with the Avals that they have in the session."""
 
     def __init__(self, avals: Callable[[Variable], Aval]) -> None:
         super().__init__()
@@ -79,7 +78,7 @@ class RunScope(Scope):
 
 
 class ValueScope(RunScope):
-    """What a run that is not compiled knows of variables: their values."""
+    """The variables of a run that is not compiled: their values."""
 
     def __init__(self, avals: Callable[[Variable], Aval], values: Callable[[Variable], Any]) -> None:
         super().__init__(avals)
@@ -138,11 +137,6 @@ class Replay:
         self._parameters = [n for n in feeds.values() if n.value is None]
         self.reads: dict[Node, list[Node]] = {}
         self._streams = dict(graph.draws)
-        self._feeds = feeds if true else {}
-
-    @functools.cached_property
-    def _everywhere(self) -> Pairs:
-        return pairs_of([n.aval for n in self._feeds], [n.aval for n in self._feeds.values()])
 
     def run(self, wanted: Iterable[Node]) -> None:
         """Record what `wanted` need."""
@@ -260,15 +254,13 @@ class Replay:
         self, op: Op, attrs: Attributes, before: Sequence[Any], inputs: list[Node]
     ) -> tuple[Attributes, list[Node]]:
         """Return attributes and inputs of an op whose inputs had the Avals `before`; NeedsEager if shapes change in its
-        Programs. NeedsEager if shapes change in what it holds.
+        Programs.
         """
         after = [source.aval for source in inputs]
         holds = op.structured
         if holds or any(a is not b for a, b in zip(before, after, strict=True)) or any(map(open_ints, attrs)):
-            recorded, attrs = attrs, self._attributes(op, attrs, before, after)
-            inputs = self._numbers(op, recorded, inputs, before, after)
-            if op.type == "StridedSlice" and before[0].large:
-                attrs, inputs = within(attrs, inputs)
+            recorded, attrs = attrs, self._attributes(op, attrs, after)
+            inputs = self._numbers(op, recorded, inputs, after)
         if holds and not of_one_shape(op, attrs, after):
             raise NeedsEager
         return attrs, inputs
@@ -317,11 +309,11 @@ class Replay:
         result = execution.run_outside(op, attrs, [engine.value(n) for n in inputs])
         return engine.record_ran(op, inputs, attrs, result)
 
-    def _attributes(self, op: Op, attrs: Attributes, before: Sequence[Any], after: Sequence[Any]) -> Attributes:
+    def _attributes(self, op: Op, attrs: Attributes, after: Sequence[Any]) -> Attributes:
         if isinstance(op, StructuredOp):
             made = [self._program(body.program, _parameters(body, after)) for body in op.bodies(attrs)]
             attrs = op.with_programs(attrs, made)
-        return decoded(op, attrs, before, after, self._everywhere, self._extent)
+        return decoded(op, attrs, after, self._extent)
 
     def _extent(self, extent: Extent) -> int:
         found = structure_of(self.value(extent.node), self.fed)
@@ -329,21 +321,13 @@ class Replay:
             raise invalid("A shape depends on values that are not known before the graph runs. Compute it from tf.shape.")
         return int(found[0].ravel()[extent.position])
 
-    def _numbers(self, op: Op, attrs: Attributes, inputs: list[Node], before: Sequence[Any], after: Sequence[Any]) -> list[Node]:
-        """Recompute Python numbers among the inputs that follow from provisional extents, such as the start of `x[-1]`."""
+    def _numbers(self, op: Op, attrs: Attributes, inputs: list[Node], after: Sequence[Any]) -> list[Node]:
+        """Recompute Python numbers among the inputs: in a loop over rows, whose number was not known, it is their number."""
         result = []
-        for position, node in enumerate(inputs):
+        for node in inputs:
             if node.index == NUMBER and node.aval.dtype.kind in "iu" and int(node.value) >= LARGE:
-                found: int | None
-                if op.type in ("StridedSlice", "Slice"):
-                    found = on_axis(int(node.value), attrs[0][position - 1], before[0], after[0])
-                elif op is SCAN and (rows := Scan(*attrs).rows(after)) is not None:
-                    found = rows
-                else:
-                    found = resolved(int(node.value), pairs_of(before, after), self._everywhere)
-                if found is None:
-                    raise invalid("An index depends on an unknown extent that is not the same for all tensors: use tf.shape.")
-                node = engine.number(found, node.aval.dtype)
+                rows = Scan(*attrs).rows(after) if op is SCAN else None
+                node = engine.number(known(int(node.value), op.type) if rows is None else rows, node.aval.dtype)
             result.append(node)
         return result
 
