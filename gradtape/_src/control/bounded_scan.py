@@ -29,6 +29,7 @@ from gradtape._src.core.op import define
 from gradtape._src.core.program import Node, Program, leaf, read_by
 from gradtape._src.core.structured import LOOP, Body, Interpreter, Pruned, StructuredOp, arity
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
+from gradtape._src.ops.array.creation import zeros_of
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import identity_n, zeros
 from gradtape._src.ops.math.arithmetic import minimum
@@ -314,7 +315,7 @@ def reverse_scan(
         if split is not None:  # the carry is not read: what is needed of it is among the residuals
             parameters = [*fixed_now, *[leaf(n.aval, None) for n in start], *x_rows, *seeds, *others]
         cotangents = tracing.inline(backward, parameters)
-        passed = [cotangents[place[consts + i]] if consts + i in place else _zeros(start[i].aval).node for i in flowing]
+        passed = [cotangents[place[consts + i]] if consts + i in place else zeros_of(known[i]).node for i in flowing]
         products = {i: products_of(cotangents[place[i]], fixed_now) for i in constants} if trips is None else {}
         summed = [i for i in constants if not products.get(i)]
         sums = [leaf(fixed[i].aval, None) for i in summed]
@@ -325,8 +326,8 @@ def reverse_scan(
         step = execution.intern(tracing.close(inner, [*passed, *rows_out], parameters))
         if _leads_back(body if of is None else of):
             step.derived[FORWARD] = body
-    stacked = [*stacked, *[_dense(grads[i], None).node for i in ys]]
-    starts = [_dense(grads[i], start[i].aval) for i in flowing] + [_zeros(fixed[i].aval) for i in summed]
+    stacked = [*stacked, *[grads[i].node for i in ys]]
+    starts = [zeros_of(start[i]) if grads[i] is None else grads[i] for i in flowing] + [zeros_of(fixed[i]) for i in summed]
     nodes = record_scan(step, fixed, [s.node for s in starts], stacked, length, reverse=not reverse, trips=trips)
     ends = [*[consts + i for i in flowing], *summed]
     results: dict[int, Tensor] = {i: EagerTensor(n) for i, n in zip(ends, nodes, strict=False) if i in needed}
@@ -334,18 +335,6 @@ def reverse_scan(
     results |= {i: EagerTensor(of_rows[cotangents[place[i]]]) for i in taken}
     results |= {i: summed_products(terms, of_rows) for i, terms in products.items() if terms}
     return [results.get(i) for i in range(consts + carry + len(xs))]
-
-
-def _zeros(of: Aval) -> Tensor:
-    return zeros(of.shape, of.type)
-
-
-def _dense(cotangent: Any, like: Aval | None) -> Tensor:
-    if cotangent is None:
-        assert like is not None
-        return _zeros(like)
-    result: Tensor = cotangent
-    return result
 
 
 def _row(of: Aval) -> Aval:
@@ -504,6 +493,10 @@ def record_while(
     return engine.elements(engine.record(WHILE, (*consts, *carry), loop))[: len(carry)]
 
 
+def _zeros(of: Aval) -> Tensor:
+    return zeros(of.shape, of.type)
+
+
 @gradient(WHILE)
 def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     """Return the gradient: a Scan from the last checkpoint to the first, which runs each part of the loop again."""
@@ -511,7 +504,7 @@ def _while_gradient(op: Operation, *grads: Any) -> list[Tensor | None]:
     _, body, consts, carry, capacity, _ = While(*entry.node.attrs)
     fixed, start = entry.inputs[:consts], entry.inputs[consts:]
     if [body.aval_of(r) for r in body.outputs] != [n.aval for n in start]:  # a graph is being built, and shapes are open
-        return [zeros(n.aval.shape, n.aval.type) if need else None for n, need in zip(entry.inputs, op.needed, strict=True)]
+        return [zeros_of(n) if need else None for n, need in zip(entry.inputs, op.needed, strict=True)]
     outputs = [t.node for t in op.outputs]
     trips, stride, kept = outputs[carry], outputs[carry + 1], outputs[carry + 2 :]
     kept_grads = grads[carry + 2 :]

@@ -26,6 +26,7 @@ from gradtape._src.core.scopes import control_dependencies
 from gradtape._src.core.structured import BRANCH, Interpreter, Pruned, StructuredOp, arity, programs_of, whole
 from gradtape._src.core.tensor import EagerTensor, Tensor, to_numpy
 from gradtape._src.ops.array.cast import cast
+from gradtape._src.ops.array.creation import zeros_of
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.shape import host_shape, reshape, zeros
 from gradtape._src.ops.debugging import checks as debugging
@@ -144,7 +145,7 @@ def _gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlices | None]
         others = set().union(*map(connected, branches))
         for k, i in enumerate(needed):
             if k not in places and i in others:
-                results[i + 1] = zeros(inputs[i].aval.shape, inputs[i].aval.type)
+                results[i + 1] = zeros_of(inputs[i])
     if not places or not given:
         return results
     forms = [Form(inputs[needed[k]].aval, [(p, where[k]) for p, where in derived]) for k in places]

@@ -21,7 +21,8 @@ from gradtape._src.core.program import FUNCTION, NUMBER, Line, Node, Program, Tr
 from gradtape._src.core.tensor import EagerTensor, Tensor, handle
 from gradtape._src.core.transcript import Inner, Transcript
 from gradtape._src.core.variable import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, Variable, hold_all, put_all
-from gradtape._src.ops.array.shape import host_shape, zeros
+from gradtape._src.ops.array.creation import zeros_of
+from gradtape._src.ops.array.shape import host_shape
 from gradtape._src.ops.random import seeds
 
 T = TypeVar("T")
@@ -529,7 +530,7 @@ def _function_gradient(op: Operation, *grads: Any) -> list[Tensor | IndexedSlice
         others = connected(program) | connected(program.derived.get(FORWARD))
         for i, place in zip(needed, where, strict=True):
             if place is None and i in others:
-                results[i] = zeros(entry.inputs[i].aval.shape, entry.inputs[i].aval.type)
+                results[i] = zeros_of(entry.inputs[i])
     return results
 
 

@@ -22,7 +22,7 @@ from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TypeSpec
 from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.creation import zeros_like
+from gradtape._src.ops.array.creation import zeros_like, zeros_of
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import concat, split, stack, unstack
 from gradtape._src.ops.array.shape import broadcast_to, expand_dims, reshape, shape as shape_of, zeros
@@ -61,7 +61,7 @@ def _write_gradient(op: Operation, dy: Tensor) -> list[Any]:
     d_value = gather(dy, EagerTensor(index)) if op.needed[1] else None
     d_buffer = None
     if op.needed[0]:
-        d_buffer = EagerTensor(engine.record(WRITE, (dy.node, zeros(value.aval.shape, value.aval.type).node, index)))
+        d_buffer = EagerTensor(engine.record(WRITE, (dy.node, zeros_of(value).node, index)))
     return [d_buffer, d_value, None]
 
 

@@ -12,7 +12,7 @@ from gradtape._src.core.define import gradient, not_differentiable, op, ran
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.errors import invalid, invalid_dtype, public
 from gradtape._src.core.op import Op
-from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
+from gradtape._src.core.tensor import Stored, Tensor, emit, handle, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.select import where
@@ -44,6 +44,12 @@ def _like(input, value, dtype):
 def zeros_like(input, dtype=None, name=None, layout=None):
     """Return zeros in the shape of `input`, and in its dtype unless another is given."""
     return _like(input, 0, dtype)
+
+
+def zeros_of(node):
+    """Return zeros in the shape and dtype of a node; in a graph that does not know the shape they are made at session time."""
+    x = handle(node)
+    return zeros_like(x) if node.aval.large else filled(node.aval.shape, 0, x.dtype)
 
 
 @public

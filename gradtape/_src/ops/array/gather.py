@@ -179,6 +179,7 @@ def _from_start(indices, *, extent):
 not_differentiable(_from_start, because="an index is an integer")
 
 
+@public
 def take(params, indices, axis, batch_dims=0):
     """Return `gather` along an `axis` ≥ 0, where a negative index (int32 or int64) counts from the end, as in NumPy and Keras."""
     params = node_of(params)
