@@ -241,6 +241,7 @@ def interpret(program: Program, arguments: Sequence[Any], loops: OnHost | None =
     leaves = (*arguments, *program.constants)
     large = program.bytes > memory.LARGE
     values: list[Any] = []
+    hosted = tiers.costs(program).hosted
     for index, (op, attrs, *references) in enumerate(program.keys):
         inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
         if is_call(op):
@@ -250,20 +251,29 @@ def interpret(program: Program, arguments: Sequence[Any], loops: OnHost | None =
         elif op is ELEMENT:
             values.append(inputs[0][attrs[0]])
         else:
-            size = bytes_of(program.avals[index]) if large else 0
-            if size > memory.LARGE:
-                memory.check(size)
-            value = run_kernel(op, attrs, tuple([program.aval_of(r) for r in references]), inputs)
-            values.append(jax.block_until_ready(value) if size > memory.LARGE else value)
+            if hosted[index]:
+                value = arrays.run(op, attrs, inputs, program.avals[index])
+            else:
+                size = bytes_of(program.avals[index]) if large else 0
+                if size > memory.LARGE:
+                    memory.check(size)
+                value = _run_compiled(op, attrs, tuple([program.aval_of(r) for r in references]), inputs)
+                value = jax.block_until_ready(value) if size > memory.LARGE else value
+            values.append(value)
             if check is not None:
-                check(program, index, inputs, values[-1])
+                check(program, index, inputs, value)
     return tuple([values[r] if r >= 0 else leaves[-1 - r] for r in program.outputs])
 
 
 def run_kernel(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Sequence[Any]) -> Any:
     """Run one op by itself, on the host or compiled; `avals` are those of its inputs."""
-    if op.hosted and tiers.hosts(op, avals, ()):
+    if tiers.hosts(op, avals):
         return arrays.run(op, attrs, inputs, op.avals.get((attrs, *avals)) or op.result(avals, attrs))
+    return _run_compiled(op, attrs, avals, inputs)
+
+
+def _run_compiled(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Sequence[Any]) -> Any:
+    """Run one op by itself, compiled."""
     key = (op, attrs, *avals)
     kernel: Executable = kernels.find(key) or kernels.keep(key, Executable(1))
     compiled = kernel.compiled

@@ -51,12 +51,13 @@ class Costs(NamedTuple):
     """The costs of a run of a Program node by node, in microseconds.
 
     `own` is without the branches and loops in it, `least` with what those cost at least. `kernels` are the keys of the kernels
-    that it calls, also in those.
+    that it calls, also in those. `hosted` says of each node whether it runs on NumPy.
     """
 
     own: float
     least: float
     kernels: frozenset[Any]
+    hosted: tuple[bool, ...]
 
 
 def allowance(program: Program, kernels: Container[Any], again: bool) -> float:
@@ -90,30 +91,39 @@ def spend(program: Program, cost: float) -> None:
 
 def costs(program: Program) -> Costs:
     """Estimate the cost of a run node by node."""
-    known: Costs | None = program.derived.get(("costs", hosting()))
+    key = "costs", hosting()
+    known: Costs | None = program.derived.get(key)
     if known is None:
-        own = more = 0.0
-        kernels: set[Any] = set()
-        for (op, attrs, *references), result in zip(program.keys, program.avals, strict=True):
-            avals = [program.aval_of(r) for r in references]
-            if isinstance(op, StructuredOp):
-                inner = [costs(held) for held in programs_of(op, attrs)]
-                kernels.update(*[of.kernels for of in inner])
-                if is_call(op):
-                    own, more = own + inner[0].own, more + inner[0].least - inner[0].own
-                else:
-                    own += HOSTED + HOSTED_BYTE * bytes_of(result)
-                    more += _least(op, attrs, avals)
-            elif op is not ELEMENT:
-                if hosts(op, avals, result):
-                    own += HOSTED + HOSTED_BYTE * sum(map(bytes_of, [*avals, result]))
-                    if op.type in tuning.CONTRACTIONS:
-                        own += HOSTED_PRODUCT * math.sqrt(math.prod([float(a.size) for a in [*avals[:2], result]]))
-                else:
-                    own += CALL_KERNEL
-                    kernels.add((op, attrs, *avals))
-        known = program.derived["costs", hosting()] = Costs(own, own + more, frozenset(kernels))
+        known = program.derived[key] = _costs(program)
     return known
+
+
+def _costs(program: Program) -> Costs:
+    avals = [*program.avals, *reversed(program.parameters)]  # what a negative reference finds
+    sizes = list(map(_hosted_bytes, avals))
+    own = more = 0.0
+    kernels: set[Any] = set()
+    hosted = [False] * len(program.keys)
+    for index, (op, attrs, *references) in enumerate(program.keys):
+        if isinstance(op, StructuredOp):
+            inner = [costs(held) for held in programs_of(op, attrs)]
+            kernels.update(*[of.kernels for of in inner])
+            if is_call(op):
+                own, more = own + inner[0].own, more + inner[0].least - inner[0].own
+            else:
+                own += HOSTED + HOSTED_BYTE * bytes_of(avals[index])
+                more += _least(op, attrs, [avals[r] for r in references])
+        elif op is not ELEMENT:
+            moved = sizes[index] + sum([sizes[r] for r in references])
+            if op.hosted and moved <= HOSTED_BYTES and hosting():
+                hosted[index] = True
+                own += HOSTED + HOSTED_BYTE * moved
+                if op.type in tuning.CONTRACTIONS:
+                    own += HOSTED_PRODUCT * math.sqrt(math.prod([float(avals[r].size) for r in (*references[:2], index)]))
+            else:
+                own += CALL_KERNEL
+                kernels.add((op, attrs, *[avals[r] for r in references]))
+    return Costs(own, own + more, frozenset(kernels), tuple(hosted))
 
 
 def _least(op: StructuredOp, attrs: Attributes, avals: Sequence[Any]) -> float:
@@ -153,14 +163,17 @@ def hosting() -> bool:
     return not early and _on_one_cpu()
 
 
-def hosts(op: Op, avals: Sequence[Any], result: Any) -> bool:
-    """Return whether an op runs on NumPy where it runs by itself.
+def hosts(op: Op, avals: Sequence[Any]) -> bool:
+    """Return whether an op whose inputs are of `avals` runs on NumPy where it runs by itself."""
+    return op.hosted and hosting() and sum(map(_hosted_bytes, avals)) <= HOSTED_BYTES
 
-    Complex numbers do not: NumPy's products and quotients of infinities are not those of C, which XLA has.
+
+def _hosted_bytes(aval: Any) -> float:
+    """Return the bytes of a value on the host.
+
+    Complex numbers are too large for it: NumPy's products and quotients of infinities are not those of C, which XLA has.
     """
-    if not (op.hosted and hosting()) or any(type(a) is not tuple and a.dtype.kind == "c" for a in avals):
-        return False
-    return sum(map(bytes_of, avals)) + bytes_of(result) <= HOSTED_BYTES
+    return bytes_of(aval) if type(aval) is tuple or aval.dtype.kind != "c" else math.inf
 
 
 @functools.cache
