@@ -124,3 +124,15 @@ def test_what_pends_in_one_thread_is_computed_in_another():
     in_threads(lambda: results.append((chain + x).numpy()), times=3)
     assert set(results) == {42.0}
     assert chain.numpy() == 41.0
+
+
+def test_a_tape_keeps_what_another_thread_computes():
+    x = tf.Variable(3.0)
+    with tf.GradientTape(persistent=True) as tape:
+        y = x * x
+        z = tf.sin(y)
+    in_threads(lambda: y.numpy(), times=1)
+    np.testing.assert_allclose(tape.gradient(z, x), 6 * np.cos(9.0), rtol=1e-6)
+    np.testing.assert_allclose(z.numpy(), np.sin(9.0), rtol=1e-6)
+    np.testing.assert_allclose(tape.gradient(z, x), 6 * np.cos(9.0), rtol=1e-6)
+    assert y.node.inputs is None  # the past is freed once both threads' traces have run

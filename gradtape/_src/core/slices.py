@@ -107,7 +107,11 @@ def retire(trace: Trace, avals: tuple[Any, ...], outputs: tuple[int, ...], keys:
     trace.assigned, trace.early = [], []
     for original, _ in trace.recomputed:
         if original.value is not None:
-            original.inputs = None
+            there = original.trace
+            if there is not None and there.tapes and there.inputs is None:
+                there.early.append(original)  # it pends in another thread, whose tapes go by its inputs until that trace has run
+            else:
+                original.inputs = None
 
 
 @twins.in_c
