@@ -12,6 +12,7 @@ from keras.src.random.seed_generator import make_default_seed
 from keras.src.utils import rng_utils
 
 import gradtape as tf
+from gradtape._src.distribute import group
 from gradtape._src.distribute.sharding import lay_out, place, relayout
 
 
@@ -95,7 +96,10 @@ def initialize(job_addresses, num_processes, process_id):
         raise ValueError(
             f"The provided job_addresses {[address, *others]} has {len(others) + 1} jobs, but num_processes is {num_processes}"
         )
-    jax.distributed.initialize(coordinator_address=address, num_processes=num_processes, process_id=process_id)
+    if address is not None and num_processes is not None and process_id is not None:
+        group.join(address, process_id, num_processes)
+    else:  # JAX finds out, under Slurm, Open MPI and Kubernetes
+        jax.distributed.initialize(coordinator_address=address, num_processes=num_processes, process_id=process_id)
     if rng_utils.get_random_seed() is None:  # the same for all, as their variables begin with the same values
         seed = multihost_utils.broadcast_one_to_all(np.uint32(make_default_seed()))
         rng_utils.set_random_seed(int(seed))

@@ -47,6 +47,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_program(why)
     why.set_defaults(command=why_command)
 
+    several = commands.add_parser(
+        "launch",
+        help="run a program in several processes on this machine, which find each other by TF_CONFIG",
+        usage="gradtape launch [-h] -n COUNT [-m] program ...",
+    )
+    several.add_argument("-n", dest="count", type=positive, required=True, metavar="COUNT", help="the number of processes")
+    add_program(several)
+    several.set_defaults(command=launch_command)
+
     parsed = parser.parse_args(arguments)
     parsed.command(parsed)
 
@@ -84,6 +93,13 @@ def demo_command(parsed: argparse.Namespace) -> None:
 def run_command(parsed: argparse.Namespace) -> None:
     """Run `gradtape run`."""
     program_of(parsed, "gradtape run").run(parsed.arguments)
+
+
+def launch_command(parsed: argparse.Namespace) -> None:
+    """Run `gradtape launch`."""
+    from gradtape._src.cli.launch import launch
+
+    raise SystemExit(launch(parsed.count, [*(["-m"] if parsed.module else []), parsed.program, *parsed.arguments]))
 
 
 def why_command(parsed: argparse.Namespace) -> None:

@@ -38,10 +38,10 @@ _TABLE = [
         "experimental.*ExtensionType* experimental.StructuredTensor experimental.extension_type",
     ),
     (
-        "Out of scope: parameter servers and their clusters. tf.distribute.MirroredStrategy spans the devices of a process, and "
-        "keras.distribution.initialize joins processes.",
+        "Out of scope: parameter servers and their clusters. tf.distribute.MirroredStrategy spans the devices of a process, "
+        "MultiWorkerMirroredStrategy those of several.",
         """
-        distribute.MultiWorkerMirroredStrategy distribute.ParameterServerStrategy distribute.Server distribute.cluster_resolver
+        distribute.ParameterServerStrategy distribute.Server distribute.cluster_resolver
         distribute.coordinator distribute.experimental.*
         """,
     ),

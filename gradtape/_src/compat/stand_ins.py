@@ -28,8 +28,7 @@ NAMES = {
     "data.experimental": "CsvDataset DatasetInitializer RandomDataset Reducer ServiceOptions SqlDataset TFRecordWriter",
     "data.experimental.service": "CrossTrainerCache DispatchServer DispatcherConfig ShardingPolicy WorkerConfig WorkerServer",
     "distribute": """
-        MultiWorkerMirroredStrategy(distribute.Strategy) ParameterServerStrategy(distribute.Strategy) Server
-        TPUStrategy(distribute.Strategy)
+        ParameterServerStrategy(distribute.Strategy) Server TPUStrategy(distribute.Strategy)
     """,
     "distribute.cluster_resolver": """
         ClusterResolver KubernetesExecutableLocation
@@ -44,7 +43,7 @@ NAMES = {
     "distribute.coordinator": "ClusterCoordinator PerWorkerValue RemoteValue",
     "distribute.experimental": """
         CentralStorageStrategy(distribute.Strategy) PreemptionCheckpointHandler PreemptionWatcher TerminationConfig
-        MultiWorkerMirroredStrategy(distribute.MultiWorkerMirroredStrategy) TPUStrategy(distribute.Strategy)
+        TPUStrategy(distribute.Strategy)
         ParameterServerStrategy(distribute.ParameterServerStrategy)
     """,
     "distribute.experimental.coordinator": "ClusterCoordinator PerWorkerValues RemoteValue",

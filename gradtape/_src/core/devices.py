@@ -1,4 +1,4 @@
-"""Arrays that lie on different devices, brought together so that a program can take them all."""
+"""Arrays that lie on different devices and processes, brought together so that a program or a reader can take them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
+
+from gradtape._src.core import hooks
 
 
 def brought_together(arguments: Sequence[Any], error: Exception) -> list[Any]:
@@ -25,3 +28,24 @@ def brought_together(arguments: Sequence[Any], error: Exception) -> list[Any]:
                 for a in arguments
             ]
     raise error
+
+
+def elsewhere(arguments: Sequence[Any]) -> bool:
+    """Return whether parts of these arrays lie on other processes."""
+    return any(isinstance(a, jax.Array) and not a.is_fully_addressable for a in arguments)
+
+
+def whole(value: jax.Array) -> np.ndarray:
+    """Return an array as NumPy's. What lies on other processes is gathered from them, so all processes read it."""
+    if value.is_fully_addressable or value.is_fully_replicated:
+        return np.asarray(value)
+    assert hooks.clients.together is not None
+    copies = NamedSharding(value.sharding.mesh, PartitionSpec()) if isinstance(value.sharding, NamedSharding) else None
+    if copies is None:
+        raise ValueError("A value that lies on other processes cannot be read here. Lay it out over a mesh, or reduce it first.")
+    return np.asarray(hooks.clients.together(f"a read of {value.dtype}{list(value.shape)}", _copied, value, copies))
+
+
+def _copied(value: jax.Array, copies: NamedSharding) -> jax.Array:
+    made: jax.Array = jax.jit(lambda x: x, out_shardings=copies)(value)
+    return made.block_until_ready()

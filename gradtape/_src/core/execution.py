@@ -7,12 +7,12 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
 import numpy as np
 
-from gradtape._src.core import arrays, devices, interruptible, memory, runtime, stages, tiers, tuning
+from gradtape._src.core import arrays, devices, hooks, interruptible, memory, runtime, stages, tiers, tuning
 from gradtape._src.core.aval import bytes_of
 from gradtape._src.core.executables import Executable, by_placement, pool
 from gradtape._src.core.program import ELEMENT, Program
@@ -110,6 +110,8 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
             interruptible.watch()
             program.runs += 1
             may_cost = math.inf if eager else tiers.allowance(program, kernels, again)
+            if hooks.clients.together is not None and devices.elsewhere(arguments):
+                may_cost = 0.0
             if may_cost and (made := _node_by_node(program, arguments, may_cost, again)) is not None:
                 return made
             counters.programs += 1
@@ -119,6 +121,8 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
         pool.runs = program.ran = pool.runs + 1
         if large:
             memory.check(program.derived.get("needed", 0))
+        if hooks.clients.together is not None and devices.elsewhere(arguments):
+            return cast(tuple[Any, ...], hooks.clients.together(program.described, _waiting, compiled, arguments))
         if program.endless:
             return interruptible.call(_waiting, (compiled, arguments))
         values = compiled(*arguments)

@@ -151,6 +151,12 @@ class Clients:
     require_replica: Callable[[str], None] = _nothing
     """Raise RuntimeError in a strategy's cross-replica context. By `distribute/context`; called by `ops/nn/losses`."""
 
+    together: Callable[..., Any] | None = None
+    """Call a function that may wait for other processes: `(what, function, *arguments)`, with the same `what` in all of them.
+
+    By `distribute/group` once it has joined them; called by `core/execution`.
+    """
+
     keras_least_squares: Callable[[Any], Any] | None = None
     """Return an optimizer of Keras's. By Keras's backend when it is loaded; called by `LevenbergMarquardt.for_keras`."""
 

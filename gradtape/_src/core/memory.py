@@ -24,7 +24,7 @@ FILES = {
 
 def limit() -> int:
     """Return the memory of the default device in bytes; on the host no more than a container's limit."""
-    stats = jax.devices()[0].memory_stats()
+    stats = jax.local_devices()[0].memory_stats()
     if stats and "bytes_limit" in stats:
         return stats["bytes_limit"]
     return min([_of_machine(), *[total for total, _ in _containers()]])
@@ -32,7 +32,7 @@ def limit() -> int:
 
 def available() -> int:
     """Return the free memory of the default device in bytes."""
-    stats = jax.devices()[0].memory_stats()
+    stats = jax.local_devices()[0].memory_stats()
     if stats and "bytes_limit" in stats:
         return stats["bytes_limit"] - stats.get("bytes_in_use", 0)
     free = _entries(PROC / "meminfo").get("MemAvailable:")

@@ -6,6 +6,7 @@ A *key* is `(op, attribute values, *references)`: what a node computes, without 
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -312,6 +313,20 @@ class Program(Executable):
         self.hosted = bool(self.on_host) or strings
         self.endless = any(op.endless or any(p.endless for p in inner) for _, op, inner in held)
         self.runs, self.spent, self.derived = 0, 0.0, {}
+
+    @property
+    def described(self) -> str:
+        """The program in a few words, the same in each process that traced the same: types of its ops, shapes, its last line."""
+        known: str | None = self.derived.get("described")
+        if known is None:
+            types = ",".join([key[0].type for key in self.keys])
+            shapes = ",".join(map(repr, (*self.parameters, *self.avals)))
+            digest = hashlib.sha256(f"{types} {shapes} {self.outputs}".encode()).hexdigest()[:12]
+            code = self.lines[-1][0] if self.lines else None
+            where = "" if code is None else f" of {code.co_filename.rpartition('/')[2]}, in {code.co_name}"
+            results = ", ".join([repr(self.aval_of(r)) for r in self.outputs[:3]])
+            known = self.derived["described"] = f"a program of {self.size} ops{where}, which gives {results} ({digest})"
+        return known
 
     @property
     def staged(self) -> bool:

@@ -10,7 +10,7 @@ from weakref import ref
 import jax
 import numpy as np
 
-from gradtape._src.core import device_config, engine, execution, journal, memory, naming, slices
+from gradtape._src.core import device_config, devices, engine, execution, hooks, journal, memory, naming, slices
 from gradtape._src.core.errors import OperatorNotAllowedInGraphError, SymbolicNumberError, own, public
 from gradtape._src.core.function_names import in_function, name_in_function
 from gradtape._src.core.native import twins
@@ -515,6 +515,8 @@ def to_numpy(node: Node) -> np.ndarray:
     if value is None:
         value = engine.value(node)
     try:
+        if hooks.clients.together is not None and not isinstance(value, (np.ndarray, np.generic)):
+            return devices.whole(value)
         return np.asarray(value)  # which waits for it
     except jax.errors.JaxRuntimeError as error:
         raise memory.translated(error) from None

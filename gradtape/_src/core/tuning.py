@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import jax
 import numpy as np
 
+from gradtape._src.core import hooks
 from gradtape._src.core.structured import is_call, programs_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ FUSED_AGAIN = 32
 # cumulative product minutes. `LARGE_CONSTANT` is the number of elements from which on an op on constants is left to the program.
 UNFOLDED = {"xla_disable_hlo_passes": "constant_folding"}
 LARGE_CONSTANT = 1 << 14
+# Over several processes the collectives of a program must have one order, which XLA's concurrent scheduler for CPUs may change.
+IN_ORDER = {"xla_cpu_enable_concurrency_optimized_scheduler": "false"}
 CONTRACTIONS = frozenset(("MatMul", "BatchMatMulV2", "Einsum")) | CONVOLUTIONS
 
 
@@ -38,6 +41,8 @@ def options(program: Program) -> dict[str, str] | None:
         chosen |= CONVOLVING
     if _folds_large(program) and _accepted("unfolded"):
         chosen |= UNFOLDED
+    if hooks.clients.together is not None and _accepted("in order"):
+        chosen |= IN_ORDER
     return chosen or None
 
 
@@ -114,7 +119,7 @@ def _accepted(which: str) -> bool:
     if jax.default_backend() != "cpu":
         return False
     try:
-        known = {"convolving": CONVOLVING, "unfolded": UNFOLDED}
+        known = {"convolving": CONVOLVING, "unfolded": UNFOLDED, "in order": IN_ORDER}
         identity = jax.jit(lambda x: x, compiler_options=known[which])
         identity.lower(jax.ShapeDtypeStruct((), np.float32)).compile()
     except (jax.errors.JaxRuntimeError, TypeError, ValueError):

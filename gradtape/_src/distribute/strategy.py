@@ -9,11 +9,13 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
 
+import jax
+
 from gradtape._src.core import creators, engine, nest
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.variable import Variable
-from gradtape._src.distribute import context
+from gradtape._src.distribute import context, group
 from gradtape._src.distribute.context import Entry, ReplicaContext
 from gradtape._src.distribute.datasets import DistributedDataset
 from gradtape._src.distribute.sharding import Layout, found
@@ -313,6 +315,36 @@ class MirroredStrategy(Strategy):
         super().__init__(_Devices(self, chosen))
         if len(chosen) > 1:
             logger.info("MirroredStrategy: one replica that spans %d devices; batches are split over them.", len(chosen))
+
+
+class _Workers(_Devices):
+    def _created(self, next_creator: Callable[..., Variable], **kwargs: Any) -> Variable:
+        made = next_creator(**kwargs)
+        if group.joined() is not None and made.aval.dtype != object:
+            made.assign(group.same_for_all(made.numpy()))
+        return self._layout.variable(made)
+
+
+class MultiWorkerMirroredStrategy(Strategy):
+    """Data parallelism over the devices of several processes, which TF_CONFIG names: the chief, if there is one, and workers.
+
+    Each process runs the same program on the same data, and holds its part of the rows of each batch: a dataset is shared by
+    rows, and no process has more batches than another. Variables begin with the values of process 0. Without TF_CONFIG, or with
+    one process in it, it is a MirroredStrategy. UnavailableError, here or in a later step, says which process did not come,
+    has ended, has raised, or gives no sign of life.
+
+    >>> strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    >>> strategy.num_replicas_in_sync
+    1
+    """
+
+    @public
+    def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
+        if cluster_resolver is not None:
+            raise TypeError(f"A cluster is given by the environment variable TF_CONFIG, received {cluster_resolver!r}.")
+        group.join_by_config()
+        everywhere = jax.devices() if group.joined() is not None else found(None)
+        super().__init__(_Workers(self, everywhere))
 
 
 class OneDeviceStrategy(Strategy):

@@ -186,6 +186,12 @@ def set_seed(seed):
     _global = Global(plain(seed))
 
 
+def share(seed):
+    """Set the global seed if none is set: that of a group of processes, which draw the same numbers."""
+    if _global.seed is None:
+        set_seed(seed)
+
+
 def draw(kind, seed, blocks):
     """Return the state for one run of an op of type `kind` that uses up to `blocks`; its own seed is `seed` (or None). A
     Tensor.

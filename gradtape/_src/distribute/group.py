@@ -1,0 +1,122 @@
+"""The group of processes that train together: joining by addresses or TF_CONFIG, and leaving."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import secrets
+import sys
+import time
+from typing import Any
+
+import jax
+import numpy as np
+from jax.experimental import multihost_utils
+
+from gradtape._src.core import hooks
+from gradtape._src.distribute.watch import Watch, meet, waiting
+from gradtape._src.ops.random import seeds
+
+PATIENCE = 300.0  # seconds to wait for the others at the start
+LEAVING = 10  # seconds to wait for the others at the end
+
+_watch: Watch | None = None
+
+
+def joined() -> Watch | None:
+    """Return the watch of the group that this process has joined, or None."""
+    return _watch
+
+
+def of_config(text: str | None) -> tuple[list[str], int]:
+    """Return the addresses of a group and the number of this process in it, from the text of TF_CONFIG.
+
+    The chief comes first, then the workers, as in TensorFlow. ValueError says what is wrong with it.
+    """
+    if not text:
+        return [], 0
+    try:
+        config = json.loads(text)
+        cluster, task = config.get("cluster", {}), config.get("task", {})
+        kinds = {kind: list(cluster.get(kind, [])) for kind in ("chief", "worker")}
+        kind, index = task.get("type", "worker"), int(task.get("index", 0))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"TF_CONFIG is no cluster: {error}. It looks like "
+            '{"cluster": {"worker": ["host:port", "host:port"]}, "task": {"type": "worker", "index": 0}}.'
+        ) from None
+    if others := {*cluster} - {*kinds} - {"evaluator"}:
+        raise ValueError(f"TF_CONFIG has tasks of types {sorted(others)}: there are the chief and workers here.")
+    addresses = [*kinds["chief"], *kinds["worker"]]
+    if not addresses:
+        return [], 0
+    if kind not in kinds or not 0 <= index < len(kinds[kind]):
+        raise ValueError(f"The task of TF_CONFIG, {task}, is not in its cluster, {cluster}.")
+    return addresses, index + (len(kinds["chief"]) if kind == "worker" else 0)
+
+
+def join(address: str, number: int, count: int, seconds: float = PATIENCE) -> None:
+    """Join a group of `count` processes as its process `number`, once. Process 0 listens at `address`.
+
+    JAX's runtime carries what the processes compute together. UnavailableError names the processes that did not come within
+    `seconds`. A program that set no seed has process 0's in all of them, since all draw the same numbers.
+    """
+    global _watch
+    if _watch is not None or count < 2:
+        return
+    watch, meeting = meet(address, number, count, seconds)
+    jax.config.update("jax_enable_recoverability", True)  # else JAX's runtime ends the process where another one has ended
+    jax.config.update("jax_enable_preemption_service", False)  # SIGTERM ends a process
+    jax.distributed.initialize(meeting, count, number, shutdown_timeout_seconds=LEAVING)
+    _watch = watch
+    hooks.clients.together = _together
+    show = sys.excepthook
+
+    def told(kind: Any, error: BaseException, traceback: Any) -> None:
+        watch.raised(error)
+        watch.left.add(watch.number)
+        show(kind, error, traceback)
+
+    sys.excepthook = told
+    atexit.register(_leave)
+    seeds.share(int(same_for_all(np.array(secrets.randbits(31)))))
+
+
+def _leave() -> None:
+    """Leave the group when Python ends. A thread of XLA's that still waits for others would end the process by SIGABRT."""
+    watch = _watch
+    assert watch is not None
+    if watch.number not in watch.left:
+        watch.leave()
+    if watch.number == 0:  # JAX's service runs here, and the others say to it that they leave
+        watch.stay()
+    until = time.monotonic() + LEAVING
+    for thread in watch.collectives:
+        thread.join(max(until - time.monotonic(), 0.0))
+    if any(thread.is_alive() for thread in watch.collectives):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)
+
+
+def _together(what: str, function: Any, *arguments: Any) -> Any:
+    watch = _watch
+    assert watch is not None
+    watch.agree(what)
+    return waiting(watch, function, arguments)
+
+
+def same_for_all(value: np.ndarray) -> np.ndarray:
+    """Return process 0's value in all processes."""
+    if _watch is None:
+        return value
+    what = f"a broadcast of {value.dtype}{list(value.shape)}"
+    return np.asarray(_together(what, multihost_utils.broadcast_one_to_all, value))
+
+
+def join_by_config() -> None:
+    """Join the group that the environment's TF_CONFIG names, if there is one."""
+    addresses, number = of_config(os.environ.get("TF_CONFIG"))
+    if addresses:
+        join(addresses[0], number, len(addresses))

@@ -1,0 +1,68 @@
+"""A program that two processes run together: it trains, and in one of these ways process 1 does not go on.
+
+`train`: to the end, with Keras too. `die`, `raise`, `leave`, `stop`: after the fourth step. `uneven`: it has fewer batches.
+"""
+
+import json
+import os
+import signal
+import sys
+
+import jax
+import numpy as np
+
+import gradtape as tf
+
+keras = tf.keras
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+me, way = jax.process_index(), sys.argv[1]
+
+X = np.random.default_rng(0).normal(size=(70, 8)).astype("f")
+Y = X.sum(1, keepdims=True)
+with strategy.scope():
+    w = tf.Variable(tf.random.normal([8, 1]) * 0.0 + 0.1)
+    drawn = tf.Variable(tf.random.normal([3]))  # process 0's numbers
+
+
+@tf.function
+def train(batch):
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((x @ w - y) ** 2)
+        w.assign_sub(0.1 * tape.gradient(loss, w))
+        return loss
+
+    return strategy.reduce("SUM", strategy.run(step, args=batch), axis=None)
+
+
+def end(steps):
+    if me != 1 or steps != 4:
+        return
+    if way == "die":
+        os._exit(3)
+    if way == "raise":
+        raise ValueError("bad data")
+    if way == "leave":
+        sys.exit()
+    if way == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+
+rows = 40 if way == "uneven" and me == 1 else 70
+batches = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices((X[:rows], Y[:rows])).batch(30))
+losses = []
+for _ in range(3):
+    for batch in batches:
+        losses.append(float(train(batch)))
+        end(len(losses))
+result = {"losses": losses, "w": w.numpy().tolist(), "drawn": drawn.numpy().tolist()}
+
+if way == "train":
+    keras.utils.set_random_seed(0)
+    with strategy.scope():
+        model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(16, "relu"), keras.layers.Dense(1)])
+        model.compile("adam", "mse")
+    history = model.fit(X, Y, batch_size=32, epochs=2, verbose=0)
+    result |= {"fit": history.history["loss"], "evaluated": float(model.evaluate(X, Y, verbose=0))}
+    result |= {"predicted": model.predict(X, verbose=0).ravel().tolist()}
+print(json.dumps(result), flush=True)

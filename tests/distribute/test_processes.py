@@ -1,0 +1,217 @@
+"""Several processes that train together: the numbers of one, and an error on each when one of them is gone."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+from gradtape._src.distribute import group, watch
+
+PROGRAM = Path(__file__).with_name("on_two_processes.py")
+
+
+def launched(way, count=2):
+    """Run the program in `count` processes; returns the exit status, and the lines of each process."""
+    command = [sys.executable, "-m", "gradtape", "launch", "-n", str(count), str(PROGRAM), way]
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    lines = [[] for _ in range(count)]
+    for line in done.stdout.splitlines():
+        number, _, text = line.removeprefix("[").partition("] ")
+        if number.isdecimal():
+            lines[int(number)].append(text)
+    return done.returncode, lines
+
+
+def alone():
+    """The program's results in one process."""
+    done = subprocess.run([sys.executable, PROGRAM, "train"], capture_output=True, text=True, timeout=240, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.long)])
+def test_processes_train_as_one_does(count):
+    """70 rows in batches of 30 and 32: some batches cannot be divided evenly, and all processes make the same steps."""
+    status, lines = launched("train", count)
+    assert status == 0, lines
+    wanted, results = alone(), [json.loads(each[-1]) for each in lines]
+    del wanted["drawn"]
+    for result in results:
+        assert result["drawn"] == results[0]["drawn"]
+        for name, value in wanted.items():
+            np.testing.assert_allclose(result[name], value, 1e-4, 1e-5, err_msg=name)
+
+
+LOST = {
+    "die": "Process 1 of 2 has ended without a word",
+    "raise": "Process 1 of 2 raised ValueError: bad data",
+    "leave": "Process 1 of 2 has left, and this one waits for it",
+    "stop": "Process 1 of 2 gave no sign of life for 10 s",
+}
+
+
+@pytest.mark.parametrize("way", [pytest.param(way, marks=() if way == "die" else pytest.mark.long) for way in LOST])
+def test_a_process_that_is_gone_is_an_error_on_the_others(way):
+    status, (lines, _) = launched(way)
+    assert status != 0
+    told = next(line for line in lines if "UnavailableError" in line)
+    assert LOST[way] in told and "This is process 0" in told
+    assert any("losses.append(float(train(batch)))" in line for line in lines)  # the user's line
+
+
+def test_uneven_data_is_an_error_on_all():
+    status, lines = launched("uneven")
+    assert status != 0
+    for each in lines:
+        assert any("InvalidArgumentError: The processes are not in step" in line for line in each), each
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Meeting
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def meeting(*processes, seconds=5.0):
+    """Let processes, (number, count), meet in threads; returns what each got."""
+    address, results = f"127.0.0.1:{free_port()}", {}
+
+    def meet(place, number, count):
+        try:
+            results[place] = watch.meet(address, number, count, seconds)
+        except Exception as error:
+            results[place] = error
+
+    threads = [threading.Thread(target=meet, args=(place, *process)) for place, process in enumerate(processes)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [results[place] for place in range(len(processes))]
+
+
+def test_processes_meet_and_agree():
+    (first, address), (second, same) = meeting((0, 2), (1, 2))
+    assert address == same and first.number == 0 and second.number == 1
+    waits = threading.Thread(target=second.agree, args=("a step",))
+    waits.start()
+    first.agree("a step")
+    waits.join()
+    errors = []
+
+    def differs():
+        with pytest.raises(tf.errors.InvalidArgumentError, match="process 1: another") as caught:
+            second.agree("another")
+        errors.append(caught.value)
+
+    waits = threading.Thread(target=differs)
+    waits.start()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Process 0 of 2 is about to run a step; process 1: another"):
+        first.agree("a step")
+    waits.join()
+    assert errors
+
+
+def test_processes_hear_of_an_error():
+    (first, _), (second, _) = meeting((0, 2), (1, 2))
+    second.raised(ValueError("mine"))
+    with pytest.raises(tf.errors.UnavailableError, match="Process 1 of 2 raised ValueError: mine"):
+        first.agree("a step")
+
+
+def test_processes_that_do_not_come():
+    first, second = meeting((0, 3), (2, 3), seconds=0.5)
+    assert isinstance(first, tf.errors.UnavailableError) and "[1] did not come" in first.message
+    assert isinstance(second, tf.errors.UnavailableError) and "did not find all of 3 processes" in second.message
+    (alone,) = meeting((1, 2), seconds=0.3)
+    assert isinstance(alone, tf.errors.UnavailableError) and "found no process 0 at 127.0.0.1" in alone.message
+
+
+@pytest.mark.parametrize(
+    "processes, message",
+    [(((0, 3), (1, 3), (1, 3)), "Two processes say that they are number 1 of 3"), (((0, 2), (1, 4)), "told of 4 processes")],
+)
+def test_processes_that_were_told_otherwise(processes, message):
+    errors = meeting(*processes)
+    assert any(isinstance(error, tf.errors.InvalidArgumentError) and message in error.message for error in errors)
+    assert all(isinstance(error, Exception) for error in errors)
+
+
+def test_an_address_in_use():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(tf.errors.UnavailableError, match=f"Process 0 cannot listen at {address}: Address already in use"):
+            watch.meet(address, 0, 2, 1.0)
+
+
+def test_what_is_no_process_is_turned_away():
+    """A stranger that connects changes nothing."""
+    port = free_port()
+    found = []
+    waits = threading.Thread(target=lambda: found.append(watch.meet(f"127.0.0.1:{port}", 0, 2, 10.0)))
+    waits.start()
+    for text in (b"GET / HTTP/1.1\n", b'{"process": "x"}\n', b"[1]\n"):
+        while True:
+            try:
+                with socket.create_connection(("127.0.0.1", port)) as stranger:
+                    stranger.sendall(text)
+                break
+            except ConnectionRefusedError:
+                pass
+    watch.meet(f"127.0.0.1:{port}", 1, 2, 10.0)
+    waits.join()
+    assert found[0][0].count == 2
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# TF_CONFIG
+
+
+def config(cluster, **task):
+    return json.dumps({"cluster": cluster, "task": task})
+
+
+def test_the_group_of_tf_config():
+    assert group.of_config(None) == ([], 0)
+    assert group.of_config(config({"worker": ["a:1", "b:2"]}, type="worker", index=1)) == (["a:1", "b:2"], 1)
+    both = {"chief": ["a:1"], "worker": ["b:2", "c:3"]}
+    assert group.of_config(config(both, type="worker", index=1)) == (["a:1", "b:2", "c:3"], 2)
+    assert group.of_config(config(both, type="chief", index=0)) == (["a:1", "b:2", "c:3"], 0)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("{", "TF_CONFIG is no cluster"),
+        ("[]", "TF_CONFIG is no cluster"),
+        (config({"worker": ["a:1"], "ps": ["b:2"]}, type="worker", index=0), r"tasks of types \['ps'\]"),
+        (config({"worker": ["a:1"]}, type="worker", index=1), "is not in its cluster"),
+        (config({"worker": ["a:1"]}, type="worker", index="x"), "TF_CONFIG is no cluster"),
+    ],
+)
+def test_a_wrong_tf_config(text, message):
+    with pytest.raises(ValueError, match=message):
+        group.of_config(text)
+
+
+@pytest.mark.parametrize("text", ["host", ":1", "host:", "host:0", "host:70000", "host:x"])
+def test_a_wrong_address(text):
+    with pytest.raises(ValueError, match="The address of a process is host:port"):
+        watch.address_of(text)
+
+
+def test_one_process_needs_no_group():
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    assert strategy.num_replicas_in_sync == 1 and group.joined() is None
+    with pytest.raises(TypeError, match="TF_CONFIG"):
+        tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=1)
