@@ -163,8 +163,8 @@ def count_call() -> None:
 
 def noted_in(trace: Trace) -> tuple[list[Asked], list[Taped]]:
     """Return the gradient calls and the tapes that were noted in a trace."""
-    asked = [call for call in calls if call.start[0] == trace.serial]
-    return asked, [tape for tape in tapes if any(serial == trace.serial for serial, _, _ in tape.segments)]
+    asked = [call for call in list(calls) if call.start[0] == trace.serial]
+    return asked, [tape for tape in list(tapes) if any(serial == trace.serial for serial, _, _ in tape.segments)]
 
 
 @contextlib.contextmanager
@@ -183,8 +183,10 @@ def ran(trace: Trace, keys: tuple[Key, ...], avals: tuple[Aval, ...]) -> None:
     """Keep what a trace computed that has run."""
     nodes = trace.nodes
     codes, offsets = lines_of(nodes)
-    if ring and (last := ring[-1]).keys is keys and last.offsets == offsets and last.codes == codes:
-        codes, offsets = last.codes, last.offsets  # the next step of a loop
+    with contextlib.suppress(IndexError):  # it is empty; another thread may have emptied it just now
+        last = ring[-1]
+        if last.keys is keys and last.offsets == offsets and last.codes == codes:
+            codes, offsets = last.codes, last.offsets  # the next step of a loop
     leaves = [n.origin or origin_of(n) for n in trace.leaves]
     again = [(node.index, origin_of(original)) for original, node in trace.recomputed] if trace.recomputed else ()
     # made as the tuple that it is: this runs once in each step of a training loop
