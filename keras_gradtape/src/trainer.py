@@ -17,6 +17,7 @@ from keras.src.utils.python_utils import pythonify_logs
 
 import gradtape as tf
 from gradtape._src.core import engine
+from gradtape._src.distribute import group
 from gradtape._src.ops.random import seeds
 from keras_gradtape.src.data import Batches
 from keras_gradtape.src.distribution_lib import distribute_batch, name_unmatched_keys
@@ -315,6 +316,8 @@ class Trainer(BaseTrainer):
             callbacks.on_predict_batch_begin(begin_step)
             outputs = self.predict_function(data)
             parts.append(tree.map_structure(np.asarray, outputs))
+            if group.joined():  # callbacks read in a thread of Keras's, which cannot gather what other processes hold
+                outputs = parts[-1]
             callbacks.on_predict_batch_end(end_step, {"outputs": outputs})
             if self.stop_predicting:
                 break

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import threading
 
 import jax
 import numpy as np
@@ -65,4 +66,16 @@ if way == "train":
     history = model.fit(X, Y, batch_size=32, epochs=2, verbose=0)
     result |= {"fit": history.history["loss"], "evaluated": float(model.evaluate(X, Y, verbose=0))}
     result |= {"predicted": model.predict(X, verbose=0).ravel().tolist()}
+    split, said = next(iter(batches))[0], []
+
+    def read():
+        try:
+            split.numpy()
+        except tf.errors.InvalidArgumentError as error:
+            said.append(str(error))
+
+    reader = threading.Thread(target=read, name="a reader")
+    reader.start()
+    reader.join()
+    result["in a thread"] = said[0] if jax.process_count() > 1 else ""
 print(json.dumps(result), flush=True)

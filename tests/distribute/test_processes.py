@@ -42,8 +42,9 @@ def test_processes_train_as_one_does(count):
     status, lines = launched("train", count)
     assert status == 0, lines
     wanted, results = alone(), [json.loads(each[-1]) for each in lines]
-    del wanted["drawn"]
-    for result in results:
+    del wanted["drawn"], wanted["in a thread"]
+    for number, result in enumerate(results):
+        assert f"thread 'a reader' of process {number} asked for it" in result["in a thread"]
         assert result["drawn"] == results[0]["drawn"]
         for name, value in wanted.items():
             np.testing.assert_allclose(result[name], value, 1e-4, 1e-5, err_msg=name)

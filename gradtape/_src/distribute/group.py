@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import sys
+import threading
 import time
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from gradtape._src.core import hooks
+from gradtape._src.core.errors import InvalidArgumentError
 from gradtape._src.distribute.watch import Watch, meet, waiting
 from gradtape._src.ops.random import seeds
 
@@ -103,6 +105,13 @@ def _leave() -> None:
 def _together(what: str, function: Any, *arguments: Any) -> Any:
     watch = _watch
     assert watch is not None
+    if threading.current_thread() is not threading.main_thread():  # the order of threads is another one in each process
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"{what[0].upper()}{what[1:]} needs all processes, and thread {threading.current_thread().name!r} of process "
+            f"{watch.number} asked for it. Do it in the main thread, in the same order in all processes.",
+        )
     watch.agree(what)
     return waiting(watch, function, arguments)
 
