@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape._src.autodiff.plan import Places, picked
 from gradtape._src.core import engine, journal
 from gradtape._src.core.native import twins
 from gradtape._src.core.tensor import emit
@@ -26,6 +27,10 @@ pytestmark = pytest.mark.skipif(twins.which() != "C", reason=f"there is one func
 
 class Subclass(tf.Tensor):
     """A user's own subclass of Tensor: it holds a node, and goes the long way."""
+
+
+class Derived(tf.Variable):
+    """A user's own kind of Variable."""
 
 
 class Held:
@@ -214,6 +219,46 @@ def test_values_and_gradients():
         expected = step()
     for mine, other in zip(step(), expected, strict=True):
         np.testing.assert_array_equal(mine, other)
+
+
+def taped(rng):
+    """Return a tape that recorded in one trace or several, with reads and watches, and some tensors and variables on it."""
+    tensors = [tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0]), Subclass(tf.constant([5.0, 6.0]).node)]
+    variables = [tf.Variable([1.0, 2.0]), tf.Variable([3.0, 4.0]), tf.Variable([3.0, 4.0], trainable=False), Derived([1.0, 2.0])]
+    values = [*tensors, *variables]
+    with tf.GradientTape(persistent=True) as tape:
+        for _ in range(rng.randint(0, 2)):
+            tape.watch(rng.choice(values))
+        for _ in range(rng.randint(1, 8)):
+            values.append(rng.choice([tf.multiply, tf.add])(rng.choice(values), rng.choice(values)))
+            rng.choice(variables[:2]).assign_add(rng.choice(tensors))
+            if rng.random() < 0.1:
+                values[-1].numpy()
+    return tape, values
+
+
+def sought_on(tape, target, sources):
+    """Return what the plan of a gradient is found by, and what its Program takes, of all nodes and of places that are none."""
+    places, traces = Places(tape._segments), [segment.trace for segment in tape._segments]
+    found = [place for node in traces[-1].nodes if (place := places.find(node)) is not None]
+    refused = [refusal(picked, traces, [place]) for place in [(0, 999), (7, 0), (0, -99), 3]]
+    return tape._plan_key(places, [target], sources, [None], False), picked(traces, found), refused
+
+
+def refusal(call, *arguments):
+    with pytest.raises((IndexError, TypeError), match=r".") as raised:
+        call(*arguments)
+    return str(raised.value)
+
+
+def test_keys_of_gradients(fuzz_factor):
+    rng = random.Random(0)
+    for seed in range(100 * fuzz_factor):
+        tape, values = taped(rng)
+        sources = rng.choices(values, k=5)
+        with twins.off():
+            expected = sought_on(tape, values[-1], sources)
+        assert sought_on(tape, values[-1], sources) == expected, seed
 
 
 def test_what_leaves_is_noted():

@@ -9,11 +9,13 @@ from gradtape._src.autodiff.backward import Entry, active_nodes
 from gradtape._src.autodiff.vectorized import call_vectorized
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.native import twins
 from gradtape._src.core.program import ELEMENT, NUMBER, RAN, Node, Program, Trace, avals_of, keys_of, leaf
-from gradtape._src.core.tensor import tensors
+from gradtape._src.core.tensor import Tensor, tensors
 
 if TYPE_CHECKING:
-    from gradtape._src.autodiff.recording import Segment
+    from gradtape._src.autodiff.recording import Segment, Source
+    from gradtape._src.core.variable import Variable
 
 Place = tuple[int, int]  # (segment number, reference in its trace)
 CUSTOM = "CustomGradient"  # the type of (results…, arguments…) → results, where `custom_gradient` gave the gradient function
@@ -71,6 +73,28 @@ class Places:
         return self._computed(node, len(self._traces)) or self._leaves.get(node)
 
 
+@twins.in_c
+def sought(places: Places, reads: Sequence[tuple[int, int, Variable | None, Node]], sources: Sequence[Source]) -> tuple[Any, ...]:
+    """Return the places of what is watched, each with the position since when, and the places of the sources: of a variable,
+    those of all its reads. `reads` are those of variables, and the calls of `watch`.
+    """
+    find = places.find
+    watched: list[Any] = []
+    read: dict[int, dict[Place | None, None]] = {}
+    for number, position, variable, node in reads:
+        place = find(node)
+        watched += (number, position, place)
+        read.setdefault(id(variable), {})[place] = None
+    wanted = [find(s.node) if isinstance(s, Tensor) else tuple(read.get(id(s), ())) for s in sources]
+    return tuple(watched), tuple(wanted)
+
+
+@twins.in_c
+def picked(traces: Sequence[Trace], places: list[Place]) -> list[Node]:
+    """Return the nodes at these places."""
+    return [traces[n].nodes[r] if r >= 0 else traces[n].leaves[-1 - r] for n, r in places]
+
+
 class Plan:
     """A gradient Program, the places of the forward nodes that it takes, and how its outputs make the results."""
 
@@ -87,9 +111,12 @@ class Plan:
 
         What stands a second time in a trace is known to outer tapes by the node that it stands for.
         """
-        nodes = [traces[n].nodes[r] if r >= 0 else traces[n].leaves[-1 - r] for n, r in self.places]
-        first = {again: original for trace in traces for original, again in trace.recomputed}
-        return [first.get(node, node) for node in nodes] if first else nodes
+        nodes = picked(traces, self.places)
+        recomputed = [pair for trace in traces for pair in trace.recomputed]
+        if not recomputed:
+            return nodes
+        first = {again: original for original, again in recomputed}
+        return [first.get(node, node) for node in nodes]
 
     def apply(
         self, traces: Sequence[Trace], given: Sequence[Any], vectorized: bool = False, chunk: int | None = None

@@ -276,7 +276,7 @@ class Recording:
 
     def _differentiated(self, targets: Sequence[Source]) -> list[Node]:
         """Return the nodes of targets, and announce these to the function under trace."""
-        nodes = [t.held() if isinstance(t, Variable) else t.node for t in targets]
+        nodes = [t.node if isinstance(t, Tensor) else t.held() for t in targets]
         scope = engine.local.trace.scope
         if scope is not None:
             scope.differentiated(nodes)
@@ -290,7 +290,7 @@ class Recording:
         asked = journal.Asked(
             self._record,
             [journal.origin_of(node) for node in nodes],
-            [s._uid if isinstance(s, Variable) else journal.origin_of(s.node) for s in sources],
+            [journal.origin_of(s.node) if isinstance(s, Tensor) else s._uid for s in sources],
             engine.local.trace,
         )
         if not self._inner:

@@ -12,7 +12,7 @@ import numpy as np
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed
 from gradtape._src.autodiff.jacobian import Rows
 from gradtape._src.autodiff.pieces import Pieces, long
-from gradtape._src.autodiff.plan import Places, Plan, close_plan, stand_ins
+from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
 from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Source, inexact, logger
 from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
 from gradtape._src.core import engine, execution, hooks, nest, tracing
@@ -247,34 +247,13 @@ class GradientTape(Recording):
     ) -> tuple[Any, ...] | None:
         """Return the key of the gradient Program; None if a target is not on the tape."""
         place = places.find
-        variable: Variable | None
-        watched: list[Any] = []
-        read: dict[int, Any] = {}
-        for number, position, variable, node in self._reads():
-            where = place(node)
-            watched.append((number, position, where))
-            of_variable = read.get(id(variable))
-            if of_variable is None:
-                read[id(variable)] = [where]
-            elif where not in of_variable:
-                of_variable.append(where)
-        for number, position, node, variable in self._watched_nodes():
-            where = place(node)
-            watched.append((number, position, where))
-            if variable is not None and where not in read.setdefault(id(variable), []):
-                read[id(variable)].append(where)
         asked = tuple([place(self._target_node(t)) for t in targets])
         if None in asked:
             return None
-        wanted = [tuple(read.get(id(s), ())) if isinstance(s, Variable) else place(s.node) for s in sources]
-        return (
-            places.structure,
-            tuple(watched),
-            tuple(wanted),
-            asked,
-            tuple([d is not None for d in given]),
-            dense,
-        )
+        reads: list[Any] = self._reads()
+        if self._watches:
+            reads += [(number, position, variable, node) for number, position, node, variable in self._watched_nodes()]
+        return places.structure, sought(places, reads, sources), asked, tuple([d is not None for d in given]), dense
 
     def _make_plan(
         self, places: Places, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], dense: bool
@@ -519,7 +498,7 @@ def _sources(sources: Any, tape: GradientTape) -> tuple[Sequence[Source], Callab
         flat = [_as_source(s, tape) for s in flat]
         pack = functools.partial(nest.unflatten, spec)
     for s in flat:
-        if not (s._tensor if isinstance(s, Variable) else s).node.aval.inexact:
+        if not (s if isinstance(s, Tensor) else s._tensor).node.aval.inexact:
             logger.warning(
                 "The dtype of the source tensor must be floating (e.g. tf.float32) when calling GradientTape.gradient, "
                 "got %r. Its gradient is None, but for that of a watched tensor to itself.",

@@ -42,7 +42,7 @@ static Py_ssize_t op_avals, tensor_node;
 
 static PyObject *nothing; /* () */
 static PyObject *n_trace, *n_tapes, *n_anchor, *n_eager, *n_tensor, *n_num, *n_assigned_in, *n_shared, *n_acquire, *n_release, *n_open_graphs;
-static PyObject *n_latest, *n_append, *n_view, *n_flags, *n_writeable, *n_array;
+static PyObject *n_latest, *n_append, *n_view, *n_flags, *n_writeable, *n_array, *n_traces;
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
@@ -806,6 +806,111 @@ done:
 }
 
 /* ------------------------------------------------------------------------------------------------------------------
+   The plan of a gradient */
+
+/* The place of a node in the first of several traces (a new reference); None if it is not there: `plan.Places.find`, `program.Trace.reference`. */
+static PyObject *place_of(PyObject *trace, PyObject *node) {
+    PyObject *index = SLOT(node, node_at.index), *nodes = SLOT(trace, trace_at.nodes), *found = NULL;
+    Py_ssize_t at = index != NULL ? PyLong_AsSsize_t(index) : -1;
+    if (at == -1 && PyErr_Occurred()) return NULL;
+    if (at >= 0 && at < PyList_GET_SIZE(nodes) && PyList_GET_ITEM(nodes, at) == node) found = index;
+    else found = PyDict_GetItemWithError(SLOT(trace, trace_at.leaf_index), node);
+    if (found == NULL) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    return Py_BuildValue("(iO)", 0, found);
+}
+
+/* Enter a place among those of a variable: `read.setdefault(id(variable), {})[place] = None` in `plan.sought`. */
+static int enter_place(PyObject *read, PyObject *variable, PyObject *place) {
+    PyObject *key = PyLong_FromVoidPtr(variable), *before = key != NULL ? PyDict_GetItemWithError(read, key) : NULL, *after = NULL;
+    int failed = -1, known = before != NULL ? PySequence_Contains(before, place) : 0;
+    if (PyErr_Occurred() || known < 0) goto done;
+    if (known == 0 && (after = PyTuple_Pack(1, place)) != NULL && before != NULL) Py_SETREF(after, PySequence_Concat(before, after));
+    if (known || (after != NULL && PyDict_SetItem(read, key, after) == 0)) failed = 0;
+done:
+    Py_XDECREF(key);
+    Py_XDECREF(after);
+    return failed;
+}
+
+/* `plan.sought`, of a tape that recorded in one trace: (places, reads, sources) → (what is watched, places of the sources). */
+static Outcome twin_sought(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 3 || !PyList_CheckExact(args[1]) || !(PyList_CheckExact(args[2]) || PyTuple_CheckExact(args[2]))) return TWIN;
+    PyObject *traces = PyObject_GetAttr(args[0], n_traces), *watched = NULL, *wanted = NULL, *read = NULL, *trace = NULL;
+    if (traces == NULL) return FAILED;
+    Outcome outcome = TWIN;
+    if (!PyList_CheckExact(traces) || PyList_GET_SIZE(traces) != 1) goto done;
+    trace = Py_NewRef(PyList_GET_ITEM(traces, 0));
+    if (!is(trace, Trace) || !is_whole(trace)) goto done;
+    Py_ssize_t reads = PyList_GET_SIZE(args[1]), sources = PySequence_Fast_GET_SIZE(args[2]);
+    outcome = FAILED;
+    if ((watched = PyTuple_New(3 * reads)) == NULL || (wanted = PyTuple_New(sources)) == NULL || (read = PyDict_New()) == NULL) goto done;
+    for (Py_ssize_t i = 0; i < reads; i++) {
+        PyObject *one = i < PyList_GET_SIZE(args[1]) ? PyList_GET_ITEM(args[1], i) : NULL;
+        outcome = TWIN;
+        if (one == NULL || !PyTuple_CheckExact(one) || PyTuple_GET_SIZE(one) != 4 || !Py_IS_TYPE(PyTuple_GET_ITEM(one, 3), Node)) goto done;
+        outcome = FAILED;
+        PyObject *place = place_of(trace, PyTuple_GET_ITEM(one, 3));
+        if (place == NULL) goto done;
+        PyTuple_SET_ITEM(watched, 3 * i + 2, place);
+        PyTuple_SET_ITEM(watched, 3 * i, Py_NewRef(PyTuple_GET_ITEM(one, 0)));
+        PyTuple_SET_ITEM(watched, 3 * i + 1, Py_NewRef(PyTuple_GET_ITEM(one, 1)));
+        if (enter_place(read, PyTuple_GET_ITEM(one, 2), place) < 0) goto done;
+    }
+    for (Py_ssize_t i = 0; i < sources; i++) {
+        PyObject *source = PySequence_Fast_GET_ITEM(args[2], i), *place = NULL;
+        PyObject *node = is_tensor(source) ? node_of(source) : NULL;
+        outcome = TWIN;
+        if (node == NULL && !Py_IS_TYPE(source, ResourceVariable)) goto done;
+        outcome = FAILED;
+        if (node != NULL) {
+            place = place_of(trace, node);
+        } else {
+            PyObject *key = PyLong_FromVoidPtr(source);
+            if (key == NULL) goto done;
+            place = Py_XNewRef(PyDict_GetItemWithError(read, key));
+            Py_DECREF(key);
+            if (place == NULL && !PyErr_Occurred()) place = Py_NewRef(nothing);
+        }
+        if (place == NULL) goto done;
+        PyTuple_SET_ITEM(wanted, i, place);
+    }
+    *result = PyTuple_Pack(2, watched, wanted);
+    if (*result != NULL) outcome = DONE;
+done:
+    Py_DECREF(traces);
+    Py_XDECREF(trace);
+    Py_XDECREF(watched);
+    Py_XDECREF(wanted);
+    Py_XDECREF(read);
+    return outcome;
+}
+
+/* `plan.picked`: (traces, places) → the nodes at these places. */
+static Outcome twin_picked(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 2 || !PyList_CheckExact(args[0]) || !PyList_CheckExact(args[1])) return TWIN;
+    Py_ssize_t places = PyList_GET_SIZE(args[1]);
+    PyObject *found = PyList_New(places);
+    if (found == NULL) return FAILED;
+    for (Py_ssize_t i = 0; i < places; i++) {
+        PyObject *place = i < PyList_GET_SIZE(args[1]) ? PyList_GET_ITEM(args[1], i) : NULL;
+        if (place == NULL || !PyTuple_CheckExact(place) || PyTuple_GET_SIZE(place) != 2) goto twin;
+        Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GET_ITEM(place, 0)), at = PyLong_AsSsize_t(PyTuple_GET_ITEM(place, 1));
+        PyObject *trace = number >= 0 && number < PyList_GET_SIZE(args[0]) ? PyList_GET_ITEM(args[0], number) : NULL;
+        if (!is(trace, Trace) || !is_whole(trace)) goto twin;
+        PyObject *nodes = SLOT(trace, at >= 0 ? trace_at.nodes : trace_at.leaves);
+        if (at < 0) at = -1 - at;
+        if (at >= PyList_GET_SIZE(nodes)) goto twin;
+        PyList_SET_ITEM(found, i, Py_NewRef(PyList_GET_ITEM(nodes, at)));
+    }
+    *result = found;
+    return DONE;
+twin: /* which raises, if there is something to raise */
+    PyErr_Clear();
+    Py_DECREF(found);
+    return TWIN;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------
    Values that leave the library */
 
 /* `journal.left`, in the main thread: (how, node, trace) → None. */
@@ -894,6 +999,7 @@ static const struct {
     {"keys_of", twin_keys_of, 0},     {"avals_of", twin_avals_of, 0}, {"lines_of", twin_lines_of, 0}, {"inputs_of", twin_inputs_of, 0},
     {"fill", twin_fill, 0},           {"release", twin_release, 0}, {"tensors", twin_tensors, 0},
     {"arguments", twin_arguments, 0}, {"left", twin_left, 0}, {"array", twin_array, 1},
+    {"sought", twin_sought, 0},       {"picked", twin_picked, 0},
 };
 
 static PyObject *twin_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -1086,7 +1192,7 @@ static int execute(PyObject *module) {
         {&n_tensor, "_tensor"},    {&n_num, "num"},         {&n_assigned_in, "_assigned_in"}, {&n_shared, "shared"},
         {&n_acquire, "acquire"},   {&n_release, "release"}, {&n_open_graphs, "open_graphs"},
         {&n_latest, "_latest"},    {&n_append, "append"},   {&n_view, "view"},         {&n_flags, "flags"},
-        {&n_writeable, "writeable"}, {&n_array, "__array__"},
+        {&n_writeable, "writeable"}, {&n_array, "__array__"},  {&n_traces, "_traces"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(words); i++)
         if (*words[i].name == NULL && (*words[i].name = PyUnicode_InternFromString(words[i].text)) == NULL) return -1;
