@@ -10,6 +10,7 @@
 #   make lint        style, and `make format` mends it
 #   make types       static types
 #   make docs        runs the examples of README.md and docs/, and checks their links
+#   make site        builds the documentation site into build/site/html, with the reference of all names; `make site-serve` shows it
 #   make snapshot    accept a change of the public names, and write docs/compatibility.md
 #   make clean       remove everything that make made
 #
@@ -32,10 +33,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses $(JOBS) --dist workstea
 .NOTPARALLEL:
 .SECONDARY:
 .PHONY: help demo test test-long test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample \
-    test-native-sanitize thirdparty-baseline bench lint format types docs snapshot clean
+    test-native-sanitize thirdparty-baseline bench lint format types docs site site-serve snapshot clean
 
 help:
-	@sed -n '3,17s/^# \{0,1\}//p' Makefile
+	@sed -n '3,18s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/ready-demo
 	$(BIN)/gradtape demo $(ARGS)
@@ -98,6 +99,14 @@ types: $(VENV)/ready-lint
 
 docs: $(VENV)/ready-test
 	$(BIN)/python -m pytest tests/test_docs.py $(ARGS)
+
+site: $(VENV)/ready-docs
+	$(PYTEST) -q tests/test_docs.py
+	$(BIN)/python -m docs.site $(ARGS)
+
+site-serve:
+	@test -f build/site/html/index.html || { echo 'There is no site yet: make site'; exit 1; }
+	$(PYTHON) -m http.server --directory build/site/html --bind 127.0.0.1 8000
 
 snapshot: $(VENV)/ready-test
 	$(BIN)/python tests/architecture/public_names.py --write

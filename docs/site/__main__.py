@@ -1,0 +1,35 @@
+"""Build the site into `build/site/html`: `python -m docs.site`."""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+
+from docs.site import codes, reference
+from docs.site.assemble import assemble
+from docs.site.project import ROOT
+
+BUILD = ROOT / "build/site"
+
+
+def main() -> None:
+    """Gather, make and build the pages; a warning of Sphinx's is an error."""
+    parser = argparse.ArgumentParser(prog="python -m docs.site", description="Build the documentation site.")
+    parser.add_argument("--without-notebooks", action="store_true", help="show the notebooks without running them")
+    parsed = parser.parse_args()
+    start = time.monotonic()
+    try:
+        assemble(BUILD / "source", codes.made() | reference.made())
+    except OSError as error:
+        raise SystemExit(f"the site cannot be written: {error}. Make {BUILD} writable, or remove it.") from None
+    print(f"pages gathered in {time.monotonic() - start:.0f} s", flush=True)
+    os.environ["GRADTAPE_SITE_NOTEBOOKS"] = "0" if parsed.without_notebooks else "1"
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-j", "auto", "-c", str(ROOT / "docs/site")]
+    ended = subprocess.run([*command, "-d", str(BUILD / "doctrees"), str(BUILD / "source"), str(BUILD / "html")], check=False)
+    print(f"built in {time.monotonic() - start:.0f} s: {BUILD / 'html/index.html'}")
+    raise SystemExit(ended.returncode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""Lay the pages out as Sphinx reads them: the repository's Markdown where it stands, with links that lead to pages.
+
+A page is listed once, in `PARTS`. A link to a page leads to that page; a link to another file of the repository leads to the
+repository. The Markdown stays as GitHub shows it.
+"""
+
+import posixpath
+import re
+import shutil
+from pathlib import Path
+
+from docs.site.project import ROOT, source_link
+
+# The parts in the order of the reader, each with its own page and the pages in it, by their paths in the repository.
+PARTS = {
+    "docs/start/README.md": [
+        f"docs/start/{name}.md"
+        for name in ("install first-gradient first-training from-tensorflow from-keras from-pytorch from-jax".split())
+    ],
+    "docs/explain.md": ["why/none.md", "why/zeros.md", "why/nan.md"],
+    "docs/howto/README.md": [
+        *[
+            f"docs/howto/{name}.md"
+            for name in (
+                "intercept_any_gradient per_example_gradients freeze_a_changing_set hessian_norm backward_flops"
+                " levenberg_marquardt saliency_in_the_loss"
+            ).split()
+        ],
+        "docs/keras.md",
+        "docs/saved_model.md",
+        "docs/files.md",
+        "docs/distribution.md",
+        "examples/README.md",
+    ],
+    "docs/explained/README.md": [
+        "docs/first-steps.md",
+        "docs/pictures.md",
+        "docs/explained/functions-and-loops.md",
+        "docs/explained/precision.md",
+        "docs/explained/random-numbers.md",
+        "docs/design.md",
+        "docs/reliability.md",
+        "docs/benchmarks.md",
+    ],
+    "reference/index.md": [
+        "docs/compatibility.md",
+        "docs/dependencies.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+    ],
+}
+INDEX = "docs/README.md"
+LINK = re.compile(r"(\]\()([^)#\s]*)((?:#[^)\s]*)?\))")
+FENCE = re.compile(r"^(```|~~~).*?^\1$", re.MULTILINE | re.DOTALL)
+
+
+def place(path: str) -> str:
+    """Return where the page of `path` stands on the site: `docs/` is its root, and a README the page of its folder."""
+    if path == "examples/README.md":
+        return "examples.md"
+    return re.sub(r"README\.md$", "index.md", path.removeprefix("docs/"))
+
+
+def pages() -> dict[str, str]:
+    """Return the pages that stand in the repository: path → place."""
+    listed = [INDEX, *PARTS, *[page for part in PARTS.values() for page in part]]
+    return {path: place(path) for path in listed if not path.startswith(("why/", "reference/"))}
+
+
+def unlisted() -> list[str]:
+    """Return the pages and notebooks under `docs/` that no part lists."""
+    there = [path.relative_to(ROOT).as_posix() for kind in ("md", "ipynb") for path in (ROOT / "docs").rglob(f"*.{kind}")]
+    return sorted(set(there) - pages().keys())
+
+
+def relinked(text: str, path: str, known: dict[str, str]) -> str:
+    """Return the page of `path` with its links to files of the repository as links of the site."""
+
+    def link(found: re.Match[str]) -> str:
+        opening, target, rest = found.groups()
+        if not target or "://" in target or target.startswith("mailto:"):
+            return found[0]
+        file = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+        if file in known:
+            return opening + posixpath.relpath(known[file], posixpath.dirname(known[path]) or ".") + rest
+        if target.endswith((".png", ".svg")):
+            return found[0]
+        return opening + source_link(file) + rest.removeprefix(rest[:-1])
+
+    parts, start = [], 0
+    for fence in FENCE.finditer(text):
+        parts += [LINK.sub(link, text[start : fence.start()]), fence[0]]
+        start = fence.end()
+    return "".join([*parts, LINK.sub(link, text[start:])])
+
+
+def contents(entries: list[str], caption: str = "") -> str:
+    """Return a hidden table of contents, which becomes the navigation at the side."""
+    lines = ["", "```{toctree}", ":hidden:", *([f":caption: {caption}"] if caption else []), "", *entries, "```", ""]
+    return "\n".join(lines)
+
+
+def assemble(source: Path, made: dict[str, str]) -> None:
+    """Write all pages under `source`: those of the repository, and `made` ones, by place."""
+    if missing := unlisted():
+        raise SystemExit(f"no part of the site lists {', '.join(missing)}: add each to PARTS in docs/site/assemble.py")
+    shutil.rmtree(source, ignore_errors=True)
+    known = pages()
+    texts = {where: relinked((ROOT / path).read_text("utf-8"), path, known) for path, where in known.items()}
+    texts |= made
+    for part, entries in PARTS.items():
+        folder = posixpath.dirname(place(part)) or "."
+        listed = [posixpath.relpath(place(entry), folder) for entry in entries]
+        if place(part) == "reference/index.md":
+            listed = sorted(posixpath.relpath(p, "reference") for p in made if p.startswith("reference/tf")) + listed
+        texts[place(part)] += contents(listed)
+    texts[place(INDEX)] += contents([place(part) for part in PARTS])
+    for where, text in texts.items():
+        (source / where).parent.mkdir(parents=True, exist_ok=True)
+        (source / where).write_text(text, "utf-8")
+    for picture in [*(ROOT / "docs").rglob("*.png"), *(ROOT / "docs").rglob("*.svg")]:
+        if "site" not in picture.relative_to(ROOT / "docs").parts:
+            shutil.copy(picture, source / picture.relative_to(ROOT / "docs"))

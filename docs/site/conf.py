@@ -1,0 +1,59 @@
+"""Configure Sphinx for the pages that `docs.site.assemble` lays out under `build/site/source`."""
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+
+from docs.site.project import REPOSITORY, VERSION  # noqa: E402
+
+project, author, release, version = "gradtape", "The gradtape authors", VERSION, VERSION
+copyright = author
+extensions = ["myst_nb", "sphinx_copybutton"]
+templates_path: list[str] = []
+exclude_patterns: list[str] = []
+
+# Pages are Markdown as GitHub shows it; their headings are link targets by GitHub's names.
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "fieldlist"]
+myst_links_external_new_tab = False
+suppress_warnings = ["myst.header", "misc.highlighting_failure", "ref.python"]
+
+# Notebooks run when they are built, and an error in one ends the build.
+nb_execution_mode = "auto" if os.environ.get("GRADTAPE_SITE_NOTEBOOKS", "1") == "1" else "off"
+nb_execution_timeout = 240
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}
+
+# Links of pages are strict. Annotations in signatures name Python's types, which have no page here.
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!tf\.).*")]
+python_maximum_signature_line_length = 100
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+
+html_theme = "pydata_sphinx_theme"
+html_title = "gradtape"
+html_static_path = [str(Path(__file__).parent / "static")]
+html_css_files = ["gradtape.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "github_url": REPOSITORY,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "show_prev_next": True,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_exclude = ".linenos, .gp, .go"

@@ -1,0 +1,235 @@
+"""The reference: a page for each public module, made from the signatures and docstrings of its names.
+
+A name that stands in several modules is described once, under its shortest name, and linked from the others.
+"""
+
+import enum
+import functools
+import inspect
+import re
+import types
+from collections import defaultdict
+from typing import Any
+
+import gradtape
+from docs.site.project import ROOT, source_link
+from gradtape._src.core.op import Op
+from tests.architecture.public_names import public_names
+
+EXAMPLE = re.compile(r"^>>> .*?(?=^\s*$|\Z)", re.MULTILINE | re.DOTALL)
+OPENING = re.compile(r"^(\s*)(?:[-*+]|\d+\.) ")
+
+
+def dotted(name: str) -> str:
+    """Return a public name as users write it: `gradtape.math.sin` is `tf.math.sin`."""
+    return re.sub(r"^gradtape\b", "tf", name)
+
+
+@functools.cache
+def public() -> dict[str, Any]:
+    """Return all public names with what they hold."""
+    found = {}
+    for name in public_names(gradtape):
+        try:
+            found[name] = functools.reduce(getattr, name.split(".")[1:], gradtape)
+        except AttributeError:
+            continue
+    return found
+
+
+def _described(value: Any) -> bool:
+    return callable(value) and not isinstance(value, types.ModuleType)
+
+
+@functools.cache
+def homes() -> dict[int, str]:
+    """Return the name under which each callable is described, by its id: the shortest, of TensorFlow 1 only if of no other."""
+    named = defaultdict(list)
+    for name, value in public().items():
+        if _described(value):
+            named[id(value)].append(name)
+    return {key: min(names, key=lambda n: (".compat." in n, n.count("."), len(n), n)) for key, names in named.items()}
+
+
+@functools.cache
+def aliases() -> dict[str, list[str]]:
+    """Return the other names of each name of `homes`."""
+    others = defaultdict(list)
+    for name, value in public().items():
+        if _described(value) and homes()[id(value)] != name:
+            others[homes()[id(value)]].append(name)
+    return others
+
+
+def signature(value: Any, *, method: bool = False) -> str:
+    """Return the signature of a function or class as Python shows it, without what only a reader of the source needs."""
+    try:
+        found = inspect.signature(value)
+    except (TypeError, ValueError):
+        return "()"
+    parameters = [p for i, p in enumerate(found.parameters.values()) if not (method and i == 0 and p.name in ("self", "cls"))]
+    parameters = [p.replace(annotation=_plain(p.annotation), default=_shown(p.default)) for p in parameters]
+    return str(found.replace(parameters=parameters, return_annotation=_plain(found.return_annotation))).replace("'", "")
+
+
+def _plain(annotation: Any) -> Any:
+    """Return an annotation by its short name; none at all where it says nothing."""
+    if annotation in (inspect.Parameter.empty, Any, "Any"):
+        return inspect.Parameter.empty
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__qualname__", None) or str(annotation)
+    text = re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", text if "[" not in str(annotation) else str(annotation))
+    return inspect.Parameter.empty if re.search(r"[<>~]", text) else text
+
+
+class _Written:
+    """A default that is shown by these words."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _shown(default: Any) -> Any:
+    if default is inspect.Parameter.empty:
+        return default
+    if isinstance(default, gradtape.DType):
+        return _Written(f"tf.{default.name}")
+    if isinstance(default, enum.Enum):
+        return _Written(f"{type(default).__name__}.{default.name}")
+    text = repr(default)
+    return _Written("…" if re.search(r"[<>]", text) or len(text) > 40 else text)
+
+
+def source_of(value: Any) -> str:
+    """Return the link to the definition of a callable; empty where it has none in this repository."""
+    value = inspect.unwrap(getattr(value, "__wrapped__", value))
+    if isinstance(getattr(value, "op", None), Op):
+        value = value.op.kernel
+    code = getattr(value, "__code__", None) or getattr(getattr(value, "__func__", None), "__code__", None)
+    try:
+        file, line = (code.co_filename, code.co_firstlineno) if code else (inspect.getsourcefile(value), _line_of(value))
+    except (TypeError, OSError):
+        return ""
+    if file is None or not file.startswith(str(ROOT / "gradtape")):
+        return ""
+    path = file[len(str(ROOT)) + 1 :]
+    return f"[{path}, line {line}]({source_link(path, line)})"
+
+
+def _line_of(value: Any) -> int:
+    return inspect.getsourcelines(value)[1]
+
+
+def prose(docstring: str) -> str:
+    """Return a docstring as Markdown: examples as blocks, and what Markdown would take for markup as it was written."""
+    parts, start = [], 0
+    for found in EXAMPLE.finditer(docstring):
+        parts += [_escaped(docstring[start : found.start()]), f"```pycon\n{found[0].rstrip()}\n```\n"]
+        start = found.end()
+    return "".join([*parts, _escaped(docstring[start:])]).strip()
+
+
+def _escaped(text: str) -> str:
+    lines = []
+    for line in text.split("\n"):
+        opening = OPENING.match(line)
+        lead = opening[0] if opening else ""
+        if not opening and line.startswith("    "):  # code
+            lines.append(line)
+            continue
+        pieces = re.split(r"(`+[^`]*`+)", line[len(lead) :])
+        pieces[::2] = [re.sub(r"([*<\[\]]|__|^#|(?<=\s)_|_(?=\s))", r"\\\1", piece) for piece in pieces[::2]]
+        lines.append(lead + "".join(pieces))
+    return "\n".join(lines)
+
+
+def directive(kind: str, name: str, signature: str, body: str, depth: int = 4) -> str:
+    """Return the description of one name in Sphinx's domain of Python."""
+    fence = ":" * depth
+    return f"{fence}{{py:{kind}}} {name}{signature}\n\n{body.strip()}\n{fence}\n"
+
+
+def described(name: str, value: Any) -> str:
+    """Return the entry of a callable: signature, docstring, methods of a class, its other names and its source."""
+    parts = [prose(inspect.getdoc(value) or "")]
+    others = [n for n in aliases().get(name, ()) if ".compat." not in n] or aliases().get(name, ())[:1]
+    if others:
+        parts.append("Also " + ", ".join(f"`{dotted(other)}`" for other in others) + ".")
+    if source := source_of(value):
+        parts.append(f"Source: {source}")
+    if inspect.isclass(value):
+        parts += [method(name, member, found) for member, found in sorted(methods(value).items())]
+    kind = "exception" if inspect.isclass(value) and issubclass(value, BaseException) else "class"
+    shown = "" if inspect.isclass(value) and issubclass(value, BaseException | enum.Enum) else signature(value)
+    return directive(kind if inspect.isclass(value) else "function", dotted(name), shown, "\n\n".join(p for p in parts if p), 6)
+
+
+def methods(value: type) -> dict[str, Any]:
+    """Return the public methods and properties of a class that have docstrings, and are its own or of a class of gradtape."""
+    owners = [owner for owner in reversed(value.__mro__) if owner.__module__.startswith("gradtape")]
+    members = {name: member for owner in owners for name, member in vars(owner).items() if not name.startswith("_")}
+    found = {n: m for n, m in members.items() if callable(m) or isinstance(m, property | staticmethod | classmethod)}
+    return {name: member for name, member in found.items() if inspect.getdoc(member) and not inspect.isclass(member)}
+
+
+def method(owner: str, name: str, member: Any) -> str:
+    """Return the entry of a method or property."""
+    if isinstance(member, property):
+        return directive("property", f"{dotted(owner)}.{name}", "", prose(inspect.getdoc(member) or ""))
+    kind = {staticmethod: "staticmethod", classmethod: "classmethod"}.get(type(member), "method")
+    function = getattr(member, "__func__", member)
+    shown = signature(function, method=kind != "staticmethod")
+    return directive(kind, f"{dotted(owner)}.{name}", shown, prose(inspect.getdoc(member) or ""))
+
+
+def linked(name: str, value: Any) -> str:
+    """Return the row of a name that is described elsewhere."""
+    return f"| `{dotted(name)}` | {{py:obj}}`{dotted(homes()[id(value)])}` |"
+
+
+def page(module: str, names: list[str]) -> str:
+    """Return the page of a public module."""
+    values = {name: public()[name] for name in names}
+    lines = [f"# {dotted(module)}", prose(inspect.getdoc(inspect.getmodule(public().get(module, gradtape))) or "")]
+    own = {n: v for n, v in values.items() if _described(v) and homes()[id(v)] == n}
+    lines += [described(name, value) for name, value in sorted(own.items(), key=lambda item: item[0].lower())]
+    plain = [n for n, v in values.items() if not _described(v) and not isinstance(v, types.ModuleType)]
+    if plain:
+        lines += ["## Values", "\n".join(f"- `{dotted(n)}`: `{_text(values[n])}`" for n in plain)]
+    other = [linked(n, v) for n, v in values.items() if _described(v) and n not in own]
+    if other:
+        lines += ["## Other names", "| name | described as |\n|---|---|\n" + "\n".join(other)]
+    return "\n\n".join(line for line in lines if line) + "\n"
+
+
+def _text(value: Any) -> str:
+    text = re.sub(r" at 0x\w+", "", repr(value)).replace(str(ROOT), "").replace("`", "'")
+    return text if len(text) < 80 else text[:77] + "…"
+
+
+def made() -> dict[str, str]:
+    """Return the reference's pages by their places on the site."""
+    by_module = defaultdict(list)
+    for name in public():
+        by_module[name.rpartition(".")[0]].append(name)
+    pages = {f"reference/{dotted(module)}.md": page(module, names) for module, names in by_module.items()}
+    count = len(set(homes().values()))
+    rows = "\n".join(
+        f"| [{dotted(module)}]({dotted(module)}.md) | {len(by_module[module])} | {_first(module)} |"
+        for module in sorted(by_module)
+    )
+    index = (
+        "# Reference\n\n"
+        f"{count:,} public functions and classes, each with its signature, its docstring and its source. "
+        "Names are TensorFlow's; `import gradtape as tf`. `tf.keras` is [Keras](https://keras.io/api/) itself, described there. "
+        "A name of TensorFlow that is absent has its reason under [the names](../compatibility.md#the-names).\n\n"
+        f"| module | names | what it holds |\n|---|--:|---|\n{rows}\n"
+    )
+    return pages | {"reference/index.md": index}
+
+
+def _first(module: str) -> str:
+    doc = inspect.getdoc(inspect.getmodule(public().get(module, gradtape))) or ""
+    return _escaped(doc.split("\n\n")[0].replace("\n", " ")).replace("|", "\\|")

@@ -1,0 +1,88 @@
+"""The site's generator, without Sphinx: each page, public name and code has its place. `make site` builds the pages."""
+
+import posixpath
+import re
+
+import pytest
+
+import gradtape as tf
+from docs.site import assemble, codes, reference
+from tests.test_docs import FENCE, LINK
+
+
+@pytest.fixture(scope="module")
+def made():
+    return reference.made()
+
+
+def test_each_page_is_in_one_part():
+    listed = [page for part in assemble.PARTS.values() for page in part]
+    assert assemble.unlisted() == []
+    assert len(listed) == len(set(listed))
+
+
+def test_links_lead_to_pages_of_the_site_or_to_the_repository():
+    known = assemble.pages()
+    places = {posixpath.normpath(place) for place in [*known.values(), "why/none.md", "why/zeros.md", "why/nan.md"]}
+    for path, where in known.items():
+        text = assemble.relinked((assemble.ROOT / path).read_text("utf-8"), path, known)
+        for target in LINK.findall(FENCE.sub("", text)):
+            leads = posixpath.normpath(posixpath.join(posixpath.dirname(where), target))
+            assert "://" in target or leads in places or target.endswith((".png", ".svg")), f"{path}: {target}"
+
+
+@pytest.mark.parametrize(
+    ("path", "link", "expected"),
+    [
+        ("docs/start/install.md", "../explain.md#the-codes", "../explain.md#the-codes"),
+        ("docs/howto/README.md", "../../examples/README.md", "../examples.md"),
+        ("CONTRIBUTING.md", "docs/design.md", "design.md"),
+        ("docs/design.md", "../gradtape/_src/core/README.md", assemble.source_link("gradtape/_src/core/README.md")),
+        ("docs/design.md", "https://example.org", "https://example.org"),
+    ],
+)
+def test_a_link_is_rewritten(path, link, expected):
+    known = assemble.pages()
+    assert assemble.relinked(f"a [b]({link}) c", path, known) == f"a [b]({expected}) c"
+    assert assemble.relinked(f"```text\n[b]({link})\n```", path, known) == f"```text\n[b]({link})\n```"
+
+
+def test_a_page_that_no_part_lists_ends_the_build(tmp_path, monkeypatch):
+    monkeypatch.setattr(assemble, "unlisted", lambda: ["docs/new.md"])
+    with pytest.raises(SystemExit, match=r"no part of the site lists docs/new\.md: add each to PARTS"):
+        assemble.assemble(tmp_path, {})
+
+
+def test_each_public_name_is_described_once(made):
+    described = re.findall(r"^:{4,}\{py:(?:function|class|exception)\} (\S+?)(?:\(|$)", "\n".join(made.values()), re.MULTILINE)
+    assert len(described) == len(set(described)) == len(set(reference.homes().values()))
+    assert {"tf.reduce_sum", "tf.GradientTape", "tf.Tensor", "tf.errors.InvalidArgumentError"} <= set(described)
+
+
+def test_a_name_has_signature_docstring_other_names_and_source(made):
+    entry = next(
+        part for part in made["reference/tf.math.md"].split("::::::") if part.startswith("{py:function} tf.math.betainc")
+    )
+    assert entry.startswith("{py:function} tf.math.betainc(a, b, x, name")
+    assert tf.math.betainc.__doc__.split("\n")[0][:20] in entry
+    assert re.search(r"Source: \[gradtape/_src/ops/.*, line \d+\]\(https://", entry)
+
+
+def test_examples_of_docstrings_are_blocks_and_markup_is_escaped():
+    doc = "Sum `a * b` and *c*.\n\n>>> print(1)\n1\n\nThen x_1 <b>."
+    assert reference.prose(doc) == "Sum `a * b` and \\*c\\*.\n\n```pycon\n>>> print(1)\n1\n```\n\nThen x_1 \\<b>."
+
+
+def test_each_code_has_its_meaning_and_a_program():
+    assert codes.undocumented() == set()
+    with_program = {code for code, _ in codes.examples()}
+    wanted = {code for page in codes.meanings().values() for code in page}
+    assert wanted - codes.NOT_BROKEN - codes.WITHOUT_PROGRAM.keys() <= with_program
+
+
+def test_a_code_is_shown_with_its_answer_and_its_fix():
+    function = next(function for code, function in codes.examples() if code == "left_library")
+    text = codes.told(function)
+    assert "<-" not in text
+    assert re.search(r"program\.py:\d+: left_library: ", text)
+    assert "**Fix:** " in text
