@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gradtape._src.core import engine, journal, noted
 from gradtape._src.core.errors import UnknownNameError
+from gradtape._src.core.places import place
 from gradtape._src.core.program import Node
 from gradtape._src.core.tensor import EagerTensor, Tensor
 
@@ -105,4 +105,4 @@ def _several(name: str, found: list[list[Node]]) -> str:
 
 def _place(line: journal.Line) -> str:
     file, number = journal.file_and_number(line)
-    return "a line that is not known" if file is None else f"{os.path.basename(file)}:{number}"
+    return "a line that is not known" if file is None else place(file, number, short=True)

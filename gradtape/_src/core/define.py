@@ -27,6 +27,7 @@ from gradtape._src.core.aval import Aval
 from gradtape._src.core.errors import InvalidArgumentError, cut
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import Attributes, Kernel, Op, Rule, define, ops
+from gradtape._src.core.places import place
 from gradtape._src.core.program import ELEMENT, Node, Trace
 from gradtape._src.core.tensor import EagerTensor, emit, handle, to_numpy
 from gradtape._src.core.variable import ResourceVariable
@@ -282,7 +283,7 @@ def verify(made: Op, checked: Sequence[Node], attrs: Attributes, line: journal.L
 def _detected_at(line: journal.Line) -> str:
     code, _ = line
     file, number = journal.file_and_number(line)
-    return "" if code is None else f"\nDetected at {file}:{number}, in {code.co_name}"
+    return "" if code is None else f"\nDetected at {place(file, number)}, in {code.co_name}"
 
 
 def gradient(function: Any) -> Callable[[Rule], Rule]:

@@ -12,6 +12,7 @@ from typing import Any
 from gradtape._src.autodiff import tape
 from gradtape._src.core import errors, hooks, journal
 from gradtape._src.core.journal import Asked, Line
+from gradtape._src.core.places import place
 from gradtape._src.core.tensor import Stored
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
@@ -71,7 +72,7 @@ def left() -> str:
     if not journal.exits or journal.exits[-1].number < opened:
         return ""
     line = journal.exits[-1].line
-    return f" The last value to leave the library did so at {text.file(line)}:{text.number(line)}: `{text.text(line)}`."
+    return f" The last value to leave the library did so at {place(text.file(line), text.number(line))}: `{text.text(line)}`."
 
 
 def _latest(source: Any) -> Diagnosis:
@@ -80,7 +81,7 @@ def _latest(source: Any) -> Diagnosis:
 
 
 def _in_one_line(diagnosis: Diagnosis) -> str:
-    where = "" if diagnosis.line is None else f"{diagnosis.file}:{diagnosis.line}: "
+    where = "" if diagnosis.line is None else f"{place(diagnosis.file, diagnosis.line)}: "
     return f"{where}{diagnosis.code}: {diagnosis.cause} Mend: {diagnosis.mend}"
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import html
+import re
 from collections.abc import Iterable
 from typing import Any
+
+from gradtape._src.core.places import place
 
 # What is often meant so: a source that has no part in the target. It comes after what is at fault.
 HARMLESS = {"connected", "unused", "branch_not_taken", "not_trainable"}
@@ -33,12 +37,24 @@ class Diagnosis:
     also: tuple[Diagnosis, ...] = ()
 
     def __str__(self) -> str:
-        where = "" if self.line is None else f"{self.file}:{self.line}: "
+        where = "" if self.line is None else f"{place(self.file, self.line)}: "
         lines = [f"{where}{self.code}: {self.cause}"]
         if self.mend:
             lines.append(f"  mend: {self.mend}")
         lines += [f"  also: {line}" for other in self.also for line in str(other).splitlines()]
         return "\n".join(lines)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Show the sentences in IPython, alone and in lists."""
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook."""
+        where = f"<b>{html.escape(place(self.file, self.line))}</b> " if self.line else ""
+        said = f"{where}<code>{self.code}</code> {_marked(self.cause)}"
+        also = "".join([f"<li>{other._repr_html_()}</li>" for other in self.also])
+        mend = f"<br><b>Fix</b>: {_marked(self.mend)}" if self.mend else ""
+        return said + mend + (f"<ul>{also}</ul>" if also else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dict of strings, ints, None, and for `also` a list of such dicts."""
@@ -59,6 +75,11 @@ class Diagnosis:
     def place(self) -> tuple[Any, ...]:
         """Return the key of the cause, which all of its sources share."""
         return self.code, self.file, self.line, self.op
+
+
+def _marked(sentence: str) -> str:
+    """Return a sentence as HTML, its code in `<code>`."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(sentence))
 
 
 def by_cause(diagnoses: Iterable[tuple[Any, Diagnosis]]) -> list[tuple[list[Any], Diagnosis]]:

@@ -11,6 +11,7 @@ from gradtape._src.core import engine, execution
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import constant
 from gradtape._src.core.errors import InvalidArgumentError, public
+from gradtape._src.core.places import place
 from gradtape._src.explain import source
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _text(program: Program, index: int, inputs: Sequence[Any], array: np.ndarray
     lines = [f'\n\n!!! Detected Infinity or NaN in output {slot} of {where} op "{op.type}" (# of outputs: {count}) !!!']
     if program.lines:
         at = program.lines[index]
-        lines.append(f"  line: {source.file(at)}:{source.number(at)}, in {at[0].co_name}\n        {source.text(at)}")
+        lines.append(f"  line: {place(source.file(at), source.number(at))}, in {at[0].co_name}\n        {source.text(at)}")
     lines.append(f"  dtype: {array.dtype.name}\n  shape: {array.shape}")
     lines += [f"  # of {kind} elements: {number}" for kind, number in found.items() if number]
     given = [str(constant(np.asarray(i))) for i in inputs]

@@ -12,6 +12,7 @@ import numpy as np
 from gradtape._src.core import engine, hooks, nest, transcript
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.journal import Asked
+from gradtape._src.core.places import place
 from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.explain import source as text
 from gradtape._src.explain.diagnosis import Diagnosis, by_cause, listed
@@ -120,7 +121,7 @@ class Report:
         for finding in self._found.values():
             places.setdefault((finding.file, finding.line), []).append(finding)
         for (file, line), findings in places.items():
-            lines += ["", f"{file}:{line}: {findings[0].call}"]
+            lines += ["", f"{place(file, line)}: {findings[0].call}"]
             for group, diagnosis in by_cause([(f, f.diagnosis) for f in findings]):
                 lines += _told(group, diagnosis)
         return "\n".join(lines)

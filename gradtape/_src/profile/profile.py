@@ -90,6 +90,10 @@ class Profile:
     def __str__(self) -> str:
         return table(self)
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Show the table in IPython and in notebooks."""
+        printer.text(str(self))
+
     def __repr__(self) -> str:
         return f"<Profile: {self.forward.flops:,} FLOPs forward, {self.backward.flops:,} backward>"
 

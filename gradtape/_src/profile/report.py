@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from gradtape._src.core import places
 from gradtape._src.core.journal import file_and_number
 from gradtape._src.profile.count import Entry, Tally
 from gradtape._src.profile.normal import Place
@@ -56,12 +57,11 @@ class Work:
 
     @staticmethod
     def spoken(line: Place) -> str:
-        """Return a place as `file:line`."""
+        """Return a place as `file:line`, the file as seen from the working directory if it is below; or a notebook's cell."""
         file, number = file_and_number(line[:2])
         if file is None:
             return "no line of its own"
-        name = os.path.relpath(file) if os.path.isabs(file) else file
-        return f"{file if name.startswith('..') else name}:{number}"
+        return places.place(file, number).removeprefix(os.path.join(os.getcwd(), ""))
 
 
 def by_place(profile: Profile) -> list[dict[str, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import dis
 import io
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from gradtape._src.core import places
 from gradtape._src.core.journal import Line
 from gradtape._src.explain import source as text
 
@@ -31,9 +31,7 @@ def size(count: float) -> str:
 
 def place(file: str | None, line: int | None) -> str:
     """Format a line of the user's with the file's own name; in a notebook the cell's."""
-    if file is None or line is None:
-        return "?"
-    return f"{file if file.startswith('<') else os.path.basename(file)}:{line}"
+    return "?" if file is None or line is None else places.place(file, line, short=True)
 
 
 def shaped(shape: Sequence[int], dtype: str) -> str:

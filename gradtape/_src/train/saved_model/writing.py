@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from gradtape._src.core.aval import Aval
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.journal import file_and_number
 from gradtape._src.core.op import Op, ops
+from gradtape._src.core.places import place
 from gradtape._src.core.program import RAN, Line, Program
 from gradtape._src.train.saved_model.encoding import Unsaveable, avals, plain
 from gradtape._src.train.saved_model.extents import Point, fit
@@ -188,4 +188,4 @@ def _first_difference(samples: Sequence[Program]) -> Line:
 def _where(line: Line) -> str:
     """Return the file and number of a line, as the end of a message."""
     file, number = file_and_number(line)
-    return "" if file is None else f" [{os.path.basename(file)}:{number}]"
+    return "" if file is None else f" [{place(file, number, short=True)}]"
