@@ -42,6 +42,27 @@ def test_nothing_pending_that_is_held_compiles_nothing():
     assert tf.config.cache_info()["programs"] == 0
 
 
+def test_equal_numbers_of_a_line_are_one_parameter_until_they_differ(monkeypatch):
+    ran = []
+    execute = execution.execute
+    monkeypatch.setattr(execution, "execute", lambda program, *rest: ran.append(program) or execute(program, *rest))
+
+    def step(rates, last=2.0):
+        y = tf.constant([1.0, 2.0])
+        for rate in rates:
+            y = y * rate
+        expected = np.float32([1.0, 2.0]) * np.prod(np.float32(rates)) - np.float32(last)
+        np.testing.assert_allclose((y - last).numpy(), expected, rtol=1e-6)
+        return ran[-1]
+
+    together = step([3.0, 3.0, 3.0])
+    assert len(together.parameters) == 3  # y, the rates, what another line subtracts
+    assert step([2.0, 2.0, 2.0]) is together
+    apart = step([2.0, 3.0, 2.0])
+    assert len(apart.parameters) == 5
+    assert {step(rates) for rates in ([3.0, 3.0, 3.0], [2.0, 2.0, 1.0], [1.0, 2.0, 3.0])} == {apart}
+
+
 @pytest.mark.parametrize(
     "step",
     [

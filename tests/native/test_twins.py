@@ -18,8 +18,9 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.autodiff.plan import Places, picked
-from gradtape._src.core import engine, journal
+from gradtape._src.core import engine, journal, slices
 from gradtape._src.core.native import twins
+from gradtape._src.core.program import are_one
 from gradtape._src.core.tensor import emit
 
 pytestmark = pytest.mark.skipif(twins.which() != "C", reason=f"there is one function for each only: {twins.reason}")
@@ -259,6 +260,21 @@ def test_keys_of_gradients(fuzz_factor):
         with twins.off():
             expected = sought_on(tape, values[-1], sources)
         assert sought_on(tape, values[-1], sources) == expected, seed
+
+
+def test_arguments_of_programs():
+    number = engine.number(2.5, np.dtype(np.float32))
+    leaves = [X.node, number, Y.node, number, engine.number(7.5, np.dtype(np.float32)), tf.constant(np.ones(3)).node]
+
+    def made():
+        values = [[type(v).__name__ for v in slices.arguments(leaves, at, True)] for at in [(), (0, 1), (2, 3, 0), (4, 5)]]
+        ones = [are_one(leaves, same) for same in [(), ((3, 1),), ((3, 1), (2, 0)), ((4, 1),)]]
+        return values, ones, refusal(slices.arguments, leaves, (9,), True), refusal(are_one, leaves, ((0, 9),))
+
+    with twins.off():
+        expected = made()
+    assert made() == expected
+    assert expected[1] == [True, True, False, False]
 
 
 def test_what_leaves_is_noted():

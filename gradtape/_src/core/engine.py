@@ -574,11 +574,11 @@ def run(trace: Trace) -> None:
     execution.counters.runs += 1
     if len(nodes) > execution.counters.most_pending:
         execution.counters.most_pending = len(nodes)
-    structure, (program, positions, outputs, keys) = slices.of(trace)
+    structure, (program, positions, outputs, keys, _) = slices.of(trace)
     if program is not None:
-        leaves, compiled = trace.leaves, program.compiled is not None
         try:
-            values = execution.execute(program, slices.arguments([leaves[p] for p in positions], compiled), local.again)
+            arguments = slices.arguments(trace.leaves, positions, program.compiled is not None)
+            values = execution.execute(program, arguments, local.again)
         except BaseException:
             slices.undo(trace)
             raise

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -365,9 +365,13 @@ class Program(Executable):
         return "\n".join(lines)
 
 
-def slice_trace(trace: Trace, outputs: Sequence[int]) -> tuple[Program, tuple[int, ...]]:
-    """Return the Program that computes the nodes `outputs` (indices) of `trace`, and the positions of the leaves it needs."""
+def slice_trace(trace: Trace, outputs: Sequence[int], same: Mapping[int, int] | None = None) -> tuple[Program, tuple[int, ...]]:
+    """Return the Program that computes the nodes `outputs` (indices) of `trace`, and the positions of the leaves it needs.
+
+    `same` has the position of the leaf that stands for another, as for `equal_numbers`.
+    """
     keys, wanted = [n.key for n in trace.nodes], set(outputs)
+    same = same or {}
     kept: list[int] = []
     leaf_positions: set[int] = set()
     for index in range(max(outputs, default=-1), -1, -1):
@@ -379,14 +383,36 @@ def slice_trace(trace: Trace, outputs: Sequence[int]) -> tuple[Program, tuple[in
                 else:
                     leaf_positions.add(-1 - reference)
     kept.reverse()
-    positions = tuple(sorted(leaf_positions))
+    positions = tuple(sorted({same.get(position, position) for position in leaf_positions}))
+    parameter = {position: -1 - new for new, position in enumerate(positions)}
     renumbered = {index: new for new, index in enumerate(kept)}
-    renumbered.update({-1 - position: -1 - new for new, position in enumerate(positions)})
+    renumbered.update({-1 - position: parameter[same.get(position, position)] for position in leaf_positions})
     sliced = tuple([(*keys[i][:2], *[renumbered[r] for r in keys[i][2:]]) for i in kept])
     avals = tuple([trace.nodes[i].aval for i in kept])
     parameters = tuple([trace.leaves[p].aval for p in positions])
     lines = tuple([(trace.nodes[i].code, trace.nodes[i].offset) for i in kept])
     return Program(sliced, avals, parameters, tuple([renumbered[i] for i in outputs]), (), lines), positions
+
+
+def equal_numbers(trace: Trace) -> dict[int, int]:
+    """Return the leaves that are one Python number, used by one source line: the position of each but the first → that one's."""
+    first: dict[Any, int] = {}
+    found: dict[int, int] = {}
+    for node in trace.nodes:
+        for reference in node.key[2:]:
+            leaf = trace.leaves[-1 - reference] if reference < 0 else None
+            if leaf is not None and leaf.index == NUMBER:
+                position = -1 - reference
+                stands = first.setdefault((leaf, id(node.code), node.offset), position)
+                if stands != position:
+                    found[position] = stands
+    return found
+
+
+@twins.in_c
+def are_one(leaves: list[Node], same: Sequence[tuple[int, int]]) -> bool:
+    """Return whether the leaves at each two of these positions are one node."""
+    return all(leaves[position] is leaves[stands] for position, stands in same)
 
 
 def verify(program: Program) -> None:

@@ -6,18 +6,43 @@ See `docs/design.md`, "When the pending program runs": the numbers of the rules 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from gradtape._src.core import execution, journal
 from gradtape._src.core.native import twins
-from gradtape._src.core.program import NUMBER, USED, Key, Node, Program, Trace, avals_of, inputs_of, keys_of, slice_trace
+from gradtape._src.core.program import (
+    NUMBER,
+    USED,
+    Key,
+    Node,
+    Program,
+    Trace,
+    are_one,
+    avals_of,
+    equal_numbers,
+    inputs_of,
+    keys_of,
+    slice_trace,
+)
 
 Structure = tuple[tuple[Key, ...], tuple[Any, ...]]  # the keys of a trace, the Avals of its leaves
-# (Program, leaf positions, output indices, keys)
-Variant = tuple[Program | None, tuple[int, ...], tuple[int, ...], tuple[Key, ...]]
+
+
+class Variant(NamedTuple):
+    """A Program for traces of one structure: the positions of the leaves that it takes, the indices of the nodes that it gives.
+
+    `same` has leaves that were one number when it was made: their parameter is that of the leaf behind them.
+    """
+
+    program: Program | None
+    positions: tuple[int, ...]
+    outputs: tuple[int, ...]
+    keys: tuple[Key, ...]
+    same: tuple[tuple[int, int], ...]
+
 
 _slices = execution.Cache(1024)  # what is to be run, as recorded → what `_sliced` gives
 _structures = execution.Cache(1024)  # the same without saying which outputs are wanted → the variants made so far
@@ -30,7 +55,7 @@ def of(trace: Trace) -> tuple[Structure, Variant]:
         live = _with_residuals(trace, structure, live)
     key = (structure, tuple(live))
     found: Variant | None = _slices.find(key)
-    if found is None:
+    if found is None or not are_one(trace.leaves, found.same):
         found = _slices.keep(key, _sliced(trace, structure, live))
     else:
         execution.counters.hits += 1
@@ -49,20 +74,25 @@ def _sliced(trace: Trace, structure: Structure, live: list[int]) -> Variant:
     """Return the Program to run a trace with, and its arguments; the outputs are `live` or more.
 
     A Program of the same structure that gives more outputs serves too; after two variants, one is made that gives the
-    outputs of all (rule 6). The keys are those that were seen first, so that the journal holds on to no others.
+    outputs of all (rule 6). The keys are those that were seen first, so that the journal holds on to no others. Numbers that
+    were equal once and no longer are get parameters of their own for good (rule 5).
     """
     if not live:
-        return None, (), (), structure[0]
-    variants = _structures.find(structure) or _structures.keep(structure, [])
+        return Variant(None, (), (), structure[0], ())
+    variants: list[Variant] = _structures.find(structure) or _structures.keep(structure, [])
+    apart = False
     for variant in variants:
-        if set(live) <= set(variant[2]):
+        differ = not are_one(trace.leaves, variant.same)
+        apart = apart or differ
+        if not differ and set(live) <= set(variant.outputs):
             return variant
     if len(variants) >= 2:
-        live = sorted(set(live).union(*[variant[2] for variant in variants]))
-    program, positions = slice_trace(trace, live)
+        live = sorted(set(live).union(*[variant.outputs for variant in variants]))
+    same = {} if apart else equal_numbers(trace)
+    program, positions = slice_trace(trace, live, same)
     program = execution.first_made(program)
-    keys = variants[0][3] if variants else structure[0]
-    variants.append((program, positions, tuple(live), keys))
+    keys = variants[0].keys if variants else structure[0]
+    variants.append(Variant(program, positions, tuple(live), keys, tuple(same.items())))
     return variants[-1]
 
 
@@ -85,9 +115,9 @@ def argument_of(node: Node, compiled: bool) -> Any:
 
 
 @twins.in_c
-def arguments(nodes: list[Node], compiled: bool) -> list[Any]:
-    """Return the values of leaves, as the arguments of a Program that is `compiled` or not."""
-    return [argument_of(n, compiled) if type(v := n.value) is np.ndarray else v for n in nodes]
+def arguments(leaves: list[Node], positions: tuple[int, ...], compiled: bool) -> list[Any]:
+    """Return the values of the leaves at these positions, as the arguments of a Program that is `compiled` or not."""
+    return [argument_of(n, compiled) if type(v := n.value) is np.ndarray else v for n in [leaves[p] for p in positions]]
 
 
 def to_device(array: np.ndarray) -> Any:

@@ -738,14 +738,44 @@ static Outcome twin_tensors(Twin *self, PyObject *const *args, Py_ssize_t count,
     return DONE;
 }
 
+/* The leaf at a position; NULL without an error where there is none. */
+static PyObject *leaf_at(PyObject *leaves, PyObject *position) {
+    Py_ssize_t at = PyLong_CheckExact(position) ? PyLong_AsSsize_t(position) : -1;
+    if (at == -1) PyErr_Clear();
+    return at >= 0 && at < PyList_GET_SIZE(leaves) ? PyList_GET_ITEM(leaves, at) : NULL;
+}
+
 /* `slices.arguments`, of leaves that hold no NumPy arrays. */
 static Outcome twin_arguments(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
-    if (count != 2 || !are_nodes(args[0])) return TWIN;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); i++) {
-        PyObject *value = SLOT(PyList_GET_ITEM(args[0], i), node_at.value);
-        if (value == NULL || Py_IS_TYPE(value, Array)) return TWIN;
+    if (count != 3 || !are_nodes(args[0]) || !PyTuple_CheckExact(args[1])) return TWIN;
+    Py_ssize_t wanted_leaves = PyTuple_GET_SIZE(args[1]);
+    PyObject *values = PyList_New(wanted_leaves);
+    if (values == NULL) return FAILED;
+    for (Py_ssize_t i = 0; i < wanted_leaves; i++) {
+        PyObject *leaf = leaf_at(args[0], PyTuple_GET_ITEM(args[1], i)), *value = leaf != NULL ? SLOT(leaf, node_at.value) : NULL;
+        if (value == NULL || Py_IS_TYPE(value, Array)) {
+            Py_DECREF(values);
+            return TWIN;
+        }
+        PyList_SET_ITEM(values, i, Py_NewRef(value));
     }
-    return column(args, 1, node_at.value, 1, result);
+    *result = values;
+    return DONE;
+}
+
+/* `program.are_one` */
+static Outcome twin_are_one(Twin *self, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    if (count != 2 || !PyList_CheckExact(args[0]) || !PyTuple_CheckExact(args[1])) return TWIN;
+    int one = 1;
+    for (Py_ssize_t i = 0; one && i < PyTuple_GET_SIZE(args[1]); i++) {
+        PyObject *pair = PyTuple_GET_ITEM(args[1], i);
+        if (!PyTuple_CheckExact(pair) || PyTuple_GET_SIZE(pair) != 2) return TWIN;
+        PyObject *leaf = leaf_at(args[0], PyTuple_GET_ITEM(pair, 0)), *stands = leaf_at(args[0], PyTuple_GET_ITEM(pair, 1));
+        if (leaf == NULL || stands == NULL) return TWIN;
+        one = leaf == stands;
+    }
+    *result = PyBool_FromLong(one);
+    return DONE;
 }
 
 /* `slices.fill` */
@@ -999,7 +1029,7 @@ static const struct {
     {"keys_of", twin_keys_of, 0},     {"avals_of", twin_avals_of, 0}, {"lines_of", twin_lines_of, 0}, {"inputs_of", twin_inputs_of, 0},
     {"fill", twin_fill, 0},           {"release", twin_release, 0}, {"tensors", twin_tensors, 0},
     {"arguments", twin_arguments, 0}, {"left", twin_left, 0}, {"array", twin_array, 1},
-    {"sought", twin_sought, 0},       {"picked", twin_picked, 0},
+    {"sought", twin_sought, 0},       {"picked", twin_picked, 0},   {"are_one", twin_are_one, 0},
 };
 
 static PyObject *twin_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
