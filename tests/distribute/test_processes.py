@@ -1,11 +1,13 @@
 """Several processes that train together: the numbers of one, and an error on each when one of them is gone."""
 
+import gc
 import json
 import os
 import socket
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +78,27 @@ def test_uneven_data_is_an_error_on_all():
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Meeting
+
+
+@pytest.fixture(autouse=True)
+def ended(monkeypatch):
+    """The watches of a test end with it, and no connection stays open."""
+    watches, begun = [], watch.Watch.__init__
+
+    def begin(self, *arguments):
+        begun(self, *arguments)
+        watches.append(self)
+
+    monkeypatch.setattr(watch.Watch, "__init__", begin)
+    yield
+    for each in watches:
+        each.end()
+    for thread in threading.enumerate():
+        if thread.name == "gradtape watch":
+            thread.join()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResourceWarning)
+        gc.collect()
 
 
 def free_port():

@@ -11,7 +11,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradtape._src.core.errors import InvalidArgumentError, UnavailableError
@@ -37,6 +37,16 @@ class Peer:
         line = json.dumps(message).encode() if message else b""
         with self._lock, contextlib.suppress(OSError):
             self._connection.sendall(line + b"\n")
+
+    def end(self) -> None:
+        """End the connection: who waits for a message gets its end."""
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Give the connection back to the system; nobody may wait for a message."""
+        self._lines.close()
+        self._connection.close()
 
     def receive(self) -> dict[str, Any] | None:
         """Wait for the next message; None at the end of the connection. TimeoutError after SILENCE without any line."""
@@ -83,6 +93,7 @@ class Watch:
                 self._note(peer.number, f"cannot be reached ({error})")
         with contextlib.suppress(ValueError):
             self._peers.remove(peer)
+        peer.close()
 
     def _take(self, peer: Peer, message: dict[str, Any]) -> None:
         if "step" in message:
@@ -160,6 +171,11 @@ class Watch:
         for peer in list(self._peers):
             peer.send(left=self.number)
 
+    def end(self) -> None:
+        """End all connections."""
+        for peer in list(self._peers):
+            peer.end()
+
     def stay(self) -> None:
         """Wait until all others have ended, or are lost."""
         while self._peers and self.lost is None:
@@ -218,6 +234,7 @@ def _gather(host: str, port: int, count: int, seconds: float) -> tuple[Watch, st
             try:
                 connection, _ = listener.accept()
             except TimeoutError:
+                _close(found.values())
                 missing = sorted({*range(1, count)} - found.keys())
                 raise UnavailableError(
                     None, None, f"Of {count} processes {missing} did not come to {host}:{port} within {seconds:.0f} s."
@@ -230,6 +247,11 @@ def _gather(host: str, port: int, count: int, seconds: float) -> tuple[Watch, st
     for peer in found.values():
         peer.send(meeting=meeting)
     return Watch(0, count, list(found.values())), meeting
+
+
+def _close(peers: Iterable[Peer]) -> None:
+    for peer in peers:
+        peer.close()
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -248,7 +270,7 @@ def _welcomed(connection: socket.socket, count: int, found: dict[int, Peer]) -> 
         hello = stranger.receive() or {}
         number, their_count = int(hello["process"]), int(hello["count"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        connection.close()
+        stranger.close()
         return None
     wrong = None
     if their_count != count:
@@ -258,6 +280,7 @@ def _welcomed(connection: socket.socket, count: int, found: dict[int, Peer]) -> 
     if wrong is not None:
         for peer in (stranger, *found.values()):
             peer.send(wrong=wrong)
+        _close([stranger, *found.values()])
         raise InvalidArgumentError(None, None, wrong)
     stranger.number = number
     return stranger
@@ -283,6 +306,8 @@ def _come(host: str, port: int, number: int, count: int, seconds: float) -> tupl
         answer = peer.receive()
     except OSError:
         answer = None
+    if answer is None or "wrong" in answer:
+        peer.close()
     if answer is not None and "wrong" in answer:
         raise InvalidArgumentError(None, None, str(answer["wrong"]))
     if answer is None:
