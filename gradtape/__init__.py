@@ -11,6 +11,7 @@ from gradtape import (
     dtypes as dtypes,
     errors as errors,
     experimental as experimental,
+    figures as figures,
     image as image,
     io as io,
     linalg as linalg,

@@ -26,6 +26,7 @@ PARTS = {
                 " levenberg_marquardt saliency_in_the_loss"
             ).split()
         ],
+        "docs/figures.md",
         "docs/keras.md",
         "docs/saved_model.md",
         "docs/files.md",

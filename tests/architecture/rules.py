@@ -34,6 +34,7 @@ FLOORS = {
     "gradtape._src.summary": 5,
     "gradtape._src.train": 5,
     "keras_gradtape": 5,  # the hook
+    "gradtape._src.figures": 6,
     "gradtape._src.v1": 6,  # TensorFlow 1, which no floor below knows
     "gradtape._src.testing": 7,  # `tf.test.TestCase` opens sessions
     "gradtape._src.compat": 8,

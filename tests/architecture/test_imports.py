@@ -162,7 +162,7 @@ def declared(*extras):
 
 def test_every_import_is_a_declared_dependency():
     modules = {"pillow": "PIL", "scikit-learn": "sklearn", "diastatic-malt": "malt", "absl-py": "absl"}
-    available = {modules.get(name, name) for name in declared("demo", "summary")} | set(sys.stdlib_module_names)
+    available = {modules.get(name, name) for name in declared("demo", "pictures", "summary")} | set(sys.stdlib_module_names)
     imported = {name.partition(".")[0] for source in sources("gradtape") for _, name in source.imports}
     assert imported - {"gradtape", "keras_gradtape"} <= available
 
@@ -170,7 +170,7 @@ def test_every_import_is_a_declared_dependency():
 def test_every_dependency_is_justified():
     page = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
     justified = set(re.findall(r"^\| `([\w-]+)`", page, re.MULTILINE))
-    assert justified == declared("demo", "export", "files", "summary", "test", "browser", "docs", "lint") | {
+    assert justified == declared("demo", "export", "files", "pictures", "summary", "test", "browser", "docs", "lint") | {
         "tensorflow",
         "torch",
     }  # the peers of `make bench`

@@ -1,0 +1,1 @@
+"""Figures of losses, gradients, tapes and profiles, by matplotlib."""

@@ -1,0 +1,65 @@
+"""An empty figure that a notebook shows, and bars with their labels."""
+
+from __future__ import annotations
+
+import functools
+import io
+from collections.abc import Sequence
+from typing import Any
+
+MOST = 40  # bars
+LONGEST = 60  # characters of a label
+DARK, LIGHT, FAULT = "#1f4e79", "#a9c6e3", "#b3261e"  # told apart in grey, too
+
+
+@functools.cache
+def _figure_class() -> Any:
+    """Return matplotlib's Figure, and its picture for a notebook. ImportError with the way out where it is not installed."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(f"Figures need the package matplotlib ({error}): pip install 'gradtape[pictures]'.") from error
+
+    class Shown(Figure):
+        """A figure that shows itself in a notebook; pyplot does not know it, so nothing has to be closed."""
+
+        def _repr_png_(self) -> bytes:
+            out = io.BytesIO()
+            self.savefig(out, format="png")
+            return out.getvalue()
+
+    return Shown
+
+
+def blank(width: float, height: float) -> Any:
+    """Return an empty figure of this size in inches."""
+    return _figure_class()(figsize=(width, height), dpi=100, layout="constrained")
+
+
+def bars(labels: Sequence[str], series: Sequence[tuple[str, str, Sequence[float]]], title: str, unit: str) -> Any:
+    """Return a figure of horizontal bars, one under the other: `series` are names, colours and lengths, stacked."""
+    made = blank(8.0, 1.2 + 0.28 * max(len(labels), 1))
+    axes = made.subplots()
+    start = [0.0] * len(labels)
+    for name, color, lengths in series:
+        axes.barh(range(len(labels)), lengths, left=start, color=color, label=name)
+        start = [a + b for a, b in zip(start, lengths, strict=True)]
+    named(axes, labels, title, unit)
+    return made
+
+
+def named(axes: Any, labels: Sequence[str], title: str, unit: str) -> None:
+    """Label the rows of bars from the top to the bottom, and say what their lengths are."""
+    axes.set_yticks(range(len(labels)), [plain(label) for label in labels], family="monospace", fontsize=8)
+    axes.invert_yaxis()
+    axes.set_xlabel(unit)
+    axes.set_title(plain(title), loc="left", fontsize=10)
+    axes.legend(fontsize=8)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def plain(label: str) -> str:
+    """Return a label of at most LONGEST characters, of which none is taken for mathematics."""
+    short = label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+    return short.replace("$", r"\$")
