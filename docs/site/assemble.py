@@ -45,6 +45,7 @@ PARTS = {
     ],
     "reference/index.md": [
         "docs/compatibility.md",
+        "docs/command-line.md",
         "docs/dependencies.md",
         "CONTRIBUTING.md",
         "CHANGELOG.md",

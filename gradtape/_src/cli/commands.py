@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from gradtape import __version__
+from gradtape._src.cli.completion import SHELLS, completion
 from gradtape._src.cli.program import Program, of_module, of_script
 from gradtape._src.compat.door.opening import as_tensorflow
 from gradtape._src.compat.door.version import VERSION
@@ -56,6 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_program(several)
     several.set_defaults(command=launch_command)
 
+    info = commands.add_parser("info", help="show versions, devices, the cache and extras: what a report of a fault needs")
+    info.set_defaults(command=info_command)
+
+    words = commands.add_parser("completion", help="print the completion of this command line for a shell")
+    words.add_argument("shell", choices=SHELLS)
+    words.set_defaults(command=lambda parsed: print(completion(commands.choices, parsed.shell), end=""))
+
     parsed = parser.parse_args(arguments)
     parsed.command(parsed)
 
@@ -90,6 +98,13 @@ def demo_command(parsed: argparse.Namespace) -> None:
     run_demo(parsed.epochs, parsed.seed, parsed.out)
 
 
+def info_command(parsed: argparse.Namespace) -> None:
+    """Run `gradtape info`."""
+    from gradtape._src.cli.info import report
+
+    print(report())
+
+
 def run_command(parsed: argparse.Namespace) -> None:
     """Run `gradtape run`."""
     program_of(parsed, "gradtape run").run(parsed.arguments)
@@ -103,7 +118,7 @@ def launch_command(parsed: argparse.Namespace) -> None:
 
 
 def why_command(parsed: argparse.Namespace) -> None:
-    """Run `gradtape why`: like `gradtape run`, and at the end the reasons. Exit code 1 if something was missing."""
+    """Run `gradtape why`: like `gradtape run`, and at the end the reasons. Exit code 1 if something was missing, or 130."""
     take_html(parsed)
     program = program_of(parsed, "gradtape why")
     from gradtape._src.explain.pictures.page import pictured
@@ -119,7 +134,7 @@ def why_command(parsed: argparse.Namespace) -> None:
         except BaseException as error:
             sys.excepthook(type(error), error, error.__traceback__)
             print(report, flush=True)
-            raise SystemExit(1) from None
+            raise SystemExit(130 if isinstance(error, KeyboardInterrupt) else 1) from None
     print(report, flush=True)
     raise SystemExit(int(report.missing))
 

@@ -1,0 +1,70 @@
+"""`gradtape info`: what a report of a fault needs to say about an installation."""
+
+from __future__ import annotations
+
+import platform
+import re
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import jax
+
+from gradtape import __version__
+from gradtape._src.compat.door.version import VERSION
+from gradtape._src.core import runtime
+from gradtape._src.core.native import twins
+
+PACKAGES = "jax jaxlib keras numpy scipy ml_dtypes".split()
+BESIDE = "tensorflow torch".split()
+FOR_USERS = "demo export files pictures summary".split()
+
+
+def report() -> str:
+    """Return the facts, one a line: versions, devices, the cache of compiled programs, extras."""
+    rows = list(_facts())
+    width = max(len(name) for name, _ in rows)
+    return "\n".join([f"{name:<{width}}  {fact}" for name, fact in rows])
+
+
+def _facts() -> Iterator[tuple[str, str]]:
+    yield "gradtape", f"{__version__}, for programs of TensorFlow {VERSION}"
+    yield "recording in", twins.which()
+    yield "Python", f"{platform.python_version()} ({platform.python_implementation()}), {sys.executable}"
+    yield "system", platform.platform()
+    for package in PACKAGES:
+        yield package, _version(package) or "not installed"
+    for package in BESIDE:
+        if found := _version(package):
+            yield package, f"{found}, beside gradtape"
+    yield "devices", ", ".join([str(device) for device in jax.devices()])
+    yield "compiled programs", _cache()
+    for extra in FOR_USERS:
+        missing = [package for package in _packages(extra) if _version(package) is None]
+        yield f"extra {extra}", f"not installed: {', '.join(missing)}" if missing else "installed"
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _packages(extra: str) -> list[str]:
+    """Return the packages of an extra, as this installation's metadata has them."""
+    try:
+        lines = metadata.requires("gradtape") or []
+    except metadata.PackageNotFoundError:  # run from a folder, not installed
+        return ["gradtape"]
+    ours = [line for line in lines if re.search(rf"extra\s*==\s*['\"]{extra}['\"]", line)]
+    return [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in ours]
+
+
+def _cache() -> str:
+    folder = runtime.cache_folder()
+    if folder is None:
+        return "not kept on disk (GRADTAPE_CACHE_DIR is empty)"
+    files = [path for path in Path(folder).glob("*") if path.is_file()] if Path(folder).is_dir() else []
+    return f"{folder}: {len(files):,} files, {sum([path.stat().st_size for path in files]) / 1e6:,.1f} MB"
