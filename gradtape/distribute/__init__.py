@@ -14,6 +14,7 @@ from gradtape._src.distribute.datasets import (
 )
 from gradtape._src.distribute.strategy import (
     MirroredStrategy as MirroredStrategy,
+    FullyShardedStrategy as FullyShardedStrategy,
     MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy,
     OneDeviceStrategy as OneDeviceStrategy,
     Strategy as Strategy,

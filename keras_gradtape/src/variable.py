@@ -8,6 +8,7 @@ from keras.src.backend.common import KerasVariable, global_state
 import gradtape as tf
 from gradtape._src.core.convert import node_of
 from gradtape._src.core.tensor import Stored
+from gradtape._src.distribute.sharding import begun
 from keras_gradtape.src.distribution_lib import distribute_variable
 from keras_gradtape.src.ops.core import cast, convert_to_tensor
 
@@ -21,22 +22,29 @@ class Variable(KerasVariable, Stored):
     def _initialize(self, value):
         if isinstance(value, tf.Variable):
             self._value = value
-        else:
-            value = cast(value, self._dtype)  # an initializer may have given another
-            self._value = tf.Variable(value, trainable=self._trainable, dtype=self._dtype, name=self._name)
-            self._lay_out(tuple(value.shape))
+            return
+        layout = self._layout_of(tuple(self._shape if callable(value) else value.shape))
+        initial = value if callable(value) else lambda: value
+        self._value = tf.Variable(
+            lambda: begun(cast(initial(), self._dtype), layout),  # an initializer may have given another dtype
+            trainable=self._trainable,
+            dtype=self._dtype,
+            name=self._name,
+        )
+        if layout is not None:
+            distribute_variable(self._value, layout)
 
-    def _lay_out(self, shape):
+    def _layout_of(self, shape):
+        """The sharding of a value of this shape; None without a distribution."""
         distribution = global_state.get_global_attribute("distribution")
         if self._layout is None and distribution is not None:
             self._shape = shape  # which the distribution asks for
             self._layout = distribution.get_variable_layout(self)
-        if self._layout is not None:
-            distribute_variable(self._value, self._layout)
+        return getattr(self._layout, "backend_layout", self._layout)
 
     def _initialize_with_initializer(self, initializer):
         with tf.init_scope():  # in a function that is being traced, too, it has a value from here on
-            self._initialize(initializer(self._shape, dtype=self._dtype))
+            self._initialize(lambda: initializer(self._shape, dtype=self._dtype))
 
     def _deferred_initialize(self):
         if self._value is None:  # Keras begins with the first again after an interrupt

@@ -14,6 +14,7 @@ import numpy as np
 import gradtape as tf
 from gradtape._src.core import engine
 from gradtape._src.core.convert import node_of
+from gradtape._src.distribute import sharding
 
 keras = tf.keras
 distribution = keras.distribution
@@ -113,6 +114,61 @@ def check_fit_in_the_scope_of_a_strategy():
     close(results, ON_ONE)
     assert all(devices(v.value) == [0, 1, 2, 3] for v in [*model.variables, *model.optimizer.variables])
     assert shards(model._laid_out(X[:8])) == [(2, 8)] * 4
+
+
+def held_by_each(variables):
+    """The part of all bytes that the device with most of them holds."""
+    on = dict.fromkeys(range(4), 0)
+    for variable in variables:
+        for shard in array(variable.value).addressable_shards:
+            on[shard.device.id] += shard.data.nbytes
+    return max(on.values()) / sum(array(variable.value).nbytes for variable in variables)
+
+
+def check_fully_sharded():
+    """100 steps of Adam: the numbers of one device, and a quarter of the bytes on each."""
+
+    def trained_wide():
+        keras.utils.set_random_seed(3)
+        layers = [keras.layers.Dense(512, "tanh"), keras.layers.Dense(512, "tanh"), keras.layers.Dense(4)]
+        model = keras.Sequential([keras.layers.Input((8,)), *layers])
+        model.compile("adam", "mse")
+        history = model.fit(X[:16], Y[:16], batch_size=8, epochs=50, shuffle=False, verbose=0).history
+        return model, (history, model.predict(X, verbose=0))
+
+    alone = trained_wide()[1]
+    with tf.distribute.FullyShardedStrategy(min_bytes=1024).scope():
+        model, results = trained_wide()
+    close(results, alone)
+    assert shards(model.layers[1].kernel.value) == [(128, 512)] * 4 and shards(model.layers[0].kernel.value) == [(8, 128)] * 4
+    assert held_by_each([*model.variables, *model.optimizer.variables]) <= 0.25 * 1.1
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(f"{folder}/m.keras")
+        again = keras.models.load_model(f"{folder}/m.keras")
+        np.testing.assert_array_equal(again.layers[1].kernel, model.layers[1].kernel)
+
+
+def check_large_variables_are_made_in_parts():
+    made, put = [], sharding._put
+    sharding._put = lambda value, wanted: made.append([s.data.shape for s in value.addressable_shards]) or put(value, wanted)
+    try:
+        with tf.distribute.FullyShardedStrategy().scope():
+            v = tf.Variable(lambda: tf.random.normal([1024, 512]))
+            keras.layers.Dense(512).build((None, 1024))
+        mesh = distribution.DeviceMesh((1, 4), ["batch", "model"], distribution.list_devices())
+        layouts = distribution.LayoutMap(mesh)
+        layouts[".*kernel"] = (None, "model")
+        with distribution.ModelParallel(layout_map=layouts, batch_dim_name="batch").scope():
+            keras.layers.Dense(512).build((None, 1024))
+    finally:
+        sharding._put = put
+    assert made[0] == made[1] == [(256, 512)] * 4, made
+    assert made[3] == [(1024, 128)] * 4, made
+    v.assign_add(tf.ones([1024, 512]))
+    assert shards(v) == [(256, 512)] * 4
+    with tf.distribute.FullyShardedStrategy(min_bytes=0).scope():
+        odd, number = tf.Variable(np.ones((3, 7), "f")), tf.Variable(1.0)
+    assert shards(odd) == [(3, 7)] * 4 and shards(number) == [()] * 4  # cannot be divided
 
 
 def stepped(strategy, compiled):

@@ -5,8 +5,9 @@ Nothing else is needed to compute on many devices: a program over arrays that li
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import jax
@@ -21,6 +22,7 @@ from gradtape._src.core.program import Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Tensor, graph_of
 from gradtape._src.core.variable import ResourceVariable, Variable
 
+LARGE = 1 << 20  # bytes of an initial value that is worth a program of its own
 AXIS = "batch"  # of the mesh of a strategy: rows are split along it
 _NAME = re.compile(r"(?:.*/)?(?:device:)?(CPU|GPU|TPU)(?::(\d+|\*))?", re.IGNORECASE)
 
@@ -78,17 +80,32 @@ def lay_out(variable: Variable, sharding: Sharding) -> Variable:
     return variable
 
 
-class Layout:
-    """The layout of a strategy: `copies` of variables on each of its devices, `rows` split among them.
+def begun(value: Any, sharding: Sharding | None) -> Any:
+    """Return the initial value of a variable that is to lie as `sharding` states. What is large and pending is computed in parts,
+    each on its device: it is never whole on one.
+    """
+    if sharding is None or sharding.is_fully_replicated or not sharding.is_fully_addressable or engine.tracing():
+        return value
+    x = tensor(value)
+    return relayout(x, sharding) if x.node.value is None and _bytes(x.node.aval) >= LARGE else x
 
-    On one device, the one that JAX takes by itself, nothing needs to be laid out: both are None.
+
+def _bytes(aval: Any) -> int:
+    return int(aval.size * aval.dtype.itemsize)
+
+
+class Layout:
+    """The layout of a strategy: variables have `copies` on each of its devices, batches `rows` split among them.
+
+    A variable of `split_from` bytes or more lies split among the devices itself, along the longest axis that they divide. On one
+    device, the one that JAX takes by itself, nothing needs to be laid out: both shardings are None.
     """
 
     copies: Sharding | None
     rows: Sharding | None
 
-    def __init__(self, devices: Sequence[Any]) -> None:
-        self.devices = list(devices)
+    def __init__(self, devices: Sequence[Any], split_from: float = math.inf) -> None:
+        self.devices, self._split_from = list(devices), split_from
         if len(self.devices) > 1:
             mesh = Mesh(np.array(self.devices), (AXIS,))
             self.copies, self.rows = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec(AXIS))
@@ -96,9 +113,26 @@ class Layout:
             alone = self.devices[0]
             self.copies = self.rows = None if alone == local_devices()[0] else SingleDeviceSharding(alone)
 
-    def variable(self, made: Variable) -> Variable:
-        """Place the copies of a new variable."""
-        return made if self.copies is None else lay_out(made, self.copies)
+    def of(self, aval: Any) -> Sharding | None:
+        """Return the sharding of a variable with this Aval; None where nothing needs to be laid out."""
+        if isinstance(self.copies, NamedSharding) and _bytes(aval) >= self._split_from:
+            count = len(self.devices)
+            longest = max([(extent, -axis) for axis, extent in enumerate(aval.shape) if extent % count == 0], default=None)
+            if longest is not None:
+                return NamedSharding(self.copies.mesh, PartitionSpec(*[None] * -longest[1], AXIS))
+        return self.copies
+
+    def variable(self, create: Callable[..., Variable], initial_value: Any = None, **options: Any) -> Variable:
+        """Return the variable that `create(initial_value=…, …)` makes, laid out."""
+        if callable(initial_value):
+            made = create(initial_value=lambda: self._begun(initial_value()), **options)
+        else:
+            made = create(initial_value=initial_value, **options)
+        sharding = self.of(made.aval) if made.aval.dtype != object else None
+        return made if sharding is None else lay_out(made, sharding)
+
+    def _begun(self, value: Any) -> Any:
+        return begun(value, self.of(value.node.aval)) if isinstance(value, EagerTensor) else value
 
     def batch(self, value: Any) -> Any:
         """Split the rows of a batch among the devices; copy it where they do not divide evenly."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import TracebackType
@@ -214,7 +215,7 @@ class StrategyExtended:
         return Layout(found(None)[:1])
 
     def _created(self, next_creator: Callable[..., Variable], **kwargs: Any) -> Variable:
-        return self._layout.variable(next_creator(**kwargs))
+        return self._layout.variable(next_creator, **kwargs)
 
     def _batch(self, value: Any) -> Any:
         return self._layout.batch(value)
@@ -282,9 +283,9 @@ class StrategyExtended:
 
 
 class _Devices(StrategyExtended):
-    def __init__(self, strategy: Strategy, devices: Sequence[Any]) -> None:
+    def __init__(self, strategy: Strategy, devices: Sequence[Any], split_from: float = math.inf) -> None:
         super().__init__(strategy)
-        self._layout = Layout(devices)
+        self._layout = Layout(devices, split_from)
 
 
 class MirroredStrategy(Strategy):
@@ -319,10 +320,13 @@ class MirroredStrategy(Strategy):
 
 class _Workers(_Devices):
     def _created(self, next_creator: Callable[..., Variable], **kwargs: Any) -> Variable:
-        made = next_creator(**kwargs)
-        if group.joined() is not None and made.aval.dtype != object:
-            made.assign(group.same_for_all(made.numpy()))
-        return self._layout.variable(made)
+        def same(**kwargs: Any) -> Variable:
+            made = next_creator(**kwargs)
+            if group.joined() is not None and made.aval.dtype != object:
+                made.assign(group.same_for_all(made.numpy()))
+            return made
+
+        return self._layout.variable(same, **kwargs)
 
 
 class MultiWorkerMirroredStrategy(Strategy):
@@ -345,6 +349,31 @@ class MultiWorkerMirroredStrategy(Strategy):
         group.join_by_config()
         everywhere = jax.devices() if group.joined() is not None else found(None)
         super().__init__(_Workers(self, everywhere))
+
+
+class FullyShardedStrategy(Strategy):
+    """Data parallelism for a model that does not fit on one device: its variables lie split over all devices, as do batches.
+
+    A variable of `min_bytes` or more that is made in `scope()` has a part on each device, along the longest axis whose extent the
+    number of devices divides; so have its optimizer's slots. Smaller ones, and those without such an axis, have copies. XLA
+    brings the parts together where a step needs them, and keeps the part of each gradient that its device updates (Rajbhandari
+    et al. 2020, "ZeRO", section 5, stage 3). `devices` are names (`"GPU:0"`), by default all that JAX has; with TF_CONFIG those
+    of all its processes, as in MultiWorkerMirroredStrategy.
+
+    >>> strategy = tf.distribute.FullyShardedStrategy(min_bytes=1024)
+    >>> with strategy.scope():
+    ...     w = tf.Variable(lambda: tf.zeros([256, 256]))
+    >>> w.shape
+    TensorShape([256, 256])
+    """
+
+    @public
+    def __init__(self, devices: Sequence[str] | None = None, min_bytes: int = 1 << 16) -> None:
+        if isinstance(min_bytes, bool) or not isinstance(min_bytes, int) or min_bytes < 0:
+            raise ValueError(f"`min_bytes` is a number of bytes, 0 or more, received {min_bytes!r}.")
+        group.join_by_config()
+        chosen = jax.devices() if group.joined() is not None and devices is None else found(devices)
+        super().__init__(_Workers(self, chosen, min_bytes))
 
 
 class OneDeviceStrategy(Strategy):
