@@ -1,9 +1,12 @@
 """Build the optional extension in C: hatchling calls `Hook` for a wheel; `python hatch_build.py -g …` builds it in place.
 
+`Readme` is the README of the package's metadata.
+
 Where no compiler is, or `GRADTAPE_PURE=1` says so, the package is made without it, and records in Python.
 """
 
 import os
+import re
 import sys
 import sysconfig
 import tempfile
@@ -14,8 +17,9 @@ from setuptools import Distribution, Extension
 
 try:
     from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+    from hatchling.metadata.plugin.interface import MetadataHookInterface
 except ModuleNotFoundError:  # as a script
-    BuildHookInterface = object
+    BuildHookInterface = MetadataHookInterface = object
 
 FOLDER = Path(__file__).resolve().parent / "gradtape/_src/core/native"
 
@@ -52,6 +56,20 @@ class Hook(BuildHookInterface):
         if made is not None:
             build_data["artifacts"].append(made.relative_to(self.root).as_posix())
             build_data.update(pure_python=False, infer_tag=True)
+
+
+class Readme(MetadataHookInterface):
+    """Gives a package index the README with whole addresses, where a link to a file of the repository would lead nowhere."""
+
+    def update(self, metadata):
+        """Set the project's readme."""
+        text = (Path(self.root) / "README.md").read_text("utf-8")
+        metadata["readme"] = {"content-type": "text/markdown", "text": linked(text, metadata["urls"]["Repository"])}
+
+
+def linked(text: str, repository: str) -> str:
+    """Return Markdown whose links to files of the repository are whole addresses; a link into the page itself stays."""
+    return re.sub(r"\]\((?!#|\w+://)([^)\s]+)\)", rf"]({repository}/blob/main/\1)", text)
 
 
 if __name__ == "__main__":

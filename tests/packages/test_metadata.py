@@ -1,0 +1,97 @@
+"""What a package index and a code host show of the project. `make packages` builds the packages and looks into them."""
+
+import importlib.util
+import re
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import gradtape
+from tests.packages import contents
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def text(path):
+    return (ROOT / path).read_text("utf-8")
+
+
+def hatch_build():
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_addresses_are_whole():
+    assert {"Repository", "Documentation", "Changelog", "Issues"} <= set(PROJECT["urls"])
+    assert all(re.fullmatch(r"https://[\w.-]+(/[\w./-]+)?", url) for url in PROJECT["urls"].values())
+
+
+def test_each_python_from_the_least_to_the_latest_is_named():
+    named = [int(minor) for minor in re.findall(r"Python :: 3\.(\d+)", "\n".join(PROJECT["classifiers"]))]
+    assert named == list(range(int(PROJECT["requires-python"].removeprefix(">=3.")), 15))
+
+
+def test_one_version():
+    assert PROJECT["version"] == gradtape.__version__
+    assert f"\nversion: {gradtape.__version__}\n" in text("CITATION.cff")
+
+
+def test_links_of_the_readme_lead_somewhere_on_a_package_index():
+    pytest.importorskip("setuptools", reason="setuptools, which builds the package, is not installed for the tests")
+    page = "[a](docs/a.md#b), [c](https://example.org/d), [e](#f), ![g](docs/g.png)"
+    here = "https://host/x/blob/main"
+    expected = f"[a]({here}/docs/a.md#b), [c](https://example.org/d), [e](#f), ![g]({here}/docs/g.png)"
+    assert hatch_build().linked(page, "https://host/x") == expected
+    assert not re.search(r"\]\((?!#|https://)", hatch_build().linked(text("README.md"), "https://host/x"))
+
+
+def test_a_release_tests_builds_and_publishes_without_a_password():
+    workflow = text(".github/workflows/release.yml")
+    assert 'tags: ["v*"]' in workflow
+    assert "needs: [test, test-windows, wheels, sdist]" in workflow
+    assert "id-token: write" in workflow
+    assert not re.search("password|secrets", workflow.split("jobs:")[1])
+    assert {"ubuntu-latest", "macos-latest", "windows-latest"} <= set(re.findall(r"\w+-latest", workflow))
+
+
+def test_an_issue_asks_for_what_is_needed():
+    form = text(".github/ISSUE_TEMPLATE/wrong.yml")
+    assert re.findall(r"The output of `gradtape (\w+)", form) == ["why", "info"]
+    assert form.count("required: true") == form.count("- type:")
+
+
+def test_the_image_of_the_demo_has_what_the_build_needs():
+    copied = re.findall(r"^COPY (.*) \S+$", text("Dockerfile"), re.MULTILINE)
+    files = {name for line in copied for name in line.split()}
+    assert files == {line.removeprefix("!") for line in text(".dockerignore").splitlines() if line.startswith("!")}
+    assert all((ROOT / name).exists() for name in files)
+    assert {"README.md", "LICENSE", "hatch_build.py", "keras_gradtape.pth"} <= files
+
+
+def test_a_bad_wheel_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(contents, "tracked", lambda *folders: {"gradtape/__init__.py", "gradtape/lost.py"})
+    path = tmp_path / "gradtape-1.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr("gradtape/__init__.py", "")
+        wheel.writestr("gradtape/__pycache__/a.pyc", "")
+        wheel.writestr("gradtape-1.dist-info/METADATA", "Summary: s\nRequires-Python: >=3.11\n\n# gradtape\n[a](docs/a.md)")
+    assert contents.wheel_faults(path) == [
+        "the metadata has no License-Expression",
+        "the README has links that lead nowhere on a package index",
+        "gradtape/lost.py is missing",
+        "gradtape/__pycache__/a.pyc does not belong there",
+        "gradtape/__pycache__/a.pyc does not belong there",
+        "gradtape-1.dist-info/entry_points.txt is missing",
+        "gradtape-1.dist-info/licenses/LICENSE is missing",
+    ]
+
+
+def test_a_package_that_is_too_large_is_found(tmp_path, monkeypatch):
+    (tmp_path / "a.whl").write_bytes(bytes(11))
+    monkeypatch.setitem(contents.LARGEST, "wheel", 10)
+    assert contents.size_faults(tmp_path / "a.whl", "wheel") == ["11 bytes are more than the 10 of a wheel"]
