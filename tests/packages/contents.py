@@ -1,4 +1,4 @@
-"""What is wrong with the wheel and the sdist in a folder: `python -m tests.packages.contents dist`, as part of `make packages`."""
+"""What is wrong with the wheel and the sdist in a folder: `python -m tests.packages.contents dist`, in `make packages`."""
 
 import subprocess
 import sys
