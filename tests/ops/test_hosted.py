@@ -6,6 +6,8 @@ import pytest
 
 import gradtape as tf
 from gradtape._src.core import arrays, execution, tiers
+from gradtape._src.core.define import AT_ONCE
+from gradtape._src.core.op import ops
 from tests.fuzz.table import ELEMENTWISE
 from tests.ops.rows import LEADING, ROWS
 
@@ -30,6 +32,8 @@ def scale(array):
     return magnitudes[np.isfinite(magnitudes)].max(initial=1e-300)
 
 
+NO_TWIN, LOOPS = "NumPy has no twin of it", "it loops"  # reasons not to be hosted, which are tried
+
 CORNERS = np.float32([-np.inf, np.inf, np.nan, -0.0, 0.0, 1.0, -1.0, 30.0, -2.5])
 
 # Computed in float32 whatever the dtype is.
@@ -44,9 +48,10 @@ class Compared:
 
     def __call__(self, program, index, inputs, value):
         op, attrs = program.keys[index][:2]
-        if not op.hosted:
-            return
         inputs = [np.asarray(x) for x in inputs]
+        if not op.hosted:
+            self.look_at_reason(op, attrs, inputs, program.avals[index])
+            return
         with jax.transfer_guard("disallow"):  # a kernel that is left to JAX would compile
             found = arrays.run(op, attrs, inputs, program.avals[index])
         for received, expected in zip(several(found), several(value), strict=True):
@@ -58,6 +63,14 @@ class Compared:
                 else np.array_equal(received, expected)
             )
             assert same, f"{op.type}{attrs}: {received} on the host, {expected} compiled"
+        self.types.add(op.type)
+
+    def look_at_reason(self, op, attrs, inputs, avals):
+        """Check that a kernel that is said not to run on NumPy arrays does not: it asks for a name, or for JAX."""
+        if op.unhosted not in (LOOPS, NO_TWIN) or not all(x.size for x in inputs):
+            return
+        with jax.transfer_guard("disallow"), pytest.raises(Exception, match=r"has no attribute|Disallowed"):
+            arrays.run(op, attrs, inputs, avals)
         self.types.add(op.type)
 
 
@@ -94,7 +107,17 @@ def gradients(row, arrays_):
 def test_a_row_on_the_host(row, compared, pytestconfig, count):
     for dtype in row.dtypes if pytestconfig.getoption("--long") else row.dtypes[:1]:
         gradients(row, row.arguments(dtype))
+    missing = {type for type in row.ops if ops[type].hosted} - compared.types
+    assert not missing, f"ops that the row covers, which are hosted and were not compared: {missing}"
     count("ops compared on the host", len(compared.types))
+
+
+def test_each_op_of_the_table_is_compared_or_says_why():
+    """Those of the leading rows were compared above; a reason is a clause that a reader understands by itself."""
+    compared = {type for row in ROWS.values() if row in LEADING for type in row.ops}
+    table = {type: op for type, op in ops.items() if op.kernel.__module__.startswith("gradtape._src.ops")}
+    assert [type for type, op in table.items() if op.hosted and type not in compared] == []
+    assert {op.unhosted for op in table.values()} == {"", NO_TWIN, LOOPS, AT_ONCE, "it runs in Python", "its numbers are complex"}
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=name) for name, row in ROWS.items() if row.special])

@@ -315,8 +315,8 @@ def _jax_gradient_kernel(*inputs: Any, function: Callable[..., Any], count: int)
     )
 
 
-JAX = define(Op("JaxFunction", _jax_kernel, saves="inputs", hosted=False))
-JAX_GRADIENT = define(Op("JaxFunctionGradient", _jax_gradient_kernel, saves="inputs", hosted=False))
+JAX = define(Op("JaxFunction", _jax_kernel, saves="inputs", unhosted="it is a function of JAX"))
+JAX_GRADIENT = define(Op("JaxFunctionGradient", _jax_gradient_kernel, saves="inputs", unhosted="it is a function of JAX"))
 
 
 @gradient(JAX)

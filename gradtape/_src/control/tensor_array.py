@@ -15,7 +15,7 @@ from gradtape._src.core import dtypes, engine, nest
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import LARGE, Aval, provisional
 from gradtape._src.core.convert import is_tensor, static, static_list, tensor
-from gradtape._src.core.define import gradient, op, ran
+from gradtape._src.core.define import AT_ONCE, gradient, op, ran
 from gradtape._src.core.errors import InvalidArgumentError, OutOfRangeError, invalid, public
 from gradtape._src.core.op import Op, define
 from gradtape._src.core.shape import TensorShape
@@ -65,7 +65,7 @@ def _write_gradient(op: Operation, dy: Tensor) -> list[Any]:
     return [d_buffer, d_value, None]
 
 
-@op("TensorListResize", saves="buffer")
+@op("TensorListResize", unhosted=AT_ONCE, saves="buffer")
 def _resized(buffer, index):
     """Append rows of zeros to the NumPy array `buffer` until there is one at `index`."""
     missing = max(0, int(index) + 1 - len(buffer))

@@ -34,6 +34,7 @@ from gradtape._src.core.variable import ResourceVariable
 
 BinaryOperator = Callable[[Any, Any], Any]
 Call = Callable[[Any, dict[str, Any]], Any]
+AT_ONCE = "it runs at once, always on NumPy: its shape depends on values"  # why an op that `ran` runs is not hosted
 _NOTHING = object()
 _SIMPLE = frozenset([EagerTensor, ResourceVariable, float, int])
 

@@ -51,7 +51,8 @@ class Op:
     - `strings(*inputs, **attributes)`: the kernel for strings, on NumPy arrays of bytes; without it strings are refused.
     - `on_host`: the kernel takes and gives NumPy arrays, and runs outside of XLA.
     - `of_shapes`: the result depends on the shapes of its inputs, and not on their values.
-    - `hosted`: the kernel takes NumPy arrays, too, by the `jnp` and `lax` of `core.arrays`. Not what loops, or has no twin there.
+    - `unhosted`: why the kernel does not take NumPy arrays, too, by the `jnp` and `lax` of `core.arrays`: it loops, or NumPy
+      has no twin of it. An op is `hosted` without such a reason.
     - `takes_none`: its gradient takes None for an output into which nothing flowed; others get zeros.
     - `takes_slices`: its gradient takes IndexedSlices as they are; others get them dense.
     - `kept(attributes)`: from which output on a loop gives what its gradient needs, in room for more trips than it makes.
@@ -64,7 +65,7 @@ class Op:
         "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "effect", "endless", "function",
         "gradient", "host", "hosted", "impure", "infer", "joins", "kept", "kernel", "of_shapes", "of_strings", "on_host",
         "parameters", "prefers", "reason", "runs_outside", "saves", "status", "strings", "takes_none", "takes_slices",
-        "type", "unregistered", "variadic", "when",
+        "type", "unhosted", "unregistered", "variadic", "when",
     )  # fmt: skip
     type: str
     kernel: Kernel
@@ -89,6 +90,7 @@ class Op:
     endless: bool
     host: Kernel | None
     hosted: bool
+    unhosted: str
     strings: Kernel | None
     on_host: bool
     runs_outside: bool  # whether it can run outside of XLA, by Python
@@ -120,7 +122,7 @@ class Op:
         strings: Kernel | None = None,
         on_host: bool = False,
         joins: str | None = None,
-        hosted: bool = True,
+        unhosted: str = "",
         attributes: str | None = None,
         gradient: Rule | None = None,
         reason: str | None = None,
@@ -134,7 +136,7 @@ class Op:
         parameters = inspect.signature(kernel).parameters.values()
         named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY] if attributes is None else attributes.split()
         compiled, outside = kernel, host
-        twin = hosted and not (on_host or effect or host is not None)
+        unhosted = unhosted or ("it runs in Python" if on_host or effect or host is not None else "")
         if on_host:
             compiled = outside = _of_arrays(kernel)
         self.declare(type=type, kernel=compiled, host=outside, infer=infer, broadcasting=broadcasting, cheap=cheap, effect=effect)
@@ -144,7 +146,8 @@ class Op:
         self.declare(gradient=gradient, reason=reason, unregistered=False, impure=impure, endless=endless, kept=kept)
         self.declare(takes_none=takes_none, takes_slices=takes_slices, prefers=None if prefers is None else np.dtype(prefers))
         self.declare(
-            hosted=twin,
+            hosted=not unhosted,
+            unhosted=unhosted,
             runs_outside=outside is not None or self.structured,
             of_shapes=of_shapes,
             of_strings=None,

@@ -133,7 +133,8 @@ class StructuredOp(Op):
         counted_by: Callable[[Any], int | None] = lambda attrs: None,
         **declared: Any,
     ) -> None:
-        super().__init__(type, kernel, hosted=False, attributes=" ".join(form._fields), **declared)
+        unhosted = "it holds Programs, which run on the host node by node"
+        super().__init__(type, kernel, unhosted=unhosted, attributes=" ".join(form._fields), **declared)
         self.declare(kind=kind, form=form, decided_by=decided_by, counted_by=counted_by)
         self.declare(_bodies=bodies, _meaning=run, _pruned=pruned, _runs=runs)
 

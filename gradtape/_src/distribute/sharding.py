@@ -27,7 +27,7 @@ AXIS = "batch"  # of the mesh of a strategy: rows are split along it
 _NAME = re.compile(r"(?:.*/)?(?:device:)?(CPU|GPU|TPU)(?::(\d+|\*))?", re.IGNORECASE)
 
 
-@op("ShardingConstraint", infer=lambda input, sharding: input, cheap=True, hosted=False)
+@op("ShardingConstraint", infer=lambda input, sharding: input, cheap=True, unhosted="it lays values out on devices")
 def _constrained(input, *, sharding):
     return jax.lax.with_sharding_constraint(input, sharding)
 

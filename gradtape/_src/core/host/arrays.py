@@ -117,8 +117,8 @@ class Numbers:
 
     @staticmethod
     def cumsum(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
-        """Return cumulative sums."""
-        return np.cumsum(x, axis, dtype=x.dtype if dtype is None else dtype)
+        """Return cumulative sums; those of bools are counts."""
+        return np.cumsum(x, axis, dtype=x.dtype if dtype is None and x.dtype.kind != "b" else dtype)
 
     @staticmethod
     def split(x: Array, where: Any, axis: int = 0) -> list[Array]:
@@ -218,8 +218,8 @@ class Primitives:
 
     @staticmethod
     def digamma(x: Array) -> Array:
-        """Return the derivative of the logarithm of the gamma function."""
-        return _special("digamma", x)
+        """Return the derivative of the logarithm of the gamma function; NaN at all poles, where SciPy has ∞ at some."""
+        return np.where((x <= 0) & (x == np.floor(x)), np.asarray(np.nan, x.dtype), _special("digamma", x))
 
     @staticmethod
     def platform_dependent(*operands: Any, default: Any, **platforms: Any) -> Any:

@@ -8,7 +8,7 @@ from gradtape._src.core import dtypes, engine, memory
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import PROVISIONAL, aval, provisional
 from gradtape._src.core.convert import NUMBERS, known_shape, settled, static, static_vector, tensor
-from gradtape._src.core.define import gradient, not_differentiable, op, ran
+from gradtape._src.core.define import AT_ONCE, gradient, not_differentiable, op, ran
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.errors import invalid, invalid_dtype, public
 from gradtape._src.core.op import Op
@@ -120,7 +120,7 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name
 _RANGES = (dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 
-@op("Range")
+@op("Range", unhosted=AT_ONCE)
 def _range(start, limit, delta, *, dtype):
     if dtype.kind in "iu":
         return np.arange(int(start), int(limit), int(delta), dtype=dtype)

@@ -13,7 +13,7 @@ from gradtape._src.core import dtypes, engine
 from gradtape._src.core.arrays import at, jnp, lax
 from gradtape._src.core.aval import PROVISIONAL, aval
 from gradtape._src.core.convert import operands, static, tensor
-from gradtape._src.core.define import gradient, not_differentiable, op, ran
+from gradtape._src.core.define import AT_ONCE, gradient, not_differentiable, op, ran
 from gradtape._src.core.errors import InvalidArgumentError, invalid, invalid_dtype, public
 from gradtape._src.core.tensor import Stored, Tensor, emit, to_numpy
 from gradtape._src.ops.array.gather import _gather, outside, require_indices, scatter_rows
@@ -54,7 +54,7 @@ def _(op, dy):  # values of t and e are not used, so what is not finite on the s
     return None, dt, where(condition, 0, dy) if needs_e else None
 
 
-@op("Where")
+@op("Where", unhosted=AT_ONCE)
 def _where(condition):
     return np.argwhere(condition).astype(np.int64)
 
@@ -147,19 +147,19 @@ def _by_appearance(x):
     return x[first[order]], rank[places.reshape(-1)], counts[order]
 
 
-@op("Unique")
+@op("Unique", unhosted=AT_ONCE)
 def _unique(x, *, out_idx):
     y, places, _ = _by_appearance(x)
     return y, places.astype(out_idx)
 
 
-@op("UniqueWithCounts")
+@op("UniqueWithCounts", unhosted=AT_ONCE)
 def _unique_with_counts(x, *, out_idx):
     y, places, counts = _by_appearance(x)
     return y, places.astype(out_idx), counts.astype(out_idx)
 
 
-@op("ListDiff")
+@op("ListDiff", unhosted=AT_ONCE)
 def _list_diff(x, y, *, out_idx):
     places = np.flatnonzero(~np.isin(x, y))
     return x[places], places.astype(out_idx)

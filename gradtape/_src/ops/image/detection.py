@@ -10,7 +10,7 @@ import numpy as np
 
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import is_tensor, operands, static, tensor
-from gradtape._src.core.define import not_differentiable, op, ran
+from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import handle
 from gradtape._src.ops.array.shape import plain
@@ -73,19 +73,19 @@ def _suppressed(overlap, scores, max_output_size, overlap_threshold, score_thres
     return np.array(kept, np.int32), np.array(final, SINGLE)
 
 
-@op("NonMaxSuppressionV3")
+@op("NonMaxSuppressionV3", unhosted=AT_ONCE)
 def _suppression(boxes, scores, *, max_output_size, iou_threshold, score_threshold):
     return _suppressed(_overlaps(boxes), scores, max_output_size, iou_threshold, score_threshold)[0]
 
 
 # TensorFlow has no gradient for the scores either: LookupError.
-@op("NonMaxSuppressionV5")
+@op("NonMaxSuppressionV5", unhosted=AT_ONCE)
 def _soft_suppression(boxes, scores, *, max_output_size, iou_threshold, score_threshold, soft_nms_sigma):
     kept, final = _suppressed(_overlaps(boxes), scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
     return kept, final.astype(scores.dtype)
 
 
-@op("NonMaxSuppressionWithOverlaps")
+@op("NonMaxSuppressionWithOverlaps", unhosted=AT_ONCE)
 def _overlap_suppression(overlaps, scores, *, max_output_size, overlap_threshold, score_threshold):
     return _suppressed(lambda box, others: overlaps[box, others], scores, max_output_size, overlap_threshold, score_threshold)[0]
 

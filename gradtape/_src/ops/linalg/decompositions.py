@@ -284,7 +284,7 @@ def _eig_rule(input, compute_v):
     return (e, aval(input.shape, kind)) if compute_v else e
 
 
-@op("Eig", hosted=False, infer=_eig_rule, saves="input y0 y1")
+@op("Eig", unhosted="NumPy has no twin of it", infer=_eig_rule, saves="input y0 y1")
 def _eig(input, *, compute_v):
     if compute_v:
         return tuple(lax.linalg.eig(input, compute_left_eigenvectors=False))
@@ -341,7 +341,7 @@ def _lu_fault(input, output_idx_type):
 
 
 # TensorFlow has no gradient for it either: LookupError.
-@op("Lu", hosted=False, infer=_lu_rule, status=_lu_fault, checked="input")
+@op("Lu", unhosted="NumPy has no twin of it", infer=_lu_rule, status=_lu_fault, checked="input")
 def _lu(input, *, output_idx_type):
     factors, _, permutation = lax.linalg.lu(wide(input))
     return factors.astype(input.dtype), permutation.astype(output_idx_type)

@@ -94,7 +94,7 @@ def _(op, dy):
 
 
 @public
-@op("MatrixSquareRoot", hosted=False, infer=square, saves="y")
+@op("MatrixSquareRoot", unhosted="NumPy has no twin of it", infer=square, saves="y")
 def sqrtm(input):
     """Return the principal square root of square matrices; NaN where it is not real, for real ones."""
     if not input.size:
@@ -151,7 +151,7 @@ def _log_of_one(x):
 
 
 # TensorFlow has no gradient for it either: LookupError.
-@op("MatrixLogarithm", hosted=False, infer=_log_rule)
+@op("MatrixLogarithm", unhosted="NumPy has no twin of it", infer=_log_rule)
 def logm(input):
     """Return the principal logarithm of square complex matrices that have an inverse. It has no gradient (LookupError)."""
     return _each(_log_of_one, input) if input.size else input

@@ -261,7 +261,7 @@ def per_matrix(x):
     return _reshape(x, shape=(*x.node.aval.shape, 1, 1))
 
 
-@op("MatrixCofactors", hosted=False, infer=square, saves="input y")
+@op("MatrixCofactors", infer=square, saves="input y")
 def cofactors(input):
     """Return the matrix of cofactors, the derivative of the determinant: det(A)·A⁻ᵀ where A has an inverse, but always finite."""
     if not input.size:

@@ -126,7 +126,7 @@ def _solve_rule(diagonals, rhs, partial_pivoting, perturb_singular):
     return rhs
 
 
-@op("TridiagonalSolve", hosted=False, infer=_solve_rule, saves="diagonals y")
+@op("TridiagonalSolve", unhosted="it loops", infer=_solve_rule, saves="diagonals y")
 def _tridiagonal_solve(diagonals, rhs, *, partial_pivoting, perturb_singular):
     if not rhs.size:
         return rhs

@@ -151,7 +151,7 @@ def _slope(x, y, rest):
 # First kind
 
 
-@op("BesselJ0", hosted=False, infer=_FLOAT, saves="x")
+@op("BesselJ0", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def bessel_j0(x):
     """Return the Bessel function of the first kind J₀(x), element-wise. Float."""
     return _in_float64(lambda x: _oscillating(jnp.abs(x), 0)[0], x)
@@ -162,7 +162,7 @@ def _(op, dy):
     return -dy * bessel_j1(op.inputs[0])
 
 
-@op("BesselJ1", hosted=False, infer=_FLOAT, saves="x y")
+@op("BesselJ1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_j1(x):
     """Return the Bessel function of the first kind J₁(x), element-wise. Float."""
     return _in_float64(lambda x: jnp.sign(x) * _oscillating(jnp.abs(x), 1)[0], x)
@@ -184,7 +184,7 @@ def _second_kind(order, x):
     return jnp.where(positive, result, jnp.where(jnp.isnan(x), x, -jnp.inf))
 
 
-@op("BesselY0", hosted=False, infer=_FLOAT, saves="x")
+@op("BesselY0", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def bessel_y0(x):
     """Return the Bessel function of the second kind Y₀(x), element-wise: -∞ for x ≤ 0. Float."""
     return _in_float64(lambda x: _second_kind(0, x), x)
@@ -195,7 +195,7 @@ def _(op, dy):
     return -dy * bessel_y1(op.inputs[0])
 
 
-@op("BesselY1", hosted=False, infer=_FLOAT, saves="x y")
+@op("BesselY1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_y1(x):
     """Return the Bessel function of the second kind Y₁(x), element-wise: -∞ for x ≤ 0. Float."""
     return _in_float64(lambda x: _second_kind(1, x), x)
@@ -211,7 +211,7 @@ def _(op, dy):
 # Modified, first kind
 
 
-@op("BesselI0", hosted=False, infer=_FLOAT, saves="x")
+@op("BesselI0", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def bessel_i0(x):
     """Return the modified Bessel function of the first kind I₀(x), element-wise. Float."""
     return _i(x)[0]
@@ -222,7 +222,7 @@ def _(op, dy):
     return dy * bessel_i1(op.inputs[0])
 
 
-@op("BesselI0e", hosted=False, infer=_FLOAT, saves="x y")
+@op("BesselI0e", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_i0e(x):
     """Return exp(−|x|) I₀(x), element-wise. Float."""
     return lax.bessel_i0e(x)
@@ -234,7 +234,7 @@ def _(op, dy):
     return dy * (bessel_i1e(x) - sign(x) * y)
 
 
-@op("BesselI1", hosted=False, infer=_FLOAT, saves="x y")
+@op("BesselI1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_i1(x):
     """Return the modified Bessel function of the first kind I₁(x), element-wise. Float."""
     return _i(x)[1]
@@ -246,7 +246,7 @@ def _(op, dy):
     return dy * _slope(x, y, bessel_i0(x))
 
 
-@op("BesselI1e", hosted=False, infer=_FLOAT, saves="x y")
+@op("BesselI1e", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_i1e(x):
     """Return exp(−|x|) I₁(x), element-wise. Float."""
     return lax.bessel_i1e(x)
@@ -262,7 +262,7 @@ def _(op, dy):
 # Modified, second kind
 
 
-@op("BesselK0", hosted=False, infer=_FLOAT, saves="x")
+@op("BesselK0", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def bessel_k0(x):
     """Return the modified Bessel function of the second kind K₀(x), element-wise: ∞ for x ≤ 0. Float."""
     return _in_float64(_decaying(0, scaled=False), x)
@@ -273,7 +273,7 @@ def _(op, dy):
     return -dy * bessel_k1(op.inputs[0])
 
 
-@op("BesselK0e", hosted=False, infer=_FLOAT, saves="x y")
+@op("BesselK0e", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_k0e(x):
     """Return eˣ K₀(x), element-wise: ∞ for x ≤ 0. Float."""
     return _in_float64(_decaying(0, scaled=True), x)
@@ -284,7 +284,7 @@ def _(op, dy):
     return dy * (op.outputs[0] - bessel_k1e(op.inputs[0]))
 
 
-@op("BesselK1", hosted=False, infer=_FLOAT, saves="x y")
+@op("BesselK1", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_k1(x):
     """Return the modified Bessel function of the second kind K₁(x), element-wise: ∞ for x ≤ 0. Float."""
     return _in_float64(_decaying(1, scaled=False), x)
@@ -296,7 +296,7 @@ def _(op, dy):
     return dy * (-bessel_k0(x) - y / x)
 
 
-@op("BesselK1e", hosted=False, infer=_FLOAT, saves="x y")
+@op("BesselK1e", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def bessel_k1e(x):
     """Return eˣ K₁(x), element-wise: ∞ for x ≤ 0. Float."""
     return _in_float64(_decaying(1, scaled=True), x)

@@ -62,7 +62,7 @@ def _recurrence_rule(a, b, axis, reverse):
     return b
 
 
-@op("LinearRecurrence", hosted=False, infer=_recurrence_rule, saves="a y")
+@op("LinearRecurrence", unhosted="it loops", infer=_recurrence_rule, saves="a y")
 def linear_recurrence(a, b, *, axis, reverse):
     """Return `hₜ = aₜ·hₜ₋₁ + bₜ` along `axis`, from 0; from the end (`hₜ₊₁`) if `reverse`. `a` and `b` have one shape and
     dtype.

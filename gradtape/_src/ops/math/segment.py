@@ -390,7 +390,7 @@ def _recurrence_rule(a, b, restarts, reverse):
     return b
 
 
-@op("SegmentRecurrence", hosted=False, infer=_recurrence_rule, saves="a restarts y", mixed=True)
+@op("SegmentRecurrence", unhosted="it loops", infer=_recurrence_rule, saves="a restarts y", mixed=True)
 def _segment_recurrence(a, b, restarts, *, reverse):
     """Return `hₜ = aₜ·hₜ₋₁ + bₜ` along the first axis, and `hₜ = bₜ` in rows where `restarts`; from the end if `reverse`.
 

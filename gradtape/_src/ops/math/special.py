@@ -65,7 +65,7 @@ def _(op, dy):
     return dy * (math.sqrt(math.pi) / 2.0 * exp(square(op.outputs[0])))
 
 
-@op("Ndtri", hosted=False, infer=_FLOAT, saves="y")
+@op("Ndtri", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="y")
 def ndtri(x):
     """Return the quantile of the standard normal distribution at probability `x`, element-wise: NaN outside [0, 1]. Float."""
     return kernels.ndtri(wide(x)).astype(x.dtype)
@@ -97,7 +97,7 @@ def _(op, dy):
     return dy * digamma(op.inputs[0])
 
 
-@op("Digamma", hosted=False, infer=_FLOAT, saves="x")
+@op("Digamma", infer=_FLOAT, saves="x")
 def digamma(x):
     """Return ψ(x), the derivative of `lgamma`, element-wise: NaN at the poles. Float."""
     return lax.digamma(x)
@@ -109,7 +109,7 @@ def _(op, dy):
     return dy * polygamma(tensor(1, x.dtype), x)
 
 
-@op("Polygamma", hosted=False, infer=_WIDE_FLOATS, broadcasting=True, saves="a x")
+@op("Polygamma", unhosted="NumPy has no twin of it", infer=_WIDE_FLOATS, broadcasting=True, saves="a x")
 def polygamma(a, x):
     """Return the `a`-th derivative of ψ at `x`, element-wise, with broadcasting: NaN where `a` is not whole.
 
@@ -128,7 +128,7 @@ def _(op, dy):
     return None, dy * polygamma(a + 1.0, x)
 
 
-@op("Zeta", hosted=False, infer=_WIDE_FLOATS, broadcasting=True, saves="x q")
+@op("Zeta", unhosted="NumPy has no twin of it", infer=_WIDE_FLOATS, broadcasting=True, saves="x q")
 def zeta(x, q):
     """Return Hurwitz's ζ(x, q) = Σₙ (q + n)⁻ˣ, element-wise, with broadcasting: NaN for x < 1.
 
@@ -143,7 +143,7 @@ def _(op, dy):
     return None, dy * (-x * zeta(x + 1.0, q))
 
 
-@op("Igamma", hosted=False, infer=_FLOATS, broadcasting=True, saves="a x")
+@op("Igamma", unhosted="NumPy has no twin of it", infer=_FLOATS, broadcasting=True, saves="a x")
 def igamma(a, x):
     """Return the lower regularized incomplete gamma function γ(a, x) / Γ(a), element-wise, with broadcasting. Float."""
     a, x = jnp.broadcast_arrays(a, x)
@@ -159,7 +159,7 @@ def _(op, dy):
     return dy * _igamma_grad_a(a, x) if needs_a else None, dy * _gamma_density(a, x) if needs_x else None
 
 
-@op("Igammac", hosted=False, infer=_FLOATS, broadcasting=True, saves="a x")
+@op("Igammac", unhosted="NumPy has no twin of it", infer=_FLOATS, broadcasting=True, saves="a x")
 def igammac(a, x):
     """Return the upper regularized incomplete gamma function Γ(a, x) / Γ(a), element-wise, with broadcasting. Float."""
     a, x = jnp.broadcast_arrays(a, x)
@@ -175,7 +175,7 @@ def _(op, dy):
 
 
 # TensorFlow has no gradient for it either: LookupError.
-@op("IgammaGradA", hosted=False, infer=_FLOATS, broadcasting=True)
+@op("IgammaGradA", unhosted="NumPy has no twin of it", infer=_FLOATS, broadcasting=True)
 def _igamma_grad_a(a, x):
     """Return the derivative of `igamma` to `a`."""
     a, x = jnp.broadcast_arrays(a, x)
@@ -199,7 +199,13 @@ def _betainc_aval(a, b, x):
     return broadcast(a, b, x)
 
 
-@op("Betainc", hosted=False, infer=only(("float32", "float64"), _betainc_aval), broadcasting=True, saves="a b x")
+@op(
+    "Betainc",
+    unhosted="NumPy has no twin of it",
+    infer=only(("float32", "float64"), _betainc_aval),
+    broadcasting=True,
+    saves="a b x",
+)
 def betainc(a, b, x):
     """Return the regularized incomplete beta function Iₓ(a, b), element-wise: NaN unless a, b > 0 and x is in [0, 1].
 
@@ -310,7 +316,7 @@ def _in_float64(kernel, x):
     return kernel(x.astype(jnp.float64)).astype(x.dtype)
 
 
-@op("Dawsn", hosted=False, infer=_FLOAT, saves="x y")
+@op("Dawsn", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x y")
 def dawsn(x):
     """Return Dawson's integral exp(−x²) · ∫₀ˣ exp(t²) dt, element-wise. Float."""
     return _in_float64(kernels.dawsn, x)
@@ -321,7 +327,7 @@ def _(op, dy):
     return dy * (1.0 - 2.0 * op.inputs[0] * op.outputs[0])
 
 
-@op("Expint", hosted=False, infer=_FLOAT, saves="x")
+@op("Expint", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def expint(x):
     """Return the exponential integral Ei(x) for x > 0, element-wise: NaN below 0. Float."""
     return _in_float64(lambda x: jnp.where(x > 0, kernels.expi(x), jnp.where(x == 0, -jnp.inf, jnp.nan)), x)
@@ -333,7 +339,7 @@ def _(op, dy):
     return dy * exp(x) / x
 
 
-@op("FresnelCos", hosted=False, infer=_FLOAT, saves="x")
+@op("FresnelCos", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def fresnel_cos(x):
     """Return Fresnel's integral ∫₀ˣ cos(πt²/2) dt, element-wise. Float."""
     return _in_float64(lambda x: kernels.fresnel(x)[1], x)
@@ -344,7 +350,7 @@ def _(op, dy):
     return dy * cos(math.pi / 2.0 * square(op.inputs[0]))
 
 
-@op("FresnelSin", hosted=False, infer=_FLOAT, saves="x")
+@op("FresnelSin", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def fresnel_sin(x):
     """Return Fresnel's integral ∫₀ˣ sin(πt²/2) dt, element-wise. Float."""
     return _in_float64(lambda x: kernels.fresnel(x)[0], x)
@@ -355,7 +361,7 @@ def _(op, dy):
     return dy * sin(math.pi / 2.0 * square(op.inputs[0]))
 
 
-@op("Spence", hosted=False, infer=_FLOAT, saves="x")
+@op("Spence", unhosted="NumPy has no twin of it", infer=_FLOAT, saves="x")
 def spence(x):
     """Return Spence's integral −∫₁ˣ log(t) / (t − 1) dt, element-wise: NaN below 0. Float."""
     return _in_float64(kernels.spence, x)

@@ -15,7 +15,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, static, tensor
-from gradtape._src.core.define import not_differentiable, op, ran
+from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
@@ -216,7 +216,7 @@ class AccidentalHits(NamedTuple):
     weights: Tensor
 
 
-@op("ComputeAccidentalHits")
+@op("ComputeAccidentalHits", unhosted=AT_ONCE)
 def _accidental_hits(true_classes, sampled_candidates):
     rows, _, ids = np.nonzero(true_classes[:, :, None] == sampled_candidates)
     return rows.astype(np.int32), ids.astype(np.int64), np.full(len(ids), LOWEST, np.float32)

@@ -110,7 +110,7 @@ def _possible(labels, label_length, logit_length, blank, classes, frames, strict
 
 @op(
     "CTCLossDense",
-    hosted=False,
+    unhosted="it loops",
     infer=_loss_avals,
     mixed=True,
     saves="labels logits label_length logit_length y1",
@@ -143,7 +143,7 @@ def _(op, dloss, dalphas):  # the alphas do not leave this file
     return None, expand_dims(expand_dims(dloss, 0), 2) * dlogits, None, None
 
 
-@op("CTCLossDenseGrad", hosted=False, infer=lambda labels, logits, *others, **attributes: logits, mixed=True)
+@op("CTCLossDenseGrad", unhosted="it loops", infer=lambda labels, logits, *others, **attributes: logits, mixed=True)
 def _ctc_loss_gradient(labels, logits, label_length, logit_length, alphas, *, blank, merge=True):
     """Return softmax(logits) less the probability that a frame says a class, given the labels; 0 where they are impossible."""
     states, may_skip, may_stay = _states(labels, blank, merge)
@@ -275,7 +275,7 @@ def ctc_loss_v1(labels, logits, logit_length, collapse, merge, longer, time_majo
     return where(label_length > cast(lengths, label_length.dtype), 0.0, loss) if longer else loss
 
 
-@op("CTCUniqueLabels", hosted=False, infer=lambda labels: (aval(labels.shape, INT64), aval(labels.shape, INT32)))
+@op("CTCUniqueLabels", infer=lambda labels: (aval(labels.shape, INT64), aval(labels.shape, INT32)))
 def _unique_labels(labels):
     if not labels.shape[1]:
         return jnp.zeros(labels.shape, jnp.int64), jnp.zeros(labels.shape, jnp.int32)

@@ -4,7 +4,7 @@ import numpy as np
 
 from gradtape._src.core.aval import provisional
 from gradtape._src.core.convert import tensor
-from gradtape._src.core.define import not_differentiable, op, ran
+from gradtape._src.core.define import AT_ONCE, not_differentiable, op, ran
 from gradtape._src.core.errors import FailedPreconditionError, invalid, public
 from gradtape._src.ops.shapes import require
 from gradtape._src.ops.sparse.tensor import SparseTensor
@@ -20,7 +20,7 @@ def _merged(labels, lengths, blank):
     return rows
 
 
-@op("CTCGreedyDecoder")
+@op("CTCGreedyDecoder", unhosted=AT_ONCE)
 def _greedy(inputs, sequence_length, *, merge_repeated, blank_index):
     frames = len(inputs)
     for i, length in enumerate(sequence_length):
@@ -71,7 +71,7 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True, blank_index
     return [SparseTensor(places, values, shape)], certain
 
 
-@op("CollapseRepeated")
+@op("CollapseRepeated", unhosted=AT_ONCE)
 def _collapse(labels, seq_length):
     rows = _merged(labels, seq_length, None)
     collapsed = np.zeros((len(rows), max(map(len, rows), default=0)), labels.dtype)

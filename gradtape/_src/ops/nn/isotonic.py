@@ -58,7 +58,7 @@ def _avals(input, output_dtype):
     return aval(input.shape, output_dtype), aval(input.shape, INT32)
 
 
-@op("IsotonicRegression", hosted=False, infer=_avals, saves="y1")
+@op("IsotonicRegression", unhosted="it loops", infer=_avals, saves="y1")
 def _isotonic(input, *, output_dtype):
     if not input.size:
         return input.astype(output_dtype), jnp.zeros(input.shape, INT32)

@@ -77,7 +77,7 @@ for _each in _gamma:
     gradient(_each)(_gamma_gradient)
 
 
-@op("RandomGammaGrad", hosted=False, infer=only(SAMPLED, broadcast), broadcasting=True)
+@op("RandomGammaGrad", unhosted="NumPy has no twin of it", infer=only(SAMPLED, broadcast), broadcasting=True)
 def _gamma_slope(alpha, sample):
     """Return ∂sample/∂alpha for samples of the gamma distribution. TensorFlow has no gradient for it, either."""
     alpha, sample_ = jnp.broadcast_arrays(wide(alpha), wide(sample))
@@ -212,7 +212,7 @@ def _categorical_aval(state, logits, num_samples, dtype):
     return aval((logits.shape[0], num_samples), dtype)
 
 
-@sampler("StatelessMultinomial", "Multinomial", infer=_categorical_aval, hosted=False)
+@sampler("StatelessMultinomial", "Multinomial", infer=_categorical_aval, unhosted="NumPy has no twin of it")
 def _categorical(state, logits, *, num_samples, dtype):
     logits = logits.astype(jnp.float64)
     has_weight = jnp.isfinite(logits)

@@ -20,6 +20,7 @@ from gradtape._src.ops.math.complex import COMPLEX_OF
 from gradtape._src.ops.shapes import COMPLEX, axes_of, require
 
 SUFFIXES = {1: "", 2: "2D", 3: "3D"}
+_COMPLEX_NUMBERS = "its numbers are complex"
 
 
 def _last(rank):
@@ -51,7 +52,7 @@ def _complex_rule(rank):
 
 
 def _complex_transform(type, kernel, rank):
-    @op(f"{type}{SUFFIXES[rank]}", hosted=False, infer=_complex_rule(rank))
+    @op(f"{type}{SUFFIXES[rank]}", unhosted=_COMPLEX_NUMBERS, infer=_complex_rule(rank))
     def transform(input):
         return kernel(input, axes=_last(rank)) if input.size else input
 
@@ -154,7 +155,7 @@ def _complex_to_real(spectrum, fft_length):
 
 
 def _real_transform(type, kernel, infer, rank):
-    @op(f"{type}{SUFFIXES[rank]}", hosted=False, infer=infer)
+    @op(f"{type}{SUFFIXES[rank]}", unhosted=_COMPLEX_NUMBERS, infer=infer)
     def transform(input, *, fft_length):
         return kernel(input, fft_length)
 
@@ -174,7 +175,7 @@ def _twice_inside(spectrum, factor, fft_length):
     return jnp.where(alone, spectrum, spectrum * factor)
 
 
-@op("RFFTGrad", hosted=False, infer=lambda dy, *, shape, fft_length: aval(shape, dy.type.real_dtype.numpy))
+@op("RFFTGrad", unhosted=_COMPLEX_NUMBERS, infer=lambda dy, *, shape, fft_length: aval(shape, dy.type.real_dtype.numpy))
 def _rfft_gradient(dy, *, shape, fft_length):
     """Return the transpose of `RFFT` on a signal of shape `shape`."""
     signal = _complex_to_real(_twice_inside(dy, 0.5, fft_length), fft_length) * math.prod(fft_length)
@@ -187,7 +188,7 @@ def _(op, ddx):
     return _REAL_FORWARD[len(fft_length)](ddx, fft_length=fft_length)
 
 
-@op("IRFFTGrad", hosted=False, infer=lambda dy, *, shape, fft_length: aval(shape, COMPLEX_OF[dy.type.name]))
+@op("IRFFTGrad", unhosted=_COMPLEX_NUMBERS, infer=lambda dy, *, shape, fft_length: aval(shape, COMPLEX_OF[dy.type.name]))
 def _irfft_gradient(dy, *, shape, fft_length):
     """Return the transpose of `IRFFT` on a spectrum of shape `shape`."""
     spectrum = _twice_inside(_real_to_complex(dy, fft_length), 2.0, fft_length) / math.prod(fft_length)
@@ -338,19 +339,19 @@ def _along(input, axes, extents, dtype=None):
     return aval(shape, dtype or input.dtype)
 
 
-@op("FFTND", hosted=False, infer=lambda input, fft_length, axes: _along(input, axes, fft_length))
+@op("FFTND", unhosted=_COMPLEX_NUMBERS, infer=lambda input, fft_length, axes: _along(input, axes, fft_length))
 def _fftnd(input, *, fft_length, axes):
     return _axis_by_axis(jnp.fft.fft, input, fft_length, axes)
 
 
-@op("IFFTND", hosted=False, infer=lambda input, fft_length, axes: _along(input, axes, fft_length))
+@op("IFFTND", unhosted=_COMPLEX_NUMBERS, infer=lambda input, fft_length, axes: _along(input, axes, fft_length))
 def _ifftnd(input, *, fft_length, axes):
     return _axis_by_axis(jnp.fft.ifft, input, fft_length, axes)
 
 
 @op(
     "RFFTND",
-    hosted=False,
+    unhosted=_COMPLEX_NUMBERS,
     infer=lambda input, fft_length, axes: _along(input, axes, _bins(fft_length), COMPLEX_OF[input.type.name]),
 )
 def _rfftnd(input, *, fft_length, axes):
@@ -358,7 +359,11 @@ def _rfftnd(input, *, fft_length, axes):
     return _axis_by_axis(jnp.fft.fft, spectrum, fft_length[:-1], axes[:-1])
 
 
-@op("IRFFTND", hosted=False, infer=lambda input, fft_length, axes: _along(input, axes, fft_length, input.type.real_dtype.numpy))
+@op(
+    "IRFFTND",
+    unhosted=_COMPLEX_NUMBERS,
+    infer=lambda input, fft_length, axes: _along(input, axes, fft_length, input.type.real_dtype.numpy),
+)
 def _irfftnd(input, *, fft_length, axes):
     spectrum = _axis_by_axis(jnp.fft.ifft, input, fft_length[:-1], axes[:-1])
     return jnp.fft.irfft(spectrum, fft_length[-1], axes[-1])
