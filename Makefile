@@ -11,6 +11,7 @@
 #   make types       static types
 #   make docs        runs the examples of README.md and docs/, and checks their links
 #   make site        builds the documentation site into build/site/html, with the reference of all names; `make site-serve` shows it
+#   make notebooks   runs the notebooks from top to bottom  (one of them: make notebooks ARGS=gan)
 #   make packages    builds the wheel and the sdist into dist/, and checks their metadata and contents
 #   make snapshot    accept a change of the public names, and write docs/compatibility.md
 #   make clean       remove everything that make made
@@ -34,10 +35,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses $(JOBS) --dist workstea
 .NOTPARALLEL:
 .SECONDARY:
 .PHONY: help demo test test-long test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample \
-    test-native-sanitize thirdparty-baseline bench lint format types docs site site-serve packages snapshot clean
+    test-native-sanitize thirdparty-baseline bench lint format types docs site site-serve packages notebooks snapshot clean
 
 help:
-	@sed -n '3,19s/^# \{0,1\}//p' Makefile
+	@sed -n '3,20s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/ready-demo
 	$(BIN)/gradtape demo $(ARGS)
@@ -108,6 +109,9 @@ site: $(VENV)/ready-docs
 site-serve:
 	@test -f build/site/html/index.html || { echo 'There is no site yet: make site'; exit 1; }
 	$(PYTHON) -m http.server --directory build/site/html --bind 127.0.0.1 8000
+
+notebooks: $(VENV)/ready-notebooks
+	$(BIN)/python -m docs.site.notebooks $(ARGS)
 
 packages: $(VENV)/ready-release
 	rm -rf dist

@@ -33,6 +33,9 @@ PARTS = {
         "docs/distribution.md",
         "examples/README.md",
     ],
+    "docs/notebooks/README.md": [
+        f"docs/notebooks/{name}.ipynb" for name in "first_steps broken_tape gan physics_informed levenberg_marquardt".split()
+    ],
     "docs/explained/README.md": [
         "docs/first-steps.md",
         "docs/pictures.md",

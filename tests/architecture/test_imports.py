@@ -170,5 +170,5 @@ def test_every_import_is_a_declared_dependency():
 def test_every_dependency_is_justified():
     page = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
     justified = set(re.findall(r"^\| `([\w-]+)`", page, re.MULTILINE))
-    extras = "demo export files pictures summary test browser docs lint release".split()
+    extras = "demo export files pictures summary test browser docs lint notebooks release".split()
     assert justified == declared(*extras) | {"tensorflow", "torch"}  # the peers of `make bench`

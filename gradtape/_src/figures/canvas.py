@@ -51,10 +51,10 @@ def bars(labels: Sequence[str], series: Sequence[tuple[str, str, Sequence[float]
 def named(axes: Any, labels: Sequence[str], title: str, unit: str) -> None:
     """Label the rows of bars from the top to the bottom, and say what their lengths are."""
     axes.set_yticks(range(len(labels)), [plain(label) for label in labels], family="monospace", fontsize=8)
-    axes.invert_yaxis()
+    axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.set_xlabel(unit)
     axes.set_title(plain(title), loc="left", fontsize=10)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
 

@@ -39,6 +39,9 @@ def gradient_flow(gradients: Any, variables: Any) -> Any:
             axes.text(0.01, row, what, color=FAULT, va="center", fontsize=8, transform=axes.get_yaxis_transform())
         axes.barh(row, largest, color=LIGHT, label=None if row else "largest |entry|")
         axes.barh(row, mean, color=DARK, height=0.4, label=None if row else "mean |entry|")
+    drawn = [size for _, mean, largest in sizes for size in (mean, largest) if size > 0]
+    if drawn:
+        axes.set_xlim(min(drawn) / 10.0, max(drawn) * 2.0)
     named(axes, [_name(holder, row) for row, holder in enumerate(holders)], _title([what for what, _, _ in sizes]), "|gradient|")
     return figure
 
