@@ -10,7 +10,8 @@
 #   make lint        style, and `make format` mends it
 #   make types       static types
 #   make docs        runs the examples of README.md and docs/, and checks their links
-#   make site        builds the documentation site into build/site/html, with the reference of all names; `make site-serve` shows it
+#   make site        builds the documentation site into build/site/html, with the reference of all names; `make site-serve` shows it,
+#                    `make site-check` reads it in a browser (Chromium)
 #   make notebooks   runs the notebooks from top to bottom  (one of them: make notebooks ARGS=gan)
 #   make packages    builds the wheel and the sdist into dist/, and checks their metadata and contents
 #   make snapshot    accept a change of the public names, and write docs/compatibility.md
@@ -35,10 +36,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses $(JOBS) --dist workstea
 .NOTPARALLEL:
 .SECONDARY:
 .PHONY: help demo test test-long test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample \
-    test-native-sanitize thirdparty-baseline bench lint format types docs site site-serve packages notebooks snapshot clean
+    test-native-sanitize thirdparty-baseline bench lint format types docs site site-serve site-check packages notebooks snapshot clean
 
 help:
-	@sed -n '3,20s/^# \{0,1\}//p' Makefile
+	@sed -n '3,21s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/ready-demo
 	$(BIN)/gradtape demo $(ARGS)
@@ -112,6 +113,9 @@ site-serve:
 
 notebooks: $(VENV)/ready-notebooks
 	$(BIN)/python -m docs.site.notebooks $(ARGS)
+
+site-check: $(VENV)/ready-browser
+	$(BIN)/python -m tests.site.crawl build/site/html build/site/pictures
 
 packages: $(VENV)/ready-release
 	rm -rf dist

@@ -4,6 +4,7 @@ The codes and their meanings are the tables of `docs/explain.md`; the programs a
 which are run for their answers. A code that has no row or no program fails the build, and a test.
 """
 
+import ast
 import importlib
 import inspect
 import logging
@@ -58,9 +59,13 @@ def examples() -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def shown(function: Callable[[], Any]) -> str:
-    """Return the body of a program as its reader would write it."""
-    lines = inspect.getsource(function).splitlines()[1:]
-    return MARK.sub("", textwrap.dedent("\n".join(lines))).replace("  \n", "\n").rstrip()
+    """Return the body of a program as its reader would write it: what it returns is printed."""
+    body = textwrap.dedent("\n".join(inspect.getsource(function).splitlines()[1:]))
+    last = ast.parse(f"def program():\n{textwrap.indent(body, ' ')}").body[0].body[-1]
+    if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple):
+        kept = body.splitlines()[: last.lineno - 2]
+        body = "\n".join([*kept, *[f"print({ast.unparse(value)})" for value in last.value.elts]])
+    return "\n".join([line.rstrip() for line in MARK.sub("", body).splitlines()]).strip("\n")
 
 
 def answer(function: Callable[[], Any]) -> Any:

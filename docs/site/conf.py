@@ -38,6 +38,8 @@ toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "gradtape"
+html_favicon = str(Path(__file__).parent / "static/favicon.svg")
+html_context = {"default_mode": "auto"}
 html_static_path = [str(Path(__file__).parent / "static")]
 html_css_files = ["gradtape.css"]
 html_show_sourcelink = False

@@ -86,3 +86,7 @@ def test_a_code_is_shown_with_its_answer_and_its_fix():
     assert "<-" not in text
     assert re.search(r"program\.py:\d+: left_library: ", text)
     assert "**Fix:** " in text
+    program = text.split("```")[1].removeprefix("python\n")
+    assert "return " not in program
+    compile(program, "program.py", "exec")
+    assert program.rstrip().splitlines()[-1].startswith("print(tf.autodiff.explain(")
