@@ -354,8 +354,8 @@ class MultiWorkerMirroredStrategy(Strategy):
 class FullyShardedStrategy(Strategy):
     """Data parallelism for a model that does not fit on one device: its variables lie split over all devices, as do batches.
 
-    A variable of `min_bytes` or more that is made in `scope()` has a part on each device, and so have its optimizer's slots. It is
-    split along its longest axis that divides evenly. Smaller ones, and those without such an axis, have copies. XLA
+    A variable of `min_bytes` or more that is made in `scope()` has a part on each device, and so have its optimizer's slots. It
+    is split along its longest axis that divides evenly. Smaller ones, and those without such an axis, have copies. XLA
     brings the parts together where a step needs them, and keeps the part of each gradient that its device updates (Rajbhandari
     et al. 2020, "ZeRO", section 5, stage 3). `devices` are names (`"GPU:0"`), by default all that JAX has; with TF_CONFIG those
     of all its processes, as in MultiWorkerMirroredStrategy.
