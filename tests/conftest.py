@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections import Counter
 
 from tests.xla import QUICK
@@ -68,6 +69,14 @@ def pytest_runtest_teardown():
 def fuzz_factor(pytestconfig):
     """How many times its usual number of seeds a fuzzing test draws: 1, or 20 under `make test-long`."""
     return 20 if pytestconfig.getoption("--long") else 1
+
+
+@pytest.fixture(autouse=True)
+def all_run_on_host():
+    """No op that says that it runs on NumPy failed there and was compiled in silence."""
+    yield
+    execution = sys.modules.get("gradtape._src.core.execution")
+    assert execution is None or execution.counters.not_on_host == 0
 
 
 @pytest.fixture

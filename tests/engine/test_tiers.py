@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape._src.core import execution
+from gradtape._src.core.host import arrays
 
 W = np.full((16, 16), 0.1, np.float32)
 
@@ -87,3 +89,11 @@ def test_two_processes_give_the_same_bits():
     assert one == other
     _, programs, node_by_node = one.split()
     assert int(programs) >= 1 and int(node_by_node) >= 10
+
+
+def test_an_op_that_fails_on_numpy_is_compiled(monkeypatch, caplog):
+    monkeypatch.delattr(arrays.Numbers, "arctan2")
+    np.testing.assert_allclose(tf.atan2(tf.constant([1.0, 2.0]), [1.0, 1.0]) + 1.0, np.arctan2([1, 2], 1) + 1, rtol=1e-6)
+    assert tf.config.cache_info()["not_on_host"] == 1
+    assert "Atan2 does not run on NumPy (AttributeError: " in caplog.text and "please report" in caplog.text
+    execution.counters.not_on_host = 0

@@ -11,7 +11,7 @@ import numpy as np
 from gradtape._src.autodiff.backward import FORWARD, Operation, vjp_program, vjp_with_slices
 from gradtape._src.control.checks import ASKED_FOR, CHECK, Check, check, checked_nodes, have_values, parted, used_checks
 from gradtape._src.control.passed import Passed
-from gradtape._src.core import engine, execution, journal, naming, nest, tracing, transcript
+from gradtape._src.core import engine, errors, execution, journal, naming, nest, tracing, transcript
 from gradtape._src.core.aval import Aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient
@@ -540,11 +540,16 @@ def connected(program: Program | None) -> set[int]:
         return set()
     outputs = tuple([i for i, r in enumerate(program.outputs) if program.aval_of(r).inexact])
     inputs = tuple([i for i, a in enumerate(program.parameters[: len(program.parameters) - len(program.constants)]) if a.inexact])
-    try:
-        _, where = vjp_program(program, outputs, inputs)
-    except LookupError:  # an op has no gradient, and nobody asked for it
-        return set()
-    return {i for i, place in zip(inputs, where, strict=True) if place is not None}
+    found: set[int] = set()
+    for some in [outputs, *[(i,) for i in outputs]]:
+        try:
+            _, where = vjp_program(program, some, inputs)
+        except (LookupError, errors.OpError, TypeError):  # an op has no gradient, or none for its dtype, and nobody asked for it
+            continue
+        found |= {i for i, place in zip(inputs, where, strict=True) if place is not None}
+        if some is outputs:
+            break
+    return found
 
 
 def run_now(program: Program, inputs: tuple[Node, ...]) -> list[Node]:

@@ -61,6 +61,16 @@ def on_host() -> Iterator[None]:
         _local.on_host = before
 
 
+@contextlib.contextmanager
+def on_device() -> Iterator[None]:
+    """Let kernels compute with JAX, in this thread."""
+    before, _local.on_host = _local.on_host, False
+    try:
+        yield
+    finally:
+        _local.on_host = before
+
+
 def run(op: Op, attrs: Attributes, inputs: Sequence[Any], avals: Any) -> Any:
     """Run a hosted op; return values of `avals`, NumPy arrays that nobody may write to."""
     if not _local.on_host:

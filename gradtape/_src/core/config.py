@@ -50,9 +50,10 @@ def cache_info() -> dict[str, int]:
 
     `runs` programs were run, of which `hits` were found as recorded; `programs` and `kernels` were compiled (whole
     programs, single ops); `node_by_node` runs went op by op, of which `went_over` to a compiled program as a loop in them
-    went on; `plans` gradients were planned; `most_pending` nodes were pending at the most; `programs_held` programs are
-    known, of at most `programs_bound`; their compiled code takes about `bytes_held`. Beyond `bytes_bound` code is dropped that
-    ran only once, or was not run for long. `in_c` is 1 if ops are recorded in C, 0 if in Python.
+    went on; `not_on_host` ops failed on NumPy and were compiled; `plans` gradients were planned; `most_pending` nodes were
+    pending at the most; `programs_held` programs are known, of at most `programs_bound`; their compiled code takes about
+    `bytes_held`. Beyond `bytes_bound` code is dropped that ran only once, or was not run for long. `in_c` is 1 if ops are
+    recorded in C, 0 if in Python.
     """
     counted = dict(vars(execution.counters))
     counted["in_c"] = int(twins.which() == "C")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import threading
 from collections import OrderedDict
@@ -33,7 +34,7 @@ class Counters:
     def reset(self) -> None:
         """Start again from 0."""
         self.runs = self.hits = self.programs = self.kernels = self.node_by_node = self.went_over = self.plans = 0
-        self.most_pending = 0
+        self.most_pending = self.not_on_host = 0
 
     def planned(self) -> None:
         """Count a plan of a gradient."""
@@ -41,6 +42,8 @@ class Counters:
 
 
 counters = Counters()
+logger = logging.getLogger("gradtape")
+LACKING = (AttributeError, TypeError, NotImplementedError, KeyError)  # what a kernel raises for what NumPy's side does not have
 caches: list[Cache] = []
 
 
@@ -256,7 +259,10 @@ def interpret(program: Program, arguments: Sequence[Any], loops: OnHost | None =
             values.append(inputs[0][attrs[0]])
         else:
             if hosted[index]:
-                value = arrays.run(op, attrs, inputs, program.avals[index])
+                try:
+                    value = arrays.run(op, attrs, inputs, program.avals[index])
+                except LACKING as error:
+                    value = _in_its_place(error, op, attrs, [program.aval_of(r) for r in references], inputs)
             else:
                 size = bytes_of(program.avals[index]) if large else 0
                 if size > memory.LARGE:
@@ -272,8 +278,21 @@ def interpret(program: Program, arguments: Sequence[Any], loops: OnHost | None =
 def run_kernel(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Sequence[Any]) -> Any:
     """Run one op by itself, on the host or compiled; `avals` are those of its inputs."""
     if tiers.hosts(op, avals):
-        return arrays.run(op, attrs, inputs, op.avals.get((attrs, *avals)) or op.result(avals, attrs))
+        try:
+            return arrays.run(op, attrs, inputs, op.avals.get((attrs, *avals)) or op.result(avals, attrs))
+        except LACKING as error:
+            return _in_its_place(error, op, attrs, avals, inputs)
     return _run_compiled(op, attrs, avals, inputs)
+
+
+def _in_its_place(error: Exception, op: Op, attrs: Attributes, avals: Sequence[Any], inputs: Sequence[Any]) -> Any:
+    """Run an op compiled whose kernel failed on NumPy, where something of JAX's is missing; it counts, and the log says so."""
+    counters.not_on_host += 1
+    logger.warning(
+        "%s does not run on NumPy (%s: %s), so it was compiled: please report this.", op.type, type(error).__name__, error
+    )
+    with arrays.on_device():
+        return _run_compiled(op, attrs, tuple(avals), inputs)
 
 
 def _run_compiled(op: Op, attrs: Attributes, avals: tuple[Any, ...], inputs: Sequence[Any]) -> Any:

@@ -187,16 +187,18 @@ class Primitives:
 
     @staticmethod
     def reduce_window(
-        x: Array,
-        start: Array,
+        x: Any,
+        start: Any,
         reduction: Any,
         window: Sequence[int],
         strides: Sequence[int],
         padding: Any,
         window_dilation: Any = None,
-    ) -> Array:
-        """Return windows of an array, each reduced by a ufunc."""
-        spread = window_dilation or (1,) * x.ndim
+    ) -> Any:
+        """Return windows of an array, each reduced by a ufunc; of a tuple of arrays, by a function of two such tuples."""
+        spread = window_dilation or (1,) * len(window)
+        if isinstance(x, tuple):
+            return _windows_of_several(x, start, reduction, window, strides, padding, spread)
         reach = [(k - 1) * d + 1 for k, d in zip(window, spread, strict=True)]
         x = Primitives.pad(x, start, [(low, high, 0) for low, high in padding])
         if any(extent < r for extent, r in zip(x.shape, reach, strict=True)):
@@ -503,3 +505,22 @@ def _window(x: Array, starts: Sequence[Array], sizes: Sequence[int]) -> tuple[sl
 
 def _cumulated(function: Any, x: Array, axis: int, reverse: bool) -> Array:
     return np.flip(function(np.flip(x, axis), axis, dtype=x.dtype), axis) if reverse else function(x, axis, dtype=x.dtype)
+
+
+def _windows_of_several(
+    arrays: tuple[Array, ...], starts: Any, reduction: Any, window: Any, strides: Any, padding: Any, spread: Any
+) -> tuple[Array, ...]:
+    config = [(low, high, 0) for low, high in padding]
+    arrays = tuple([Primitives.pad(x, start, config) for x, start in zip(arrays, starts, strict=True)])
+    geometry = list(zip(arrays[0].shape, window, strides, spread, strict=True))
+    counts = [max((n - (k - 1) * d - 1) // s + 1, 0) for n, k, s, d in geometry]
+    result = tuple([np.full(counts, start, x.dtype) for x, start in zip(arrays, starts, strict=True)])
+    for cell in np.ndindex(*window):
+        view = tuple(
+            [
+                slice(c * d, c * d + (n - 1) * s + 1 if n else 0, s)
+                for c, d, n, s in zip(cell, spread, counts, strides, strict=True)
+            ]
+        )
+        result = reduction(result, tuple([x[view] for x in arrays]))
+    return result
