@@ -46,14 +46,15 @@ def undocumented() -> set[str]:
 
 
 def examples() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield the programs that have one mark, with its code; the shortest first."""
+    """Yield the programs that have one mark, with its code: first those that end with what they return, the shortest first."""
     found = []
     for module in pkgutil.iter_modules(programs.__path__):
         for function in vars(importlib.import_module(f"{programs.__name__}.{module.name}")).values():
             if inspect.isfunction(function) and function.__module__.startswith(programs.__name__):
                 source = inspect.getsource(function)
                 if len(MARK.findall(source)) == 1:
-                    found.append((len(source.splitlines()), MARK.search(source)[1], function))
+                    ends = source.rstrip().rpartition("\n")[2].startswith("    return ")
+                    found.append(((not ends, len(source.splitlines())), MARK.search(source)[1], function))
     for _, code, function in sorted(found, key=lambda entry: entry[0]):
         yield code, function
 
@@ -61,11 +62,24 @@ def examples() -> Iterator[tuple[str, Callable[[], Any]]]:
 def shown(function: Callable[[], Any]) -> str:
     """Return the body of a program as its reader would write it: what it returns is printed."""
     body = textwrap.dedent("\n".join(inspect.getsource(function).splitlines()[1:]))
-    last = ast.parse(f"def program():\n{textwrap.indent(body, ' ')}").body[0].body[-1]
-    if isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple):
-        kept = body.splitlines()[: last.lineno - 2]
-        body = "\n".join([*kept, *[f"print({ast.unparse(value)})" for value in last.value.elts]])
+    lines = body.splitlines()
+    for found in reversed(_returns(ast.parse(f"def program():\n{textwrap.indent(body, ' ')}").body[0])):
+        values = found.value.elts if isinstance(found.value, ast.Tuple) else [found.value]
+        first, last = found.lineno - 2, found.end_lineno - 1
+        lines[first:last] = [f"{' ' * (found.col_offset - 1)}print({ast.unparse(value)})" for value in values]
+    body = "\n".join(lines)
     return "\n".join([line.rstrip() for line in MARK.sub("", body).splitlines()]).strip("\n")
+
+
+def _returns(function: ast.AST) -> list[ast.Return]:
+    """Return the `return` statements of a function, without those of functions in it, in order."""
+    found: list[ast.Return] = []
+    for node in ast.iter_child_nodes(function):
+        if isinstance(node, ast.Return):
+            found.append(node)
+        elif not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
+            found += _returns(node)
+    return found
 
 
 def answer(function: Callable[[], Any]) -> Any:

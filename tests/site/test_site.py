@@ -80,6 +80,14 @@ def test_each_code_has_its_meaning_and_a_program():
     assert wanted - codes.NOT_BROKEN - codes.WITHOUT_PROGRAM.keys() <= with_program
 
 
+def test_each_program_stands_by_itself():
+    pages = codes.made()
+    programs = re.findall(r"```python\n(.*?)```", "\n".join(pages.values()), re.DOTALL)
+    for program in programs:
+        compile(program, "program.py", "exec")
+    assert len(programs) > 20
+
+
 def test_a_code_is_shown_with_its_answer_and_its_fix():
     function = next(function for code, function in codes.examples() if code == "left_library")
     text = codes.told(function)
