@@ -29,6 +29,7 @@ ROWS = (
     "new_lengths_transformer",
     "new_lengths_gru",
     "augmix",
+    "guide_programs",
     "first_step_mlp",
     "first_step_three_heads",
     "first_step_dcgan",

@@ -57,7 +57,9 @@ def _padded(x: Array, padding: Sequence[tuple[int, int]], holes: Sequence[int]) 
     """Return images with zeros between their elements and around them; cut where a padding is negative."""
     shape = [(n - 1) * h + 1 if n else 0 for n, h in zip(x.shape[2:], holes, strict=True)]
     around = [(max(low, 0), max(high, 0)) for low, high in padding]
-    result = np.zeros((*x.shape[:2], *[n + low + high for n, (low, high) in zip(shape, around, strict=True)]), x.dtype)
+    extents = [n + low + high for n, (low, high) in zip(shape, around, strict=True)]
+    # Channels lie together, as windows are copied piece by piece.
+    result = np.moveaxis(np.zeros((len(x), *extents, x.shape[1]), x.dtype), -1, 1)
     inner: list[Any] = [slice(low, low + n, h) for n, (low, _), h in zip(shape, around, holes, strict=True)]
     result[(..., *inner)] = x
     cut: list[Any] = [slice(max(-low, 0), n - max(-high, 0)) for n, (low, high) in zip(result.shape[2:], padding, strict=True)]
@@ -77,8 +79,8 @@ def _grouped(windows: Array, filters: Array, spatial: int, feature_groups: int, 
     if batch_groups == 1:
         split = np.moveaxis(split, 1, 0)  # [groups, N, C/groups, *places, *taps]
     images = split.shape[1]
-    rows = np.moveaxis(split, 2, 2 + spatial).reshape(groups, images * math.prod(places), taps)
-    columns = np.swapaxes(filters.reshape(groups, outputs, taps), 1, 2)
+    rows = np.moveaxis(split, 2, -1).reshape(groups, images * math.prod(places), taps)
+    columns = np.moveaxis(filters.reshape(groups, outputs, *filters.shape[1:]), (1, 2), (-1, -2)).reshape(groups, taps, outputs)
     found = product(rows, columns).reshape(groups, images, *places, outputs)
     found = np.moveaxis(found, -1, 2)  # [groups, N, O/groups, *places]
     return np.moveaxis(found, 0, 1).reshape(images, groups * outputs, *places)
