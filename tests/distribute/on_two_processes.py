@@ -1,6 +1,7 @@
-"""A program that two processes run together: it trains, and in one of these ways process 1 does not go on.
+"""A program that several processes run together: it trains, and in one of these ways process 1 does not go on.
 
-`train`: to the end, with Keras too. `die`, `raise`, `leave`, `stop`: after the fourth step. `uneven`: it has fewer batches.
+`train`: to the end, with Keras too. `fit FOLDER`: with a checkpoint after each epoch, from which it goes on. `die`, `raise`,
+`leave`, `stop`: after the fourth step. `uneven`: it has fewer batches.
 """
 
 import json
@@ -48,6 +49,26 @@ def end(steps):
     if way == "stop":
         os.kill(os.getpid(), signal.SIGSTOP)
 
+
+if way == "fit":
+    keras.utils.set_random_seed(1)
+    with strategy.scope():
+        model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(16, "relu"), keras.layers.Dense(1)])
+        model.compile("adam", "mse")
+    epoch = tf.Variable(0)
+    checkpoint = tf.train.Checkpoint(model=model, optimizer=model.optimizer, epoch=epoch)
+    manager = tf.train.CheckpointManager(checkpoint, sys.argv[2], max_to_keep=2)
+    model.optimizer.build(model.trainable_variables)
+    manager.restore_or_initialize()
+
+    def save(number, logs):
+        epoch.assign(number + 1)
+        manager.save()
+
+    saves = keras.callbacks.LambdaCallback(on_epoch_end=save)
+    model.fit(X, Y, batch_size=32, initial_epoch=int(epoch), epochs=1000, verbose=0, callbacks=[saves])
+    print(json.dumps([w.ravel().tolist() for w in model.get_weights()]), flush=True)
+    sys.exit()
 
 rows = 40 if way == "uneven" and me == 1 else 70
 batches = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices((X[:rows], Y[:rows])).batch(30))

@@ -3,10 +3,12 @@
 import gc
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -74,6 +76,43 @@ def test_uneven_data_is_an_error_on_all():
     assert status != 0
     for each in lines:
         assert any("InvalidArgumentError: The processes are not in step" in line for line in each), each
+
+
+def fitting(count, folder):
+    command = [sys.executable, "-m", "gradtape", "launch", "-n", str(count), str(PROGRAM), "fit", str(folder)]
+    return subprocess.Popen(command, env={**os.environ, "JAX_PLATFORMS": "cpu"}, stdout=subprocess.PIPE, text=True)
+
+
+def children(process):
+    found = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True)
+    return [int(number) for number in found.stdout.split()]
+
+
+@pytest.mark.long
+def test_a_group_that_is_killed_ten_times_ends_as_one_that_is_not(tmp_path):
+    """`kill -9` of one of four at random moments of the start and of `fit`; started again, it goes on from its checkpoint."""
+    random = np.random.default_rng(0)
+    alone = fitting(1, tmp_path / "whole")
+    whole = json.loads(alone.communicate(timeout=240)[0].splitlines()[-1].removeprefix("[0] "))
+    state = tmp_path / "killed" / "checkpoint"
+    for kill in range(10):
+        before, processes = state.read_text() if state.exists() else "", fitting(4, tmp_path / "killed")
+        while kill % 3 and processes.poll() is None and (not state.exists() or state.read_text() == before):
+            time.sleep(0.02)  # until an epoch has ended
+        time.sleep(random.uniform(0.0, 0.3 if kill % 3 else 3.0))
+        while len(living := children(processes)) < 4 and processes.poll() is None:
+            time.sleep(0.02)
+        os.kill(int(random.choice(living)), signal.SIGKILL)
+        processes.communicate(timeout=60)
+        assert processes.returncode != 0
+    processes = fitting(4, tmp_path / "killed")
+    out, _ = processes.communicate(timeout=240)
+    assert processes.returncode == 0
+    results = [json.loads(line[4:]) for line in out.splitlines() if line[4:6] == "[["]
+    assert len(results) == 4
+    for result in results:
+        for ours, theirs in zip(result, whole, strict=True):
+            np.testing.assert_allclose(ours, theirs, 1e-3, 1e-4)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
