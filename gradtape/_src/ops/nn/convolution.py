@@ -113,7 +113,7 @@ def _patches_product(x, dy, shape, ways, spatial, channel):
     x = jnp.transpose(x, (channel, 0, *spatial))
     patches = jnp.stack(list(views(*padded(x, [way._replace(axis=axis) for axis, way in enumerate(ways, 2)]))))
     places = jnp.transpose(dy, (0, *spatial, channel)).reshape(-1, shape[-1])
-    return (patches.reshape(cells(ways) * shape[-2], -1) @ places).reshape(shape)
+    return jnp.matmul(patches.reshape(cells(ways) * shape[-2], -1), places).reshape(shape)
 
 
 def _group_products(x, dy, shape, ways, channel):
