@@ -50,7 +50,7 @@ def _powers(x, coefficients):
     one = jnp.eye(x.shape[-1], dtype=x.dtype)
     total = float(coefficients[-1]) * one
     for coefficient in reversed(coefficients[:-1]):
-        total = total @ x + float(coefficient) * one
+        total = jnp.matmul(total, x) + float(coefficient) * one
     return total
 
 
@@ -66,14 +66,14 @@ def expm(input):
     halvings = jnp.ceil(jnp.log2(norm / bound))
     halvings = jnp.where((halvings > 0) & jnp.isfinite(halvings), halvings, jnp.zeros_like(halvings))
     scaled = a * (2.0**-halvings).astype(a.dtype)[..., None, None]
-    squared = scaled @ scaled
-    odd, even = scaled @ _powers(squared, coefficients[1::2]), _powers(squared, coefficients[0::2])
+    squared = jnp.matmul(scaled, scaled)
+    odd, even = jnp.matmul(scaled, _powers(squared, coefficients[1::2])), _powers(squared, coefficients[0::2])
     result = jnp.linalg.solve(even - odd, even + odd)
 
     times = halvings.astype(jnp.int32)
 
     def square_again(step, x):
-        return jnp.where((step < times)[..., None, None], x @ x, x)
+        return jnp.where((step < times)[..., None, None], jnp.matmul(x, x), x)
 
     return lax.fori_loop(0, jnp.max(times), square_again, result).astype(input.dtype)
 

@@ -277,7 +277,7 @@ def cofactors(input):
         repeated = jnp.broadcast_to(s[..., None, :], (*s.shape, n))
         others = jnp.prod(jnp.where(jnp.eye(n, dtype=bool), jnp.ones_like(repeated), repeated), -1).astype(a.dtype)
         turn = (jnp.linalg.det(u) * jnp.linalg.det(vh))[..., None, None]
-        return turn * jnp.conj((u * others[..., None, :]) @ vh)
+        return turn * jnp.conj(jnp.matmul(u * others[..., None, :], vh))
 
     invertible = jnp.all(jnp.abs(jnp.linalg.det(a)) > 0)
     return lax.cond(invertible, from_inverse, from_singular_values, a).astype(input.dtype)
@@ -353,7 +353,7 @@ def _pinv(a, rcond):
     kept = s > rcond[..., None].astype(s.dtype) * s[..., :1]
     inverse = jnp.where(kept, 1 / jnp.where(kept, s, jnp.ones_like(s)), jnp.zeros_like(s)).astype(u.dtype)
     v, uh = _turned(vh), _turned(u)
-    return ((v * inverse[..., None, :]) @ uh).astype(a.dtype)
+    return jnp.matmul(v * inverse[..., None, :], uh).astype(a.dtype)
 
 
 @gradient(_pinv)
@@ -421,16 +421,16 @@ def _least_squares(matrix, rhs, *, l2_regularizer, fast):
         return jnp.zeros((*a.shape[:-2], a.shape[-1], b.shape[-1]), dtype=rhs.dtype)
     if not fast:
         cutoff = _cutoff(a.shape, jnp.finfo(a.dtype).dtype)
-        return (_pinv.op.kernel(a, jnp.array(cutoff, jnp.finfo(a.dtype).dtype)) @ b).astype(rhs.dtype)
+        return jnp.matmul(_pinv.op.kernel(a, jnp.array(cutoff, jnp.finfo(a.dtype).dtype)), b).astype(rhs.dtype)
     tall = a.shape[-2] >= a.shape[-1]
-    gram = _turned(a) @ a if tall else a @ _turned(a)
+    gram = jnp.matmul(_turned(a), a) if tall else jnp.matmul(a, _turned(a))
     factor = lax.linalg.cholesky(gram + l2_regularizer * jnp.eye(gram.shape[-1], dtype=a.dtype), symmetrize_input=False)
 
     def solved(b):
         half = lax.linalg.triangular_solve(factor, b, left_side=True, lower=True)
         return lax.linalg.triangular_solve(factor, half, left_side=True, lower=True, transpose_a=True, conjugate_a=True)
 
-    return (solved(_turned(a) @ b) if tall else _turned(a) @ solved(b)).astype(rhs.dtype)
+    return (solved(jnp.matmul(_turned(a), b)) if tall else jnp.matmul(_turned(a), solved(b))).astype(rhs.dtype)
 
 
 @gradient(_least_squares)
