@@ -3,6 +3,7 @@
 #   make demo        train a small network on real handwritten digits
 #   make test        the tests                (some of them: make test ARGS="tests/core -k tape")
 #   make test-long   the tests, with many more random programs, and by optimized code
+#   make test-distributed  several devices and processes, those that are killed and started again too (ten minutes)
 #   make test-native-sanitize  the tests of the extension in C, under sanitizers for addresses and undefined behaviour (gcc)
 #   make test-keras  Keras's own tests on this backend, with TensorFlow beside them (a few minutes of them: make test-keras-sample)
 #   make test-thirdparty  tests of libraries that were written for TensorFlow (a minute of them: make test-thirdparty-sample)
@@ -35,11 +36,11 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses $(JOBS) --dist workstea
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SECONDARY:
-.PHONY: help demo test test-long test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample \
+.PHONY: help demo test test-long test-distributed test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample \
     test-native-sanitize thirdparty-baseline bench lint format types docs site site-serve site-check packages notebooks snapshot clean
 
 help:
-	@sed -n '3,21s/^# \{0,1\}//p' Makefile
+	@sed -n '3,22s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/ready-demo
 	$(BIN)/gradtape demo $(ARGS)
@@ -49,6 +50,9 @@ test test-long: export PYTHONDONTWRITEBYTECODE =
 
 test: $(VENV)/ready-test
 	$(PYTEST) $(ARGS)
+
+test-distributed: $(VENV)/ready-test
+	$(BIN)/python -m pytest --long tests/distribute $(ARGS)
 
 test-long: $(VENV)/ready-test
 	XLA_FLAGS= $(PYTEST) --long $(ARGS)
