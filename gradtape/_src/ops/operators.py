@@ -62,7 +62,6 @@ def _logic(on_bools, on_integers, name):
     return _pair(public(function), name)
 
 
-ADD = arithmetic.sum_of_two.op
 OPERATORS = {
     "add": (
         binary_operator(arithmetic.add, "add", arithmetic.sum_of_two.op)[0],

@@ -95,9 +95,6 @@ def resize_images(
     return resize.unbatched(METHODS[method](batch, target, align_corners), images)
 
 
-resize_v1 = resize_images  # as `resize` too
-
-
 @public
 def resize_image_with_pad(
     image: Any, target_height: Any, target_width: Any, method: Any = ResizeMethod.BILINEAR, align_corners: bool = False
