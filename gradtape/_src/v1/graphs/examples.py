@@ -183,7 +183,7 @@ class Examples:
             for chosen in [c for c in latest if c and all(e == rank for (_, axis), e in c.items() if axis < 0)]:
                 some = some or self._some(rank, chosen, made_up, attempt, refused)
             if not some and ranks:
-                some, doubtful = search.first(dict.fromkeys(ranks, rank), 8), SIZES
+                some, doubtful = search.first(dict.fromkeys(ranks, rank), 8), search.doubtful()
                 self._remember(search.fixed if some else {})
             found += some
         cut = [n for n in dict.fromkeys(nodes) if type(n.aval) is not tuple and (n.aval.large or graph.open_rank(n))]
@@ -200,11 +200,11 @@ class Examples:
                 return Found(found, False, SIZES, False)
         if found := search.of_ranks(ranks):
             self._remember(search.fixed)
-            return Found(found, False, SIZES, not ranks)
+            return Found(found, False, search.doubtful(), not ranks)
         found = alone.of_ranks(unranked) if by_themselves else []
         if not found:
             raise _without_extents(refused)
-        return Found(found, True, SIZES, not unranked)
+        return Found(found, True, alone.doubtful(), not unranked)
 
     def _remember(self, chosen: dict[Axis, int]) -> None:
         if chosen and chosen not in self._chosen:
@@ -271,6 +271,11 @@ class _Search:
         self._sizes = list(dict.fromkeys([*near, *([sum(numbers)] if numbers else []), *numbers, *OTHERS]))[:14]
         self.fixed: dict[Axis, int] = {}
 
+    def doubtful(self) -> tuple[int, ...]:
+        """Return the extents of the choice that was taken that may be others: several that had to be equal, or fit each other."""
+        fixed = [size for (_, axis), size in self.fixed.items() if axis >= 0]
+        return (*SIZES, *fixed) if len(fixed) > 1 else SIZES
+
     def of_ranks(self, ranks: Sequence[Node]) -> list[Any]:
         """Search like `first`, for any values of the unknown ranks."""
         for given in itertools.product(RANKS, repeat=len(ranks)) if len(ranks) < 4 else ():
@@ -291,8 +296,11 @@ class _Search:
                     found += more
                     del fixed[axis]
             for place in [place for place in fixed if place[1] >= 0]:
-                others = (self._taken({**fixed, place: size}) for size in self._sizes if size != fixed[place])
-                found += next(filter(None, others), [])
+                others = [{**fixed, place: size} for size in self._sizes if size != fixed[place]]
+                others += [
+                    {**fixed, place: SIZES[1], axis: fixed[place]} for axis in chosen if axis[1] >= 0 and axis not in fixed
+                ]
+                found += next(filter(None, map(self._taken, others)), [])
             free = len(fixed) < len(chosen) or len(fixed) == 1
             both = [result for size in SIZES for result in self._taken(fixed, size)] if free else []
             self.fixed = fixed
@@ -314,14 +322,17 @@ class _Search:
         """Yield likely extents: known ones of others, at the same place or anywhere; hints."""
         base = {(n, -1): rank for n, rank in ranks.items()}
         beside: dict[Axis, int] = {}
+        ahead: dict[Axis, int] = {}
         for n in self._made_up:
             shape = (LARGE,) * ranks[n] if n in ranks else n.aval.shape
             for axis in [axis for axis, e in enumerate(shape) if e >= LARGE]:
                 there = [s[axis - len(shape)] for s in self._shapes if len(shape) - axis <= len(s)]
                 beside[n, axis] = max([e for e in there if 1 < e < LARGE], default=SIZES[0])
+                ahead[n, axis] = max([s[axis] for s in self._shapes if axis < len(s) and 1 < s[axis] < LARGE], default=SIZES[0])
         plain = dict.fromkeys(beside, SIZES[0])
         yield base | plain
         yield base | beside
+        yield base | ahead
         for size in self._sizes:
             yield base | dict.fromkeys(beside, size)
         if len(beside) > 1:

@@ -12,8 +12,8 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.scopes import name_scope
 from gradtape._src.ops.array.cast import cast
-from gradtape._src.ops.array.creation import ones_like, zeros_like
-from gradtape._src.ops.array.shape import squeeze, stop_gradient
+from gradtape._src.ops.array.creation import ones_like, range_, zeros_like
+from gradtape._src.ops.array.shape import rank, shape, squeeze, stop_gradient
 from gradtape._src.ops.math import arithmetic, elementary
 from gradtape._src.ops.math.arithmetic import add_n, divide_no_nan
 from gradtape._src.ops.math.compare import not_equal
@@ -233,7 +233,7 @@ def mean_pairwise_squared_error(
     error = predicted - wanted
     weight = cast(tensor(weights), dtypes.float32)
     _check_weights(weight, error)
-    axes = list(range(1, error.ndim))
+    axes = range_(1, rank(error)) if error.get_shape().rank is None else list(range(1, error.ndim))
     count = reduce_sum(_present(weight + zeros_like(error)), axes, keepdims=True)
     squares, total = reduce_sum(error * error, axes, keepdims=True), reduce_sum(error, axes, keepdims=True)
     others = arithmetic.maximum(count - 1, 0.0)
@@ -258,7 +258,7 @@ def softmax_cross_entropy(
     wanted = cast(onehot_labels, scores.dtype)
     scores.shape.assert_is_compatible_with(wanted.shape)
     if label_smoothing:
-        wanted = wanted * (1 - label_smoothing) + label_smoothing / scores.node.aval.shape[-1]
+        wanted = wanted * (1 - label_smoothing) + label_smoothing / cast(shape(wanted)[-1], scores.dtype)
     each = losses.softmax_cross_entropy_with_logits(stop_gradient(wanted), scores)
     return compute_weighted_loss(each, weights, scope, loss_collection, reduction)
 
