@@ -19,8 +19,9 @@ import pytest
 import gradtape as tf
 from gradtape._src.autodiff.plan import Places, picked
 from gradtape._src.core import engine, journal, slices
+from gradtape._src.core.aval import aval
 from gradtape._src.core.native import twins
-from gradtape._src.core.program import are_one
+from gradtape._src.core.program import NUMBER, are_one, leaf
 from gradtape._src.core.tensor import emit
 
 pytestmark = pytest.mark.skipif(twins.which() != "C", reason=f"there is one function for each only: {twins.reason}")
@@ -263,10 +264,10 @@ def test_keys_of_gradients(fuzz_factor):
 
 
 def test_arguments_of_programs():
-    number = engine.number(2.5, np.dtype(np.float32))
-    leaves = [X.node, number, Y.node, number, engine.number(7.5, np.dtype(np.float32)), tf.constant(np.ones(3)).node]
-
-    def made():
+    def made():  # of new leaves: an array and a number remember their first use
+        number, other = [leaf(aval((), np.dtype(np.float32)), np.array(v, np.float32), NUMBER) for v in (2.5, 7.5)]
+        x, y, z = [tf.constant(np.full(3, value)).node for value in (1.0, 2.0, 3.0)]
+        leaves = [x, number, y, number, other, z]
         values = [[type(v).__name__ for v in slices.arguments(leaves, at, True)] for at in [(), (0, 1), (2, 3, 0), (4, 5)]]
         ones = [are_one(leaves, same) for same in [(), ((3, 1),), ((3, 1), (2, 0)), ((4, 1),)]]
         return values, ones, refusal(slices.arguments, leaves, (9,), True), refusal(are_one, leaves, ((0, 9),))
