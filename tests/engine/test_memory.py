@@ -1,11 +1,13 @@
-"""Memory that a program does not need, by what the compiler says."""
+"""Memory that a program does not need, by what the compiler says and by what the garbage collector finds."""
+
+import gc
 
 import numpy as np
 import pytest
 
 import gradtape as tf
 from gradtape import config as gradtape_config
-from gradtape._src.core import memory
+from gradtape._src.core import engine, memory
 
 
 @pytest.mark.parametrize("as_function", [False, True], ids=["eager", "function"])
@@ -166,3 +168,64 @@ def test_a_container_has_less_than_the_machine(tmp_path, monkeypatch, cgroup, fi
     limit, available = expected
     assert memory.available() == available
     assert memory.limit() == (memory._of_machine() if limit is None else limit)
+
+
+class TestGarbage:
+    """Steps leave nothing that only the garbage collector finds: it would stop the program, each time longer."""
+
+    def mlp(self):
+        x, w = tf.ones([4, 8]), [tf.Variable(tf.ones([8, 8]) * 0.1) for _ in range(3)]
+
+        def step():
+            with tf.GradientTape() as tape:
+                y = x
+                for one in w:
+                    y = tf.tanh(y @ one)
+                loss = tf.reduce_mean(y * y)
+            for one, gradient in zip(w, tape.gradient(loss, w), strict=True):
+                one.assign_sub(0.1 * gradient)
+            return loss.numpy()
+
+        return step
+
+    def no_two_shapes(self):
+        w, sizes = tf.Variable(tf.ones([8, 8]) * 0.1), iter(range(2, 1000))
+
+        def step():
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.tanh(tf.ones([next(sizes), 8]) @ w))
+            w.assign_sub(0.1 * tape.gradient(loss, w))
+            return w.numpy()
+
+        return step
+
+    def a_long_tape(self):
+        w = tf.Variable([0.5, 0.7])
+
+        def step():
+            with tf.GradientTape() as tape:
+                x = w
+                for _ in range(2 * engine.LIMIT):
+                    x = tf.sin(x)
+            w.assign_sub(0.1 * tape.gradient(x, w))
+            return w.numpy()
+
+        return step
+
+    def without_a_tape(self):
+        x = tf.constant([1.0, 2.0])
+        return lambda: (tf.sin(x) * x + 1.0).numpy()
+
+    @pytest.mark.parametrize("of", [mlp, no_two_shapes, a_long_tape, without_a_tape])
+    def test_steps_leave_none(self, of):
+        step = of(self)
+        for _ in range(4):
+            step()
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(3):
+                step()
+            assert gc.collect() == 0
+        finally:
+            gc.enable()

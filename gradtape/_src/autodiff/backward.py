@@ -338,6 +338,7 @@ def _vjp_program(program: Program, given: tuple[int, ...], needed: tuple[int, ..
         derived = tracing.close(trace, results, [*parameters, *seeds])
         if not active_nodes(behind, forward).keys().isdisjoint(results):
             derived.derived[FORWARD] = program
+    trace.forget()
     known = program.derived[key] = derived, tuple(where)
     return known
 

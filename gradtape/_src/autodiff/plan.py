@@ -189,7 +189,9 @@ def close_plan(
             if found is not None:
                 forward.append(node)
                 where.append(found)
-    return Plan(tracing.close(trace, flat, [*seeds, *forward]), where, layout)
+    program = tracing.close(trace, flat, [*seeds, *forward])
+    trace.forget()
+    return Plan(program, where, layout)
 
 
 def residual_set(trace: Trace, entries: Sequence[Entry], starts: Mapping[Node, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -308,8 +308,10 @@ class Recording:
                 for segment in self._segments:
                     reads = segment.trace.reads[segment.first_read : segment.reads]
                     self._variables += [variable for _, variable, _ in reads if variable._trainable]
-            for segment in self._segments:
-                segment.trace.tapes = [t for t in segment.trace.tapes if t() is not self]
+            for trace in [segment.trace for segment in self._segments]:
+                trace.tapes = [t for t in trace.tapes if t() is not self]
+                if trace.inputs is not None and not trace.tapes:  # it has run
+                    trace.forget()
             self._segments, self._watches = [], []
             self._active = set()
 

@@ -220,6 +220,12 @@ class Trace:
             self.leaf_index[node] = reference
         return reference
 
+    def forget(self) -> None:
+        """Let go of the nodes, which nobody will look up here: each knows its trace, a circle that only the garbage collector
+        would find.
+        """
+        self.nodes, self.inputs, self.recomputed, self.names = [], None, [], []
+
     def inside(self, trace: Trace) -> bool:
         """Return whether this trace is nested in `trace`, at any depth."""
         here: Trace | None = self
