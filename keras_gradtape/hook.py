@@ -41,6 +41,7 @@ IMPORTING = {
 # What is done to a module once it is loaded.
 COMPLETIONS = {
     "keras.src.backend.common.dtypes": "keep_64_bits",
+    "keras.src.callbacks.callback_list": "dispatch_in_order",
     "keras.src.callbacks.tensorboard": "let_profile",
     "keras.src.utils.backend_utils": "extend_dynamic_backend",
     "keras.src.utils.rng_utils": "give_tensorflow",
@@ -161,6 +162,16 @@ def import_gradtape(tree: ast.Module) -> ast.Module:
     return tree
 
 
+def dispatch_in_order(module) -> None:
+    """Run callbacks that may run beside the training in one thread, which an interrupt of the training leaves whole.
+
+    Keras's threads are Python's pool, which such an interrupt can leave locked: Python does not end then.
+    """
+    from gradtape._src.core.interruptible import Background
+
+    module.concurrent = SimpleNamespace(futures=SimpleNamespace(ThreadPoolExecutor=Background))
+
+
 def let_profile(module) -> None:
     """Let `TensorBoard` trace batches, which it does on backends that it knows by name."""
     module.backend = Profiled(module.backend)
@@ -271,10 +282,18 @@ def beside(save, endings):
         whole = path.endswith(endings) and "://" not in path and os.path.isdir(os.path.dirname(os.path.abspath(path)))
         if not whole or os.path.isdir(path) or kwargs.get("zipped") is False:
             return save(model, filepath, *args, **kwargs)
+        from gradtape._src.core import devices, hooks
         from gradtape._src.files.whole import replacing
 
-        with replacing(path) as part:
-            return save(model, part, *args, **kwargs)
+        def write():
+            with replacing(path) as part:
+                save(model, part, *args, **kwargs)
+
+        variables = [*model.variables, *getattr(getattr(model, "optimizer", None), "variables", ())]
+        if devices.in_parts([variable.value.held().value for variable in variables]):
+            write()  # all processes have to read them
+        else:
+            hooks.clients.once(path, write)
 
     return saved
 

@@ -161,8 +161,9 @@ def declared(*extras):
 
 
 def test_every_import_is_a_declared_dependency():
-    modules = {"pillow": "PIL", "scikit-learn": "sklearn", "diastatic-malt": "malt", "absl-py": "absl"}
-    available = {modules.get(name, name) for name in declared("demo", "pictures", "summary")} | set(sys.stdlib_module_names)
+    modules = {"pillow": "PIL", "scikit-learn": "sklearn", "diastatic-malt": "malt", "absl-py": "absl", "orbax-checkpoint": "orbax"}
+    packages = {modules.get(name, name) for name in declared("checkpoints", "demo", "pictures", "summary")}
+    available = packages | set(sys.stdlib_module_names)
     imported = {name.partition(".")[0] for source in sources("gradtape") for _, name in source.imports}
     assert imported - {"gradtape", "keras_gradtape"} <= available
 
@@ -170,5 +171,5 @@ def test_every_import_is_a_declared_dependency():
 def test_every_dependency_is_justified():
     page = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
     justified = set(re.findall(r"^\| `([\w-]+)`", page, re.MULTILINE))
-    extras = "demo export files pictures summary test browser docs lint notebooks release".split()
+    extras = "checkpoints demo export files pictures summary test browser docs lint notebooks release".split()
     assert justified == declared(*extras) | {"tensorflow", "torch"}  # the peers of `make bench`

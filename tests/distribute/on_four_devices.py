@@ -4,6 +4,7 @@ Prints a JSON object: the name of each check, and its traceback or null.
 """
 
 import json
+import shutil
 import tempfile
 import traceback
 import warnings
@@ -169,6 +170,25 @@ def check_large_variables_are_made_in_parts():
     with tf.distribute.FullyShardedStrategy(min_bytes=0).scope():
         odd, number = tf.Variable(np.ones((3, 7), "f")), tf.Variable(1.0)
     assert shards(odd) == [(3, 7)] * 4 and shards(number) == [()] * 4  # cannot be divided
+
+
+def check_checkpoints_in_parts():
+    """A variable in parts is read in parts; the file loads on one device, too, and a file of one device loads in parts."""
+    options = tf.train.CheckpointOptions(experimental_sharding_callback=tf.train.experimental.ShardByTaskPolicy())
+    with tf.distribute.FullyShardedStrategy(min_bytes=0).scope():
+        v = tf.Variable(tf.range(8.0))
+    alone, folder = tf.Variable(tf.zeros([8])), tempfile.mkdtemp()
+    path = tf.train.Checkpoint(v=v).save(f"{folder}/ck", options)
+    tf.train.Checkpoint(v=alone).restore(path).assert_consumed()
+    np.testing.assert_array_equal(alone, np.arange(8))
+    v.assign(tf.zeros([8]))
+    tf.train.Checkpoint(v=v).restore(path).assert_consumed()
+    np.testing.assert_array_equal(v, np.arange(8))
+    assert shards(v) == [(2,)] * 4
+    whole = tf.train.Checkpoint(v=tf.Variable(tf.ones([8]))).write(f"{folder}/whole")
+    tf.train.Checkpoint(v=v).read(whole)
+    assert shards(v) == [(2,)] * 4 and float(tf.reduce_sum(v)) == 8
+    shutil.rmtree(folder)
 
 
 def stepped(strategy, compiled):

@@ -1,7 +1,8 @@
 """A program that several processes run together: it trains, and in one of these ways process 1 does not go on.
 
-`train`: to the end, with Keras too. `fit FOLDER`: with a checkpoint after each epoch, from which it goes on. `die`, `raise`,
-`leave`, `stop`: after the fourth step. `uneven`: it has fewer batches.
+`train`: to the end, with Keras too. `fit FOLDER`: with a checkpoint after each epoch, from which it goes on; `parts FOLDER`: the
+same by orbax, beside the training. `save FOLDER`: it tells what each process wrote. `die`, `raise`, `leave`, `stop`: after the
+fourth step. `uneven`: it has fewer batches.
 """
 
 import json
@@ -16,8 +17,9 @@ import numpy as np
 import gradtape as tf
 
 keras = tf.keras
-strategy = tf.distribute.MultiWorkerMirroredStrategy()
-me, way = jax.process_index(), sys.argv[1]
+way = sys.argv[1]
+strategy = tf.distribute.FullyShardedStrategy(min_bytes=256) if way == "parts" else tf.distribute.MultiWorkerMirroredStrategy()
+me = jax.process_index()
 
 X = np.random.default_rng(0).normal(size=(70, 8)).astype("f")
 Y = X.sum(1, keepdims=True)
@@ -50,7 +52,37 @@ def end(steps):
         os.kill(os.getpid(), signal.SIGSTOP)
 
 
-if way == "fit":
+if way == "save":
+    folder, replace, written = sys.argv[2], os.replace, []
+
+    def replacing(part, file):
+        written.append(os.path.basename(file))
+        replace(part, file)
+
+    os.replace = replacing
+    with strategy.scope():
+        model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(1)])
+    checkpoint = tf.train.Checkpoint(model=model)
+    checkpoint.write(f"{folder}/all")
+    tf.train.CheckpointManager(checkpoint, folder, max_to_keep=1).save()
+    model.save(f"{folder}/model.keras")
+    checkpoint.write(f"{folder}/{'chief' if me == 0 else 'temporary'}")  # as TensorFlow's guide has it
+    if me == 0:
+        checkpoint.write(f"{folder}/first")
+    train((X, Y))
+    if me == 1:
+        checkpoint.write(f"{folder}/second")
+    train((X, Y))
+    if me == 0:
+        os.replace = lambda part, file: sys.exit(1 / 0)
+    try:
+        checkpoint.write(f"{folder}/none")
+    except Exception as error:
+        written.append(f"{type(error).__name__}: {error}")
+    print(json.dumps(written), flush=True)
+    sys.exit()
+
+if way in ("fit", "parts"):
     keras.utils.set_random_seed(1)
     with strategy.scope():
         model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(16, "relu"), keras.layers.Dense(1)])
@@ -63,10 +95,11 @@ if way == "fit":
 
     def save(number, logs):
         epoch.assign(number + 1)
-        manager.save()
+        manager.save(options=tf.train.CheckpointOptions(enable_async=way == "parts"))
 
     saves = keras.callbacks.LambdaCallback(on_epoch_end=save)
-    model.fit(X, Y, batch_size=32, initial_epoch=int(epoch), epochs=1000, verbose=0, callbacks=[saves])
+    epochs = 1000 if len(sys.argv) == 3 else int(sys.argv[3])
+    model.fit(X, Y, batch_size=32, initial_epoch=int(epoch), epochs=epochs, verbose=0, callbacks=[saves])
     print(json.dumps([w.ravel().tolist() for w in model.get_weights()]), flush=True)
     sys.exit()
 

@@ -21,9 +21,9 @@ from gradtape._src.distribute import group, watch
 PROGRAM = Path(__file__).with_name("on_two_processes.py")
 
 
-def launched(way, count=2):
+def launched(*way, count=2):
     """Run the program in `count` processes; returns the exit status, and the lines of each process."""
-    command = [sys.executable, "-m", "gradtape", "launch", "-n", str(count), str(PROGRAM), way]
+    command = [sys.executable, "-m", "gradtape", "launch", "-n", str(count), str(PROGRAM), *map(str, way)]
     environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
     lines = [[] for _ in range(count)]
@@ -43,7 +43,7 @@ def alone():
 @pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.long)])
 def test_processes_train_as_one_does(count):
     """70 rows in batches of 30 and 32: some batches cannot be divided evenly, and all processes make the same steps."""
-    status, lines = launched("train", count)
+    status, lines = launched("train", count=count)
     assert status == 0, lines
     wanted, results = alone(), [json.loads(each[-1]) for each in lines]
     del wanted["drawn"], wanted["in a thread"]
@@ -78,8 +78,34 @@ def test_uneven_data_is_an_error_on_all():
         assert any("InvalidArgumentError: The processes are not in step" in line for line in each), each
 
 
-def fitting(count, folder):
-    command = [sys.executable, "-m", "gradtape", "launch", "-n", str(count), str(PROGRAM), "fit", str(folder)]
+def test_process_0_writes_and_the_others_wait(tmp_path):
+    """Who saves alone, or under another name, writes; what process 0 cannot write is an error on all."""
+    status, (first, second) = launched("save", tmp_path)
+    assert status == 0
+    *written, error = json.loads(first[-1])
+    assert [name.partition(".")[0] for name in written] == ["all", "ckpt-1", "checkpoint", "model", "chief", "first"]
+    assert error == "ZeroDivisionError: division by zero"
+    *written, error = json.loads(second[-1])
+    assert [name.partition(".")[0] for name in written] == ["temporary", "second"]
+    assert error.startswith("UnavailableError: Process 0 of 2 could not write")
+    assert error.endswith("ZeroDivisionError: division by zero. This is process 1.")
+
+
+@pytest.mark.long
+def test_what_processes_wrote_in_parts_another_number_of_them_reads(tmp_path):
+    """Each writes its parts, beside the training; 2 processes go on from there, and 1."""
+    results = []
+    for count, epochs in ((2, 2), (1, 4)):
+        status, lines = launched("parts", tmp_path / "parts", epochs, count=count)
+        assert status == 0, lines
+        results.append(json.loads(lines[0][-1]))
+    _, (lines,) = launched("parts", tmp_path / "whole", 4, count=1)
+    for ours, theirs in zip(results[-1], json.loads(lines[-1]), strict=True):
+        np.testing.assert_allclose(ours, theirs, 1e-3, 1e-4)
+
+
+def fitting(count, folder, way):
+    command = [sys.executable, "-m", "gradtape", "launch", "-n", str(count), str(PROGRAM), way, str(folder)]
     return subprocess.Popen(command, env={**os.environ, "JAX_PLATFORMS": "cpu"}, stdout=subprocess.PIPE, text=True)
 
 
@@ -89,14 +115,15 @@ def children(process):
 
 
 @pytest.mark.long
-def test_a_group_that_is_killed_ten_times_ends_as_one_that_is_not(tmp_path):
+@pytest.mark.parametrize("way", ["fit", "parts"])
+def test_a_group_that_is_killed_ten_times_ends_as_one_that_is_not(tmp_path, way):
     """`kill -9` of one of four at random moments of the start and of `fit`; started again, it goes on from its checkpoint."""
     random = np.random.default_rng(0)
-    alone = fitting(1, tmp_path / "whole")
+    alone = fitting(1, tmp_path / "whole", way)
     whole = json.loads(alone.communicate(timeout=240)[0].splitlines()[-1].removeprefix("[0] "))
     state = tmp_path / "killed" / "checkpoint"
     for kill in range(10):
-        before, processes = state.read_text() if state.exists() else "", fitting(4, tmp_path / "killed")
+        before, processes = state.read_text() if state.exists() else "", fitting(4, tmp_path / "killed", way)
         while kill % 3 and processes.poll() is None and (not state.exists() or state.read_text() == before):
             time.sleep(0.02)  # until an epoch has ended
         time.sleep(random.uniform(0.0, 0.3 if kill % 3 else 3.0))
@@ -105,7 +132,7 @@ def test_a_group_that_is_killed_ten_times_ends_as_one_that_is_not(tmp_path):
         os.kill(int(random.choice(living)), signal.SIGKILL)
         processes.communicate(timeout=60)
         assert processes.returncode != 0
-    processes = fitting(4, tmp_path / "killed")
+    processes = fitting(4, tmp_path / "killed", way)
     out, _ = processes.communicate(timeout=240)
     assert processes.returncode == 0
     results = [json.loads(line[4:]) for line in out.splitlines() if line[4:6] == "[["]
@@ -183,6 +210,34 @@ def test_processes_meet_and_agree():
         first.agree("a step")
     waits.join()
     assert errors
+
+
+def test_files_that_process_0_writes_are_known_to_the_others():
+    (first, _), (second, _) = meeting((0, 2), (1, 2))
+    first.wrote("a", [1, 2])
+    assert second.written("a")["stamp"] == [1, 2]
+    first.wrote("other", None)
+    assert second.written("b") is None  # it wrote another one in its place
+    first.wrote("alone", None)
+    first.wrote("c", None, "OSError: full")
+    assert second.written("c")["error"] == "OSError: full"
+    both = [threading.Thread(target=each.agree, args=("a step",)) for each in (first, second)]
+    for each in both:
+        each.start()
+    for each in both:
+        each.join()
+    ahead = threading.Thread(target=first.agree, args=("the next",))
+    ahead.start()
+    assert second.written("d") is None  # it has gone on without
+    second.agree("the next")
+    ahead.join()
+    first.left.add(0)
+    first._tell(left=0)
+    assert second.written("e") is None
+    (first, _), (second, _) = meeting((0, 2), (1, 2))
+    first._tell(lost=0, why="is gone")
+    with pytest.raises(tf.errors.UnavailableError, match="Process 0 of 2 is gone"):
+        second.written("f")
 
 
 def test_processes_hear_of_an_error():

@@ -81,11 +81,12 @@ print("and on", interrupted.finished - finished)
 
 
 @pytest.mark.parametrize("how", ["fit", "loop"])
-def test_every_weight_and_slot_is_that_of_the_last_finished_step(how):
+def test_every_weight_and_slot_is_that_of_the_last_finished_step(how, tmp_path):
     """Values of a step that did not finish are nowhere, and training goes on."""
     moments = [0.02, 0.05, 0.031, 0.11, 0.043, 0.0701, 0.0333, 0.0917]
     command = [sys.executable, "-c", CHILD, how, str(len(moments))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    said = tmp_path / "errors"
+    with said.open("w") as errors, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
         steps = 0
         for moment in moments:
             assert process.stdout.readline() == "training\n"
@@ -95,7 +96,7 @@ def test_every_weight_and_slot_is_that_of_the_last_finished_step(how):
             assert answer[0] == "whole", answer
             steps += int(answer[1])
         output, _ = process.communicate(timeout=60)
-    assert output.split() == ["and", "on", "1"] and process.returncode == 0
+    assert output.split() == ["and", "on", "1"] and process.returncode == 0, (process.returncode, said.read_text()[-3000:])
     assert steps > len(moments), "the interrupts came in the midst of training"
 
 

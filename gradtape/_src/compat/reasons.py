@@ -142,7 +142,8 @@ _TABLE = [
         "Out of scope: clusters and coordinators. tf.train has checkpoints, in safetensors.",
         """
         train.CheckpointView train.ClusterDef train.ClusterSpec train.Coordinator train.JobDef train.ServerDef
-        train.TrackableView train.experimental
+        train.TrackableView train.experimental.MaxShardSizePolicy train.experimental.PythonState
+        train.experimental.ShardableTensor
         """,
     ),
 ]

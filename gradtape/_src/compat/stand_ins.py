@@ -81,7 +81,7 @@ NAMES = {
     """,
     "test": "Benchmark",
     "train": "CheckpointView ClusterDef ClusterSpec Coordinator JobDef ServerDef TrackableView",
-    "train.experimental": "MaxShardSizePolicy PythonState ShardByTaskPolicy ShardableTensor ShardingCallback",
+    "train.experimental": "MaxShardSizePolicy PythonState ShardableTensor",
     "types.experimental.distributed": "Mirrored",
 }
 # What scripts catch: the error that TensorFlow raises where there is no TPU.

@@ -35,9 +35,14 @@ def elsewhere(arguments: Sequence[Any]) -> bool:
     return any(isinstance(a, jax.Array) and not a.is_fully_addressable for a in arguments)
 
 
+def in_parts(arrays: Sequence[Any]) -> bool:
+    """Return whether arrays are on no single process whole, so that all processes have to read them together."""
+    return any(isinstance(a, jax.Array) and not a.is_fully_addressable and not a.is_fully_replicated for a in arrays)
+
+
 def whole(value: jax.Array) -> np.ndarray:
     """Return an array as NumPy's. What lies on other processes is gathered from them, so all processes read it."""
-    if value.is_fully_addressable or value.is_fully_replicated:
+    if not in_parts([value]):
         return np.asarray(value)
     assert hooks.clients.together is not None
     copies = NamedSharding(value.sharding.mesh, PartitionSpec()) if isinstance(value.sharding, NamedSharding) else None

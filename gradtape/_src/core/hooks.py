@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from gradtape._src.core.program import Node, Program, Trace
 
 
+def _by_itself(path: str, write: Callable[[], None]) -> None:
+    write()
+
+
 def _nothing(*args: Any, **kwargs: Any) -> Any:
     return None
 
@@ -155,6 +159,12 @@ class Clients:
     """Call a function that may wait for other processes: `(what, function, *arguments)`, with the same `what` in all of them.
 
     By `distribute/group` once it has joined them; called by `core/execution`.
+    """
+
+    once: Callable[[str, Callable[[], None]], None] = _by_itself
+    """Write a file that all processes have: `(path, write)`. Process 0 writes, and the others wait for it.
+
+    By `distribute/group` once it has joined them; called by `train` and by Keras's hook.
     """
 
     keras_least_squares: Callable[[Any], Any] | None = None

@@ -11,20 +11,24 @@ from typing import Any
 
 
 class Worker:
-    """A thread that runs one call after the other. A call that is given up keeps its thread until it ends, if it does."""
+    """A thread that runs one call after the other. A call that is given up keeps its thread until it ends, if it does.
 
-    def __init__(self) -> None:
+    Queues of C carry the calls and answers: an interrupt in the midst of Python's own locks would leave one locked.
+    """
+
+    def __init__(self, name: str = "gradtape loops") -> None:
         self.calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        threading.Thread(target=self._work, name="gradtape loops", daemon=True).start()
+        threading.Thread(target=_work, args=(self.calls,), name=name, daemon=True).start()
 
-    def _work(self) -> None:
-        while True:
-            function, arguments, answer = self.calls.get()
-            try:
-                answer.put((function(*arguments), None))
-            except BaseException as error:
-                answer.put((None, error))
-            del function, arguments, answer
+
+def _work(calls: queue.SimpleQueue[Any]) -> None:
+    while (call := calls.get()) is not None:
+        function, arguments, answer = call
+        try:
+            answer.put((function(*arguments), None))
+        except BaseException as error:
+            answer.put((None, error))
+        del call, function, arguments, answer
 
 
 _worker: Worker | None = None
@@ -58,24 +62,71 @@ def to_its_end(function: Callable[..., Any], *arguments: Any) -> Any:
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)
     worker, _worker = _worker or Worker(), None
-    ended, answers = threading.Event(), queue.SimpleQueue[Any]()
+    ended, answers = queue.SimpleQueue[Any](), queue.SimpleQueue[Any]()
 
     def whole() -> Any:
         try:
             return function(*arguments)
         finally:
-            ended.set()
+            ended.put(None)
+            ended.put(None)
 
     worker.calls.put((whole, (), answers))
     try:
-        ended.wait()
+        ended.get()
     finally:
-        ended.wait()
+        ended.get()
         _worker = worker
     result, error = answers.get()
     if error is not None:
         raise error
     return result
+
+
+class Pending:
+    """The result of a call that `Background` runs, as `concurrent.futures.Future` has it."""
+
+    def __init__(self) -> None:
+        self.answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def done(self) -> bool:
+        """Return whether the call has ended."""
+        return not self.answers.empty()
+
+    def result(self) -> Any:
+        """Wait for the end of the call; return its result, or raise its error."""
+        answer = self.answers.get()
+        self.answers.put(answer)
+        result, error = answer
+        if error is not None:
+            raise error
+        return result
+
+
+class Background:
+    """Runs calls one after the other beside the main thread, as `concurrent.futures.ThreadPoolExecutor` would.
+
+    An interrupt of the main thread leaves it whole, and Python ends without waiting for it.
+    """
+
+    def __init__(self) -> None:
+        self._worker = Worker("gradtape callbacks")
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Pending:
+        """Have the call run after those before it."""
+        pending = Pending()
+        self._worker.calls.put((function, arguments, pending.answers))
+        return pending
+
+    def shutdown(self) -> None:
+        """Wait for the calls that were submitted, and end the thread."""
+        last = self.submit(int)
+        self._worker.calls.put(None)
+        last.result()
+
+    def __del__(self) -> None:
+        if (worker := getattr(self, "_worker", None)) is not None:  # there is none if an interrupt came first
+            worker.calls.put(None)
 
 
 _show = sys.unraisablehook

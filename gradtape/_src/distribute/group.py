@@ -9,6 +9,7 @@ import secrets
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -16,7 +17,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from gradtape._src.core import hooks
-from gradtape._src.core.errors import InvalidArgumentError
+from gradtape._src.core.errors import InvalidArgumentError, UnavailableError
 from gradtape._src.distribute.watch import Watch, meet, waiting
 from gradtape._src.ops.random import seeds
 
@@ -72,7 +73,7 @@ def join(address: str, number: int, count: int, seconds: float = PATIENCE) -> No
     jax.config.update("jax_enable_preemption_service", False)  # SIGTERM ends a process
     jax.distributed.initialize(meeting, count, number, shutdown_timeout_seconds=LEAVING)
     _watch = watch
-    hooks.clients.together = _together
+    hooks.clients.together, hooks.clients.once = _together, _once
     show = sys.excepthook
 
     def told(kind: Any, error: BaseException, traceback: Any) -> None:
@@ -114,6 +115,35 @@ def _together(what: str, function: Any, *arguments: Any) -> Any:
         )
     watch.agree(what)
     return waiting(watch, function, arguments)
+
+
+def _once(path: str, write: Callable[[], None]) -> None:
+    """Write a file in process 0, and wait for it in the others; what process 0 does not write, or they do not see, they write."""
+    watch, path = _watch, os.path.abspath(path)
+    assert watch is not None
+    if watch.number:
+        told = watch.written(path)
+        if told is not None and told["error"] is not None:
+            why = f"Process 0 of {watch.count} could not write {path}: {told['error']}. This is process {watch.number}."
+            raise UnavailableError(None, None, why)
+        if told is None or told["stamp"] != _stamp(path):
+            write()
+        return
+    try:
+        write()
+    except BaseException as error:
+        watch.wrote(path, None, f"{type(error).__name__}: {error}"[:1_000])
+        raise
+    watch.wrote(path, _stamp(path))
+
+
+def _stamp(path: str) -> list[int] | None:
+    """Return what a file is known by, to see whether another process's is the same one: its size, and when it was written."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return [status.st_size, status.st_mtime_ns]
 
 
 def same_for_all(value: np.ndarray) -> np.ndarray:

@@ -70,6 +70,8 @@ class Watch:
         self._peers, self._changed = peers, threading.Condition()
         self._step, self._agreed, self._differ = 0, 0, ""
         self._steps: dict[int, dict[int, str]] = {}  # what each process is about to do, by step; in process 0
+        self._written: list[dict[str, Any]] = []  # what process 0 has told of files that it wrote; in the others
+        self._first = 0  # the step that process 0 is known to have come to
         threading.Thread(target=self._beat, name="gradtape watch", daemon=True).start()
         for peer in peers:
             threading.Thread(target=self._read, args=(peer,), name="gradtape watch", daemon=True).start()
@@ -88,7 +90,7 @@ class Watch:
                 self._note(peer.number, "has ended without a word")
         except TimeoutError:
             self._note(peer.number, f"gave no sign of life for {SILENCE:.0f} s")
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             if peer.number not in self.left:
                 self._note(peer.number, f"cannot be reached ({error})")
         with contextlib.suppress(ValueError):
@@ -101,6 +103,16 @@ class Watch:
         elif "agreed" in message:
             with self._changed:
                 self._agreed, self._differ = int(message["agreed"]), str(message["differ"])
+                self._changed.notify_all()
+        elif "wrote" in message:
+            with self._changed:
+                self._written.append(message)
+                self._changed.notify_all()
+        elif "where" in message:
+            peer.send(first=self._step)
+        elif "first" in message:
+            with self._changed:
+                self._first = int(message["first"])
                 self._changed.notify_all()
         elif "lost" in message:
             self._note(int(message["lost"]), str(message["why"]))
@@ -160,6 +172,29 @@ class Watch:
             self._agreed = step
             self._changed.notify_all()
         self._tell(agreed=step, differ=self._differ)
+
+    def wrote(self, path: str, stamp: Any, error: str | None = None) -> None:
+        """Tell the others, as process 0, that a file is written, or that it could not be: `error`. `stamp` is how it is known."""
+        self._tell(wrote=path, at=self._step, stamp=stamp, error=error)
+
+    def written(self, path: str) -> dict[str, Any] | None:
+        """Wait, as another process, for what process 0 tells of this file; None if process 0 does not write it.
+
+        That is known when it wrote another one instead, has gone on to a later step, or has left.
+        """
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._written or self.lost is not None or 0 in self.left, BEAT / 2)
+                told = [each for each in self._written if each["at"] >= self._step]
+                place = next((i for i, each in enumerate(told) if each["wrote"] == path), 0)
+                self._written = told[place + 1 :]
+                if told:
+                    return told[place] if told[place]["wrote"] == path else None
+                if self._first > self._step or 0 in self.left:
+                    return None
+            self.check()
+            for peer in list(self._peers):
+                peer.send(where=True)
 
     def raised(self, error: BaseException) -> None:
         """Tell the others that this process ends with an error."""

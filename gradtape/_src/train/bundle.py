@@ -6,11 +6,12 @@ Every part has a checksum. Only reading: what is saved here is a safetensors fil
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jax.sharding import Sharding
 
 from gradtape._src.core.dtypes import DType, NamedDType, as_dtype, string
 from gradtape._src.core.errors import DataLossError, UnimplementedError
@@ -74,7 +75,7 @@ class Bundle(Source):
     def graph(self) -> bytes:
         return self._graph
 
-    def arrays(self, keys: list[str]) -> dict[str, np.ndarray]:
+    def arrays(self, keys: list[str], layouts: Mapping[str, Sharding] = {}) -> dict[str, Any]:
         with self._damage():
             return {key: self._array(key, self._placed[key]) for key in keys}
 

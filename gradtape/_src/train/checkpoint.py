@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from gradtape._src.core.dtypes import int64, spoken_name
@@ -11,13 +12,14 @@ from gradtape._src.core.module import Stateful, Tracked
 from gradtape._src.core.scopes import init_scope
 from gradtape._src.core.tensor import graph_of
 from gradtape._src.core.variable import Variable
-from gradtape._src.train import storage
+from gradtape._src.train import parts, storage
 from gradtape._src.train.containers import awaiting, hang, hanging
 from gradtape._src.train.graph import Hung, Match, Slot, children, is_trackable, saved_graph
+from gradtape._src.train.options import CheckpointOptions
 from gradtape._src.train.reader import some
 from gradtape._src.train.sources import opened
 from gradtape._src.train.state import update_state
-from gradtape._src.train.values import begin, held, hold
+from gradtape._src.train.values import array_of, begin, held, hold, layout_of
 
 
 class Checkpoint(Tracked):
@@ -86,9 +88,17 @@ class Checkpoint(Tracked):
     @public
     def write(self, file_prefix: Any, options: Any = None) -> str:
         """Write a checkpoint called `file_prefix`, and return that. No number is added, and nothing is counted."""
-        prefix = os.fspath(file_prefix)
+        return self.written(os.fspath(file_prefix), options, lambda: None)
+
+    def written(self, prefix: str, options: CheckpointOptions | None, then: Callable[[], None]) -> str:
+        """Write a checkpoint as `write` does; `then` is called when it is there."""
         nodes, variables = saved_graph(self)
-        storage.save(prefix, nodes, {key: held(variable) for key, variable in variables.items()})
+        if options is not None and options.in_parts:
+            arrays = {key: array_of(variable) for key, variable in variables.items()}
+            parts.save(prefix, nodes, arrays, options.background, then)
+        else:
+            storage.save(prefix, nodes, {key: held(variable) for key, variable in variables.items()})
+            then()
         return prefix
 
     @public
@@ -98,15 +108,15 @@ class Checkpoint(Tracked):
         before = held(counter, initial=0)
         hold(counter, before + 1)
         try:
-            prefix = self.write(f"{os.fspath(file_prefix)}-{int(before) + 1}")
+            prefix = f"{os.fspath(file_prefix)}-{int(before) + 1}"
+            return self.written(prefix, options, lambda: update_state(os.path.dirname(prefix), [(prefix, None)]))
         except BaseException:
             hold(counter, before)
             raise
-        update_state(os.path.dirname(prefix), [(prefix, None)])
-        return prefix
 
     def sync(self) -> None:
-        """Do nothing: each save is on the disk."""
+        """Wait until what is saved beside the training (`CheckpointOptions(enable_async=True)`) is on the disk."""
+        parts.sync()
 
     # -- restoring
 
@@ -156,7 +166,8 @@ class Restore:
         match = self.match(value, number, hung)
         wanted = [(variable, key) for _, variable, key in match.bound if id(variable) not in self.done]
         _check(wanted, self.reader)
-        arrays = self.reader.arrays(list({key: None for _, key in wanted}))
+        layouts = {key: layout for variable, key in wanted if (layout := layout_of(variable)) is not None}
+        arrays = self.reader.arrays(list({key: None for _, key in wanted}), layouts)
         changed: list[tuple[Variable, Any]] = []
         try:
             for variable, key in wanted:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -11,8 +10,8 @@ from typing import Any
 from gradtape._src.core.errors import public
 from gradtape._src.core.variable import Variable
 from gradtape._src.train.checkpoint import Checkpoint
+from gradtape._src.train.sources import remove
 from gradtape._src.train.state import Saved, read_state, update_state
-from gradtape._src.train.storage import file_of
 from gradtape._src.train.values import held, hold
 
 
@@ -84,18 +83,21 @@ class CheckpointManager:
         before = held(counter, initial=0)
         hold(counter, before + 1)
         number = int(before) + 1 if checkpoint_number is None else int(checkpoint_number)
+        path = os.path.join(self._directory, f"{self._name}-{number}")
+
+        def note() -> None:
+            self._saved = [entry for entry in self._saved if entry[0] != path] + [(path, time.time())]
+            superfluous = self._superfluous()
+            update_state(self._directory, self._saved, self._kept_until)
+            for old, _ in superfluous:  # only now, when nothing names them any more
+                remove(old)
+
         try:
-            path = self._checkpoint.write(os.path.join(self._directory, f"{self._name}-{number}"))
+            self._checkpoint.written(path, options, note)
         except BaseException:
             hold(counter, before)
             raise
         self._last_step = step
-        self._saved = [entry for entry in self._saved if entry[0] != path] + [(path, time.time())]
-        superfluous = self._superfluous()
-        update_state(self._directory, self._saved, self._kept_until)
-        for old, _ in superfluous:  # only now, when nothing names them any more
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(file_of(old))
         return path
 
     def _superfluous(self) -> list[Saved]:

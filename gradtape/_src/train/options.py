@@ -1,4 +1,4 @@
-"""`CheckpointOptions`, which TensorFlow's checkpoints take."""
+"""`CheckpointOptions`: how `tf.train.Checkpoint` saves."""
 
 from __future__ import annotations
 
@@ -6,9 +6,28 @@ from dataclasses import dataclass
 from typing import Any
 
 
+class ShardingCallback:
+    """A policy of cutting a checkpoint into files, as in TensorFlow. Here orbax cuts: each process writes what it has."""
+
+    @property
+    def description(self) -> str:
+        """The policy in words."""
+        return "Each process writes its own parts."
+
+
+class ShardByTaskPolicy(ShardingCallback):
+    """Each process writes the parts of variables that it has."""
+
+
 @dataclass(frozen=True)
 class CheckpointOptions:
-    """Options for checkpoints, on several machines or beside the training. They are accepted, as one way serves."""
+    """Options for checkpoints.
+
+    With `experimental_sharding_callback`, as `tf.train.experimental.ShardByTaskPolicy()`, a checkpoint is a folder of orbax's.
+    Each process writes its own parts of variables. With `enable_async` it is one, too, and is written beside the training:
+    `Checkpoint.sync` waits for it. Both need `pip install 'gradtape[checkpoints]'`, and a folder that all processes see.
+    The other options are accepted.
+    """
 
     experimental_io_device: str | None = None
     experimental_enable_async_checkpoint: bool = False
@@ -16,3 +35,13 @@ class CheckpointOptions:
     enable_async: bool = False
     experimental_sharding_callback: Any = None
     experimental_skip_slot_variables: bool = False
+
+    @property
+    def background(self) -> bool:
+        """Whether a checkpoint is written beside the training."""
+        return self.enable_async or self.experimental_enable_async_checkpoint
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether orbax writes."""
+        return self.background or self.experimental_sharding_callback is not None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gradtape._src.core import hooks
 from gradtape._src.core.errors import DataLossError, public
 from gradtape._src.files.whole import replacing
 from gradtape._src.train.sources import is_there
@@ -22,8 +23,13 @@ def update_state(folder: str, saved: Sequence[Saved], kept_until: float | None =
     """Note the checkpoints of a folder, the latest last. `kept_until` is when the last one that stays for good was saved."""
     entries = [{"name": os.path.basename(path), "time": time} for path, time in saved]
     text = json.dumps({"format": "gradtape checkpoints 1", "checkpoints": entries, "kept_until": kept_until}, indent=1)
-    with replacing(os.path.join(folder, filename)) as part:
-        Path(part).write_text(text + "\n", "utf-8")
+    file = os.path.join(folder, filename)
+
+    def write() -> None:
+        with replacing(file) as part:
+            Path(part).write_text(text + "\n", "utf-8")
+
+    hooks.clients.once(file, write)
 
 
 def read_state(folder: str, filename: str = FILE) -> tuple[list[Saved], float | None]:

@@ -7,12 +7,14 @@ import contextlib
 import json
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jax.sharding import Sharding
 
+from gradtape._src.core import hooks
 from gradtape._src.core.dtypes import as_dtype
 from gradtape._src.core.errors import DataLossError, NotFoundError, UnimplementedError
 from gradtape._src.files.whole import replacing
@@ -74,8 +76,12 @@ def save(prefix: str, nodes: list[Node] | None, arrays: Mapping[str, np.ndarray]
     metadata = {"gradtape": index, "crc32": str(zlib.crc32(index.encode()))}
     file = file_of(prefix)
     os.makedirs(os.path.dirname(os.path.abspath(file)), exist_ok=True)
-    with replacing(file) as part:
-        safetensors.numpy.save_file(tensors, part, metadata)
+
+    def write() -> None:
+        with replacing(file) as part:
+            safetensors.numpy.save_file(tensors, part, metadata)
+
+    hooks.clients.once(file, write)
 
 
 def _stored(array: np.ndarray) -> np.ndarray:
@@ -118,8 +124,8 @@ class Source:
                 None, None, f"The checkpoint {self.path} is damaged, or is none: {said}. Nothing was restored."
             ) from error
 
-    def arrays(self, keys: list[str]) -> dict[str, np.ndarray]:
-        """Return the arrays of `keys`, checked against the index."""
+    def arrays(self, keys: list[str], layouts: Mapping[str, Sharding] = {}) -> dict[str, Any]:
+        """Return the arrays of `keys`, checked against the index; laid out as `layouts` states, where it is kept in parts."""
         raise NotImplementedError
 
     def graph(self) -> bytes:
@@ -151,10 +157,10 @@ class Reader(Source):
             index = json.loads(text)
             if index["format"] != FORMAT:
                 raise ValueError(f"its format is {index['format']!r}, this version of gradtape reads {FORMAT!r}")
-            self.entries = {key: _entry(key, given, keys) for key, given in index["arrays"].items()}
+            self.entries = {key: entry_of(key, given, keys) for key, given in index["arrays"].items()}
             self.by_name = index["nodes"] is None
             given = index["nodes"] or []
-            self.nodes = [_node(node, len(given), self.entries) for node in given]
+            self.nodes = [node_of(node, len(given), self.entries) for node in given]
             if not self.nodes and not self.by_name:
                 raise ValueError("it has no objects")
 
@@ -165,19 +171,17 @@ class Reader(Source):
         with self._damage(), safetensors.safe_open(self.path, framework="np") as file:
             yield file
 
-    def arrays(self, keys: list[str]) -> dict[str, np.ndarray]:
+    def arrays(self, keys: list[str], layouts: Mapping[str, Sharding] = {}) -> dict[str, Any]:
         with self._opened() as file, self._damage():
             return {key: self._array(file, key) for key in keys}
 
     def graph(self) -> bytes:
-        return json.dumps([{name: vars(node)[name] for name in ("children", "key", "name")} for node in self.nodes]).encode()
+        return graph_of(self.nodes)
 
     def _array(self, file: Any, key: str) -> np.ndarray:
         entry = self.entries[key]
         if entry.strings is not None:
-            result = np.empty(len(entry.strings), object)
-            result[:] = entry.strings
-            return result.reshape(entry.shape)
+            return strings_of(entry)
         stored = file.get_tensor(key)
         name = as_dtype(entry.dtype).name
         shape = stored.shape[:-1] if name in STORED_AS else stored.shape
@@ -188,7 +192,20 @@ class Reader(Source):
         return stored if name not in STORED_AS else np.frombuffer(stored.tobytes(), entry.dtype).reshape(entry.shape)
 
 
-def _entry(key: str, given: Any, stored: set[str]) -> Entry:
+def strings_of(entry: Entry) -> np.ndarray:
+    """Return the array of strings that an index holds."""
+    assert entry.strings is not None
+    result = np.empty(len(entry.strings), object)
+    result[:] = entry.strings
+    return result.reshape(entry.shape)
+
+
+def graph_of(nodes: Sequence[Node]) -> bytes:
+    """Return the graph of the objects as JSON."""
+    return json.dumps([{name: vars(node)[name] for name in ("children", "key", "name")} for node in nodes]).encode()
+
+
+def entry_of(key: str, given: Any, stored: set[str]) -> Entry:
     dtype = as_dtype(given["dtype"]).numpy
     shape = tuple(given["shape"])
     if not all(type(extent) is int and 0 <= extent < 1 << 62 for extent in shape):
@@ -203,7 +220,7 @@ def _entry(key: str, given: Any, stored: set[str]) -> Entry:
     return Entry(dtype, shape, 0, strings)
 
 
-def _node(given: Any, count: int, entries: Mapping[str, Entry]) -> Node:
+def node_of(given: Any, count: int, entries: Mapping[str, Entry]) -> Node:
     children, key, own_name = given["children"], given.get("key"), given.get("name")
     for name, number in children.items():
         if type(number) is not int or not 0 <= number < count:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import numpy as np
+from jax.sharding import Sharding
 
-from gradtape._src.core import hooks
+from gradtape._src.core import engine, hooks
 from gradtape._src.core.module import Stateful
 from gradtape._src.core.tensor import graph_of
 from gradtape._src.core.variable import Variable
@@ -38,6 +40,19 @@ def held(variable: Variable | Stateful, session: Any = None, initial: Any = None
     if initial is not None and not found.has_value(variable):
         return np.asarray(initial, variable.aval.dtype)
     return np.asarray(found.value_of(variable))
+
+
+def array_of(variable: Variable | Stateful) -> Any:
+    """Return the value of a variable as it lies: an array of JAX, in parts maybe, or of NumPy."""
+    if isinstance(variable, Stateful) or graph_of(variable._tensor.node) is not None:
+        return held(variable)
+    return engine.value(variable.held())
+
+
+def layout_of(variable: Variable | Stateful) -> Sharding | None:
+    """Return how a variable lies in parts; None for one that lies whole on its devices."""
+    value = None if isinstance(variable, Stateful) else variable.held().value
+    return value.sharding if isinstance(value, jax.Array) and not value.is_fully_replicated else None
 
 
 def hold(variable: Variable, value: np.ndarray, session: Any = None) -> None:

@@ -15,6 +15,7 @@ from gradtape._src.train.state import (
     get_checkpoint_state as get_checkpoint_state,
     latest_checkpoint as latest_checkpoint,
 )
+from gradtape.train import experimental as experimental
 
 __dir__ = _listed(__name__)
 __getattr__ = _missing(__name__)

@@ -1,0 +1,217 @@
+"""Checkpoints in parts: a folder that orbax writes, each process its own parts of large variables, beside the training if wished.
+
+The folder appears under its name once all of it is written. Its index is JSON; nothing in it is run.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import functools
+import logging
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Sharding
+
+from gradtape._src.core import hooks
+from gradtape._src.core.dtypes import as_dtype
+from gradtape._src.core.interruptible import Background
+from gradtape._src.train import storage
+from gradtape._src.train.storage import Node
+
+SUFFIX = ".orbax"
+FORMAT = "gradtape checkpoint in parts 1"
+
+_pending: Any = None  # what is being written beside the training
+
+
+def folder_of(prefix: str) -> str:
+    """Return the folder of the checkpoint that is called `prefix`."""
+    return os.path.abspath(prefix if prefix.endswith(SUFFIX) else prefix + SUFFIX)
+
+
+def _orbax() -> Any:
+    try:
+        from orbax import checkpoint
+    except ImportError as error:
+        raise ImportError(
+            f"Checkpoints in parts, or written beside the training, need orbax ({error}): pip install 'gradtape[checkpoints]'."
+        ) from error
+    logging.getLogger("absl").addFilter(_is_news)
+    return checkpoint
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Return whether a message of orbax's is worth showing; that it removes what a killed process left is not."""
+    return "orbax" not in record.pathname or "temporary directory" not in record.getMessage()
+
+
+def save(prefix: str, nodes: list[Node], values: Mapping[str, Any], background: bool, then: Callable[[], None]) -> None:
+    """Write a checkpoint: the graph, and the value of each key, an array of NumPy or JAX. `then` is called when it is there.
+
+    With `background` that is later, after a call that returns at once; `sync` waits for it.
+    """
+    sync()
+    entries: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
+    for key, value in values.items():
+        entry = entries[key] = {"dtype": as_dtype(value.dtype).name, "shape": value.shape}
+        if value.dtype == object:
+            entry["strings"] = [base64.b64encode(item).decode() for item in np.asarray(value).ravel()]
+        elif value.size:  # orbax refuses what is empty
+            entry["number"] = len(arrays)
+            kept = jax.numpy.copy if background and isinstance(value, jax.Array) else np.array if background else lambda x: x
+            arrays[str(len(arrays))] = kept(value)  # the training goes on with the memory of what it has
+    graph = [{name: value for name, value in vars(node).items() if value is not None} for node in nodes]
+    index = {"format": FORMAT, "nodes": graph, "arrays": entries}
+    finish = _together(f"a checkpoint of {len(entries)} values", _begin, folder_of(prefix), index, arrays)
+    if not background:
+        _together("the end of a checkpoint", finish)
+        then()
+        return
+
+    def end() -> None:
+        finish()
+        if jax.process_index() == 0:
+            then()
+
+    global _pending
+    _sync_at_exit()
+    _pending = Background().submit(end)
+
+
+def sync() -> None:
+    """Wait until what is written beside the training is there; raise its error if it could not be written."""
+    global _pending
+    pending, _pending = _pending, None
+    if pending is not None:
+        pending.result()
+
+
+@functools.cache
+def _sync_at_exit() -> None:
+    """Have Python wait for the last checkpoint when it ends: before it ends its pools of threads, in which orbax writes.
+
+    `atexit` comes after that, and there is no public name for what comes before.
+    """
+    threading._register_atexit(sync)  # type: ignore[attr-defined]
+
+
+def _together(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that waits for the other processes, if there are any."""
+    together = hooks.clients.together
+    return function(*arguments) if together is None else together(what, function, *arguments)
+
+
+def _begin(folder: str, index: dict[str, Any], arrays: dict[str, Any]) -> Callable[[], None]:
+    """Let orbax begin to write; return the function that waits for the end."""
+    orbax = _orbax()
+    before = _before(folder)
+    if _is_ours(folder):
+
+        def set_aside() -> None:
+            if os.path.isdir(folder):
+                shutil.rmtree(before, ignore_errors=True)
+                os.rename(folder, before)
+
+        hooks.clients.once(before, set_aside)
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    items = {"index": orbax.args.JsonSave(index)} | ({"arrays": orbax.args.PyTreeSave(arrays)} if arrays else {})
+    writer = orbax.AsyncCheckpointer(orbax.CompositeCheckpointHandler())
+    try:
+        writer.save(folder, args=orbax.args.Composite(**items))
+    except BaseException:
+        writer.close()
+        raise
+
+    def finish() -> None:
+        try:
+            writer.wait_until_finished()
+        finally:
+            writer.close()
+        if jax.process_index() == 0:
+            shutil.rmtree(before, ignore_errors=True)
+
+    return finish
+
+
+def _before(folder: str) -> str:
+    """Return where the checkpoint lies that another one is about to take the place of."""
+    return folder.removesuffix(SUFFIX) + ".before" + SUFFIX
+
+
+def _is_ours(folder: str) -> bool:
+    return os.path.isfile(os.path.join(folder, "index", "metadata"))
+
+
+def is_there(prefix: str) -> bool:
+    """Return whether there is a checkpoint in parts called `prefix`."""
+    folder = folder_of(prefix)
+    return _is_ours(folder) or _is_ours(_before(folder))
+
+
+def remove(prefix: str) -> None:
+    """Remove a checkpoint in parts, if it is one that we wrote."""
+    if _is_ours(folder_of(prefix)):
+        shutil.rmtree(folder_of(prefix), ignore_errors=True)
+
+
+class Parts(storage.Source):
+    """A checkpoint that orbax wrote for gradtape."""
+
+    def __init__(self, prefix: str) -> None:
+        folder = folder_of(prefix)
+        super().__init__(folder if _is_ours(folder) else _before(folder))
+        orbax = _orbax()
+        with self._damage(), self._reader() as reader:
+            index = reader.restore(self.path, args=orbax.args.Composite(index=orbax.args.JsonRestore()))["index"]
+            if index["format"] != FORMAT:
+                raise ValueError(f"its format is {index['format']!r}, this version of gradtape reads {FORMAT!r}")
+            self._numbers = {key: given.get("number") for key, given in index["arrays"].items()}
+            described = {key: {**given, "crc32": 0} for key, given in index["arrays"].items()}
+            self.entries = {key: storage.entry_of(key, given, {*described}) for key, given in described.items()}
+            self.by_name = False
+            self.nodes = [storage.node_of(node, len(index["nodes"]), self.entries) for node in index["nodes"]]
+
+    @contextlib.contextmanager
+    def _reader(self) -> Iterator[Any]:
+        orbax = _orbax()
+        with orbax.Checkpointer(orbax.CompositeCheckpointHandler()) as reader:
+            yield reader
+
+    def graph(self) -> bytes:
+        return storage.graph_of(self.nodes)
+
+    def arrays(self, keys: list[str], layouts: Mapping[str, Sharding] = {}) -> dict[str, Any]:
+        orbax = _orbax()
+        asked = {key: str(number) for key in keys if (number := self._numbers[key]) is not None}
+        how = {
+            number: orbax.ArrayRestoreArgs(sharding=layouts[key])
+            if key in layouts
+            else orbax.RestoreArgs(restore_type=np.ndarray, dtype=self.entries[key].dtype)
+            for key, number in asked.items()
+        }
+        read: dict[str, Any] = {}
+        if asked:
+            arguments = orbax.args.PyTreeRestore(item=dict.fromkeys(how, 0), restore_args=how, partial_restore=True)
+            with self._damage(), self._reader() as reader:
+                read = reader.restore(self.path, args=orbax.args.Composite(arrays=arguments))["arrays"]
+        return {key: self._array(key, read.get(asked.get(key, ""))) for key in keys}
+
+    def _array(self, key: str, read: Any) -> Any:
+        entry = self.entries[key]
+        if entry.strings is not None:
+            return storage.strings_of(entry)
+        array = np.zeros(entry.shape, entry.dtype) if read is None else read
+        with self._damage():
+            if array.shape != entry.shape or array.dtype != entry.dtype:
+                raise ValueError(
+                    f"{key} is {array.dtype}{list(array.shape)} in it, {entry.dtype}{list(entry.shape)} in its index"
+                )
+        return array
