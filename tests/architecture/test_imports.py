@@ -161,7 +161,13 @@ def declared(*extras):
 
 
 def test_every_import_is_a_declared_dependency():
-    modules = {"pillow": "PIL", "scikit-learn": "sklearn", "diastatic-malt": "malt", "absl-py": "absl", "orbax-checkpoint": "orbax"}
+    modules = {
+        "pillow": "PIL",
+        "scikit-learn": "sklearn",
+        "diastatic-malt": "malt",
+        "absl-py": "absl",
+        "orbax-checkpoint": "orbax",
+    }
     packages = {modules.get(name, name) for name in declared("checkpoints", "demo", "pictures", "summary")}
     available = packages | set(sys.stdlib_module_names)
     imported = {name.partition(".")[0] for source in sources("gradtape") for _, name in source.imports}
