@@ -212,11 +212,21 @@ class TestGarbage:
 
         return step
 
+    def a_tape_that_nobody_asks(self):
+        x = tf.Variable([1.0, 2.0])
+
+        def step():
+            with tf.GradientTape():
+                y = tf.sin(x) * x
+            return y.numpy()
+
+        return step
+
     def without_a_tape(self):
         x = tf.constant([1.0, 2.0])
         return lambda: (tf.sin(x) * x + 1.0).numpy()
 
-    @pytest.mark.parametrize("of", [mlp, no_two_shapes, a_long_tape, without_a_tape])
+    @pytest.mark.parametrize("of", [mlp, no_two_shapes, a_long_tape, a_tape_that_nobody_asks, without_a_tape])
     def test_steps_leave_none(self, of):
         step = of(self)
         for _ in range(4):

@@ -142,7 +142,7 @@ def retire(trace: Trace, avals: tuple[Any, ...], outputs: tuple[int, ...], keys:
                 there.early.append(original)  # it pends in another thread, whose tapes go by its inputs until that trace has run
             else:
                 original.inputs = None
-    if not trace.tapes:
+    if all(tape() is None for tape in trace.tapes):
         trace.forget()
 
 
