@@ -68,6 +68,8 @@ CORE_LEVELS = {
 }
 _LEVEL_OF = {file: level for level, files in enumerate(CORE_LEVELS.values()) for file in files.split()}
 
+BY_SEVERAL_THREADS = {f"numpy.{name}" for name in ("dot", "einsum", "inner", "matmul", "matvec", "tensordot", "vdot", "vecdot")}
+
 # The gradients are this project's own; JAX supplies kernels, the compiler, vmap and sharding.
 JAX_AUTODIFF = frozenset(
     f"jax.{name}"
@@ -427,6 +429,26 @@ def only_the_engine_changes_the_trace(source: Source) -> Iterator[str]:
                 )
 
 
+def products_are_computed_by_one_thread(source: Source) -> Iterator[str]:
+    """Inside ops/ and core/host/, whose kernels run on NumPy."""
+    if folder_of(source.module) != "gradtape._src.ops" and not source.module.startswith("gradtape._src.core.host"):
+        return
+    if source.module == "gradtape._src.core.host.products":
+        return
+    found = [
+        (node.lineno, "`@`")
+        for node in source.nodes
+        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.MatMult)
+    ]
+    found += [(call.lineno, name) for call, name in source.calls() if name in BY_SEVERAL_THREADS]
+    for line, name in found:
+        yield source.violation(
+            line,
+            f"{name} on NumPy arrays may use several threads of BLAS, which fight XLA's for the cores; use jnp.matmul, and on"
+            " the host core.host.products",
+        )
+
+
 RULES = (
     only_the_engine_changes_the_trace,
     imports_point_downwards,
@@ -438,6 +460,7 @@ RULES = (
     no_code_from_data,
     public_modules_only_re_export,
     kernels_state_their_dtypes,
+    products_are_computed_by_one_thread,
 )
 
 

@@ -17,6 +17,7 @@ def test_file_keeps_the_rules(source):
 
 
 CORE, OPS, TAPE = "gradtape/_src/core/engine.py", "gradtape/_src/ops/math.py", "gradtape/_src/autodiff/tape.py"
+HOST = "gradtape/_src/core/host/arrays.py"
 EXPLAIN, CLI, PUBLIC = "gradtape/_src/explain/report.py", "gradtape/_src/cli/run.py", "gradtape/math.py"
 
 BROKEN = [
@@ -102,6 +103,11 @@ BROKEN = [
     (OPS, "import numpy as np\nnp.sqrt(2.0)", "np.sqrt gives a NumPy float64"),
     (OPS, "import numpy\nnumpy.prod(x.shape)", "np.prod gives a NumPy"),
     (OPS, "import numpy as np\nnp.sqrt(2.0)  # host-side:", "np.sqrt gives a NumPy float64"),
+    # products by one thread
+    (OPS, "@op('Square')\ndef square(x):\n    return x @ x", "math.py:3: `@` on NumPy arrays may use several threads"),
+    (OPS, "x @= y", "math.py:1: `@` on NumPy arrays"),
+    (HOST, "import numpy as np\nnp.tensordot(x, y)", "arrays.py:2: numpy.tensordot on NumPy arrays"),
+    (HOST, "from numpy import einsum\neinsum('ij,jk', x, y)", "numpy.einsum on NumPy arrays"),
 ]
 
 
@@ -134,6 +140,10 @@ KEPT = [
     (OPS, "import jax.numpy as jnp\njnp.full(shape, 0, x.dtype)\njnp.arange(0, n, 1, x.dtype)\njnp.eye(n, **options)"),
     (OPS, "import numpy as np\nnp.dtype('int32')\nnp.ndarray\nnp.log(rate)  # host-side: chooses the number of terms"),
     (CORE, "import numpy as np\nimport jax.numpy as jnp\nnp.prod(shape)\njnp.zeros(shape)"),
+    (OPS, "import jax.numpy as jnp\njnp.matmul(x, y)\njnp.einsum('ij,jk', x, y)"),
+    (HOST, "from gradtape._src.core.host.products import product\nproduct(x, y)"),
+    ("gradtape/_src/core/host/products.py", "import numpy as np\nnp.matmul(x, y)"),
+    (TAPE, "x @ y"),
 ]
 
 

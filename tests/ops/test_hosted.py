@@ -143,3 +143,29 @@ def test_infinities_zeros_and_nan_on_the_host(name, compared):
     count = len(ROWS[name].args)
     for value in tf.nest.flatten(ROWS[name].call(*map(tf.constant, np.meshgrid(*[CORNERS] * count)))):
         np.asarray(value)
+
+
+LARGE = {  # equation → extents; beyond those of the table, where sums of products are products of matrices
+    "btnh,bsnh->bnts": {"b": 3, "t": 11, "s": 13, "n": 4, "h": 8},
+    "abc,cde->adbe": {"a": 5, "b": 12, "c": 16, "d": 4, "e": 7},
+    "nhwc,ih,jw->nijc": {"n": 4, "h": 12, "w": 14, "c": 3, "i": 5, "j": 6},
+    "ij,kl,jk->il": {"i": 30, "j": 40, "k": 20, "l": 10},
+    "aij,jk->k": {"a": 9, "i": 10, "j": 30, "k": 8},
+    "iij,jk->ki": {"i": 17, "j": 12, "k": 11},
+    "ab,cb,b->ac": {"a": 20, "b": 30, "c": 25},
+    "ij,jk->ik": {"i": 70, "j": 130, "k": 90},  # more than BLAS would compute by one thread
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "complex64", "int32"])
+@pytest.mark.parametrize("equation", LARGE)
+def test_sums_of_many_products_on_the_host(equation, dtype):
+    extents, rng = LARGE[equation], np.random.default_rng(0)
+    shapes = [[extents[label] for label in labels] for labels in equation.partition("->")[0].split(",")]
+    values = [rng.integers(-8, 9, shape) for shape in shapes]  # exact in bfloat16
+    operands = [value.astype(tf.as_dtype(dtype).as_numpy_dtype) for value in values]
+    expected = np.einsum(equation, *values)
+    with arrays.on_host():
+        received = arrays.jnp.einsum(equation, *operands)
+    assert received.dtype == operands[0].dtype
+    np.testing.assert_array_equal(received, expected.astype(operands[0].dtype))

@@ -17,7 +17,7 @@ from jax import lax
 from gradtape._src.core.host import indexing
 from gradtape._src.core.host.convolution import convolution
 from gradtape._src.core.host.linalg import Numbers as LinearAlgebra, Primitives as Factorizations
-from gradtape._src.core.host.products import product
+from gradtape._src.core.host.products import einsum, product
 
 Array = Any
 _added: Any = np.add.reduce  # `np.sum` takes three times as long to call
@@ -108,7 +108,7 @@ class Numbers:
         dtype = operands[0].dtype
         if dtype.itemsize == 2:
             operands = tuple([x.astype(np.float32) for x in operands])
-        return np.einsum(subscripts, *operands, optimize=len(operands) > 2).astype(dtype, copy=False)
+        return einsum(subscripts, operands).astype(dtype, copy=False)
 
     @staticmethod
     def prod(x: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:

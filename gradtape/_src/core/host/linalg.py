@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gradtape._src.core.host.products import product
+
 Array = Any
 
 
@@ -103,5 +105,5 @@ def _substituted(a: Array, b: Array, lower: bool, way: str) -> Array:
     triangle = np.tril(a, -1) if lower == (way == "N") else np.triu(a, 1)
     x = np.zeros_like(b)
     for row in rows:
-        x[row] = (b[row] - triangle[row] @ x) / a[row, row]
+        x[row] = (b[row] - product(triangle[row : row + 1], x)[0]) / a[row, row]
     return x

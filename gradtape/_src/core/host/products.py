@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 Array = Any
+Term = tuple[Array, str]  # with a label for each axis
 
 # BLAS computes a product of at most so many multiplications by one thread. More of them would fight XLA's for the cores.
 SERIAL = 1 << 18
+FEW = 1 << 12  # so many multiplications are done sooner than axes are moved to make matrices
 
 
 def product(x: Array, y: Array) -> Array:
@@ -25,3 +29,50 @@ def product(x: Array, y: Array) -> Array:
         return np.concatenate([product(x[..., :half, :], y), product(x[..., half:, :], y)], -2)
     half = columns // 2
     return np.concatenate([product(x, y[..., :half]), product(x, y[..., half:])], -1)
+
+
+def einsum(subscripts: str, operands: Sequence[Array]) -> Array:
+    """Return the sum of products of `operands` that subscripts with a `->` name, as products of matrices."""
+    given, _, output = subscripts.partition("->")
+    terms: list[Term] = list(zip(operands, given.split(","), strict=True))
+    path: Any = [range(len(terms))]
+    if len(terms) > 2:
+        path = np.einsum_path(subscripts, *operands, optimize="greedy")[0][1:]
+    for together in path:
+        chosen = [terms[i] for i in together]
+        terms = [term for i, term in enumerate(terms) if i not in together]
+        met = chosen.pop(0)
+        while chosen:
+            other = chosen.pop(0)
+            met = _pair(met, other, set(output).union(*[labels for _, labels in terms + chosen]))
+        terms.append(met)
+    [(x, labels)] = terms
+    return np.einsum(f"{labels}->{output}", x)
+
+
+def _pair(first: Term, second: Term, wanted: Collection[str]) -> Term:
+    """Return the sum of products of two terms over all labels but the `wanted` ones."""
+    x, a = _narrowed(first, {*wanted, *second[1]})
+    y, b = _narrowed(second, {*wanted, *a})
+    batch = [label for label in a if label in b and label in wanted]
+    inner = [label for label in a if label in b and label not in wanted]
+    rows, columns = [label for label in a if label not in b], [label for label in b if label not in a]
+    extents = dict(zip(a + b, x.shape + y.shape, strict=True))
+    labels = "".join([*batch, *rows, *columns])
+    if not inner or math.prod(extents.values()) <= FEW:
+        return np.einsum(f"{a},{b}->{labels}", x, y), labels
+
+    def matrices(array: Array, names: str, left: list[str], right: list[str]) -> Array:
+        ordered = np.transpose(array, [names.index(label) for label in (*batch, *left, *right)])
+        sizes = [math.prod([extents[label] for label in group]) for group in (left, right)]
+        return ordered.reshape(*[extents[label] for label in batch], *sizes)
+
+    made = product(matrices(x, a, rows, inner), matrices(y, b, inner, columns))
+    return made.reshape([extents[label] for label in labels]), labels
+
+
+def _narrowed(term: Term, wanted: Collection[str]) -> Term:
+    """Return a term summed over all labels but the `wanted` ones, each of which it has once."""
+    x, labels = term
+    kept = "".join(dict.fromkeys([label for label in labels if label in wanted]))
+    return (x if kept == labels else np.einsum(f"{labels}->{kept}", x)), kept

@@ -147,7 +147,7 @@ def _log_of_one(x):
     for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
         total = total + float(weight) * jnp.linalg.solve(one + float(node) * rest, rest)
     scale = (2.0 ** count.astype(jnp.finfo(x.dtype).dtype)).astype(x.dtype)
-    return scale * (basis @ total @ jnp.conj(basis.T))
+    return scale * jnp.matmul(jnp.matmul(basis, total), jnp.conj(basis.T))
 
 
 # TensorFlow has no gradient for it either: LookupError.
