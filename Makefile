@@ -15,6 +15,7 @@
 #                    `make site-check` reads it in a browser (Chromium)
 #   make notebooks   runs the notebooks from top to bottom  (one of them: make notebooks ARGS=gan)
 #   make packages    builds the wheel and the sdist into dist/, and checks their metadata and contents
+#   make test-packages  installs the sdist with a compiler and without one, and compares what both compute
 #   make snapshot    accept a change of the public names, and write docs/compatibility.md
 #   make clean       remove everything that make made
 #
@@ -37,10 +38,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses $(JOBS) --dist workstea
 .NOTPARALLEL:
 .SECONDARY:
 .PHONY: help demo test test-long test-distributed test-keras test-keras-sample keras-tests test-thirdparty test-thirdparty-sample \
-    test-native-sanitize thirdparty-baseline bench lint format types docs site site-serve site-check packages notebooks snapshot clean
+    test-native-sanitize thirdparty-baseline bench lint format types docs site site-serve site-check packages test-packages notebooks snapshot clean
 
 help:
-	@sed -n '3,22s/^# \{0,1\}//p' Makefile
+	@sed -n '3,23s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/ready-demo
 	$(BIN)/gradtape demo $(ARGS)
@@ -126,6 +127,9 @@ packages: $(VENV)/ready-release
 	$(BIN)/python -m build
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/python -m tests.packages.contents dist
+
+test-packages: packages
+	$(BIN)/python -m tests.packages.installed dist
 
 snapshot: $(VENV)/ready-test
 	$(BIN)/python tests/architecture/public_names.py --write
