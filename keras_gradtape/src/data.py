@@ -13,7 +13,6 @@ from keras.src.trainers.epoch_iterator import EpochIterator
 import gradtape as tf
 from gradtape._src.core.tensor import to_numpy
 from gradtape._src.ops.random import philox, seeds
-from keras_gradtape.src.distribution_lib import require_own_data
 
 SOME_SIZE = 32  # of a batch whose size is open, where only the shapes of weights follow from it
 
@@ -22,7 +21,6 @@ class Batches(EpochIterator):
     """The batches of one epoch after the other: (first step, last step, list of batches)."""
 
     def __init__(self, x, y=None, sample_weight=None, class_weight=None, **options):
-        require_own_data()
         if isinstance(x, (tf.data.Dataset, tf.distribute.DistributedDataset)):
             for name, value in (("y", y), ("sample_weight", sample_weight)):
                 if value is not None:
@@ -31,10 +29,10 @@ class Batches(EpochIterator):
                         "entry of what the Dataset gives."
                     )
             x, class_weight = DatasetAdapter(x, class_weight), None
-        elif options.get("shuffle") and can_convert_arrays((x, y, sample_weight)):
-            named = {"sample_weight": sample_weight, "class_weight": class_weight, "shuffle": options["shuffle"]}
-            steps = options.get("steps_per_epoch")
-            x = ShuffledArrays(x, y, batch_size=options.get("batch_size"), steps=steps, **named)
+        elif can_convert_arrays((x, y, sample_weight)):
+            named = {"sample_weight": sample_weight, "class_weight": class_weight, "shuffle": options.get("shuffle", False)}
+            steps, kind = options.get("steps_per_epoch"), ShuffledArrays if named["shuffle"] else ArrayDataAdapter
+            x = kind(x, y, batch_size=options.get("batch_size"), steps=steps, **named)
             y = sample_weight = class_weight = None
         super().__init__(x=x, y=y, sample_weight=sample_weight, class_weight=class_weight, **options)
 

@@ -42,12 +42,14 @@ def distribute_variable(value, layout):
 
 
 def distribute_data_input(per_process_batch, layout, batch_dim_name):
-    """A batch of this process as its part of the batch of all, laid out as `layout` says.
+    """A batch laid out as `layout` says.
 
-    A batch of rows that cannot be divided evenly is copied to all devices.
+    Several processes have the same batch, of which each takes its part; or, without `auto_shard_dataset`, each gives a part of
+    its own. A batch of rows that cannot be divided evenly is copied to all devices.
     """
     sharding, batch = _sharding(layout), tf.convert_to_tensor(per_process_batch)
-    if jax.process_count() > 1:
+    distribution = global_state.get_global_attribute("distribution")
+    if jax.process_count() > 1 and distribution is not None and not distribution.auto_shard_dataset:
         return tf.convert_to_tensor(jax.make_array_from_process_local_data(sharding, batch.numpy()))
     extents = dict(sharding.mesh.shape)
     if batch.shape.rank and batch.shape[0] % extents.get(batch_dim_name, 1):
@@ -62,16 +64,6 @@ def distribute_batch(tensor):
         return tensor
     layout = distribution.get_data_layout(tuple(tensor.shape))
     return distribute_data_input(tensor, layout, distribution.batch_dim_name)
-
-
-def require_own_data():
-    """ValueError if the current distribution is to give each of several processes its part of the data, as is not done here."""
-    distribution = global_state.get_global_attribute("distribution")
-    if distribution is not None and distribution.num_processes > 1 and distribution.auto_shard_dataset:
-        raise ValueError(
-            "Data is not shared among processes: give each its own part, such as dataset.shard(num_processes, process_id), and "
-            "set `distribution.auto_shard_dataset = False`."
-        )
 
 
 def name_unmatched_keys(model):
@@ -98,7 +90,9 @@ def initialize(job_addresses, num_processes, process_id):
         )
     if address is not None and num_processes is not None and process_id is not None:
         group.join(address, process_id, num_processes)
-    else:  # JAX finds out, under Slurm, Open MPI and Kubernetes
+    elif (address, num_processes, process_id) == (None, None, None) and group.join_started():
+        pass
+    else:  # JAX finds out, under Kubernetes and on Cloud TPUs
         jax.distributed.initialize(coordinator_address=address, num_processes=num_processes, process_id=process_id)
     if rng_utils.get_random_seed() is None:  # the same for all, as their variables begin with the same values
         seed = multihost_utils.broadcast_one_to_all(np.uint32(make_default_seed()))

@@ -120,6 +120,24 @@ if way == "train":
     history = model.fit(X, Y, batch_size=32, epochs=2, verbose=0)
     result |= {"fit": history.history["loss"], "evaluated": float(model.evaluate(X, Y, verbose=0))}
     result |= {"predicted": model.predict(X, verbose=0).ravel().tolist()}
+    devices = keras.distribution.list_devices()
+    mesh = keras.distribution.DeviceMesh((len(devices), 1), ["batch", "model"], devices)
+    layouts = keras.distribution.LayoutMap(mesh)
+    layouts[".*kernel"] = ("batch", None)
+    for distribution in (
+        keras.distribution.DataParallel(),
+        keras.distribution.ModelParallel(layout_map=layouts, batch_dim_name="batch"),
+        keras.distribution.DataParallel(auto_shard_dataset=False),
+    ):
+        whole, name = distribution.auto_shard_dataset, f"{type(distribution).__name__} {distribution.auto_shard_dataset}"
+        keras.utils.set_random_seed(0)
+        with distribution.scope():
+            model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(16, "relu"), keras.layers.Dense(1)])
+            model.compile("adam", "mse")
+            count = jax.process_count()
+            x, y = (X, Y) if whole else (X[me:64:count], Y[me:64:count])
+            history = model.fit(x, y, batch_size=32 if whole else 32 // count, epochs=2, verbose=0, shuffle=whole)
+            result[name] = [*history.history["loss"], float(model.evaluate(x, y, verbose=0))]
     split, said = next(iter(batches))[0], []
 
     def read():

@@ -227,15 +227,6 @@ def test_functions_transform_what_run_runs(strategy):
         doubled(iterator)
 
 
-def test_processes_have_data_of_their_own():
-    distribution = tf.keras.distribution.DataParallel()
-    distribution._num_processes = 2
-    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
-    model.compile("sgd", "mse")
-    with distribution.scope(), pytest.raises(ValueError, match=r"auto_shard_dataset = False"):
-        model.fit(np.ones((4, 2)), np.ones((4, 1)), verbose=0)
-
-
 def test_a_model_made_in_a_scope_trains_in_the_replica(strategy):
     keras = tf.keras
     seen = []

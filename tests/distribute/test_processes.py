@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -52,6 +53,43 @@ def test_processes_train_as_one_does(count):
         assert result["drawn"] == results[0]["drawn"]
         for name, value in wanted.items():
             np.testing.assert_allclose(result[name], value, 1e-4, 1e-5, err_msg=name)
+
+
+def under_open_mpi(way):
+    """The program's two processes, in the environment that `mpirun` of Open MPI 4 gives; their exit status and output."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        job = free.getsockname()[1] - 61440 & 4095  # JAX makes a port of the job's number
+    given = {"JAX_PLATFORMS": "cpu", "OMPI_COMM_WORLD_SIZE": "2", "OMPI_MCA_orte_hnp_uri": f"{job << 12}.0;tcp://127.0.0.1:9"}
+    processes = []
+    for number in range(2):
+        mine = {"OMPI_COMM_WORLD_RANK": str(number), "OMPI_COMM_WORLD_LOCAL_RANK": str(number)}
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        processes.append(subprocess.Popen([sys.executable, PROGRAM, way], env={**os.environ, **given, **mine}, **pipes))
+    return [(process.communicate(timeout=240)[0], process.returncode) for process in processes]
+
+
+@pytest.mark.long
+def test_processes_that_open_mpi_starts_find_each_other():
+    wanted = alone()
+    for output, status in under_open_mpi("train"):
+        assert status == 0, output
+        result = json.loads(output.splitlines()[-1])
+        np.testing.assert_allclose(result["losses"], wanted["losses"], 1e-4, 1e-5)
+    (output, _), _ = under_open_mpi("die")
+    assert "UnavailableError: Process 1 of 2 has ended without a word" in output
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="Open MPI is not installed")
+def test_mpirun():
+    options = ["--allow-run-as-root", "--oversubscribe", "-x", "JAX_PLATFORMS=cpu"]
+    command = ["mpirun", *options, "-n", "2", sys.executable, PROGRAM, "train"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    results = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert done.returncode == 0 and len(results) == 2, done.stderr
+    wanted = alone()
+    for result in results:
+        np.testing.assert_allclose(result["losses"], wanted["losses"], 1e-4, 1e-5)
 
 
 LOST = {

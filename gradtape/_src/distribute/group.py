@@ -18,11 +18,16 @@ from jax.experimental import multihost_utils
 
 from gradtape._src.core import hooks
 from gradtape._src.core.errors import InvalidArgumentError, UnavailableError
-from gradtape._src.distribute.watch import Watch, meet, waiting
+from gradtape._src.distribute.watch import Watch, free_address, meet, waiting
 from gradtape._src.ops.random import seeds
 
 PATIENCE = 300.0  # seconds to wait for the others at the start
 LEAVING = 10  # seconds to wait for the others at the end
+# Names in the environment by which JAX knows its launchers; the first one is the number of processes.
+LAUNCHERS = [
+    ("SLURM_NTASKS", "SLURM_JOB_ID", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_NODELIST", "SLURM_STEP_NUM_NODES"),
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_MCA_orte_hnp_uri"),
+]
 
 _watch: Watch | None = None
 
@@ -65,13 +70,42 @@ def join(address: str, number: int, count: int, seconds: float = PATIENCE) -> No
     JAX's runtime carries what the processes compute together. UnavailableError names the processes that did not come within
     `seconds`. A program that set no seed has process 0's in all of them, since all draw the same numbers.
     """
-    global _watch
     if _watch is not None or count < 2:
         return
     watch, meeting = meet(address, number, count, seconds)
+    _start_runtime(meeting, count, number)
+    _begin(watch)
+
+
+def join_started() -> bool:
+    """Join the processes that Slurm or Open MPI has started together; return whether it was one of these.
+
+    JAX finds out where they meet.
+    """
+    if _watch is not None or not any(_started(*names) for names in LAUNCHERS):
+        return _watch is not None
+    _start_runtime()
+    number, count = jax.process_index(), jax.process_count()
+    address = free_address() if number == 0 else ""
+    told = multihost_utils.broadcast_one_to_all(np.frombuffer(address.ljust(64).encode(), np.uint8))
+    watch, _ = meet(bytes(np.asarray(told)).decode().strip(), number, count, PATIENCE)
+    _begin(watch)
+    return True
+
+
+def _started(processes: str, *others: str) -> bool:
+    return os.environ.get(processes, "1").isdecimal() and int(os.environ.get(processes, "1")) > 1 and {*others} <= {*os.environ}
+
+
+def _start_runtime(*where: Any) -> None:
     jax.config.update("jax_enable_recoverability", True)  # else JAX's runtime ends the process where another one has ended
     jax.config.update("jax_enable_preemption_service", False)  # SIGTERM ends a process
-    jax.distributed.initialize(meeting, count, number, shutdown_timeout_seconds=LEAVING)
+    jax.distributed.initialize(*where, shutdown_timeout_seconds=LEAVING)
+
+
+def _begin(watch: Watch) -> None:
+    """Let the others' state be known, errors of this process be told, and all draw the same random numbers."""
+    global _watch
     _watch = watch
     hooks.clients.together, hooks.clients.once = _together, _once
     show = sys.excepthook
@@ -154,8 +188,10 @@ def same_for_all(value: np.ndarray) -> np.ndarray:
     return np.asarray(_together(what, multihost_utils.broadcast_one_to_all, value))
 
 
-def join_by_config() -> None:
-    """Join the group that the environment's TF_CONFIG names, if there is one."""
+def join_by_environment() -> None:
+    """Join the group that the environment's TF_CONFIG names, or that a launcher has started, if there is one."""
     addresses, number = of_config(os.environ.get("TF_CONFIG"))
     if addresses:
         join(addresses[0], number, len(addresses))
+    else:
+        join_started()

@@ -346,7 +346,7 @@ class MultiWorkerMirroredStrategy(Strategy):
     def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
         if cluster_resolver is not None:
             raise TypeError(f"A cluster is given by the environment variable TF_CONFIG, received {cluster_resolver!r}.")
-        group.join_by_config()
+        group.join_by_environment()
         everywhere = jax.devices() if group.joined() is not None else found(None)
         super().__init__(_Workers(self, everywhere))
 
@@ -371,7 +371,7 @@ class FullyShardedStrategy(Strategy):
     def __init__(self, devices: Sequence[str] | None = None, min_bytes: int = 1 << 16) -> None:
         if isinstance(min_bytes, bool) or not isinstance(min_bytes, int) or min_bytes < 0:
             raise ValueError(f"`min_bytes` is a number of bytes, 0 or more, received {min_bytes!r}.")
-        group.join_by_config()
+        group.join_by_environment()
         chosen = jax.devices() if group.joined() is not None and devices is None else found(devices)
         super().__init__(_Workers(self, chosen, min_bytes))
 

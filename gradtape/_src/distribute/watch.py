@@ -250,6 +250,18 @@ def address_of(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
+def free_address() -> str:
+    """Return an address of this machine that others can reach and that is free."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        try:
+            asked.connect(("192.0.2.1", 9))  # sends nothing: the system chooses the interface (RFC 5737 has the address)
+            host = asked.getsockname()[0]
+        except OSError:
+            host = "127.0.0.1"
+    with contextlib.closing(_listening(host, 0)) as free:
+        return f"{host}:{free.getsockname()[1]}"
+
+
 def meet(address: str, number: int, count: int, seconds: float) -> tuple[Watch, str]:
     """Wait for all processes of a group; return the watch, and the address at which JAX's runtime meets.
 
