@@ -189,7 +189,7 @@ class TestGarbage:
         return step
 
     def no_two_shapes(self):
-        w, sizes = tf.Variable(tf.ones([8, 8]) * 0.1), iter(range(2, 1000))
+        w, sizes = tf.Variable(tf.ones([8, 8]) * 0.1), iter(range(431, 1000))  # of no other test: nothing is to be compiled
 
         def step():
             with tf.GradientTape() as tape:

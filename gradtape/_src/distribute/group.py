@@ -97,10 +97,10 @@ def _started(processes: str, *others: str) -> bool:
     return os.environ.get(processes, "1").isdecimal() and int(os.environ.get(processes, "1")) > 1 and {*others} <= {*os.environ}
 
 
-def _start_runtime(*where: Any) -> None:
+def _start_runtime(address: str | None = None, count: int | None = None, number: int | None = None) -> None:
     jax.config.update("jax_enable_recoverability", True)  # else JAX's runtime ends the process where another one has ended
     jax.config.update("jax_enable_preemption_service", False)  # SIGTERM ends a process
-    jax.distributed.initialize(*where, shutdown_timeout_seconds=LEAVING)
+    jax.distributed.initialize(address, count, number, shutdown_timeout_seconds=LEAVING)
 
 
 def _begin(watch: Watch) -> None:
