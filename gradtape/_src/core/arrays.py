@@ -76,8 +76,9 @@ def run(op: Op, attrs: Attributes, inputs: Sequence[Any], avals: Any) -> Any:
     if not _local.on_host:
         with on_host():
             return run(op, attrs, inputs, avals)
-    result = op.run(list(map(_given, inputs)), attrs)
-    return tuple(map(_frozen, result, avals)) if isinstance(result, (tuple, list)) else _frozen(result, avals)
+    given = [x if type(x) is np.ndarray and not x.flags.writeable else _given(x) for x in inputs]
+    result = op.run(given, attrs)
+    return tuple(map(_frozen, result, avals)) if type(avals) is tuple else _frozen(result, avals)
 
 
 def _given(value: Any) -> np.ndarray:
@@ -90,8 +91,13 @@ def _given(value: Any) -> np.ndarray:
 
 
 def _frozen(value: Any, aval: Aval) -> np.ndarray:
-    array = np.asarray(value, aval.dtype)  # NumPy gives a Python number beside half precision a dtype of its own
-    return frozen(array if array.flags.c_contiguous else np.ascontiguousarray(array))
+    # NumPy gives a Python number beside half precision a dtype of its own.
+    array = value if type(value) is np.ndarray and value.dtype is aval.dtype else np.asarray(value, aval.dtype)
+    flags = array.flags
+    if not flags.c_contiguous:
+        return frozen(np.ascontiguousarray(array))
+    flags.writeable = False
+    return array
 
 
 def frozen(array: np.ndarray) -> np.ndarray:

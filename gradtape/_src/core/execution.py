@@ -251,24 +251,26 @@ def interpret(program: Program, arguments: Sequence[Any], loops: OnHost | None =
     hosted = tiers.costs(program).hosted
     for index, (op, attrs, *references) in enumerate(program.keys):
         inputs = [values[r] if r >= 0 else leaves[-1 - r] for r in references]
-        if is_call(op):
+        if hosted[index]:
+            try:
+                value = arrays.run(op, attrs, inputs, program.avals[index])
+            except LACKING as error:
+                value = _in_its_place(error, op, attrs, [program.aval_of(r) for r in references], inputs)
+            values.append(value)
+            if check is not None:
+                check(program, index, inputs, value)
+        elif is_call(op):
             values.append(interpret(attrs[0], inputs, loops))
         elif loops is not None and isinstance(op, StructuredOp):
             values.append(op.interpret(loops, attrs, inputs))
         elif op is ELEMENT:
             values.append(inputs[0][attrs[0]])
         else:
-            if hosted[index]:
-                try:
-                    value = arrays.run(op, attrs, inputs, program.avals[index])
-                except LACKING as error:
-                    value = _in_its_place(error, op, attrs, [program.aval_of(r) for r in references], inputs)
-            else:
-                size = bytes_of(program.avals[index]) if large else 0
-                if size > memory.LARGE:
-                    memory.check(size)
-                value = _run_compiled(op, attrs, tuple([program.aval_of(r) for r in references]), inputs)
-                value = jax.block_until_ready(value) if size > memory.LARGE else value
+            size = bytes_of(program.avals[index]) if large else 0
+            if size > memory.LARGE:
+                memory.check(size)
+            value = _run_compiled(op, attrs, tuple([program.aval_of(r) for r in references]), inputs)
+            value = jax.block_until_ready(value) if size > memory.LARGE else value
             values.append(value)
             if check is not None:
                 check(program, index, inputs, value)

@@ -177,6 +177,8 @@ class Op:
 
     def run(self, inputs: Sequence[Any], attrs: Attributes) -> Any:
         """Return the kernel's result for JAX arrays `inputs` and the attribute values `attrs`."""
+        if not attrs:
+            return self.kernel(*inputs)
         return self.kernel(*inputs, **dict(zip(self.attributes, attrs, strict=True)))
 
     def resolved(self, inputs: tuple[Any, ...], attrs: Attributes) -> tuple[Op, Any]:

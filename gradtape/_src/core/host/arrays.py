@@ -5,6 +5,7 @@ Only what hosted ops use is here. A name that is not here is an AttributeError, 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -122,8 +123,11 @@ class Numbers:
 
     @staticmethod
     def split(x: Array, where: Any, axis: int = 0) -> list[Array]:
-        """Return the parts of `x`."""
-        return np.split(x, where, axis)
+        """Return the parts of `x`: so many equal ones, or cut at these places."""
+        extent = x.shape[axis]
+        places = [extent // where * i for i in range(where + 1)] if isinstance(where, int) else [0, *where, extent]
+        before = (slice(None),) * (axis % x.ndim)
+        return [x[(*before, slice(start, stop))] for start, stop in itertools.pairwise(places)]
 
 
 class Primitives:
@@ -326,7 +330,7 @@ class Primitives:
     @staticmethod
     def logistic(x: Array) -> Array:
         """Return 1 / (1 + exp(-x))."""
-        return (1 / (1 + np.exp(-x))).astype(x.dtype)
+        return (1 / (1 + np.exp(-x))).astype(x.dtype, copy=False)
 
     @staticmethod
     def convert_element_type(x: Array, dtype: Any) -> Array:
@@ -471,15 +475,18 @@ class Primitives:
     ) -> Array:
         """Return a contraction over some axes, with others in common."""
         (contracted_a, contracted_b), (batch_a, batch_b) = dimension_numbers
+        dtype = a.dtype if preferred_element_type is None else np.dtype(preferred_element_type)
+        if dtype.itemsize == 2 and dtype.kind not in "iu":
+            a, b = a.astype(np.float32), b.astype(np.float32)
+        if a.ndim == b.ndim == 2 and not batch_a and len(contracted_a) == 1:  # no axes are moved
+            x, y = a.T if contracted_a[0] == 0 else a, b if contracted_b[0] == 0 else b.T
+            return product(x, y).astype(dtype, copy=False)
         free_a = [i for i in range(a.ndim) if i not in contracted_a and i not in batch_a]
         free_b = [i for i in range(b.ndim) if i not in contracted_b and i not in batch_b]
         batch, inner = [a.shape[i] for i in batch_a], math.prod([a.shape[i] for i in contracted_a])
         rows, columns = [a.shape[i] for i in free_a], [b.shape[i] for i in free_b]
         x = np.transpose(a, [*batch_a, *free_a, *contracted_a]).reshape(*batch, math.prod(rows), inner)
         y = np.transpose(b, [*batch_b, *contracted_b, *free_b]).reshape(*batch, inner, math.prod(columns))
-        dtype = a.dtype if preferred_element_type is None else np.dtype(preferred_element_type)
-        if dtype.itemsize == 2 and dtype.kind not in "iu":
-            return product(x.astype(np.float32), y.astype(np.float32)).astype(dtype).reshape(*batch, *rows, *columns)
         return product(x, y).astype(dtype, copy=False).reshape(*batch, *rows, *columns)
 
 
