@@ -8,11 +8,13 @@ import shutil
 import tempfile
 import traceback
 import warnings
+from unittest import mock
 
 import jax
 import numpy as np
 
 import gradtape as tf
+from examples import tensor_parallel
 from gradtape._src.core import engine
 from gradtape._src.core.convert import node_of
 from gradtape._src.distribute import sharding
@@ -92,6 +94,15 @@ def check_model_parallel():
         model.load_weights(f"{folder}/w.weights.h5")
     np.testing.assert_array_equal(a.kernel.value, kept)
     assert shards(a.kernel.value) == [(8, 4)] * 4
+
+
+def check_a_transformer_on_a_mesh():
+    """Batches and weights split two ways each: the losses of one device, and half of the split weights on each."""
+    losses, share = tensor_parallel.main(steps=20)
+    with mock.patch.object(distribution, "list_devices", return_value=["cpu:0"]):
+        wanted, whole = tensor_parallel.main(steps=20)
+    assert whole == 1 and share < 0.6
+    close(losses, wanted)
 
 
 def check_keys_of_a_layout_map_that_match_nothing():

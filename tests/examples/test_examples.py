@@ -11,6 +11,7 @@ from examples import (
     grad_cam,
     gradient_penalty,
     saliency_loss,
+    tensor_parallel,
     train_step,
     vae,
 )
@@ -99,3 +100,9 @@ def test_options_are_the_parameters_of_main(monkeypatch, capsys):
 
 def test_a_picture_is_darker_where_the_value_is_greater():
     assert picture(np.array([[0.0, 1.0], [0.5, 0.0]])) == "  @@\n++"
+
+
+def test_a_mesh_of_one_device():
+    losses, share = tensor_parallel.main(steps=20)
+    assert losses[-1] < 0.5 * losses[0]
+    assert share == 1
