@@ -400,3 +400,23 @@ def test_what_is_kept_is_bounded():
 @pytest.mark.long
 def test_what_is_kept_is_bounded_after_100_000_steps():
     check_memory(100_000)
+
+
+def test_of_two_calls_that_may_be_meant_none_is_blamed():
+    class Scale(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = tf.Variable(2.0)
+
+        def __call__(self, x):
+            return x * self.w
+
+    first, second = Scale(), Scale()
+    hidden = first(tf.constant(1.0))
+    outputs = second(hidden)
+    with tf.GradientTape() as tape:
+        loss = hidden * outputs
+    tape.gradient(loss, first.w)
+    diagnosis = tf.autodiff.explain(loss, first.w)
+    assert diagnosis.cause.startswith("`return x * self.w` ran before the tape opened")
+    assert diagnosis.mend == "call `Scale.__call__` in the tape's `with` block."

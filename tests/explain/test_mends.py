@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from tests.explain.programs import branches, functions, outside, questions, sources, values
+from tests.explain.programs import branches, callers, functions, outside, questions, sources, values
 from tests.explain.table import answers, marked, programs_of
 
 # The codes whose mend can be applied without understanding the program, and how.
@@ -108,6 +108,10 @@ MENDS = [
     (outside.unstacked_outside, move_into_tape),
     (outside.after_other_training_steps, move_into_tape),
     (outside.one_tape_for_two_orders, move_into_tape),
+    (outside.losses_averaged_by_a_helper_outside, move_into_tape),
+    (callers.a_loss_function_called_after, move_into_tape),
+    (callers.a_model_of_a_class_called_before, move_into_tape),
+    (callers.a_module_called_while_recording_paused, out_of_pause),
     (outside.recording_paused, out_of_pause),
     (outside.the_scale_was_computed_while_recording_paused, out_of_pause),
     (outside.a_tape_used_twice, persistent),

@@ -4,6 +4,7 @@ import pytest
 
 from tests.explain.programs import (
     branches,
+    callers,
     functions,
     inside,
     inside_more,
@@ -19,7 +20,7 @@ from tests.explain.table import answers, check, programs_of
 
 
 @pytest.mark.parametrize(
-    "program", programs_of(branches, outside, sources, values, questions, functions, inside, inside_more, layers)
+    "program", programs_of(branches, callers, outside, sources, values, questions, functions, inside, inside_more, layers)
 )
 def test_a_broken_program(program, count):
     found = answers(program)

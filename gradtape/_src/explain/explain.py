@@ -24,6 +24,7 @@ from gradtape._src.core.variable import Variable
 from gradtape._src.explain import source as text
 from gradtape._src.explain.apart import apart, exit_of
 from gradtape._src.explain.breaks import Break, Source, View
+from gradtape._src.explain.callers import at_the_call
 from gradtape._src.explain.diagnosis import Diagnosis
 from gradtape._src.explain.history import History, Name, Step
 from gradtape._src.explain.holders import holders
@@ -208,6 +209,8 @@ class Question:
         found = self._source(source, case, view)
         words = self._words(source)
         breaks = self._breaks(view, found, case.targets, source)
+        if case.call is not None:
+            breaks = _merged([at_the_call(b, case.call.line) for b in breaks])
         if not breaks:
             if view.tape is not None and view.tape.consumed is not None and not view.tape.persistent:
                 breaks = [Break("tape_used", view.tape.consumed)]

@@ -110,14 +110,19 @@ def _unused(w: Words, b: Break) -> tuple[str, str]:
 
 def _outside_tape(w: Words, b: Break) -> tuple[str, str]:
     when = "before the tape opened" if b.detail.get("early") else "after the tape closed"
-    return f"{_written(b)} ran {when}, so the tape has not seen it", f"move {_written(b)} into the tape's `with` block"
+    return f"{_written(b)} ran {when}, so the tape has not seen it", f"{_moved(b, 'into', 'in')} the tape's `with` block"
 
 
 def _recording_paused(w: Words, b: Break) -> tuple[str, str]:
     return (
         f"{_written(b)} ran under stop_recording, so to the tape its result is a constant",
-        f"move {_written(b)} out of the `with {w.tape}.stop_recording():` block",
+        f"{_moved(b, 'out of', 'outside of')} the `with {w.tape}.stop_recording():` block",
     )
+
+
+def _moved(b: Break, move: str, call: str) -> str:
+    """Return the advice to move a line, or to call the function in which it stands elsewhere."""
+    return f"call `{b.detail['function']}` {call}" if "function" in b.detail else f"move {_written(b)} {move}"
 
 
 def _left_library(w: Words, b: Break) -> tuple[str, str]:

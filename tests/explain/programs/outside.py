@@ -38,12 +38,12 @@ def losses_added_outside():
 
 def losses_averaged_by_a_helper_outside():
     def mean_of(parts):
-        return tf.add_n(parts) / float(len(parts))  # <- outside_tape
+        return tf.add_n(parts) / float(len(parts))
 
     w = tf.Variable(2.0)
     with tf.GradientTape() as tape:
         parts = [w * w, w * 3.0]
-    total = mean_of(parts)
+    total = mean_of(parts)  # <- outside_tape
     return tape.gradient(total, w), tf.autodiff.explain(total, w)
 
 

@@ -1,0 +1,136 @@
+"""The statement beside a tape that called the function in which an op ran: `y = model(x)`, for an op in `Model.call`."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gradtape._src.core.journal import Line
+from gradtape._src.explain import source as text
+from gradtape._src.explain.breaks import Break
+
+PLACED = {"outside_tape", "recording_paused"}  # of these an op stands in the wrong place, and what is moved is its call
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+LIBRARIES = {"gradtape", "tensorflow", "keras", "numpy", "jax"}
+SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
+
+
+def at_the_call(broken: Break, asked: Line) -> Break:
+    """Return the break at the statement that called the op's function, if the gradient was `asked` for in another one.
+
+    Where no single statement is found the line stays that of the op, and `function` says what was called.
+    """
+    code = broken.line[0]
+    if broken.code not in PLACED or code is None or code.co_flags & inspect.CO_GENERATOR:  # which runs later than it is called
+        return broken
+    around = _scope(asked)
+    if around is None or _scope(broken.line) is around:
+        return broken
+    own = list(_statements(around))
+    at = text.number(asked) or 0
+    tape = _last([n for n in own if _opens(n, "GradientTape")], at)
+    pause = _last([n for n in own if _opens(n, "stop_recording")], at)
+    place = pause if broken.code == "recording_paused" else tape
+    if tape is None or place is None:
+        return broken
+    found = _callers(own, tape, place, broken, at, code.co_name)
+    if len(found) != 1 or asked[0] is None:
+        name = code.co_qualname.rpartition("<locals>.")[2]
+        return Break(broken.code, broken.line, broken.op, broken.step, **broken.detail, function=name)
+    return Break(broken.code, text.line_at(asked[0], found[0].lineno), broken.op, broken.step, **broken.detail)
+
+
+def _callers(own: Sequence[ast.stmt], tape: Any, place: Any, broken: Break, at: int, called: str) -> list[ast.stmt]:
+    """Return the statements in the wrong place that may have called the function: by its name, else by what they compute."""
+    if place is not tape:
+        there = [n for n in own if place.lineno < n.lineno <= (place.end_lineno or 0)]
+        wanted = _names(place, ast.Store)
+    elif broken.detail.get("early"):
+        there = [n for n in own if (n.end_lineno or 0) < tape.lineno]
+        wanted = _names(tape, ast.Load)
+    else:
+        there = [n for n in own if (tape.end_lineno or 0) < n.lineno <= at]
+        wanted = set()
+    there = [n for n in there if isinstance(n, SIMPLE) and any(True for _ in _calls(n))]
+    by_name = [n for n in there if called in {_callee(call) for call in _calls(n)}]
+    if by_name:
+        return by_name
+    known = _names(tape, ast.Store)
+    if wanted:
+        return [n for n in there if _set_by(n) & wanted]
+    return [n for n in there if _names(n, ast.Load) & known and not _opens_gradient(n)][:1]
+
+
+def _scope(line: Line) -> ast.AST | None:
+    """Return the innermost function, or the module, in which a line stands."""
+    whole, at = text.tree(text.file(line)), text.number(line)
+    if whole is None or at is None:
+        return None
+    around = [n for n in ast.walk(whole) if isinstance(n, FUNCTIONS) and n.lineno <= at <= (n.end_lineno or n.lineno)]
+    return max(around, key=lambda n: (n.lineno, n.col_offset), default=whole)
+
+
+def _statements(scope: Any) -> Iterator[ast.stmt]:
+    """Yield the statements of a function or module, without those of functions inside of it."""
+    stack: list[ast.AST] = list(scope.body)
+    while stack:
+        node = stack.pop(0)
+        if isinstance(node, FUNCTIONS):
+            continue
+        if isinstance(node, ast.stmt):
+            yield node
+        stack = [*[n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr)], *stack]
+
+
+def _opens(node: ast.stmt, called: str) -> bool:
+    """Return whether a `with` statement calls a function of that name."""
+    return isinstance(node, ast.With) and any(
+        isinstance(item.context_expr, ast.Call) and _callee(item.context_expr) == called for item in node.items
+    )
+
+
+def _last(found: Sequence[ast.stmt], at: int) -> ast.stmt | None:
+    """Return the last statement that begins before a line."""
+    return max([n for n in found if n.lineno < at], key=lambda n: n.lineno, default=None)
+
+
+def _callee(call: ast.Call) -> str | None:
+    """Return the last name of what is called: `gradient` of `tape.gradient(…)`."""
+    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", None)
+
+
+def _calls(node: ast.stmt) -> Iterator[ast.Call]:
+    """Yield the calls of a statement that may run the user's own code."""
+    for n in ast.walk(node):
+        if isinstance(n, ast.Call):
+            root = n.func
+            while isinstance(root, (ast.Attribute, ast.Subscript)):
+                root = root.value
+            name = root.id if isinstance(root, ast.Name) else ""
+            if name not in LIBRARIES | {"tf", "np", "jnp"} and not hasattr(builtins, name) and _callee(n) != "append":
+                yield n
+
+
+def _opens_gradient(node: ast.stmt) -> bool:
+    return any(_callee(call) in ("gradient", "jacobian", "batch_jacobian") for call in _calls(node))
+
+
+def _names(node: ast.AST, context: type) -> set[str]:
+    """Return the names that a statement reads or sets."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, context)}
+
+
+def _set_by(node: ast.stmt) -> set[str]:
+    """Return the names that a statement sets, or appends to."""
+    appended = [
+        n.func.value.id
+        for n in ast.walk(node)
+        if isinstance(n, ast.Call)
+        and isinstance(n.func, ast.Attribute)
+        and n.func.attr in ("append", "extend", "insert")
+        and isinstance(n.func.value, ast.Name)
+    ]
+    return _names(node, ast.Store) | set(appended)
