@@ -167,7 +167,7 @@ def dispatch_in_order(module) -> None:
 
     Keras's threads are Python's pool, which such an interrupt can leave locked: Python does not end then.
     """
-    from gradtape._src.core.interruptible import Background
+    from gradtape._src.core.runtime import Background
 
     module.concurrent = SimpleNamespace(futures=SimpleNamespace(ThreadPoolExecutor=Background))
 

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from gradtape._src.core import executables
+from gradtape._src.core import execution
 
 ENDLESS = """
 import signal
@@ -109,10 +109,10 @@ def test_an_interrupt_while_a_program_is_compiled():
         compiled.append(x)
         return x + 1.0
 
-    owner, before = executables.Executable(1), signal.signal(signal.SIGINT, signal.default_int_handler)
+    owner, before = execution.Executable(1), signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt, match=r"^$"):
-            executables.pool.compile(owner, kernel, [np.float32(1.0)])
+            execution.pool.compile(owner, kernel, [np.float32(1.0)])
     finally:
         signal.signal(signal.SIGINT, before)
     assert len(compiled) == 1

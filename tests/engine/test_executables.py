@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import executables
-from gradtape._src.core.executables import NODE_BYTES, PROGRAM_BYTES, Executable, Pool
+from gradtape._src.core import execution
+from gradtape._src.core.execution import Pool
 from gradtape._src.core.op import ops
+from gradtape._src.core.program import NODE_BYTES, PROGRAM_BYTES, Executable
 
 pytestmark = pytest.mark.usefixtures("compiled_early")
 
@@ -21,9 +22,9 @@ ONES = np.ones(1, np.float32)
 @pytest.fixture
 def pool(monkeypatch):
     """A pool with room for two ops, and for four that were compiled again."""
-    monkeypatch.setattr(executables, "BOUND", 2 * CODE)
-    monkeypatch.setattr(executables, "IDLE", 3)
-    monkeypatch.setattr(executables.memory, "limit", lambda: 4 * CODE * executables.SHARE)
+    monkeypatch.setattr(execution, "BOUND", 2 * CODE)
+    monkeypatch.setattr(execution, "IDLE", 3)
+    monkeypatch.setattr(execution.memory, "limit", lambda: 4 * CODE * execution.SHARE)
     return Pool()
 
 
@@ -82,7 +83,7 @@ def test_an_owner_that_is_gone_counts_no_longer(pool):
 
 def test_a_loop_over_shapes_compiles_each_twice_at_most(monkeypatch):
     tf.config.clear_cache()
-    monkeypatch.setattr(executables, "BOUND", 5 * CODE)
+    monkeypatch.setattr(execution, "BOUND", 5 * CODE)
 
     @tf.function
     def double(x):
@@ -104,8 +105,8 @@ def test_a_loop_over_shapes_compiles_each_twice_at_most(monkeypatch):
 
 def test_jax_forgets_what_it_traced_after_so_many_nodes(pool, monkeypatch):
     cleared = []
-    monkeypatch.setattr(executables, "TRACED", 4)
-    monkeypatch.setattr(executables.jax, "clear_caches", lambda: cleared.append(True))
+    monkeypatch.setattr(execution, "TRACED", 4)
+    monkeypatch.setattr(execution.jax, "clear_caches", lambda: cleared.append(True))
     counted = []
     for _ in range(9):
         build(pool, Executable(1))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import executables, program, stages
+from gradtape._src.core import execution, program, stages
 
 pytestmark = pytest.mark.usefixtures("compiled_early")
 
@@ -17,13 +17,13 @@ def widths(monkeypatch):
     tf.config.clear_cache()
     monkeypatch.setattr(program, "WIDE", 64)
     monkeypatch.setattr(stages, "PART", 32)
-    compile, found = executables.Pool.compile, []
+    compile, found = execution.Pool.compile, []
 
     def noting(pool, owner, function, arguments, options=None):
         found.append(len(arguments))
         return compile(pool, owner, function, arguments, options)
 
-    monkeypatch.setattr(executables.Pool, "compile", noting)
+    monkeypatch.setattr(execution.Pool, "compile", noting)
     yield found
     tf.config.clear_cache()
 

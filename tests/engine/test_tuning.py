@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape._src.core import engine, execution, tuning
+from gradtape._src.core import engine, execution, tiers
 from gradtape._src.core.aval import aval
 from gradtape._src.core.program import CALL, Program
 from gradtape._src.ops.array import shape as array
@@ -28,26 +28,26 @@ SINE = Program(((tf.sin.op, (), -1),), (IMAGES,), (IMAGES,), (0,))
 
 @pytest.fixture(autouse=True)
 def asked_anew():
-    tuning._accepted.cache_clear()
+    tiers._accepted.cache_clear()
     yield
-    tuning._accepted.cache_clear()
+    tiers._accepted.cache_clear()
 
 
 @pytest.mark.parametrize("program", [CONVOLUTION, CALLED], ids=["convolution", "a call of one"])
 def test_a_convolution_gets_options(program):
-    with mock.patch.object(tuning, "_accepted", return_value=True):
-        assert tuning.options(program) == tuning.CONVOLVING
+    with mock.patch.object(tiers, "_accepted", return_value=True):
+        assert tiers.options(program) == tiers.CONVOLVING
 
 
 def test_what_was_accepted_compiles():
-    options = tuning.options(CONVOLUTION)
+    options = tiers.options(CONVOLUTION)
     shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in CONVOLUTION.parameters]
-    assert options in (None, tuning.CONVOLVING)
+    assert options in (None, tiers.CONVOLVING)
     assert jax.jit(CONVOLUTION.evaluate, compiler_options=options).lower(*shapes).compile()
 
 
 def test_other_programs_get_none():
-    assert tuning.options(SINE) is None
+    assert tiers.options(SINE) is None
 
 
 def chain(length, results):
@@ -58,7 +58,7 @@ def chain(length, results):
 
 @pytest.mark.parametrize(("length", "results", "again"), [(200, 1, False), (200, 8, False), (30, 30, False), (200, 200, True)])
 def test_fusion_would_repeat_a_chain_of_results(length, results, again):
-    assert tuning.is_fused_again(chain(length, results)) is again
+    assert tiers.is_fused_again(chain(length, results)) is again
 
 
 def test_a_chain_of_results_runs_node_by_node():
@@ -74,7 +74,7 @@ def test_updates_of_many_variables_are_fused():
     """Results that lead to no others, each by a few ops of its own: fusion repeats nothing."""
     keys = tuple([(tf.sin.op, (), k - 1 if k % 4 else -1) for k in range(240)])
     updates = Program(keys, (IMAGES,) * 240, (IMAGES,), tuple(range(3, 240, 4)))
-    assert not tuning.is_fused_again(updates)
+    assert not tiers.is_fused_again(updates)
 
 
 SCALAR = aval((), FLOAT)
@@ -107,29 +107,29 @@ def called_with_a_constant(extent):
 @pytest.mark.parametrize(
     ("program", "options"),
     [
-        (maximum_of(tuning.LARGE_CONSTANT), tuning.UNFOLDED),
-        (called(maximum_of(tuning.LARGE_CONSTANT)), tuning.UNFOLDED),
-        (called_with_a_constant(tuning.LARGE_CONSTANT), tuning.UNFOLDED),
-        (maximum_of(tuning.LARGE_CONSTANT - 1), None),
-        (maximum_of(tuning.LARGE_CONSTANT, of_parameter=True), None),
+        (maximum_of(tiers.LARGE_CONSTANT), tiers.UNFOLDED),
+        (called(maximum_of(tiers.LARGE_CONSTANT)), tiers.UNFOLDED),
+        (called_with_a_constant(tiers.LARGE_CONSTANT), tiers.UNFOLDED),
+        (maximum_of(tiers.LARGE_CONSTANT - 1), None),
+        (maximum_of(tiers.LARGE_CONSTANT, of_parameter=True), None),
     ],
     ids=["large", "in a call", "passed to a call", "small", "of a parameter"],
 )
 def test_ops_on_large_constants_are_not_computed_by_the_compiler(program, options):
-    with mock.patch.object(tuning, "_accepted", return_value=True):
-        assert tuning.options(program) == options
+    with mock.patch.object(tiers, "_accepted", return_value=True):
+        assert tiers.options(program) == options
 
 
 def test_a_function_that_reduces_a_large_constant():
-    with mock.patch.object(tuning, "options", wraps=tuning.options) as asked:
-        total = tf.function(lambda x: tf.reduce_max(tf.fill([tuning.LARGE_CONSTANT], 3.0)) * x)(tf.constant(2.0))
+    with mock.patch.object(tiers, "options", wraps=tiers.options) as asked:
+        total = tf.function(lambda x: tf.reduce_max(tf.fill([tiers.LARGE_CONSTANT], 3.0)) * x)(tf.constant(2.0))
         assert total.numpy() == 6.0
-    assert [tuning.options(call.args[0]) for call in asked.call_args_list] == [tuning.UNFOLDED]
+    assert [tiers.options(call.args[0]) for call in asked.call_args_list] == [tiers.UNFOLDED]
 
 
 def test_another_platform_gets_none():
     with mock.patch.object(jax, "default_backend", return_value="gpu"):
-        assert tuning.options(CONVOLUTION) is None
+        assert tiers.options(CONVOLUTION) is None
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_another_platform_gets_none():
 )
 def test_a_jaxlib_without_the_flag_goes_on(unknown):
     images, filters = tf.ones([1, 3, 3, 2]), tf.ones([2, 2, 2, 1])
-    with mock.patch.object(tuning, "CONVOLVING", unknown):
-        assert tuning.options(CONVOLUTION) is None
+    with mock.patch.object(tiers, "CONVOLVING", unknown):
+        assert tiers.options(CONVOLUTION) is None
         engine.flush()
         for _ in range(2):
             assert tf.nn.conv2d(images, filters, 1, "VALID").numpy().max() == 8.0
@@ -147,5 +147,5 @@ def test_a_jaxlib_without_the_flag_goes_on(unknown):
 def test_the_question_is_asked_once():
     with mock.patch.object(jax, "jit", wraps=jax.jit) as jit:
         for _ in range(3):
-            tuning.options(CONVOLUTION)
+            tiers.options(CONVOLUTION)
     assert jit.call_count <= 1

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape._src.autodiff.backward import Entry, Parts, reverse, summed
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, stand_ins
-from gradtape._src.core import engine, execution, tracing
+from gradtape._src.core import engine, tracing
 from gradtape._src.core.indexed_slices import dense
-from gradtape._src.core.program import Node, leaf
+from gradtape._src.core.program import Cache, Node, leaf
 from gradtape._src.core.tensor import EagerTensor
 
 if TYPE_CHECKING:
     from gradtape._src.autodiff.recording import Segment
 
 LONG = 4096  # nodes of a record from which on it is differentiated piece by piece
-plans = execution.Cache(512)
+plans = Cache(512, of="plans")
 
 
 def long(segments: Sequence[Segment]) -> bool:
@@ -97,7 +97,6 @@ class Pieces:
         key = (places.structure, tuple([node.index for node in again]), tuple(since), *places_of)
         found: tuple[Plan, list[int]] | None = plans.find(key)
         if found is None:
-            execution.counters.planned()
             local = {node: at for node, at in zip(seen, since, strict=True) if at is not None}
             inside = {entry.node for entry in entries}.difference(wanted)
             found = plans.keep(key, _plan(entries, places, local, list(seeds), inside))

@@ -10,15 +10,15 @@ from weakref import ref
 from gradtape._src.autodiff import named
 from gradtape._src.autodiff.backward import Entry
 from gradtape._src.autodiff.plan import residual_set
-from gradtape._src.core import engine, execution, journal, nest
+from gradtape._src.core import engine, journal, nest
 from gradtape._src.core.dtypes import DType
 from gradtape._src.core.errors import public
-from gradtape._src.core.program import Node, Trace
+from gradtape._src.core.program import Cache, Node, Trace
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, graph_of
 from gradtape._src.core.variable import Variable
 
 logger = logging.getLogger("gradtape")
-residual_sets = execution.Cache(512)
+residual_sets = Cache(512)
 Source = Tensor | Variable
 Read = tuple[int, int, Variable, Node]  # (segment number, position, variable, the node that it held)
 

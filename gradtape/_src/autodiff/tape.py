@@ -22,14 +22,14 @@ from gradtape._src.core.dtypes import string
 from gradtape._src.core.errors import InvalidArgumentError, cut, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices, dense
 from gradtape._src.core.op import no_gradient
-from gradtape._src.core.program import ELEMENT, FUNCTION, Node, leaf
+from gradtape._src.core.program import ELEMENT, FUNCTION, Cache, Node, leaf
 from gradtape._src.core.tensor import EagerTensor, Stored, Tensor, handle
 from gradtape._src.core.variable import ResourceVariable, Variable
 from gradtape._src.ops.array.creation import eye, ones_like, zeros_like
 from gradtape._src.ops.array.joining import stack, unstack
 from gradtape._src.ops.array.shape import broadcast_to, filled, identity, ones, reshape, transpose, zeros
 
-plans = execution.Cache(512)
+plans = Cache(512, of="plans")
 UNPLANNED = object()  # a gradient that has user code in it, which runs each time
 
 
@@ -238,7 +238,6 @@ class GradientTape(Recording):
         key = self._plan_key(places, targets, sources, given, dense)
         plan: Any = key and plans.find(key)
         if plan is None and key:
-            execution.counters.planned()
             plan = plans.keep(key, self._make_plan(places, targets, sources, given, dense))
         return plan if plan is not UNPLANNED else None
 

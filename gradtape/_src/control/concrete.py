@@ -8,20 +8,19 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradtape._src.control.arguments import OTHER_EXTENT, OTHER_RANK, Arguments, symbol
+from gradtape._src.control.arguments import OTHER_EXTENT, OTHER_RANK, Arguments, misfit, symbol
 from gradtape._src.control.branch_captures import joined, on_tape
 from gradtape._src.control.critical_section import Lock, holding, note
 from gradtape._src.control.eager_record import asks_for_gradients, recorded
 from gradtape._src.control.function_graph import FuncGraph
 from gradtape._src.control.function_type import FunctionType, Parameter, fit, nested, spread, type_of
 from gradtape._src.control.scope import Body, Structure, call, flatten_results
-from gradtape._src.control.signature import misfit
 from gradtape._src.core import engine, hooks, nest
 from gradtape._src.core.aval import SHAPED_BY_RUNS, Aval, aval, has_no_shape
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import InvalidArgumentError, NeedsValues, OutOfRangeError, UnimplementedError, cut, invalid, public
-from gradtape._src.core.function_names import Numbered
+from gradtape._src.core.naming import Numbered
 from gradtape._src.core.program import ELEMENT, Node, Program, leaf
 from gradtape._src.core.shape import TensorShape
 from gradtape._src.core.spec import TensorSpec

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gradtape._src.autodiff.backward import OF_TENSORFLOW, shown_attribute
 from gradtape._src.control.graph_def import graph_def
 from gradtape._src.core.errors import public
-from gradtape._src.core.function_names import Numbered, default_name
+from gradtape._src.core.function_names import default_name
+from gradtape._src.core.naming import Numbered
 from gradtape._src.core.program import ELEMENT
 from gradtape._src.core.spec import TensorSpec
 from gradtape._src.core.tensor import Tensor

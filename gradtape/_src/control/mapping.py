@@ -8,8 +8,7 @@ from typing import Any
 from gradtape._src.control.bounded_scan import record_scan
 from gradtape._src.control.directives import switched
 from gradtape._src.control.eager_record import in_function
-from gradtape._src.control.loop import stopped
-from gradtape._src.control.loop_body import check_same, trace_body
+from gradtape._src.control.loop import check_same, stopped, trace_body
 from gradtape._src.control.ragged_rows import has_ragged_rows, map_rows
 from gradtape._src.control.scope import Scope, trace
 from gradtape._src.control.tensor_array_size import Growth, tracing_body

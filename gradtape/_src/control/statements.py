@@ -22,7 +22,7 @@ from gradtape._src.control.bound_names import (
     symbolic,
     tensor_dtype,
 )
-from gradtape._src.control.loop_body import check_same
+from gradtape._src.control.loop import check_same
 from gradtape._src.control.mapping import Rows, record_rows
 from gradtape._src.control.python_loops import Rules, for_in_python, rules_of
 from gradtape._src.control.scope import TENSOR, Body, Scope, trace

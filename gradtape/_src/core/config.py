@@ -10,9 +10,10 @@ import jax
 from gradtape._src.core import engine, execution, tiers, transcript
 from gradtape._src.core.allocator import give_back
 from gradtape._src.core.errors import public
-from gradtape._src.core.executables import BOUND, pool
+from gradtape._src.core.execution import BOUND, pool
 from gradtape._src.core.native import twins
 from gradtape._src.core.op import ops
+from gradtape._src.core.program import caches
 
 
 def get_logger() -> logging.Logger:
@@ -56,6 +57,7 @@ def cache_info() -> dict[str, int]:
     recorded in C, 0 if in Python.
     """
     counted = dict(vars(execution.counters))
+    counted["plans"] = sum([cache.entered for cache in caches if cache.of == "plans"])
     counted["in_c"] = int(twins.which() == "C")
     held = {"programs_held": len(execution.programs), "programs_bound": execution.programs.bound}
     return counted | held | {"bytes_held": pool.bytes, "bytes_bound": BOUND}
@@ -68,8 +70,9 @@ def clear_cache() -> None:
     JAX forgets what it traced and compiled, too. The memory goes back to the system where the C library is glibc.
     """
     engine.flush_if_outermost()
-    for cache in execution.caches:
+    for cache in caches:
         cache.clear()
+        cache.entered = 0
     for op in ops.values():
         op.avals.clear()
     pool.clear()

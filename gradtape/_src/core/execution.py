@@ -6,17 +6,16 @@ import contextlib
 import logging
 import math
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
+from weakref import ref
 
 import jax
 import numpy as np
 
-from gradtape._src.core import arrays, devices, hooks, interruptible, memory, runtime, stages, tiers, tuning
+from gradtape._src.core import allocator, arrays, devices, hooks, memory, runtime, stages, tiers
 from gradtape._src.core.aval import bytes_of
-from gradtape._src.core.executables import Executable, by_placement, pool
-from gradtape._src.core.program import ELEMENT, Program
+from gradtape._src.core.program import ELEMENT, Cache, Executable, Program
 from gradtape._src.core.stages import Stages
 from gradtape._src.core.structured import StructuredOp, is_call
 
@@ -33,46 +32,13 @@ class Counters:
 
     def reset(self) -> None:
         """Start again from 0."""
-        self.runs = self.hits = self.programs = self.kernels = self.node_by_node = self.went_over = self.plans = 0
+        self.runs = self.hits = self.programs = self.kernels = self.node_by_node = self.went_over = 0
         self.most_pending = self.not_on_host = 0
-
-    def planned(self) -> None:
-        """Count a plan of a gradient."""
-        self.plans += 1
 
 
 counters = Counters()
 logger = logging.getLogger("gradtape")
 LACKING = (AttributeError, TypeError, NotImplementedError, KeyError)  # what a kernel raises for what NumPy's side does not have
-caches: list[Cache] = []
-
-
-class Cache(OrderedDict[Any, Any]):
-    """A table of bounded size that forgets what was not used for longest."""
-
-    def __init__(self, bound: int) -> None:
-        super().__init__()
-        caches.append(self)
-        self.bound = bound
-        self.lock = threading.Lock()
-
-    def find(self, key: Any) -> Any:
-        """Return the value under `key`, or None. It becomes the most recent, once the table is half full: to hash a trace
-        takes long.
-        """
-        value = self.get(key)
-        if value is not None and 2 * len(self) > self.bound:
-            with contextlib.suppress(KeyError):
-                self.move_to_end(key)
-        return value
-
-    def keep(self, key: Any, value: Any) -> Any:
-        """Enter `value` and return it."""
-        with self.lock:
-            self[key] = value
-            while len(self) > self.bound:
-                self.popitem(last=False)
-        return value
 
 
 programs = Cache(1024)  # fingerprint → Program
@@ -96,6 +62,105 @@ def check_each(looks: Callable[[Program, int, Sequence[Any], Any], None] | None)
     eager = _asked or check is not None
 
 
+BOUND = 48 << 20  # bytes of code from which on some of it is dropped when more is compiled
+TRIM = 32  # dropped programs after which their memory is given back to the system
+IDLE = 256  # runs of any code after which code that was not run counts as idle
+TRACED = (
+    8192  # nodes in compiled programs after which JAX forgets what it traced for them, some 2 kB each, which it would never do
+)
+SHARE = 16  # this part of the memory is the bound of the code that had to be compiled again
+
+
+class Pool:
+    """The owners of compiled code, and the bound of the bytes that they hold together.
+
+    Code that ran once, or that is idle, is dropped as more is compiled. What is compiled a second time was dropped too early:
+    it is kept up to a bound that depends on the machine's memory. So a loop over many shapes compiles each of them twice at
+    most.
+    """
+
+    def __init__(self) -> None:
+        self.runs = self._dropped = self._traced = 0
+        self._owners: list[ref[Executable]] = []
+        self._lock = threading.Lock()
+
+    @property
+    def bytes(self) -> int:
+        """Return the bytes of code that are held."""
+        return sum([owner.code_bytes for owner in self.owners()])
+
+    def owners(self) -> list[Executable]:
+        """Return the owners that hold code, in the order of their last run."""
+        alive = {id(owner): owner for reference in list(self._owners) if (owner := reference()) is not None}
+        return sorted([owner for owner in alive.values() if owner.compiled is not None], key=lambda owner: owner.ran)
+
+    def compile(
+        self, owner: Executable, function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any] | None = None
+    ) -> Any:
+        """Compile `function` for arrays such as `arguments`, and drop other code if there is too much of it.
+
+        It is compiled ahead of time: `jax.jit` would keep its MLIR module, which is four times the size of the code.
+        """
+        runtime.prune_cache()
+        runtime.watch()
+        return runtime.to_its_end(self._compile, owner, function, arguments, options)
+
+    def _compile(self, owner: Executable, function: Callable[..., Any], arguments: Sequence[Any], options: Any) -> Any:
+        compiled = jax.jit(function, compiler_options=options).lower(*arguments).compile()
+        owner.compiled = compiled
+        owner.builds += 1
+        owner.born = owner.ran = self.runs + 1
+        with self._lock:
+            self._owners.append(ref(owner))
+            self._make_room(owner)
+            self._traced += owner.size
+            forget = self._traced >= TRACED
+            if forget:
+                self._traced = 0
+        if forget:
+            jax.clear_caches()
+        return compiled
+
+    def _make_room(self, latest: Executable) -> None:
+        owners = self.owners()
+        held = sum([owner.code_bytes for owner in owners])
+        most = max(BOUND, memory.limit() // SHARE)
+        for owner in owners:
+            if held <= BOUND:
+                break
+            needed_again = owner.builds > 1 and held <= most
+            recent = owner.ran > owner.born and self.runs - owner.ran <= IDLE and held <= most
+            if owner is not latest and not needed_again and not recent:
+                held -= owner.code_bytes
+                owner.compiled = None
+                self._dropped += 1
+        if self._dropped >= TRIM:
+            self._dropped = 0
+            if not allocator.tuned:
+                allocator.give_back()
+        self._owners = [ref(owner) for owner in owners if owner.compiled is not None]
+
+    def clear(self) -> None:
+        """Drop all code."""
+        for owner in self.owners():
+            owner.compiled = None
+        self._owners = []
+
+
+pool = Pool()
+
+
+def by_placement(owner: Executable, function: Callable[..., Any], options: dict[str, Any] | None = None) -> bool:
+    """Leave it to JAX to compile for each placement of the arguments; return whether that is new.
+
+    Code that was compiled ahead refuses arguments on other devices than those that it was compiled for.
+    """
+    ahead = isinstance(owner.compiled, jax.stages.Compiled)
+    if ahead:
+        owner.compiled = jax.jit(function, compiler_options=options)
+    return ahead
+
+
 def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> tuple[Any, ...]:
     """Run a Program on arrays; compiled whole, or at first sight node by node where that is cheaper (rule 7).
 
@@ -110,7 +175,7 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
     large = program.bytes > memory.LARGE
     try:
         if compiled is None:
-            interruptible.watch()
+            runtime.watch()
             program.runs += 1
             may_cost = math.inf if eager else tiers.allowance(program, kernels, again)
             if hooks.clients.together is not None and devices.elsewhere(arguments):
@@ -118,7 +183,7 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
             if may_cost and (made := _node_by_node(program, arguments, may_cost, again)) is not None:
                 return made
             counters.programs += 1
-            compiled = pool.compile(program, program.evaluate, arguments, tuning.options(program))
+            compiled = pool.compile(program, program.evaluate, arguments, tiers.options(program))
             if large:
                 program.derived["needed"] = memory.needed(compiled)
         pool.runs = program.ran = pool.runs + 1
@@ -127,11 +192,11 @@ def execute(program: Program, arguments: Sequence[Any], again: bool = False) -> 
         if hooks.clients.together is not None and devices.elsewhere(arguments):
             return cast(tuple[Any, ...], hooks.clients.together(program.described, _waiting, compiled, arguments))
         if program.endless:
-            return interruptible.call(_waiting, (compiled, arguments))
+            return runtime.call(_waiting, (compiled, arguments))
         values = compiled(*arguments)
         return jax.block_until_ready(values) if large else values
     except (TypeError, ValueError) as error:
-        if by_placement(program, program.evaluate, tuning.options(program)):
+        if by_placement(program, program.evaluate, tiers.options(program)):
             return execute(program, arguments, again)
         return execute(program, devices.brought_together(arguments, error), again)
     except jax.errors.JaxRuntimeError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 from typing import Any
 
+from gradtape._src.core.naming import Numbered
 from gradtape._src.core.program import ELEMENT, INSIDE, Node
 
 # How TensorFlow names what operators record.
@@ -21,24 +22,6 @@ OPERATORS = {
     "Sub": "sub",
 }
 DEFAULTS = {"AddV2": "Add"}  # and what functions record, where it is not the type's name
-
-
-class Numbered:
-    """Names, each made unique by a number, whatever their case: `mul`, `mul_1`, `Mul_2`."""
-
-    def __init__(self) -> None:
-        self._seen: dict[str, int] = {}
-
-    def __call__(self, name: str) -> str:
-        base = name.lower()
-        count = self._seen.get(base, 0)
-        if not count:
-            self._seen[base] = 1
-            return name
-        while f"{base}_{count}" in self._seen:
-            count += 1
-        self._seen[base], self._seen[f"{base}_{count}"] = count + 1, 1
-        return f"{name}_{count}"
 
 
 def in_function(node: Node) -> bool:

@@ -111,3 +111,21 @@ def _parameter(function: Callable[..., Any]) -> tuple[int, Any] | None:
         return None
     default = parameters["name"].default
     return list(parameters).index("name"), default if isinstance(default, str) else None
+
+
+class Numbered:
+    """Names, each made unique by a number, whatever their case: `mul`, `mul_1`, `Mul_2`."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def __call__(self, name: str) -> str:
+        base = name.lower()
+        count = self._seen.get(base, 0)
+        if not count:
+            self._seen[base] = 1
+            return name
+        while f"{base}_{count}" in self._seen:
+            count += 1
+        self._seen[base], self._seen[f"{base}_{count}"] = count + 1, 1
+        return f"{name}_{count}"

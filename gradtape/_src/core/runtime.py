@@ -1,16 +1,21 @@
-"""The set-up of JAX for the library: 64-bit types, and compiled programs kept on disk between processes."""
+"""The process: JAX's set-up, compiled programs on disk, forks and Python's end, and the way of a Ctrl-C to the user."""
 
 from __future__ import annotations
 
 import atexit
 import logging
 import os
+import queue
 import re
 import stat
+import sys
 import threading
 import time
 import zlib
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import jax
 
@@ -167,6 +172,157 @@ def _is_damaged(data: bytes) -> bool:
         return not zlib.decompress(data)
     except zlib.error:
         return True
+
+
+# Programs that may never end run in a thread of their own, and an interrupt that Python drops is raised again.
+
+
+class Worker:
+    """A thread that runs one call after the other. A call that is given up keeps its thread until it ends, if it does.
+
+    Queues of C carry the calls and answers: an interrupt in the midst of Python's own locks would leave one locked.
+    """
+
+    def __init__(self, name: str = "gradtape loops") -> None:
+        self.calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        threading.Thread(target=_work, args=(self.calls,), name=name, daemon=True).start()
+
+
+def _work(calls: queue.SimpleQueue[Any]) -> None:
+    while (call := calls.get()) is not None:
+        function, arguments, answer = call
+        try:
+            answer.put((function(*arguments), None))
+        except BaseException as error:
+            answer.put((None, error))
+        del call, function, arguments, answer
+
+
+_worker: Worker | None = None
+
+
+def call(function: Callable[..., Any], arguments: Any) -> Any:
+    """Call `function(*arguments)`; in the main thread, where signals arrive, it can be interrupted."""
+    global _worker
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments)
+    if _worker is None:
+        _worker = Worker()
+    answer: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    _worker.calls.put((function, arguments, answer))
+    try:
+        result, error = answer.get()
+    except BaseException:
+        _worker = None
+        raise
+    if error is not None:
+        raise error
+    return result
+
+
+def to_its_end(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call `function` where no interrupt arrives; one that comes meanwhile is raised when the call has ended.
+
+    JAX drops an exception that a signal raises while it traces. A second interrupt gives the call up.
+    """
+    global _worker
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments)
+    worker, _worker = _worker or Worker(), None
+    ended, answers = queue.SimpleQueue[Any](), queue.SimpleQueue[Any]()
+
+    def whole() -> Any:
+        try:
+            return function(*arguments)
+        finally:
+            ended.put(None)
+            ended.put(None)
+
+    worker.calls.put((whole, (), answers))
+    try:
+        ended.get()
+    finally:
+        ended.get()
+        _worker = worker
+    result, error = answers.get()
+    if error is not None:
+        raise error
+    return result
+
+
+class Pending:
+    """The result of a call that `Background` runs, as `concurrent.futures.Future` has it."""
+
+    def __init__(self) -> None:
+        self.answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def done(self) -> bool:
+        """Return whether the call has ended."""
+        return not self.answers.empty()
+
+    def result(self) -> Any:
+        """Wait for the end of the call; return its result, or raise its error."""
+        answer = self.answers.get()
+        self.answers.put(answer)
+        result, error = answer
+        if error is not None:
+            raise error
+        return result
+
+
+class Background:
+    """Runs calls one after the other beside the main thread, as `concurrent.futures.ThreadPoolExecutor` would.
+
+    An interrupt of the main thread leaves it whole, and Python ends without waiting for it.
+    """
+
+    def __init__(self) -> None:
+        self._worker = Worker("gradtape callbacks")
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Pending:
+        """Have the call run after those before it."""
+        pending = Pending()
+        self._worker.calls.put((function, arguments, pending.answers))
+        return pending
+
+    def shutdown(self) -> None:
+        """Wait for the calls that were submitted, and end the thread."""
+        last = self.submit(int)
+        self._worker.calls.put(None)
+        last.result()
+
+    def __del__(self) -> None:
+        if (worker := getattr(self, "_worker", None)) is not None:  # there is none if an interrupt came first
+            worker.calls.put(None)
+
+
+_show = sys.unraisablehook
+
+
+def watch() -> None:
+    """Watch for interrupts that Python drops, from now on; when the first program is compiled, not at import."""
+    global _show
+    if sys.unraisablehook is not _unraisable:
+        _show, sys.unraisablehook = sys.unraisablehook, _unraisable
+
+
+def _unraisable(unraisable: Any) -> None:
+    """Raise an interrupt again that came in a callback of the garbage collector or in a finalizer, where Python drops it.
+
+    JAX has such a callback, which is the first code to run after a collection: so a Ctrl-C during a collection lands in it.
+    It is raised where Python would handle the next one: where a function begins, or one of C's has ended.
+    """
+    dropped = unraisable.exc_type is KeyboardInterrupt and threading.current_thread() is threading.main_thread()
+    if not dropped or sys.is_finalizing() or sys.getprofile() is not None:
+        _show(unraisable)
+        return
+
+    def again(frame: FrameType, event: str, argument: Any) -> None:
+        if event in ("call", "c_return") and frame.f_code is not _unraisable.__code__:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    sys.setprofile(again)
 
 
 configure()

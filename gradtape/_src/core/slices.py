@@ -16,6 +16,7 @@ from gradtape._src.core.native import twins
 from gradtape._src.core.program import (
     NUMBER,
     USED,
+    Cache,
     Key,
     Node,
     Program,
@@ -44,8 +45,8 @@ class Variant(NamedTuple):
     same: tuple[tuple[int, int], ...]
 
 
-_slices = execution.Cache(1024)  # what is to be run, as recorded → what `_sliced` gives
-_structures = execution.Cache(1024)  # the same without saying which outputs are wanted → the variants made so far
+_slices = Cache(1024)  # what is to be run, as recorded → what `_sliced` gives
+_structures = Cache(1024)  # the same without saying which outputs are wanted → the variants made so far
 
 
 def of(trace: Trace) -> tuple[Structure, Variant]:

@@ -21,7 +21,7 @@ from jax.sharding import Sharding
 
 from gradtape._src.core import hooks
 from gradtape._src.core.dtypes import as_dtype
-from gradtape._src.core.interruptible import Background
+from gradtape._src.core.runtime import Background
 from gradtape._src.train import storage
 from gradtape._src.train.storage import Node
 
