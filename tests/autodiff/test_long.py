@@ -127,3 +127,45 @@ def test_a_gradient_of_the_users_in_a_long_record():
     with tf.GradientTape() as plain:
         z = chain(200, x * 1.0)
     assert float(tape.gradient(y, x)) == pytest.approx(2 * float(plain.gradient(z, x)), rel=1e-4)
+
+
+def in_time(steps, w, state):
+    """An unrolled recurrence: its record is cut into segments that are equal, but for the first and the last."""
+    for _ in range(steps):
+        state = tf.tanh(state * w[0] + tf.sigmoid(state) * w[1])
+    return tf.reduce_sum(state * state)
+
+
+def test_a_loop_that_goes_round_more_often_is_differentiated_by_what_is_known_of_it():
+    w = [tf.Variable([0.5, 0.7]), tf.Variable([0.3, -0.2])]
+
+    def gradients(steps):
+        with tf.GradientTape() as tape:
+            y = in_time(steps, w, tf.constant([1.0, 2.0]))
+        return [g.numpy() for g in tape.gradient(y, w)]
+
+    gradients(100), gradients(110)
+    with mock.patch.object(tf.GradientTape, "_make_plan", autospec=True, side_effect=tf.GradientTape._make_plan) as whole:
+        with mock.patch.object(pieces, "_plan", wraps=pieces._plan) as derived:
+            in_pieces = gradients(121)
+            gradients(132)
+        assert (whole.call_count, derived.call_count <= 8) == (0, True)  # the first segments and the last
+        for one, other in zip(in_pieces, gradients(121), strict=True):  # asked for again, it gets a Plan
+            np.testing.assert_allclose(one, other, rtol=1e-5)
+        assert whole.call_count == 1
+
+
+def test_rows_keep_their_order_in_a_loop_that_goes_round_more_often():
+    rows = tf.Variable([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
+
+    def gradient(steps):
+        with tf.GradientTape() as tape:
+            y = tf.constant([[1.0, 1.0]])
+            for i in range(steps):
+                y = tf.tanh(y + tf.gather(rows, [i % 3]) * 0.5)
+        return tape.gradient(y, rows)
+
+    gradient(100)
+    with mock.patch.object(pieces, "_plan", wraps=pieces._plan) as derived:
+        assert gradient(119).indices.numpy().tolist() == [i % 3 for i in range(118, -1, -1)]
+    assert not derived.called

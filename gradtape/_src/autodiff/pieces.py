@@ -1,7 +1,7 @@
-"""The gradient of a long record: each segment of it has a Plan of its own, so that segments that are equal share one.
+"""The gradient of a record piece by piece: each segment of it has a Plan of its own, so that segments that are equal share one.
 
-One Program of a whole record of a million ops could not be compiled. The pieces run one after the other, last to first, and hand
-their cotangents on.
+One Program of a whole record of a million ops could not be compiled. That of a loop with a new number of trips would be derived
+anew. The pieces run one after the other, last to first, and hand their cotangents on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gradtape._src.autodiff.backward import Entry, Parts, reverse, summed
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, stand_ins
 from gradtape._src.core import engine, tracing
 from gradtape._src.core.indexed_slices import dense
-from gradtape._src.core.program import Cache, Node, leaf
+from gradtape._src.core.program import RAN, Cache, Node, leaf
 from gradtape._src.core.tensor import EagerTensor
 
 if TYPE_CHECKING:
@@ -22,6 +22,28 @@ if TYPE_CHECKING:
 
 LONG = 4096  # nodes of a record from which on it is differentiated piece by piece
 plans = Cache(512, of="plans")
+_seen = Cache(1024)  # the structures of segments, and the keys of gradients that were taken piece by piece
+
+
+def recurs(key: Any, structure: Sequence[tuple[Any, ...]]) -> bool:
+    """Return whether a record is taken piece by piece as most of it stands in segments that were seen before: its loop goes round
+    more often than it did, or less. `structure` is that of its Places.
+
+    Not so when a gradient is asked for again, by its `key`, and where the order of IndexedSlices counts.
+    """
+    if engine.local.trace.parent is not None or _seen.find(key):
+        return False
+    size = known = 0
+    for segment in structure:
+        size += len(segment[0])
+        if _seen.find(segment[:3]):
+            known += len(segment[0])
+        else:
+            _seen.keep(segment[:3], True)
+    ops = {key[0] for keys, *_ in structure for key in keys}
+    if 2 * known <= size or any(op is RAN or op.structured or op.gives_slices for op in ops):
+        return False
+    return bool(_seen.keep(key, True))
 
 
 def long(segments: Sequence[Segment]) -> bool:

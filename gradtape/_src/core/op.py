@@ -55,6 +55,7 @@ class Op:
       has no twin of it. An op is `hosted` without such a reason.
     - `takes_none`: its gradient takes None for an output into which nothing flowed; others get zeros.
     - `takes_slices`: its gradient takes IndexedSlices as they are; others get them dense.
+    - `gives_slices`: its gradient may give IndexedSlices.
     - `kept(attributes)`: from which output on a loop gives what its gradient needs, in room for more trips than it makes.
     - `endless`: it may run for ever.
     - `joins`: the type of the op that makes its result of its results for parts of its inputs, with the same attributes.
@@ -63,8 +64,8 @@ class Op:
 
     __slots__ = (
         "attributes", "avals", "broadcasting", "cheap", "checked", "defaults", "derived", "effect", "endless", "function",
-        "gradient", "host", "hosted", "impure", "infer", "joins", "kept", "kernel", "of_shapes", "of_strings", "on_host",
-        "parameters", "prefers", "reason", "runs_outside", "saves", "status", "strings", "takes_none", "takes_slices",
+        "gives_slices", "gradient", "host", "hosted", "impure", "infer", "joins", "kept", "kernel", "of_shapes", "of_strings",
+        "on_host", "parameters", "prefers", "reason", "runs_outside", "saves", "status", "strings", "takes_none", "takes_slices",
         "type", "unhosted", "unregistered", "variadic", "when",
     )  # fmt: skip
     type: str
@@ -98,6 +99,7 @@ class Op:
     of_strings: Op | None
     takes_none: bool
     takes_slices: bool
+    gives_slices: bool
     kept: Callable[[Attributes], int] | None
     joins: str | None
     avals: dict[tuple[Any, ...], Any]
@@ -131,6 +133,7 @@ class Op:
         kept: Callable[[Attributes], int] | None = None,
         takes_none: bool = False,
         takes_slices: bool = False,
+        gives_slices: bool = False,
         of_shapes: bool = False,
     ) -> None:
         parameters = inspect.signature(kernel).parameters.values()
@@ -144,7 +147,8 @@ class Op:
         self.declare(variadic=any(p.kind is p.VAR_POSITIONAL for p in parameters), saves=tuple(saves.split()))
         self.declare(status=status, checked=tuple(checked.split()), when=when, strings=strings, on_host=on_host, joins=joins)
         self.declare(gradient=gradient, reason=reason, unregistered=False, impure=impure, endless=endless, kept=kept)
-        self.declare(takes_none=takes_none, takes_slices=takes_slices, prefers=None if prefers is None else np.dtype(prefers))
+        self.declare(takes_none=takes_none, takes_slices=takes_slices, gives_slices=gives_slices)
+        self.declare(prefers=None if prefers is None else np.dtype(prefers))
         self.declare(
             hosted=not unhosted,
             unhosted=unhosted,

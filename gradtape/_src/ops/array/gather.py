@@ -66,7 +66,10 @@ def _taken(params, indices, *, axis, batch_dims, extent):
     return np.stack(rows).reshape(shape) if rows else np.empty(shape, params.dtype)
 
 
-@op("GatherV2", infer=_gather_aval, saves="indices", mixed=True, status=outside, checked="indices", strings=_taken)
+@op(
+    "GatherV2", infer=_gather_aval, saves="indices", mixed=True, status=outside, checked="indices", strings=_taken,
+    gives_slices=True,
+)  # fmt: skip
 def _gather(params, indices, *, axis, batch_dims, extent):
     shape = gathered(params.shape, indices.shape, axis, batch_dims)
     if 0 in shape:

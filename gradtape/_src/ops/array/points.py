@@ -103,7 +103,8 @@ def _points_taken(params, indices, *, batch_dims, shape, ignore):
 
 
 @op(
-    "GatherNd", infer=_points_of, saves="indices", mixed=True, status=_outside_params, checked="indices", strings=_points_taken
+    "GatherNd", infer=_points_of, saves="indices", mixed=True, status=_outside_params, checked="indices", strings=_points_taken,
+    gives_slices=True,
 )  # fmt: skip
 def _gather_nd(params, indices, *, batch_dims, shape, ignore):
     named, batch, sliced = _numbers(indices, params.ndim, batch_dims)

@@ -74,6 +74,7 @@ def _segment_op(type, allowed, divisor, divide):
         mixed=True,
         status=_fault,
         checked="indices segment_ids",
+        gives_slices=True,
     )
     def segment(data, indices, segment_ids, *, num_segments, sparse_gradient, extent):
         return _reduced(data, indices, segment_ids, num_segments, divisor)
