@@ -104,6 +104,7 @@ format: $(VENV)/ready-lint
 
 types: $(VENV)/ready-lint
 	$(BIN)/mypy
+	$(BIN)/mypy tests/types/program.py
 
 docs: $(VENV)/ready-test
 	$(BIN)/python -m pytest tests/test_docs.py $(ARGS)

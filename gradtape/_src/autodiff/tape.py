@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from gradtape._src.ops.array.joining import stack, unstack
 from gradtape._src.ops.array.shape import broadcast_to, filled, identity, ones, reshape, transpose, zeros
 
 plans = Cache(512, of="plans")
+Gradient = Tensor | Any  # or IndexedSlices, or None
+K = TypeVar("K")
+S = TypeVar("S", bound=Tensor | Stored)
 UNPLANNED = object()  # a gradient that has user code in it, which runs each time
 PIECES: Any = object()  # one that is taken piece by piece
 
@@ -56,6 +59,20 @@ class GradientTape(Recording):
     6.0
     """
 
+    @overload
+    def gradient(
+        self, target: Any, sources: Tensor | Stored, output_gradients: Any = ..., unconnected_gradients: Any = ...
+    ) -> Gradient: ...
+    @overload
+    def gradient(
+        self, target: Any, sources: list[S], output_gradients: Any = ..., unconnected_gradients: Any = ...
+    ) -> list[Gradient]: ...
+    @overload
+    def gradient(
+        self, target: Any, sources: dict[K, S], output_gradients: Any = ..., unconnected_gradients: Any = ...
+    ) -> dict[K, Gradient]: ...
+    @overload
+    def gradient(self, target: Any, sources: Any, output_gradients: Any = ..., unconnected_gradients: Any = ...) -> Any: ...
     def gradient(
         self,
         target: Any,

@@ -7,7 +7,7 @@ import enum
 import inspect
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradtape._src.core.errors import cut
 
@@ -100,15 +100,17 @@ class Created(type):
         parameters = list(inspect.signature(cls.__init__).parameters.values())  # type: ignore[misc]
         return inspect.Signature(parameters[1:])
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        make = super().__call__
-        try:
-            if not _open.creators or "_made_by_creators" not in vars(cls):
-                return make(*args, **kwargs)
-            bound = cls.__signature__.bind(*args, **kwargs)
-            bound.apply_defaults()
-            arguments = dict(bound.arguments)
-            return created(make, arguments)
-        except BaseException as error:
-            cut(error)
-            raise
+    if not TYPE_CHECKING:  # for a type checker a call is that of the constructor
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            make = super().__call__
+            try:
+                if not _open.creators or "_made_by_creators" not in vars(cls):
+                    return make(*args, **kwargs)
+                bound = cls.__signature__.bind(*args, **kwargs)
+                bound.apply_defaults()
+                arguments = dict(bound.arguments)
+                return created(make, arguments)
+            except BaseException as error:
+                cut(error)
+                raise

@@ -29,7 +29,7 @@ from gradtape._src.core.native import twins
 from gradtape._src.core.op import Attributes, Kernel, Op, Rule, define, ops
 from gradtape._src.core.places import place
 from gradtape._src.core.program import ELEMENT, Node, Trace
-from gradtape._src.core.tensor import EagerTensor, emit, handle, to_numpy
+from gradtape._src.core.tensor import EagerTensor, Tensor, emit, handle, to_numpy
 from gradtape._src.core.variable import ResourceVariable
 
 BinaryOperator = Callable[[Any, Any], Any]
@@ -44,7 +44,7 @@ class OpFunction(Protocol):
 
     op: Op
 
-    def __call__(self, *inputs: Any, **named: Any) -> Any: ...
+    def __call__(self, *inputs: Any, **named: Any) -> Tensor: ...
 
 
 def op(type: str, *, mixed: bool = False, **declared: Any) -> Callable[[Kernel], OpFunction]:

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 from weakref import ref
 
 import numpy as np
@@ -143,8 +143,9 @@ class Variable(Stored, metaclass=creators.Created):
     __itruediv__: Callable[..., NoReturn]
     __ipow__: Callable[..., NoReturn]
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        return object.__new__(ResourceVariable if cls is Variable else cls)
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        made: Any = object.__new__(ResourceVariable if cls is Variable else cls)
+        return made
 
     @public
     def __init__(

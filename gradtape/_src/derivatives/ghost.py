@@ -89,7 +89,8 @@ def factors_of(gradient: Node) -> list[Factors]:
 
 
 def _of_product(node: Node) -> Factors:
-    a, b = [EagerTensor(n) for n in node.inputs]
+    inputs: list[Tensor] = [EagerTensor(n) for n in node.inputs]
+    a, b = inputs
     flip_a, flip_b = node.attrs
     a = a if flip_a else transpose(a)
     b = transpose(b) if flip_b else b
@@ -109,7 +110,8 @@ def _of_einsum(node: Node) -> Factors | None:
     others = [c for c in second if c in out]
     if sorted(c for c in second if c not in out) != sorted(summed) or "".join(kept + others) != out:
         return None
-    a, b = [EagerTensor(node.inputs[i]) for i in order]
+    inputs: list[Tensor] = [EagerTensor(node.inputs[i]) for i in order]
+    a, b = inputs
     steps = math.prod([a.node.aval.shape[first.index(c)] for c in summed])
     a = transpose(a, [first.index(c) for c in summed + kept])
     b = transpose(b, [second.index(c) for c in summed + others])

@@ -43,7 +43,7 @@ def pushing(at: Evaluation) -> Callable[[Any], Any]:
     def push(tangents: Any) -> Any:
         given = at.sources.like(tangents, "tangents")
         pairs = [(d, given[i]) for d, i in zip(pulled, at.wanted, strict=True) if d is not None]
-        found = [None] * len(targets)
+        found: list[Any] = [None] * len(targets)
         if pairs:
             found = transpose.gradient([d for d, _ in pairs], cotangents, output_gradients=[t for _, t in pairs])
         remaining = iter(found)

@@ -39,7 +39,7 @@ def _(op, dy):
 
 def relayout(value: Any, sharding: Sharding) -> Tensor:
     """Lay the same values out as `sharding` states: an op, through which gradients pass."""
-    return cast(Tensor, _constrained(tensor(value), sharding=sharding))
+    return _constrained(tensor(value), sharding=sharding)
 
 
 def place(value: Any, sharding: Sharding) -> Tensor:

@@ -9,6 +9,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.rearrange import pairs_of
 from gradtape._src.ops.array.shape import host_constant, plain
 
@@ -92,7 +93,7 @@ def _block_shape(block_shape):
 
 
 @public
-def space_to_batch(input, block_shape, paddings, name=None):
+def space_to_batch(input, block_shape, paddings, name=None) -> Tensor:
     """Move blocks of the axes behind the first (padded by `paddings`) into the batch, for dilated convolutions."""
     return _space_to_batch(tensor(input), block_shape=_block_shape(block_shape), paddings=pairs_of(paddings, "paddings"))
 
@@ -101,7 +102,7 @@ space_to_batch_nd = space_to_batch
 
 
 @public
-def batch_to_space(input, block_shape, crops, name=None):
+def batch_to_space(input, block_shape, crops, name=None) -> Tensor:
     """Invert `space_to_batch`: move blocks in the batch back, then cut `crops` away."""
     pairs = pairs_of(crops, "crops")
     blocks = static_list(block_shape, "block_shape")
@@ -174,13 +175,13 @@ def _(op, dy):
 
 
 @public
-def space_to_depth(input, block_size, data_format="NHWC", name=None):
+def space_to_depth(input, block_size, data_format="NHWC", name=None) -> Tensor:
     """Move blocks of `block_size` × `block_size` pixels into the channels. `data_format`: NHWC or NCHW."""
     return _space_to_depth(tensor(input), block_size=static(block_size, "block_size"), data_format=data_format)
 
 
 @public
-def depth_to_space(input, block_size, data_format="NHWC", name=None):
+def depth_to_space(input, block_size, data_format="NHWC", name=None) -> Tensor:
     """Move channels into blocks of `block_size` × `block_size` pixels: the inverse of `space_to_depth`."""
     return _depth_to_space(tensor(input), block_size=static(block_size, "block_size"), data_format=data_format)
 

@@ -7,6 +7,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.shape import under_broadcast
 from gradtape._src.ops.shapes import NUMERIC, require, spoken
 
@@ -115,7 +116,7 @@ def _bitcast(input, *, type):
 
 
 @public
-def bitcast(input, type, name=None):
+def bitcast(input, type, name=None) -> Tensor:
     """Return the bits of `input` as elements of `type`.
 
     Smaller elements get a last axis of their own; larger ones take the last axis, which must have the elements for one

@@ -77,7 +77,7 @@ def _(op, dy):
 
 
 @public
-def fill(dims, value, name=None, layout=None):
+def fill(dims, value, name=None, layout=None) -> Tensor:
     """Return a tensor of shape `dims`, each element the scalar `value`."""
     return _fill(_number(tensor(value)), dims=extents(dims, "dims"))
 
@@ -103,7 +103,7 @@ def _extent(value, what):
 
 
 @public
-def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
+def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None) -> Tensor:
     """Return the identity matrix of `num_rows` rows (and `num_columns` columns), repeated over `batch_shape`."""
     rows = _extent(num_rows, "num_rows")
     columns = rows if num_columns is None else _extent(num_columns, "num_columns")
@@ -148,7 +148,7 @@ not_differentiable(_range, because="range gives as many numbers as its bounds sa
 
 
 @public
-def range_(start, limit=None, delta=1, dtype=None, name="range"):
+def range_(start, limit=None, delta=1, dtype=None, name="range") -> Tensor:
     """Return the numbers from `start` up to, but without, `limit`, `delta` apart. `range(limit)` starts at 0.
 
     int32, int64 or floating: `dtype`, or the widest of the arguments' types. Values of tensors are taken, as they say
@@ -189,7 +189,7 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
 
 
 @public
-def linspace(start, stop, num, name=None, axis=0):
+def linspace(start, stop, num, name=None, axis=0) -> Tensor:
     """Return `num` evenly spaced numbers from `start` to `stop`, both included, along a new axis `axis`.
 
     `start` and `stop` may be tensors, which are broadcast. Integers give float64, those of 8 and 16
@@ -266,7 +266,7 @@ not_differentiable(_one_hot, because="its inputs are class numbers: TensorFlow g
 
 
 @public
-def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None) -> Tensor:
     """Return a vector of `depth` for each class number in `indices`: `on_value` (1) at that place, `off_value` (0) elsewhere.
 
     The vectors lie along `axis` (the last). A number outside of [0, depth) gives `off_value` everywhere.
@@ -297,7 +297,7 @@ not_differentiable(_sequence_mask, because="a mask is piecewise constant")
 
 
 @public
-def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
+def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None) -> Tensor:
     """Return a row of `maxlen` (the greatest length) for each of `lengths`: true (1) for as many places, then false (0)."""
     lengths = tensor(lengths)
     if maxlen is None:

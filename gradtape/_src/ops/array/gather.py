@@ -8,7 +8,7 @@ from gradtape._src.core.convert import node_of, static
 from gradtape._src.core.define import check, gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, invalid_dtype, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import emit
+from gradtape._src.core.tensor import Tensor, emit
 from gradtape._src.ops.array.shape import _reshape, host_shape, plain
 from gradtape._src.ops.shapes import same, spoken
 
@@ -131,7 +131,7 @@ def scatter_rows(rows, indices, shape):
 
 
 @public
-def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
+def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None) -> Tensor:
     """Return the entries of `params` along `axis` that `indices` name, in their order and shape.
 
     The shape is `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:]`; the first `batch_dims`

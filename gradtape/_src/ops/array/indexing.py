@@ -343,7 +343,7 @@ attach(Variable, __getitem__=getitem_of_variable)
 
 
 @public
-def slice_(input_, begin, size, name=None):
+def slice_(input_, begin, size, name=None) -> Tensor:
     """Return the part of `input_` that starts at `begin` and has the extents `size` (-1: to the end of the axis)."""
     x = tensor(input_)
     shape = x.node.aval.shape

@@ -71,7 +71,7 @@ def _pieces(dy, sizes, axis):
 
 
 @public
-def concat(values, axis, name="concat"):
+def concat(values, axis, name="concat") -> Tensor:
     """Return the tensors `values` one behind the other along `axis`. They agree in dtype and in all other extents."""
     axis = _one_axis(axis)
     if not isinstance(values, (list, tuple)):
@@ -217,7 +217,7 @@ def _check_stack_axis(axis, rank):
 
 
 @public
-def stack(values, axis=0, name="stack"):
+def stack(values, axis=0, name="stack") -> Tensor:
     """Return the tensors `values`, of one shape and dtype, side by side along a new axis."""
     axis = _one_axis(axis)
     if not isinstance(values, (list, tuple)):
@@ -235,7 +235,7 @@ def stack(values, axis=0, name="stack"):
 
 
 @public
-def parallel_stack(values, name="parallel_stack"):
+def parallel_stack(values, name="parallel_stack") -> Tensor:
     """Return `values` side by side along a new first axis: `stack`, which needs no other form here."""
     return stack(values)
 

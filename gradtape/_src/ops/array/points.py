@@ -13,7 +13,7 @@ from gradtape._src.core.convert import node_of, operands, static, static_vector,
 from gradtape._src.core.define import check, gradient, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
-from gradtape._src.core.tensor import emit
+from gradtape._src.core.tensor import Tensor, emit
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.gather import require_indices, widened
 from gradtape._src.ops.array.shape import _reshape, extents, host_shape, plain, zeros
@@ -143,7 +143,7 @@ def _gathered(params, indices, batch_dims=0, ignore=False):
 
 
 @public
-def gather_nd(params, indices, batch_dims=0, name=None, bad_indices_policy=""):
+def gather_nd(params, indices, batch_dims=0, name=None, bad_indices_policy="") -> Tensor:
     """Return the elements, or slices, of `params` at the points `indices`.
 
     The shape is `indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:]`.
@@ -232,7 +232,7 @@ def _scattered(indices, updates, shape, batch_dims=0, ignore=False):
 
 
 @public
-def scatter_nd(indices, updates, shape, bad_indices_policy="", name=None):
+def scatter_nd(indices, updates, shape, bad_indices_policy="", name=None) -> Tensor:
     """Return a tensor of `shape`, 0 but for `updates` at the points `indices`; those at the same point are added."""
     attrs = (extents(static_vector(shape, "shape")), 0, _policy(bad_indices_policy))
     return _checked(_scatter_nd.op, (node_of(indices), node_of(updates)), attrs)
@@ -332,30 +332,30 @@ def _tensor_scatter_nd(function, tensor_, indices, updates, bad_indices_policy="
 
 
 @public
-def tensor_scatter_nd_update(tensor, indices, updates, name=None):
+def tensor_scatter_nd_update(tensor, indices, updates, name=None) -> Tensor:
     """Return `tensor` with `updates` in place of its elements at the points `indices`; of several at one point one stays."""
     return _tensor_scatter_nd(_scatter_update, tensor, indices, updates)
 
 
 @public
-def tensor_scatter_nd_add(tensor, indices, updates, bad_indices_policy="", name=None):
+def tensor_scatter_nd_add(tensor, indices, updates, bad_indices_policy="", name=None) -> Tensor:
     """Return `tensor` with `updates` added at the points `indices`."""
     return _tensor_scatter_nd(_scatter_add, tensor, indices, updates, bad_indices_policy)
 
 
 @public
-def tensor_scatter_nd_sub(tensor, indices, updates, bad_indices_policy="", name=None):
+def tensor_scatter_nd_sub(tensor, indices, updates, bad_indices_policy="", name=None) -> Tensor:
     """Return `tensor` with `updates` subtracted at the points `indices`."""
     return _tensor_scatter_nd(_scatter_sub, tensor, indices, updates, bad_indices_policy)
 
 
 @public
-def tensor_scatter_nd_min(tensor, indices, updates, bad_indices_policy="", name=None):
+def tensor_scatter_nd_min(tensor, indices, updates, bad_indices_policy="", name=None) -> Tensor:
     """Return `tensor` with the least of it and `updates` at the points `indices`."""
     return _tensor_scatter_nd(_scatter_min, tensor, indices, updates, bad_indices_policy)
 
 
 @public
-def tensor_scatter_nd_max(tensor, indices, updates, bad_indices_policy="", name=None):
+def tensor_scatter_nd_max(tensor, indices, updates, bad_indices_policy="", name=None) -> Tensor:
     """Return `tensor` with the greatest of it and `updates` at the points `indices`."""
     return _tensor_scatter_nd(_scatter_max, tensor, indices, updates, bad_indices_policy)

@@ -47,13 +47,13 @@ def _(op, dy):
 
 
 @public
-def tile(input, multiples, name=None):
+def tile(input, multiples, name=None) -> Tensor:
     """Return `input` as often as `multiples` says along each axis."""
     return _tile(tensor(input), multiples=static_vector(multiples, "multiples"))
 
 
 @public
-def repeat(input, repeats, axis=None, name=None):
+def repeat(input, repeats, axis=None, name=None) -> Tensor:
     """Repeat each entry of `input` along `axis` `repeats` times: one number, or one for each entry.
 
     Without `axis` the elements of the flattened input are repeated.
@@ -202,7 +202,7 @@ def pairs_of(paddings, what):
 
 
 @public
-def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
+def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None) -> Tensor:
     """Return `tensor` with `paddings[i][0]` entries before and `paddings[i][1]` behind it along each axis i.
 
     They are `constant_values`; or with mode "REFLECT" the tensor mirrored at its first and last entry, with "SYMMETRIC"
@@ -247,7 +247,7 @@ def _(op, dy):
 
 
 @public
-def reverse(tensor, axis, name=None):
+def reverse(tensor, axis, name=None) -> Tensor:
     """Return `tensor` with the order of its entries along each of the axes `axis` (a list) reversed."""
     if axis is not None and (isinstance(axis, (int, np.integer)) or np.ndim(axis) != 1):
         raise invalid(f"'dims' must be 1-dimension, not {np.ndim(axis)}: give a list of axes. [Op:ReverseV2]")
@@ -298,7 +298,7 @@ def _(op, dy):
 
 
 @public
-def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None):
+def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None) -> Tensor:
     """Return `input` with the first `seq_lengths[b]` entries along `seq_axis` reversed, for each b along `batch_axis` (0)."""
     if seq_axis is None:
         raise TypeError("reverse_sequence needs seq_axis, received None: give the axis along which sequences run.")
@@ -350,7 +350,7 @@ def _(op, dy):
 
 
 @public
-def roll(input, shift, axis, name=None):
+def roll(input, shift, axis, name=None) -> Tensor:
     """Return `input` moved by `shift` along `axis` (a number each, or lists); what leaves at the end comes in at the front."""
     input, shift, axes = tensor(input), tensor(shift), static_list(axis, "axis")
     require(shift.node.aval, ("int32", "int64"), "Tshift")

@@ -67,7 +67,7 @@ def _as_bool(condition):
 
 
 @public
-def where(condition, x=None, y=None, name=None):
+def where(condition, x=None, y=None, name=None) -> Tensor:
     """Return `x` where `condition` is true, else `y`, all broadcast against each other; or, without them, where it is true.
 
     `where(condition)` gives the coordinates of the true (non-zero) elements: int64, shape [count, rank]. Gradients go
@@ -91,7 +91,7 @@ _as_tensor = tensor  # where a parameter has TensorFlow's name `tensor`
 
 
 @public
-def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
+def boolean_mask(tensor, mask, axis=None, name="boolean_mask") -> Tensor:
     """Return the entries of `tensor` for which `mask` is true. The axes of `mask` are those of `tensor` from `axis` on (0).
 
     The shape is `tensor.shape[:axis] + [count] + tensor.shape[axis + mask.ndim:]`.
@@ -286,7 +286,7 @@ def _(op, dy):
 
 
 @public
-def dynamic_stitch(indices, data, name=None):
+def dynamic_stitch(indices, data, name=None) -> Tensor:
     """Return the tensor whose row `indices[i][j]` is `data[i][j]`: what undoes `dynamic_partition`.
 
     Of several rows with one index the last counts, and only it gets a gradient. Rows that no index names are 0.

@@ -13,7 +13,7 @@ from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.op import ops
 from gradtape._src.core.shape import TensorShape
-from gradtape._src.core.tensor import EagerTensor, emit, handle
+from gradtape._src.core.tensor import EagerTensor, Tensor, emit, handle
 from gradtape._src.ops.shapes import INDEX, broadcast_shapes, require, same
 
 
@@ -142,7 +142,7 @@ def _broadcast_to(input, *, shape):
 
 
 @public
-def broadcast_to(input, shape, name=None):
+def broadcast_to(input, shape, name=None) -> Tensor:
     """Return `input` repeated along axes of extent 1, and along new axes in front, to `shape`."""
     return _broadcast_to(tensor(input), shape=extents(static_vector(shape, "shape")))
 
@@ -244,7 +244,7 @@ MANY_AXES = 254  # more than a tensor can have
 
 
 @public
-def reshape(tensor, shape, name=None):
+def reshape(tensor, shape, name=None) -> Tensor:
     """Return the elements of `tensor`, in row-major order, in another shape; one extent may be -1: what is left."""
     x = _as_tensor(tensor)
     wanted = static_list(shape, "shape")
@@ -279,7 +279,7 @@ def _(op, dy):
 
 
 @public
-def expand_dims(input, axis, name=None):
+def expand_dims(input, axis, name=None) -> Tensor:
     """Return `input` with a new axis of extent 1 in the place `axis` of the result's shape."""
     if axis is None:
         raise ValueError("expand_dims needs an axis, received None: give the place of the new axis, 0 for the front.")
@@ -319,7 +319,7 @@ def _(op, dy):
 
 
 @public
-def squeeze(input, axis=None, name=None):
+def squeeze(input, axis=None, name=None) -> Tensor:
     """Return `input` without its axes of extent 1, or without those in `axis`, which must have extent 1."""
     return emit(_squeeze.op, (tensor(input).node,), (() if axis is None else static_list(axis, "axis"),))
 
@@ -345,7 +345,7 @@ def _(op, dy):
 
 
 @public
-def ensure_shape(x, shape, name=None):
+def ensure_shape(x, shape, name=None) -> Tensor:
     """Return `x`, whose shape must be compatible with `shape` (None for an extent that may be anything)."""
     stated = TensorShape(shape)
     result = _ensure_shape(tensor(x), shape=None if stated.rank is None else tuple(stated.as_list()))
@@ -406,7 +406,7 @@ def _transposed_cotangent(dy, perm):
 
 
 @public
-def transpose(a, perm=None, conjugate=False, name="transpose"):
+def transpose(a, perm=None, conjugate=False, name="transpose") -> Tensor:
     """Return `a` with its axes in the order `perm` (reversed by default), conjugated if `conjugate` and `a` is complex."""
     x = tensor(a)
     rank = x.ndim
@@ -447,7 +447,7 @@ def _dense_shape(sparse, out_type):
 
 
 @public
-def shape(input, out_type=None, name=None):
+def shape(input, out_type=None, name=None) -> Tensor:
     """Return the shape of `input`, an integer vector of type `out_type` (int32); of a sparse tensor its dense shape."""
     if getattr(input, "dense_shape", None) is not None:
         return _dense_shape(input, out_type or dtypes.int32)
@@ -463,7 +463,7 @@ def shape_n(input, out_type=dtypes.int32, name=None):
 
 
 @public
-def size(input, out_type=None, name=None):
+def size(input, out_type=None, name=None) -> Tensor:
     """Return the number of elements of `input`, an integer scalar of type `out_type` (int32); of a sparse tensor those of the
     whole.
     """
@@ -475,7 +475,7 @@ def size(input, out_type=None, name=None):
 
 
 @public
-def rank(input, name=None):
+def rank(input, name=None) -> Tensor:
     """Return the number of axes of `input`, an int32 scalar."""
     if getattr(input, "dense_shape", None) is not None:
         return size(input.dense_shape)
@@ -499,12 +499,12 @@ def filled(shape, value, dtype):
 
 
 @public
-def zeros(shape, dtype=dtypes.float32, name=None, layout=None):
+def zeros(shape, dtype=dtypes.float32, name=None, layout=None) -> Tensor:
     """Return a Tensor of `shape` filled with 0 (False, an empty string)."""
     return filled(extents(shape), 0, dtypes.as_dtype(dtype))
 
 
 @public
-def ones(shape, dtype=dtypes.float32, name=None, layout=None):
+def ones(shape, dtype=dtypes.float32, name=None, layout=None) -> Tensor:
     """Return a Tensor of `shape` filled with 1 (True)."""
     return filled(extents(shape), 1, dtypes.as_dtype(dtype))

@@ -102,7 +102,7 @@ def _sorted(values, axis, direction):
 
 
 @public
-def sort(values, axis=-1, direction="ASCENDING", name=None):
+def sort(values, axis=-1, direction="ASCENDING", name=None) -> Tensor:
     """Return `values` sorted along `axis`, "ASCENDING" or "DESCENDING"; NaN comes last. Real dtypes; shape and dtype of
     `values`.
 
@@ -112,7 +112,7 @@ def sort(values, axis=-1, direction="ASCENDING", name=None):
 
 
 @public
-def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
+def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None) -> Tensor:
     """Return the indices (int32) that sort `values` along `axis`. Equal elements keep their order, whatever `stable` says."""
     return _sorted(values, axis, direction)[1]
 
@@ -251,7 +251,7 @@ def _arg(function, input, axis, output_type):
 
 
 @public
-def argmax(input, axis=None, output_type=dtypes.int64, name=None):
+def argmax(input, axis=None, output_type=dtypes.int64, name=None) -> Tensor:
     """Return the index of the largest element along `axis` (0 by default), the first of equals; NaN is passed over.
 
     Real dtypes and bool; `output_type` is int16, uint16, int32 or int64. InvalidArgumentError if the axis is empty.
@@ -260,7 +260,7 @@ def argmax(input, axis=None, output_type=dtypes.int64, name=None):
 
 
 @public
-def argmin(input, axis=None, output_type=dtypes.int64, name=None):
+def argmin(input, axis=None, output_type=dtypes.int64, name=None) -> Tensor:
     """Return the index of the smallest element along `axis` (0 by default), the first of equals; NaN is passed over.
 
     Real dtypes and bool; `output_type` is int32 or int64. InvalidArgumentError if the axis is empty.
@@ -309,7 +309,7 @@ not_differentiable(_lower_bound, _upper_bound, because="the place of a value in 
 
 
 @public
-def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, name=None):
+def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, name=None) -> Tensor:
     """Return the places at which `values` go into `sorted_sequence`, whose last axis ascends, so that it stays sorted.
 
     "left": before equal elements, "right": behind them. All extents but the last must agree; the result has the shape

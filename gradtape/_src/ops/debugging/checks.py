@@ -4,6 +4,7 @@ Shapes and dtypes are known at once. What depends on values is computed at once 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from ml_dtypes import finfo
@@ -102,7 +103,7 @@ def _demand(condition, tensors, explain):
         known = engine.folded(condition.node) if engine.current_graph() is not None else None
         if known is not None and not known.all():
             raise InvalidArgumentError(None, None, explain(*[engine.folded(t.node) for t in (condition, *tensors)]))
-        asserted = _assert(condition, *tensors, explain=explain)
+        asserted: Any = _assert(condition, *tensors, explain=explain)
         return None if engine.current_graph() is None else asserted.op
     if not to_numpy(condition.node).all():
         raise invalid(explain(*[to_numpy(t.node) for t in (condition, *tensors)]))

@@ -8,6 +8,7 @@ from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import op
 from gradtape._src.core.dtypes import spoken_name
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.floats import mean_over, wide
@@ -128,7 +129,7 @@ def adjust_saturation(image, saturation_factor, name=None):
 
 
 @public
-def per_image_standardization(image):
+def per_image_standardization(image) -> Tensor:
     """Return `(x − mean) / deviation` over all pixels and channels of each image, float32.
 
     The deviation is at least 1/√(number of values), so that an image of one colour becomes 0.

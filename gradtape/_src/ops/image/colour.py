@@ -5,6 +5,7 @@ from gradtape._src.core.arrays import jnp
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public, unmet
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import stack, unstack
 from gradtape._src.ops.array.rearrange import tile
@@ -136,7 +137,7 @@ def yuv_to_rgb(images):
 
 
 @public
-def rgb_to_grayscale(images, name=None):
+def rgb_to_grayscale(images, name=None) -> Tensor:
     """Return the luminance of each pixel, in the dtype of `images`; the last axis has extent 1 after."""
     images = tensor(images)
     colours = as_floats(images)

@@ -3,7 +3,7 @@
 from gradtape._src.core import engine
 from gradtape._src.core.convert import is_tensor, node_of, static, static_list, tensor
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.indexing import _slice, slice_
 from gradtape._src.ops.array.rearrange import pad, reverse
@@ -106,13 +106,13 @@ def exchanged(image):
 
 
 @public
-def flip_left_right(image):
+def flip_left_right(image) -> Tensor:
     """Return the mirror image: columns in reverse order."""
     return mirrored(of_rank_3_or_4(at_least_3d(image)), 1)
 
 
 @public
-def flip_up_down(image):
+def flip_up_down(image) -> Tensor:
     """Return the image upside down: rows in reverse order."""
     return mirrored(of_rank_3_or_4(at_least_3d(image)), 0)
 
@@ -173,8 +173,8 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
     require(top + height <= rows, "height must be <= target - offset.", height, rows, top)
     if is_tensor(top) or is_tensor(left):  # a window of an image that is padded as much as can be
         down, across = rows - height, columns - width
-        margins = pad(batch, [[0, 0], [down, down], [across, across], [0, 0]])
-        return unbatched(_window(margins, (down - top, across - left), (rows, columns)), image)
+        padded = pad(batch, [[0, 0], [down, down], [across, across], [0, 0]])
+        return unbatched(_window(padded, (down - top, across - left), (rows, columns)), image)
     margins = [[0, 0], [top, rows - top - height], [left, columns - left - width], [0, 0]]
     return unbatched(pad(batch, margins), image)
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat, stack
 from gradtape._src.ops.array.rearrange import pad
@@ -91,7 +92,7 @@ def _as_single(max_val, img1, img2):
 
 
 @public
-def psnr(a, b, max_val, name=None):
+def psnr(a, b, max_val, name=None) -> Tensor:
     """Return the peak signal-to-noise ratio in decibels, 20·log₁₀(max_val) − 10·log₁₀(mean squared difference), for each
     image.
 

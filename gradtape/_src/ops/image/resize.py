@@ -7,6 +7,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.shape import expand_dims, plain
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.image.geometry import batched, pad_to_bounding_box, positive_target, unbatched
@@ -197,7 +198,7 @@ def _within(size, shape):
 
 
 @public
-def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=False, antialias=False, name=None):
+def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=False, antialias=False, name=None) -> Tensor:
     """Return `images`, [batch, height, width, channels] or without the batch, resized to `size` (height, width).
 
     The result is float32 for every real dtype; with `method` "nearest" it keeps the dtype of `images`.

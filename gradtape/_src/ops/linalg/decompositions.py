@@ -263,7 +263,7 @@ def eigh(tensor, name=None):
 
 
 @public
-def eigvalsh(tensor, name=None):
+def eigvalsh(tensor, name=None) -> Tensor:
     """Return the eigenvalues of Hermitian matrices, smallest first, in the dtype of `tensor`. Only the lower triangle is read."""
     return _eigh(_as_tensor(tensor), compute_v=False)
 

@@ -14,6 +14,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, settled, static, static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public, unmet
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.shape import plain, transpose, zeros
 from gradtape._src.ops.math.reduction import reduce_sum
 from gradtape._src.ops.shapes import REAL, require
@@ -193,7 +194,7 @@ def _same_type(value, x):
 
 
 @public
-def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
+def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT") -> Tensor:
     """Return matrices with the given diagonal, or band of diagonals, and `padding_value` elsewhere.
 
     `diagonal` is [..., n] for an int `k`, [..., diagonals, n] for a band. The matrices are square unless `num_rows` or
@@ -206,7 +207,7 @@ def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, 
 
 
 @public
-def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT"):
+def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT") -> Tensor:
     """Return the diagonal `k` of matrices, [..., n]; of a band the diagonals, [..., diagonals, n], filled with
     `padding_value`.
 
@@ -248,7 +249,7 @@ def _(op, dy):
 
 
 @public
-def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT"):
+def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT") -> Tensor:
     """Return the matrices `input` with the diagonal or band `k` replaced by `diagonal`, which has the shape that `diag_part`
     gives.
     """
@@ -257,7 +258,7 @@ def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT"):
 
 
 @public
-def trace(x, name=None):
+def trace(x, name=None) -> Tensor:
     """Return the sum of the main diagonal of matrices: [...]."""
     return reduce_sum(diag_part(x), -1)
 
@@ -304,7 +305,7 @@ def _(op, dy):
 
 
 @public
-def tensor_diag(diagonal, name=None):
+def tensor_diag(diagonal, name=None) -> Tensor:
     """Return a tensor of shape `s + s` that is 0 but where the first half of the indices is the second: there it is
     `diagonal`.
     """
@@ -315,7 +316,7 @@ def tensor_diag(diagonal, name=None):
 
 
 @public
-def tensor_diag_part(input, name=None):
+def tensor_diag_part(input, name=None) -> Tensor:
     """Return the elements of a tensor of shape `s + s` where the first half of the indices is the second: a tensor of shape
     `s`.
     """
@@ -348,7 +349,7 @@ def _(op, dy):
 
 
 @public
-def band_part(input, num_lower, num_upper, name=None):
+def band_part(input, num_lower, num_upper, name=None) -> Tensor:
     """Return matrices that keep `num_lower` diagonals below the main one and `num_upper` above (all, if negative), 0
     elsewhere.
     """
@@ -363,13 +364,13 @@ def _transposed(a, conjugate):
 
 
 @public
-def matrix_transpose(a, name="matrix_transpose", conjugate=False):
+def matrix_transpose(a, name="matrix_transpose", conjugate=False) -> Tensor:
     """Return matrices with rows and columns exchanged, conjugated too if `conjugate`."""
     return _transposed(a, conjugate)
 
 
 @public
-def adjoint(matrix, name=None):
+def adjoint(matrix, name=None) -> Tensor:
     """Return the conjugate transpose of matrices."""
     return _transposed(matrix, True)
 

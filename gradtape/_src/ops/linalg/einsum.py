@@ -13,7 +13,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import emit
+from gradtape._src.core.tensor import Tensor, emit
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, plain
 from gradtape._src.ops.math.complex import conj
 from gradtape._src.ops.shapes import COMPLEX, FLOATING, require
@@ -194,7 +194,7 @@ def _cotangent(dy, output, others, labels, extents):
 
 
 @public
-def einsum(equation, *inputs, **kwargs):
+def einsum(equation, *inputs, **kwargs) -> Tensor:
     """Return the sum of products that `equation` names, over all labels that the result lacks.
 
         tf.einsum("bij,bjk->bik", x, y)  # products of matrices

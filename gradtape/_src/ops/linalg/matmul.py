@@ -11,7 +11,7 @@ from gradtape._src.core.convert import is_tensor, known_shape, node_of, static_l
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
 from gradtape._src.core.native import twins
-from gradtape._src.core.tensor import emit, handle, to_numpy
+from gradtape._src.core.tensor import Tensor, emit, handle, to_numpy
 from gradtape._src.ops.array.shape import (
     _broadcast_to,
     _reshape,
@@ -221,7 +221,7 @@ def matmul(
     grad_a=False,
     grad_b=False,
     name=None,
-):
+) -> Tensor:
     """Return the product of the matrices in the last two axes of `a` and `b`: [..., m, k] times [..., k, n] is [..., m, n].
 
     `transpose_*` and `adjoint_*` (also conjugated) turn the matrices around first. The axes in front are batches, which
@@ -259,7 +259,7 @@ def _into_type(a, b, flip_a, flip_b, output_type):
 
 
 @public
-def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
+def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None) -> Tensor:
     """Return the product of the matrices in the last two axes of `a` and the vectors in the last axis of `b`: [..., m].
 
     `transpose_a` and `adjoint_a` turn the matrices around first; the axes in front are batches, which broadcast.
@@ -268,7 +268,7 @@ def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_spa
 
 
 @public
-def tensordot(a, b, axes, name=None):
+def tensordot(a, b, axes, name=None) -> Tensor:
     """Return the sum of products of `a` and `b` over pairs of axes; the other axes of `a` come first, then those of `b`.
 
     `axes` is the number of last axes of `a` and first of `b`, or two lists of axes. ValueError if they cannot be paired.

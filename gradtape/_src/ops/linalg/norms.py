@@ -62,7 +62,7 @@ def _largest_singular_value(x, axes):
 
 
 @public
-def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
+def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None) -> Tensor:
     """Return the norm of vectors (`axis` an int, or None: all elements as one) or of matrices (`axis` a pair).
 
     `ord` for vectors is "euclidean" or a number above 0 (`(Σ|x|ᵖ)^(1/p)`; `np.inf`: the largest), for matrices "euclidean"

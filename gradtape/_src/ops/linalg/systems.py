@@ -124,7 +124,7 @@ def _(op, dy):  # B: A⁻ᴴ dy; A: −dB Xᴴ in its triangle
 
 
 @public
-def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None):
+def triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None) -> Tensor:
     """Return X of `A X = rhs` for triangular matrices A, [..., m, m], and right-hand sides [..., m, k]; batches broadcast.
 
     Only the lower triangle of `matrix` is read (the upper one unless `lower`); with `adjoint` Aᴴ stands in A's place. A zero
@@ -154,7 +154,7 @@ def _(op, dy):  # dA = ½ L⁻ᴴ (P + Pᴴ) L⁻¹, where P is the lower triang
 
 
 @public
-def cholesky_solve(chol, rhs, name=None):
+def cholesky_solve(chol, rhs, name=None) -> Tensor:
     """Return X of `A X = rhs`, where `chol` is the Cholesky factor of A, [..., m, m], and `rhs` is [..., m, k]."""
     return triangular_solve(chol, triangular_solve(chol, rhs), adjoint=True)
 
@@ -180,7 +180,7 @@ def _(op, dy):  # dA = −A⁻ᴴ dy A⁻ᴴ
 
 
 @public
-def inv(input, adjoint=False, name=None):
+def inv(input, adjoint=False, name=None) -> Tensor:
     """Return the inverse of square matrices, or its conjugate transpose. Where there is none: InvalidArgumentError."""
     return _inverse(tensor(input), bool(adjoint))
 
@@ -225,7 +225,7 @@ def _(op, dy):  # B: A⁻ᴴ dy; A: −dB Xᴴ
 
 
 @public
-def solve(matrix, rhs, adjoint=False, name=None):
+def solve(matrix, rhs, adjoint=False, name=None) -> Tensor:
     """Return X of `A X = rhs` for square matrices A, [..., m, m], and right-hand sides [..., m, k] with the same batch.
 
     With `adjoint` Aᴴ stands in A's place. A matrix that has no inverse is an InvalidArgumentError.
@@ -330,7 +330,7 @@ def slogdet(input, name=None):
 
 
 @public
-def logdet(matrix, name=None):
+def logdet(matrix, name=None) -> Tensor:
     """Return the logarithm of the determinant of Hermitian positive definite matrices, real; NaN for others."""
     return 2.0 * reduce_sum(log(real(diag_part(cholesky(matrix)))), -1)
 
@@ -384,7 +384,7 @@ def _cutoff(shape, dtype):
 
 
 @public
-def pinv(a, rcond=None, validate_args=False, name=None):
+def pinv(a, rcond=None, validate_args=False, name=None) -> Tensor:
     """Return the pseudoinverse of Moore and Penrose of matrices [..., m, n]: [..., n, m].
 
     Singular values up to `rcond` times the largest count as 0; `rcond` (a scalar or [...]) is by default 10·max(m, n) times
@@ -456,7 +456,7 @@ def _regularized(gram, l2_regularizer):
 
 
 @public
-def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
+def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None) -> Tensor:
     """Return the X, [..., n, k], that minimises `‖A X − rhs‖² + l2_regularizer·‖X‖²` for A [..., m, n] and rhs [..., m, k].
 
     If m < n and nothing is regularised: the smallest X with `A X = rhs`. `fast` solves the normal equations by Cholesky's

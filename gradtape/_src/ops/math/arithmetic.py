@@ -10,7 +10,7 @@ from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
 from gradtape._src.core.indexed_slices import IndexedSlices
 from gradtape._src.core.native import twins
-from gradtape._src.core.tensor import emit
+from gradtape._src.core.tensor import Tensor, emit
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import filled, identity, under_broadcast
 from gradtape._src.ops.math.compare import greater_equal, less_equal, logical_not
@@ -234,7 +234,7 @@ def _beside(tensor_or_value, x):
 
 
 @public
-def truediv(x, y, name=None):
+def truediv(x, y, name=None) -> Tensor:
     """Return `x / y`, element-wise, with broadcasting. Integers give float64, those of 8 and 16 bits float32.
 
     `y` takes the dtype of `x` if it is no tensor and can; two dtypes are a TypeError.
@@ -243,7 +243,7 @@ def truediv(x, y, name=None):
 
 
 @public
-def divide(x, y, name=None):
+def divide(x, y, name=None) -> Tensor:
     """Return `x / y`, element-wise, with broadcasting, as Python has it. Integers give floats."""
     return truediv(_beside(y, x), y)
 
@@ -266,7 +266,7 @@ def _(op, dy):
 
 
 @public
-def divide_no_nan(x, y, name=None):
+def divide_no_nan(x, y, name=None) -> Tensor:
     """Return `x / y`, element-wise, with broadcasting, and 0 where `y` is 0. Integers give floats."""
     return _div_no_nan(*_quotient_operands(_beside(y, x), y, "divide_no_nan"))
 

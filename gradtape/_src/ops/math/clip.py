@@ -6,6 +6,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.indexed_slices import IndexedSlices
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.math.arithmetic import add_n, maximum, minimum, sqrt
@@ -24,7 +25,7 @@ def _like(t, values):
 
 
 @public
-def clip_by_value(t, clip_value_min, clip_value_max, name=None):
+def clip_by_value(t, clip_value_min, clip_value_max, name=None) -> Tensor:
     """Return `t` with every element below `clip_value_min` or above `clip_value_max` replaced by that bound.
 
     The bounds broadcast to the shape of `t`; a ValueError if they would make it larger. IndexedSlices stay slices. At a

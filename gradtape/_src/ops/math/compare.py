@@ -7,6 +7,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.errors import DtypeError, DtypeInFunctionError, public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.shapes import BOOL, FLOATING, INTEGER, REAL, broadcast, compare, only, predicate, same, spoken
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -39,13 +40,13 @@ EQUAL, NOT_EQUAL = _equal.op, _not_equal.op
 
 
 @public
-def equal(x, y, name=None):
+def equal(x, y, name=None) -> Tensor:
     """Return `x == y`, element-wise, with broadcasting. Any dtype."""
     return _equal(x, y)
 
 
 @public
-def not_equal(x, y, name=None):
+def not_equal(x, y, name=None) -> Tensor:
     """Return `x != y`, element-wise, with broadcasting. Any dtype."""
     return _not_equal(x, y)
 
@@ -152,7 +153,7 @@ def logical_not(x):
 
 
 @public
-def logical_xor(x, y, name="LogicalXor"):
+def logical_xor(x, y, name="LogicalXor") -> Tensor:
     """Return whether one of `x` and `y` holds and not the other, element-wise, with broadcasting. bool."""
     return logical_and(logical_or(x, y), logical_not(logical_and(x, y)))
 

@@ -8,7 +8,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import public
-from gradtape._src.core.tensor import EagerTensor
+from gradtape._src.core.tensor import EagerTensor, Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import filled
 from gradtape._src.ops.shapes import broadcast, same
@@ -36,7 +36,7 @@ def _(op, dy):
 
 
 @public
-def complex(real, imag, name=None):
+def complex(real, imag, name=None) -> Tensor:
     """Return the complex numbers of real parts `real` and imaginary parts `imag`, with broadcasting.
 
     Both float32 (gives complex64) or both float64 (gives complex128); a TypeError for other dtypes.
@@ -65,7 +65,7 @@ def _(op, dy):
 
 
 @public
-def real(input, name=None):
+def real(input, name=None) -> Tensor:
     """Return the real part of `input`, element-wise; real tensors as they are. TypeError for bool and string."""
     x = tensor(input)
     if x.dtype.is_complex:
@@ -86,7 +86,7 @@ def _(op, dy):
 
 
 @public
-def imag(input, name=None):
+def imag(input, name=None) -> Tensor:
     """Return the imaginary part of `input`, element-wise; zeros for real tensors."""
     x = tensor(input)
     return _imag(x) if x.dtype.is_complex else _zeros(x)
@@ -103,7 +103,7 @@ def _(op, dy):
 
 
 @public
-def conj(x, name=None):
+def conj(x, name=None) -> Tensor:
     """Return the complex conjugate of `x`; real tensors are given back as they are. TypeError for bool and string."""
     if type(x) is EagerTensor and x.node.aval.dtype.kind in "fiu":
         return x
@@ -131,7 +131,7 @@ def _(op, dy):  # with x = r·exp(iφ): dx = dy · i/conj(x)
 
 
 @public
-def angle(input, name=None):
+def angle(input, name=None) -> Tensor:
     """Return the argument of complex `input` in (-π, π], element-wise; 0 or π for real tensors."""
     x = tensor(input)
     if x.dtype.is_complex:

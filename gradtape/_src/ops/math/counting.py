@@ -10,7 +10,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import invalid, invalid_dtype, public
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import ones, plain, reshape, squeeze
 from gradtape._src.ops.math.arithmetic import truediv
@@ -68,7 +68,7 @@ def bincount(
     name=None,
     axis=None,
     binary_output=False,
-):
+) -> Tensor:
     """Count how often each of the integers 0, 1, … stands in `arr`, or sum its `weights`.
 
     The result ends with the largest number, but has at least `minlength` entries and at most `maxlength`. With `axis=-1`
@@ -185,7 +185,7 @@ def _without_last_one(labels, predictions):
 
 
 @public
-def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=dtypes.int32, name=None):
+def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=dtypes.int32, name=None) -> Tensor:
     """Return a matrix that says how often (or with what sum of `weights`) each label, its row, got each prediction, its
     column.
 

@@ -10,7 +10,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import emit
+from gradtape._src.core.tensor import Tensor, emit
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import zeros
 from gradtape._src.ops.floats import wide
@@ -102,7 +102,7 @@ def _(op, dy):
 
 
 @public
-def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
+def cumsum(x, axis=0, exclusive=False, reverse=False, name=None) -> Tensor:
     """Return the running sum of `x` along `axis`. Any numeric dtype; shape and dtype of `x`.
 
     `[a, a+b, a+b+c]`; with `exclusive` `[0, a, a+b]`; with `reverse` from the end. An axis out of range is an
@@ -136,7 +136,7 @@ def _(op, dy):
 
 
 @public
-def cumprod(x, axis=0, exclusive=False, reverse=False, name=None):
+def cumprod(x, axis=0, exclusive=False, reverse=False, name=None) -> Tensor:
     """Return the running product of `x` along `axis`. Any numeric dtype; shape and dtype of `x`.
 
     `[a, a·b, a·b·c]`; with `exclusive` `[1, a, a·b]`; with `reverse` from the end. The gradients are exact where
@@ -183,7 +183,7 @@ def _has_next(shape, axis, reverse):
 
 
 @public
-def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
+def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None) -> Tensor:
     """Return the running `log(Σ exp(x))` along `axis`, without overflow. Floating dtypes; shape and dtype of `x`.
 
     With `exclusive` the first is -inf; with `reverse` from the end. An axis out of range is an InvalidArgumentError.

@@ -7,7 +7,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import is_tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import EagerTensor, emit
+from gradtape._src.core.tensor import EagerTensor, Tensor, emit
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import under_broadcast
 from gradtape._src.ops.math.arithmetic import masked, reciprocal, rsqrt, square
@@ -134,7 +134,7 @@ def _power_rule(x, exponent, dy):
 
 
 @public
-def pow(x, y, name=None):
+def pow(x, y, name=None) -> Tensor:
     """Return `xʸ`, element-wise, with broadcasting. Float, complex or signed integer.
 
     A negative power of integers is an InvalidArgumentError.

@@ -16,7 +16,7 @@ from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.engine import tracing
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import emit
+from gradtape._src.core.tensor import Tensor, emit
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, _transpose, inverse, ones, stop_gradient, zeros
@@ -102,7 +102,7 @@ def _(op, dy):
 
 
 @public
-def reduce_sum(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_sum(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return the sum of the elements over `axis`. Any numeric dtype, which the result has; 16-bit floats are summed in
     float32.
     """
@@ -126,7 +126,7 @@ def _(op, dy):
 
 
 @public
-def reduce_mean(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_mean(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return the mean of the elements over `axis`. Any numeric dtype; that of integers is rounded towards 0. Of nothing: NaN."""
     return _reduce(_mean, input_tensor, axis, keepdims)
 
@@ -165,7 +165,7 @@ def _others(x, shape, axis):
 
 
 @public
-def reduce_prod(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_prod(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return the product of the elements over `axis`. Any numeric dtype. The gradients are exact where elements are 0."""
     return _reduce(_prod, input_tensor, axis, keepdims)
 
@@ -197,7 +197,7 @@ gradient(_min)(_extremum_gradient)
 
 
 @public
-def reduce_max(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_max(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return the largest element over `axis`; NaN if one is NaN; of nothing: -inf, or the least integer.
 
     Real dtypes. The gradient is split evenly between elements that are equal to the maximum.
@@ -206,7 +206,7 @@ def reduce_max(input_tensor, axis=None, keepdims=False, name=None):
 
 
 @public
-def reduce_min(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_min(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return the smallest element over `axis`; NaN if one is NaN; of nothing: inf, or the largest integer.
 
     Real dtypes. The gradient is split evenly between elements that are equal to the minimum.
@@ -239,19 +239,19 @@ def _reduce_bool(function, input_tensor, axis, keepdims):
 
 
 @public
-def reduce_any(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_any(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return whether any element over `axis` is True. bool."""
     return _reduce_bool(_any, input_tensor, axis, keepdims)
 
 
 @public
-def reduce_all(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_all(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return whether all elements over `axis` are True. bool."""
     return _reduce_bool(_all, input_tensor, axis, keepdims)
 
 
 @public
-def count_nonzero(input, axis=None, keepdims=None, dtype=dtypes.int64, name=None):
+def count_nonzero(input, axis=None, keepdims=None, dtype=dtypes.int64, name=None) -> Tensor:
     """Count the elements over `axis` that are not 0 (or are True), in `dtype`. NaN counts."""
     x = tensor(input)
     nonzero = x if x.dtype.is_bool else not_equal(x, zeros((), x.dtype))
@@ -259,7 +259,7 @@ def count_nonzero(input, axis=None, keepdims=None, dtype=dtypes.int64, name=None
 
 
 @public
-def zero_fraction(value, name=None):
+def zero_fraction(value, name=None) -> Tensor:
     """Return the fraction of elements that are 0, a float32 scalar. NaN for an empty tensor."""
     x = tensor(value)
     zeros = x.node.aval.size - count_nonzero(x)
@@ -290,7 +290,7 @@ def _(op, dy):  # dx = dy · exp(x) / Σ exp(x), both exponentials less the maxi
 
 
 @public
-def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return `log(Σ exp(x))` over `axis`, without overflow. Floating dtypes. Of nothing, or of -inf only: -inf."""
     return _reduce(_log_sum_exp, input_tensor, axis, keepdims)
 
@@ -312,7 +312,7 @@ def _(op, dy):  # dx = Re(dy) · x / ‖x‖, as the norm is real even where its
 
 
 @public
-def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return `√Σ|x|²` over `axis`, in the dtype of the input: complex for complex input, rounded down for integers.
 
     The gradient is NaN where the norm is 0.
@@ -334,7 +334,7 @@ def _(op, dy):
 
 
 @public
-def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_variance(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return the mean of `|x - mean(x)|²` over `axis`: the variance of the elements, divided by their number (not one less).
 
     Floating dtypes; for complex ones the result is real. Integers are a TypeError.
@@ -351,6 +351,6 @@ def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
 
 
 @public
-def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_std(input_tensor, axis=None, keepdims=False, name=None) -> Tensor:
     """Return the square root of `reduce_variance`. Floating dtypes; for complex ones the result is real."""
     return sqrt(reduce_variance(input_tensor, axis, keepdims))

@@ -14,7 +14,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, invalid_dtype, public
-from gradtape._src.core.tensor import to_numpy
+from gradtape._src.core.tensor import Tensor, to_numpy
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, ones, plain, zeros
@@ -157,7 +157,7 @@ def _by_sorted_ids(function, data, segment_ids):
 
 
 @public
-def segment_sum(data, segment_ids, name=None):
+def segment_sum(data, segment_ids, name=None) -> Tensor:
     """Return the sum of the rows of `data` for each id: row i of the result is the sum of those with id i, 0 if there are
     none.
 
@@ -168,7 +168,7 @@ def segment_sum(data, segment_ids, name=None):
 
 
 @public
-def segment_mean(data, segment_ids, name=None):
+def segment_mean(data, segment_ids, name=None) -> Tensor:
     """Return the mean of the rows of `data` for each id, 0 if there are none; of integers rounded towards 0. See
     `segment_sum`.
     """
@@ -182,7 +182,7 @@ def segment_prod(data, segment_ids, name=None):
 
 
 @public
-def segment_max(data, segment_ids, name=None):
+def segment_max(data, segment_ids, name=None) -> Tensor:
     """Return the maximum of the rows of `data` for each id, 0 if there are none; ties share the gradient. See `segment_sum`."""
     return _by_sorted_ids(_segment_max, data, segment_ids)
 
@@ -260,7 +260,7 @@ def _by_ids(function, data, segment_ids, num_segments):
 
 
 @public
-def unsorted_segment_sum(data, segment_ids, num_segments, name=None):
+def unsorted_segment_sum(data, segment_ids, num_segments, name=None) -> Tensor:
     """Return the sum of the rows of `data` for each of the ids 0 to `num_segments` - 1; 0 where there are none.
 
     `segment_ids` (int32 or int64) has a shape that data's shape begins with; rows with a negative id are left out, an id
@@ -278,7 +278,7 @@ def unsorted_segment_prod(data, segment_ids, num_segments, name=None):
 
 
 @public
-def unsorted_segment_max(data, segment_ids, num_segments, name=None):
+def unsorted_segment_max(data, segment_ids, num_segments, name=None) -> Tensor:
     """Return the maximum of the rows for each id, the dtype's least value where there are none. Ties share the gradient.
 
     See `unsorted_segment_sum`. Real dtypes.
@@ -296,7 +296,7 @@ def unsorted_segment_min(data, segment_ids, num_segments, name=None):
 
 
 @public
-def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
+def unsorted_segment_mean(data, segment_ids, num_segments, name=None) -> Tensor:
     """Return the mean of the rows for each id, 0 where there are none; of integers in float64. See `unsorted_segment_sum`."""
     total, count = _sum_and_counts(data, segment_ids, num_segments)
     return divide(total, count)

@@ -8,6 +8,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.floats import wide
@@ -302,7 +303,7 @@ def _(op, dy):
 
 
 @public
-def log_sigmoid(x, name=None):
+def log_sigmoid(x, name=None) -> Tensor:
     """Return log(1 / (1 + e⁻ˣ)), element-wise: exact for large `x` of either sign. Float."""
     return -softplus(-tensor(x))
 

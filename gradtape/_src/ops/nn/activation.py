@@ -12,7 +12,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
-from gradtape._src.core.tensor import shape_of
+from gradtape._src.core.tensor import Tensor, shape_of
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.joining import concat
 from gradtape._src.ops.array.select import where
@@ -102,7 +102,7 @@ def _(op, dz):
 
 
 @public
-def leaky_relu(features, alpha=0.2, name=None):
+def leaky_relu(features, alpha=0.2, name=None) -> Tensor:
     """Return x where x > 0, else `alpha`·x, element-wise. The gradient at 0 is `alpha`. Integers are taken as float32."""
     if is_tensor(alpha) or not isinstance(alpha, (int, float, np.number, np.ndarray)):
         raise TypeError(f"Expected float for argument 'alpha' not {alpha!r}. For a tensor write tf.where(x > 0, x, alpha * x).")
@@ -113,7 +113,7 @@ def leaky_relu(features, alpha=0.2, name=None):
 
 
 @public
-def crelu(features, axis=-1, name=None):
+def crelu(features, axis=-1, name=None) -> Tensor:
     """Return relu(x) and relu(−x), one behind the other along `axis`: twice as many features, nothing of x lost."""
     features = tensor(features)
     return relu(concat([features, -features], axis))
@@ -206,7 +206,7 @@ def _(op, dy):
 
 
 @public
-def gelu(features, approximate=False, name=None):
+def gelu(features, approximate=False, name=None) -> Tensor:
     """Return x·Φ(x), element-wise, Φ the normal distribution function; with `approximate`, by way of tanh. Float."""
     features = tensor(features)
     if not features.dtype.is_floating:
@@ -234,7 +234,7 @@ def _(op, dy):  # with s = sigmoid(βx): dx = dy·s·(1 + βx·(1 − s)), dβ =
 
 
 @public
-def silu(features, beta=1.0):
+def silu(features, beta=1.0) -> Tensor:
     """Return x·sigmoid(`beta`·x), element-wise; also called swish. Float or complex.
 
     `beta` is taken in the dtype of `features`; it broadcasts, and has a gradient.
@@ -310,7 +310,7 @@ def _(op, dz):
 
 
 @public
-def bias_add(value, bias, data_format=None, name=None):
+def bias_add(value, bias, data_format=None, name=None) -> Tensor:
     """Return `value` [batch, …, channels] plus `bias` [channels]. With a `data_format` "NC…" the channels are axis 1."""
     data_format = data_format or "NHWC"
     first = data_format.startswith("NC")

@@ -7,6 +7,7 @@ import numpy as np
 from gradtape._src.core import dtypes
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.rearrange import repeat
 from gradtape._src.ops.array.select import where
@@ -19,7 +20,7 @@ LEAST = {"float32": -0.7 * 3.4028235e38, "float64": -0.7 * 1.7976931348623157e30
 
 
 @public
-def scaled_dot_product_attention(query, key, value, bias=None, mask=None, scale=None, is_causal=False, name=None):
+def scaled_dot_product_attention(query, key, value, bias=None, mask=None, scale=None, is_causal=False, name=None) -> Tensor:
     """Return softmax(`query` · `key`ᵀ · `scale` + `bias`) · `value`, for each head: [batch, targets, heads, width].
 
     `query` is [batch, targets, heads, size], `key` [batch, sources, heads, size], `value` [batch, sources, heads, width];

@@ -347,7 +347,7 @@ def _flat_geometry(stride, padding, data_format, dilations):
 
 
 @public
-def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, name=None):
+def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, name=None) -> Tensor:
     """Convolve over one axis: `input` [..., width, channels] with `filters` [extent, channels / groups, outputs].
 
     `padding` is "SAME" (the result is as wide as the input, over the stride), "VALID" (none), or a list of pairs. The
@@ -364,7 +364,7 @@ def _like(input, filters):
 
 
 @public
-def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None, name=None):
+def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None, name=None) -> Tensor:
     """Convolve over two axes: `input` [..., height, width, channels], `filters` [height, width, channels, outputs].
 
     For strides s, dilations d and padding p it is: y[n, h, w, o] = Σ x[n, h·s + i·d − p, w·s + j·d − p, c] · k[i, j, c, o].
@@ -377,14 +377,14 @@ def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None,
 
 
 @public
-def conv3d(input, filters, strides, padding, data_format="NDHWC", dilations=None, name=None):
+def conv3d(input, filters, strides, padding, data_format="NDHWC", dilations=None, name=None) -> Tensor:
     """Convolve over three axes: `input` [..., depth, height, width, channels]; see `conv2d`."""
     attributes = geometry(3, strides, padding, data_format, dilations)
     return over_batches(_like(input, filters), 5, lambda x: DENSE[3].forward(x, filters, **attributes))
 
 
 @public
-def convolution(input, filters, strides=None, padding="VALID", data_format=None, dilations=None, name=None):
+def convolution(input, filters, strides=None, padding="VALID", data_format=None, dilations=None, name=None) -> Tensor:
     """Return `conv1d`, `conv2d` or `conv3d`, by the rank of `filters`. Strides and dilations cannot both be above 1."""
     filters = tensor(filters)
     rank = filters.ndim - 2
@@ -430,7 +430,9 @@ def _transposed(rank, input, filters, output_shape, strides, padding, data_forma
 
 
 @public
-def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None):
+def conv1d_transpose(
+    input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None
+) -> Tensor:
     """Return the transpose of `conv1d` with respect to its input; see `conv2d_transpose`.
 
     `input` [batch, width, outputs], `filters` [extent, channels, outputs].
@@ -443,7 +445,9 @@ def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data
 
 
 @public
-def conv2d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NHWC", dilations=None, name=None):
+def conv2d_transpose(
+    input, filters, output_shape, strides, padding="SAME", data_format="NHWC", dilations=None, name=None
+) -> Tensor:
     """Return the transpose of `conv2d` with respect to its input, also called deconvolution.
 
     `input` [batch, height, width, outputs], `filters` [height, width, channels, outputs], `output_shape` the four
@@ -453,7 +457,9 @@ def conv2d_transpose(input, filters, output_shape, strides, padding="SAME", data
 
 
 @public
-def conv3d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NDHWC", dilations=None, name=None):
+def conv3d_transpose(
+    input, filters, output_shape, strides, padding="SAME", data_format="NDHWC", dilations=None, name=None
+) -> Tensor:
     """Return the transpose of `conv3d` with respect to its input; see `conv2d_transpose`."""
     return _transposed(3, input, filters, output_shape, strides, padding, data_format, dilations)
 

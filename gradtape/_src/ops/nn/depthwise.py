@@ -4,6 +4,7 @@ from gradtape._src.core.arrays import jnp, lax
 from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.shape import plain
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.nn.convolution import conv2d, family, geometry, image_and_filter
@@ -82,7 +83,7 @@ DEPTHWISE = family(
 
 
 @public
-def depthwise_conv2d(input, filter, strides, padding, data_format=None, dilations=None, name=None):
+def depthwise_conv2d(input, filter, strides, padding, data_format=None, dilations=None, name=None) -> Tensor:
     """Convolve each channel by itself, with the arguments of `conv2d`.
 
     `input` is [batch, height, width, channels], `filter` [height, width, channels, multiplier]; the result has channels ·
@@ -110,7 +111,9 @@ def depthwise_conv2d_backprop_filter(
 
 
 @public
-def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, data_format=None, dilations=None, name=None):
+def separable_conv2d(
+    input, depthwise_filter, pointwise_filter, strides, padding, data_format=None, dilations=None, name=None
+) -> Tensor:
     """Return `depthwise_conv2d`, then a 1×1 convolution that mixes the channels.
 
     `pointwise_filter` is [1, 1, channels · multiplier, outputs].

@@ -6,6 +6,7 @@ from gradtape._src.core import dtypes
 from gradtape._src.core.convert import is_tensor, tensor
 from gradtape._src.core.errors import public
 from gradtape._src.core.shape import TensorShape
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.math.compare import greater_equal
@@ -66,7 +67,7 @@ def _noise_shape(x, noise_shape):
 
 
 @public
-def dropout(x, rate, noise_shape=None, seed=None, name=None):
+def dropout(x, rate, noise_shape=None, seed=None, name=None) -> Tensor:
     """Return `x` with elements set to 0, each with probability `rate`, and the others divided by 1 − rate.
 
     `noise_shape` broadcasts with `x` (None in it: the extent of `x`): where its extent is 1, elements stay or go

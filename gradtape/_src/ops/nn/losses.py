@@ -8,7 +8,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import InvalidArgumentError, invalid, public
-from gradtape._src.core.tensor import stated_shape
+from gradtape._src.core.tensor import Tensor, stated_shape
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.creation import one_hot
 from gradtape._src.ops.array.select import where
@@ -120,7 +120,7 @@ def _(op, dloss, dbackprop):  # dz = c·(softmax(z) − onehot)
 
 
 @public
-def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
+def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None) -> Tensor:
     """Return Σ −labels·log softmax(logits) along `axis`, the axis of the classes, which the result does not have.
 
     `labels` are probabilities that sum to 1 along `axis`, in the shape of `logits` (or one that broadcasts with it). They are
@@ -146,7 +146,7 @@ def softmax_cross_entropy_with_logits_v1(labels=None, logits=None, dim=-1, name=
 
 
 @public
-def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None):
+def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None) -> Tensor:
     """Return −log softmax(logits)[label]: the cross-entropy for labels that are class numbers.
 
     `logits` [..., classes] is floating and unscaled; `labels` [...] is int32 or int64, each in [0, classes), else an
@@ -228,7 +228,7 @@ def _alike(labels, logits, what):
 
 
 @public
-def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name=None):
+def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name=None) -> Tensor:
     """Return −p·log sigmoid(z) − (1 − p)·log(1 − sigmoid(z)), element-wise, for labels p in [0, 1] and unscaled logits z.
 
     Both have the same shape and floating dtype, as has the result; computed so that nothing overflows.
@@ -237,7 +237,7 @@ def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name=None):
 
 
 @public
-def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None):
+def weighted_cross_entropy_with_logits(labels, logits, pos_weight, name=None) -> Tensor:
     """Return −w·p·log sigmoid(z) − (1 − p)·log(1 − sigmoid(z)), element-wise; `pos_weight` w broadcasts.
 
     w > 1 costs a false negative more, w < 1 a false positive.

@@ -12,6 +12,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.shape import _broadcast_to, _reshape, host_constant
 from gradtape._src.ops.floats import is_zeros, mean_over, wide
@@ -129,7 +130,7 @@ def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None):
 
 
 @public
-def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
+def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None) -> Tensor:
     """Return (x − mean) · scale / √(variance + variance_epsilon) + offset; `scale` and `offset` may be None.
 
     The moments, scale and offset broadcast with `x`; what is computed of them alone is small, and cast to the dtype of
@@ -153,7 +154,7 @@ def batch_norm_with_global_normalization(
 
 
 @public
-def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
+def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None) -> Tensor:
     """Return x / √max(Σ |x|², epsilon), the sum over `axis` (all axes for None). Floating or complex."""
     if dim is not None:
         if axis is not None:
@@ -403,7 +404,7 @@ def _(op, dy):  # with N = bias + alpha·W(x²), W the window sum: dx = dy·N^�
 
 
 @public
-def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None):
+def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None) -> Tensor:
     """Return input / (bias + alpha · Σ input²)^beta, the sum over the channels at most `depth_radius` away.
 
     `input` is [batch, height, width, channels], floating.

@@ -17,7 +17,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import UnimplementedError, invalid, public
-from gradtape._src.core.tensor import shape_of
+from gradtape._src.core.tensor import Tensor, shape_of
 from gradtape._src.ops.array.shape import _broadcast_to, broadcast_source, expand_dims, plain, reshape, squeeze, zeros
 from gradtape._src.ops.floats import divided, is_zeros, mean_over, wide
 from gradtape._src.ops.math.arithmetic import under_broadcast
@@ -416,7 +416,7 @@ def _spatial_rank(input):
 
 
 @public
-def max_pool(input, ksize, strides, padding, data_format=None, name=None):
+def max_pool(input, ksize, strides, padding, data_format=None, name=None) -> Tensor:
     """Return `max_pool1d`, `max_pool2d` or `max_pool3d`, by the rank of `input`."""
     pools = max_pool1d, max_pool2d, max_pool3d
     rank = _spatial_rank(input)
@@ -426,13 +426,13 @@ def max_pool(input, ksize, strides, padding, data_format=None, name=None):
 
 
 @public
-def max_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
+def max_pool1d(input, ksize, strides, padding, data_format="NWC", name=None) -> Tensor:
     """Return the maximum over a window moving over one axis: `input` [batch, width, channels]; see `max_pool2d`."""
     return _over_one_axis(MAXIMA[2][0], input, ksize, strides, padding, data_format)
 
 
 @public
-def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
+def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None) -> Tensor:
     """Return the maximum over a window moving over two axes: `input` [batch, height, width, channels].
 
     `ksize` and `strides` are one int, two, or four. `padding` is "SAME", "VALID", or four pairs; it never wins. A NaN
@@ -461,7 +461,7 @@ def _over_channels(input, ksize, strides):
 
 
 @public
-def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
+def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None) -> Tensor:
     """Return the maximum over a window moving over three axes: `input` [batch, depth, height, width, channels].
 
     See `max_pool2d`; `padding` is "SAME" or "VALID".
@@ -498,19 +498,19 @@ def max_pool_with_argmax(
 
 
 @public
-def avg_pool(input, ksize, strides, padding, data_format=None, name=None):
+def avg_pool(input, ksize, strides, padding, data_format=None, name=None) -> Tensor:
     """Return `avg_pool1d`, `avg_pool2d` or `avg_pool3d`, by the rank of `input`."""
     return (avg_pool1d, avg_pool2d, avg_pool3d)[_spatial_rank(input) - 1](input, ksize, strides, padding, data_format)
 
 
 @public
-def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
+def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None) -> Tensor:
     """Return the mean over a window moving over one axis: `input` [batch, width, channels]; see `avg_pool2d`."""
     return _over_one_axis(MEANS[2][0], input, ksize, strides, _named(padding), data_format)
 
 
 @public
-def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
+def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None) -> Tensor:
     """Return the mean over a window moving over two axes: `input` [batch, height, width, channels].
 
     `ksize` and `strides` are one int, two, or four. `padding` is "SAME" or "VALID"; cells of the padding are not
@@ -520,7 +520,7 @@ def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
 
 
 @public
-def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
+def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None) -> Tensor:
     """Return the mean over a window moving over three axes: `input` [batch, depth, height, width, channels].
 
     See `avg_pool2d`.
@@ -529,7 +529,7 @@ def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
 
 
 @public
-def pool(input, window_shape, pooling_type, strides=None, padding="VALID", data_format=None, dilations=None, name=None):
+def pool(input, window_shape, pooling_type, strides=None, padding="VALID", data_format=None, dilations=None, name=None) -> Tensor:
     """Pool to the maximum (`pooling_type="MAX"`) or mean ("AVG") over a window of `window_shape`, of one to three axes.
 
     `strides` and `dilations`, an entry for each spatial axis, cannot both be above 1; with dilations the padding is

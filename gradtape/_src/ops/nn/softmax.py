@@ -4,6 +4,7 @@ from gradtape._src.core.arrays import jnp
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.floats import wide
 from gradtape._src.ops.math.elementary import exp
 from gradtape._src.ops.math.reduction import reduce_sum
@@ -55,7 +56,7 @@ def _(op, dy):  # dx = dy − exp(y)·Σ dy
 
 
 @public
-def softmax(logits, axis=None, name=None):
+def softmax(logits, axis=None, name=None) -> Tensor:
     """Return exp(x) / Σ exp(x) along `axis` (the last one for None): positive numbers that sum to 1.
 
     Shape and dtype of `logits`, which is floating and has at least one axis.
@@ -65,7 +66,7 @@ def softmax(logits, axis=None, name=None):
 
 
 @public
-def log_softmax(logits, axis=None, name=None):
+def log_softmax(logits, axis=None, name=None) -> Tensor:
     """Return x − log Σ exp(x) along `axis` (the last one for None). Shape and dtype of `logits`, which is floating."""
     logits = tensor(logits)
     return _log_softmax(logits, class_axis(axis, logits.ndim))

@@ -15,6 +15,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import gradient, not_differentiable, op
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.select import where
 from gradtape._src.ops.array.shape import broadcast_to
@@ -94,7 +95,7 @@ def _draw_gamma(source, shape, alpha, beta, dtype, prefix):
 
 
 @public
-def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
+def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None) -> Tensor:
     """Draw gamma distributed numbers with shape `alpha` and rate `beta` (1): `shape` samples for each of the parameters.
 
     The result's shape is `shape` followed by what `alpha` and `beta` broadcast to. Gradients flow to both. It is at
@@ -104,7 +105,7 @@ def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
 
 
 @public
-def stateless_gamma(shape, seed, alpha, beta=None, dtype=dtypes.float32, name=None):
+def stateless_gamma(shape, seed, alpha, beta=None, dtype=dtypes.float32, name=None) -> Tensor:
     """Draw like `gamma`: the same numbers for the same `seed` of two integers. `shape` is the whole shape of the result."""
     return _draw_gamma(stateless_state(seed), shape, alpha, beta, dtype, prefix=False)
 
@@ -124,7 +125,7 @@ def _poisson(state, lam, *, shape, dtype):
 
 
 @public
-def poisson(shape, lam, dtype=dtypes.float32, seed=None, name=None):
+def poisson(shape, lam, dtype=dtypes.float32, seed=None, name=None) -> Tensor:
     """Draw Poisson distributed numbers of mean `lam`: `shape` samples for each of its elements, in `dtype`.
 
     The result's shape is `shape` followed by that of `lam`. `dtype` is int32, int64, float16, float32 or float64.
@@ -239,7 +240,7 @@ def _draw_classes(source, logits, num_samples, dtype):
 
 
 @public
-def categorical(logits, num_samples, dtype=None, seed=None, name=None):
+def categorical(logits, num_samples, dtype=None, seed=None, name=None) -> Tensor:
     """Return `num_samples` class numbers for each row of `logits` [batch, classes], log-probabilities up to a constant.
 
     [batch, num_samples], int64 or int32.

@@ -16,6 +16,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static, tensor
 from gradtape._src.core.define import not_differentiable, op
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.gather import gather
 from gradtape._src.ops.array.joining import stack
 from gradtape._src.ops.array.shape import extents
@@ -250,37 +251,37 @@ def _draw_integers(source, shape, minval, maxval, dtype):
 
 
 @public
-def normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
+def normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None) -> Tensor:
     """Draw normally distributed numbers. `mean` and `stddev` broadcast with `shape`, and gradients flow to them."""
     return draw_normal(_normal, Own(seed), shape, mean, stddev, dtype)
 
 
 @public
-def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
+def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None) -> Tensor:
     """Draw normally distributed numbers, again where they are more than two `stddev` from `mean`."""
     return draw_normal(_truncated_normal, Own(seed), shape, mean, stddev, dtype)
 
 
 @public
-def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
+def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None) -> Tensor:
     """Draw numbers uniform in [minval, maxval), where None stands for 1: floating, or integers, which need a `maxval`."""
     return draw_uniform(Own(seed), shape, minval, maxval, dtype, FLOATING + INDEX)
 
 
 @public
-def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None, alg="auto_select"):
+def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None, alg="auto_select") -> Tensor:
     """Draw like `normal`: the same numbers for the same `seed` of two integers."""
     return draw_normal(_normal, stateless_state(seed, alg), shape, mean, stddev, dtype)
 
 
 @public
-def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None, alg="auto_select"):
+def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None, alg="auto_select") -> Tensor:
     """Draw like `truncated_normal`: the same numbers for the same `seed` of two integers."""
     return draw_normal(_truncated_normal, stateless_state(seed, alg), shape, mean, stddev, dtype)
 
 
 @public
-def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, name=None, alg="auto_select"):
+def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, name=None, alg="auto_select") -> Tensor:
     """Draw like `uniform`: the same numbers for the same `seed` of two integers.
 
     Integers (also uint32 and uint64) take all values that there are if `minval` and `maxval` are None.
@@ -306,7 +307,7 @@ def _shuffled(source, value):
 
 
 @public
-def shuffle(value, seed=None, name=None):
+def shuffle(value, seed=None, name=None) -> Tensor:
     """Return `value` with its rows (along the first axis) in random order. Gradients go back to where the rows came from."""
     value = tensor(value)
     size = value.shape[0] if value.ndim else 0

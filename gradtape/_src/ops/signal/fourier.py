@@ -13,6 +13,7 @@ from gradtape._src.core.aval import aval
 from gradtape._src.core.convert import static_list, tensor
 from gradtape._src.core.define import gradient, op
 from gradtape._src.core.errors import invalid, public
+from gradtape._src.core.tensor import Tensor
 from gradtape._src.ops.array.cast import cast
 from gradtape._src.ops.array.rearrange import roll
 from gradtape._src.ops.array.shape import plain, reshape
@@ -82,7 +83,7 @@ def _spectrum(value):
 
 
 @public
-def fft(input, name=None):
+def fft(input, name=None) -> Tensor:
     """Return the discrete Fourier transform of the last axis of `input`: Σₙ xₙ exp(−2πi·kn/N).
 
     complex64 or complex128, else InvalidArgumentError; what is no tensor becomes complex64.
@@ -91,7 +92,7 @@ def fft(input, name=None):
 
 
 @public
-def ifft(input, name=None):
+def ifft(input, name=None) -> Tensor:
     """Return the inverse of `fft`: 1/N · Σₖ xₖ exp(2πi·kn/N) over the last axis. complex64 or complex128."""
     return _BACKWARD[1](_spectrum(input))
 
@@ -279,7 +280,7 @@ def _real_backward(input_tensor, fft_length, rank):
 
 
 @public
-def rfft(input_tensor, fft_length=None, name=None):
+def rfft(input_tensor, fft_length=None, name=None) -> Tensor:
     """Return the first `n // 2 + 1` bins of the Fourier transform of real signals along the last axis; the others mirror them.
 
     `fft_length` is a list of one length n, to which the signals are cut off or filled up with zeros; their own by
@@ -289,7 +290,7 @@ def rfft(input_tensor, fft_length=None, name=None):
 
 
 @public
-def irfft(input_tensor, fft_length=None, name=None):
+def irfft(input_tensor, fft_length=None, name=None) -> Tensor:
     """Return the real signals along the last axis whose `rfft` is given. The inverse of `rfft`, if `fft_length` is the same.
 
     `fft_length`, a list of one length, is `2 · (bins - 1)` by default; bins beyond `fft_length // 2 + 1` are left out,

@@ -88,7 +88,7 @@ def _(op, dy):
 
 
 @public
-def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1, name=None):
+def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1, name=None) -> Tensor:
     """Return `signal` cut along `axis` into frames of `frame_length`, each `frame_step` behind the one before.
 
     `axis` becomes the two axes [frames, frame_length]. Frames that would reach over the end are left out, or with
@@ -115,7 +115,7 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
 
 
 @public
-def overlap_and_add(signal, frame_step, name=None):
+def overlap_and_add(signal, frame_step, name=None) -> Tensor:
     """Return the signal whose frames are the last two axes of `signal`, [..., frames, frame_length], summed where they
     overlap.
 

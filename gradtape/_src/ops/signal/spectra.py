@@ -100,7 +100,7 @@ def _cosine_transform(input, type, inverse, n, axis, norm):
 
 
 @public
-def dct(input, type=2, n=None, axis=-1, norm=None, name=None):
+def dct(input, type=2, n=None, axis=-1, norm=None, name=None) -> Tensor:
     """Return the discrete cosine transform of `type` 1 to 4 along the last axis of `input`, as `scipy.fftpack.dct`.
 
     `input` is cut off or filled up with zeros to `n` samples. `norm="ortho"` makes it orthonormal (not type 1). float32
@@ -110,7 +110,7 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):
 
 
 @public
-def idct(input, type=2, n=None, axis=-1, norm=None, name=None):
+def idct(input, type=2, n=None, axis=-1, norm=None, name=None) -> Tensor:
     """Return the inverse of `dct` of the same `type`, but for a factor of 2N (2N - 2 for type 1) if `norm` is None."""
     return _cosine_transform(input, type, {1: 1, 2: 3, 3: 2, 4: 4}, n, axis, norm)
 
@@ -128,7 +128,7 @@ def _windowed(frames, window_fn, length):
 
 
 @public
-def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_window, pad_end=False, name=None):
+def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_window, pad_end=False, name=None) -> Tensor:
     """Return the Fourier transforms of windowed frames of real `signals` [..., samples]: [..., frames, fft_length // 2 + 1].
 
     `fft_length` is the smallest power of 2 from `frame_length` on by default. `window_fn(length, dtype=…)` gives the
@@ -161,7 +161,7 @@ def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None)
 
 
 @public
-def inverse_stft(stfts, frame_length, frame_step, fft_length=None, window_fn=hann_window, name=None):
+def inverse_stft(stfts, frame_length, frame_step, fft_length=None, window_fn=hann_window, name=None) -> Tensor:
     """Return the signals [..., samples] whose short-time transforms `stfts` are given, [..., frames, fft_length // 2 + 1].
 
     It inverts `stft` if `window_fn` is `inverse_stft_window_fn(frame_step, window of stft)`. complex64 or complex128.
