@@ -7,6 +7,8 @@ import pytest
 import gradtape as tf
 from gradtape._src.core import arrays, execution, tiers
 from gradtape._src.core.define import AT_ONCE
+from gradtape._src.core.host.convolution import convolution
+from gradtape._src.core.host.products import product
 from gradtape._src.core.op import ops
 from tests.fuzz.table import ELEMENTWISE
 from tests.ops.rows import LEADING, ROWS
@@ -169,3 +171,34 @@ def test_sums_of_many_products_on_the_host(equation, dtype):
         received = arrays.jnp.einsum(equation, *operands)
     assert received.dtype == operands[0].dtype
     np.testing.assert_array_equal(received, expected.astype(operands[0].dtype))
+
+
+def test_products_in_blocks():
+    rng = np.random.default_rng(0)
+    for x, y in [((200, 300), (300, 150)), ((2, 3, 40, 500), (3, 500, 70)), ((1, 9000), (9000, 200)), ((4000, 70), (70, 3))]:
+        x = np.swapaxes(rng.integers(-8, 9, (*x[:-2], x[-1], x[-2])), -1, -2).astype(np.float32)  # transposed
+        y = rng.integers(-8, 9, y).astype(np.float32)
+        np.testing.assert_array_equal(product(x, y), x.astype(np.float64) @ y.astype(np.float64))
+
+
+# Convolutions of images with zeros between their elements: extents, cells of the window, holes, dilations, padding, groups.
+HOLES = [
+    ((5, 7), (3, 2), (2, 3), (1, 1), ((1, 2), (0, 1)), 1),
+    ((4,), (5,), (3,), (2,), ((-1, 4),), 1),
+    ((3, 3), (4, 4), (2, 2), (1, 1), ((3, 3), (3, 3)), 2),
+    ((2, 3, 2), (2, 1, 3), (1, 2, 2), (2, 1, 1), ((2, 0), (-1, 0), (1, 1)), 3),
+    ((1, 1), (2, 2), (4, 4), (1, 1), ((0, 0), (0, 0)), 1),  # no place
+]
+
+
+@pytest.mark.parametrize("case", HOLES, ids=range(len(HOLES)))
+def test_convolutions_with_holes_on_the_host(case):
+    extents, cells, holes, spread, padding, groups = case
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 2 * groups, *extents)).astype(np.float32)
+    filters = rng.standard_normal((3 * groups, 2, *cells)).astype(np.float32)
+    ones = (1,) * len(extents)
+    expected = jax.lax.conv_general_dilated(x, filters, ones, padding, holes, spread, feature_group_count=groups)
+    received = convolution(x, filters, ones, padding, holes, spread, feature_group_count=groups)
+    assert received.shape == expected.shape
+    np.testing.assert_allclose(received, expected, rtol=1e-5, atol=1e-5)

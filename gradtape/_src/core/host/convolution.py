@@ -40,6 +40,9 @@ def convolution(
     if isinstance(padding, str):
         extents = [(n - 1) * h + 1 for n, h in zip(x.shape[2:], holes, strict=True)]
         padding = lax.padtype_to_pads(extents, reach, window_strides, padding)
+    if max(holes) > 1 == max(window_strides) == batch_group_count:
+        result = _between_holes(x, filters, padding, holes, spread, feature_group_count)
+        return np.transpose(result, np.argsort(layout.out_spec)).astype(dtype, copy=False)
     x = _padded(x, padding, holes)
     if any(extent < window for extent, window in zip(x.shape[2:], reach, strict=True)):
         extents = [max((n - r) // s + 1, 0) for n, r, s in zip(x.shape[2:], reach, window_strides, strict=True)]
@@ -51,6 +54,31 @@ def convolution(
     windows = windows[(slice(None), slice(None), *steps, *within)]  # [N, C, *places, *taps]
     result = _grouped(windows, filters, spatial, feature_group_count, batch_group_count)
     return np.transpose(result, np.argsort(layout.out_spec)).astype(dtype, copy=False)
+
+
+def _between_holes(x: Array, filters: Array, padding: Any, holes: Sequence[int], spread: Sequence[int], groups: int) -> Array:
+    """Return `[N, O, *places]` for images with zeros between their elements, which take no part in the product.
+
+    Each element is multiplied with all cells of the window; what that gives is added to the places that see it there.
+    """
+    images, _, *extents = x.shape
+    outputs, inner, *taps = filters.shape
+    rows = np.moveaxis(x.reshape(images, groups, inner, *extents), (1, 2), (0, -1)).reshape(groups, -1, inner)
+    columns = np.moveaxis(filters.reshape(groups, -1, inner, *taps), 1, -1).reshape(groups, inner, -1)
+    products = product(rows, columns).reshape(groups, images, *extents, math.prod(taps), outputs // groups)
+    axes = list(zip(extents, taps, holes, spread, padding, strict=True))
+    places = [max((n - 1) * h + 1 + low + high - (k - 1) * d, 0) for n, k, h, d, (low, high) in axes]
+    result = np.zeros((groups, images, *places, outputs // groups), x.dtype)
+    for cell, tap in enumerate(np.ndindex(*taps)):
+        here, there = [], []
+        for t, count, (n, _, h, d, (low, _)) in zip(tap, places, axes, strict=True):
+            first = max(-((low - t * d) // h), 0)
+            last = max(min((count - 1 - low + t * d) // h, n - 1), first - 1)
+            start = first * h + low - t * d
+            here.append(slice(start, start + max((last - first) * h + 1, 0), h))
+            there.append(slice(first, last + 1))
+        result[(slice(None), slice(None), *here)] += products[(slice(None), slice(None), *there, cell)]
+    return np.moveaxis(result, (0, -1), (1, 2)).reshape(images, outputs, *places)
 
 
 def _padded(x: Array, padding: Sequence[tuple[int, int]], holes: Sequence[int]) -> Array:

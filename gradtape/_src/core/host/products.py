@@ -13,22 +13,26 @@ Term = tuple[Array, str]  # with a label for each axis
 
 # BLAS computes a product of at most so many multiplications by one thread. More of them would fight XLA's for the cores.
 SERIAL = 1 << 18
+DEPTH = WIDTH = 128  # of the blocks of a larger product: they stay in the caches
 FEW = 1 << 12  # so many multiplications are done sooner than axes are moved to make matrices
 
 
 def product(x: Array, y: Array) -> Array:
-    """Return the matrix products of `x` and `y`, whose batch axes are the same, in parts that BLAS computes by one thread."""
+    """Return the matrix products of `x` and `y`, whose batch axes are broadcast, in blocks that BLAS computes by one thread."""
     rows, inner, columns = x.shape[-2], x.shape[-1], y.shape[-1]
     if rows * inner * columns <= SERIAL or x.dtype.kind in "iub":
         return np.matmul(x, y)
-    if inner >= max(rows, columns):
-        half = inner // 2
-        return product(x[..., :half], y[..., :half, :]) + product(x[..., half:], y[..., half:, :])
-    if rows >= columns:
-        half = rows // 2
-        return np.concatenate([product(x[..., :half, :], y), product(x[..., half:, :], y)], -2)
-    half = columns // 2
-    return np.concatenate([product(x, y[..., :half]), product(x, y[..., half:])], -1)
+    result = np.empty((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), rows, columns), x.dtype)
+    depth, width = min(inner, DEPTH), min(columns, WIDTH)
+    height = SERIAL // (depth * width)
+    for column in range(0, columns, width):
+        right = y[..., column : column + width]
+        for row in range(0, rows, height):
+            left, block = x[..., row : row + height, :], result[..., row : row + height, column : column + width]
+            np.matmul(left[..., :depth], right[..., :depth, :], out=block)
+            for at in range(depth, inner, depth):
+                block += np.matmul(left[..., at : at + depth], right[..., at : at + depth, :])
+    return result
 
 
 def einsum(subscripts: str, operands: Sequence[Array]) -> Array:
