@@ -46,6 +46,14 @@ def recurs(key: Any, structure: Sequence[tuple[Any, ...]]) -> bool:
     return bool(_seen.keep(key, True))
 
 
+def separable(segments: Sequence[Segment], entries: Sequence[Entry]) -> bool:
+    """Return whether a record has several segments, and nothing in it needs the user's code to run each time."""
+    if len(segments) == 1 or engine.local.trace.overrides is not None:
+        return False
+    leaves = [node for segment in segments for node in segment.trace.leaves]
+    return not any(e.rule is not None or e.node.op.impure for e in entries) and all(type(n.aval) is not tuple for n in leaves)
+
+
 def long(segments: Sequence[Segment]) -> bool:
     """Return whether a record is differentiated piece by piece."""
     if engine.local.trace.parent is not None:

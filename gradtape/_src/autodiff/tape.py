@@ -11,7 +11,7 @@ import numpy as np
 
 from gradtape._src.autodiff.backward import Entry, Parts, active_nodes, leading_back, reverse, summed
 from gradtape._src.autodiff.jacobian import Rows
-from gradtape._src.autodiff.pieces import Pieces, long, recurs
+from gradtape._src.autodiff.pieces import Pieces, long, recurs, separable
 from gradtape._src.autodiff.plan import Places, Plan, close_plan, sought, stand_ins
 from gradtape._src.autodiff.recording import HookedTensor, Read, Recording, Source, inexact, logger
 from gradtape._src.autodiff.unconnected import NONE, UnconnectedGradients
@@ -155,7 +155,7 @@ class GradientTape(Recording):
             return found
         if len(self._segments) > 1 and not self._recording and long(self._segments):
             return self._walk(targets, sources, given)
-        plan = self._plan(targets, sources, given, pieces=True)
+        plan = self._plan(targets, sources, given)
         if plan is PIECES:
             return self._walk(targets, sources, given, pieces=True)
         if plan is not None:
@@ -206,8 +206,7 @@ class GradientTape(Recording):
         pieces: bool = False,
     ) -> list[Any]:
         """Differentiate by walking the record; the gradient's ops are recorded where the thread records.
-
-        `pieces`: piece by piece, if that may be; a long record is in any case.
+        With `pieces` piece by piece, as a long record in any case, if that may be.
         """
         recorded, offsets = self._entries()
         entries = recorded if entries is None else entries
@@ -231,19 +230,13 @@ class GradientTape(Recording):
                     raise no_gradient(node.op.type)
         if not cotangents:
             return [None] * len(sources)
-        if recorded is entries and (pieces or long(self._segments)) and self._in_pieces(entries):
+        in_pieces = recorded is entries and not self._recording and (pieces or long(self._segments))
+        if in_pieces and separable(self._segments, entries):
             bases = [offset + segment.start for offset, segment in zip(offsets, self._segments, strict=True)]
             total = Pieces(self._segments, bases, wanted).reverse(entries, active, cotangents)
         else:
             total = reverse(entries, active, cotangents)
         return [_sum_of([total[n] for n in nodes if n in total]) for nodes in wanted]
-
-    def _in_pieces(self, entries: Sequence[Entry]) -> bool:
-        """Return whether the record has several segments, and nothing in it needs the user's code to run each time."""
-        if len(self._segments) == 1 or self._recording or engine.local.trace.overrides is not None:
-            return False
-        leaves = [node for segment in self._segments for node in segment.trace.leaves]
-        return not any(e.rule is not None or e.node.op.impure for e in entries) and all(type(n.aval) is not tuple for n in leaves)
 
     def _target_node(self, target: Source) -> Node:
         return target.held() if isinstance(target, Variable) else target.node
@@ -251,16 +244,11 @@ class GradientTape(Recording):
     # -- plans (rule 8)
 
     def _plan(
-        self,
-        targets: Sequence[Source],
-        sources: Sequence[Source],
-        given: Sequence[Tensor | None],
-        dense: bool = False,
-        pieces: bool = False,
+        self, targets: Sequence[Source], sources: Sequence[Source], given: Sequence[Tensor | None], dense: bool = False
     ) -> Plan | None:
         """Return the Plan for these gradients, made at first sight; None where user code has to run each time.
 
-        With `pieces` it is PIECES at the first sight of a record that is made of known ones.
+        It is PIECES at the first sight of a record that is made of known segments, but for `dense` results.
         """
         if not self._segments or any(segment.trace.gradients for segment in self._segments):
             return None
@@ -270,7 +258,7 @@ class GradientTape(Recording):
         key = self._plan_key(places, targets, sources, given, dense)
         plan: Any = key and plans.find(key)
         if plan is None and key:
-            if pieces and len(self._segments) > 1 and not self._recording and recurs(key, places.structure):
+            if len(self._segments) > 1 and not (dense or self._recording) and recurs(key, places.structure):
                 return PIECES
             plan = plans.keep(key, self._make_plan(places, targets, sources, given, dense))
         return plan if plan is not UNPLANNED else None
