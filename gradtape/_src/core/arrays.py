@@ -50,6 +50,11 @@ def at(array: Any) -> Any:
     return indexing.At(array) if _local.on_host else array.at
 
 
+def is_on_host() -> bool:
+    """Return whether this thread's kernels compute with NumPy: where the same values pay to be computed once."""
+    return _local.on_host
+
+
 @contextlib.contextmanager
 def on_host() -> Iterator[None]:
     """Let kernels compute with NumPy, in this thread."""

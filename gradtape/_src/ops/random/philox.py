@@ -3,14 +3,14 @@
 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011, section 3.3.) A block of the cipher is four words of
 32 bits. The state is that of `tf.random.Generator`, int64[3]: a counter of two words, lower one first, and the key. Word i
 lies in block i // 4 from where the counter stands. Each number is a function of its index alone, which computes some blocks
-several times; but XLA puts it into the loop that uses the numbers, without a block in memory.
+several times; but XLA puts it into the loop that uses the numbers, without a block in memory. On the host each is computed once.
 """
 
 import math
 
 import numpy as np
 
-from gradtape._src.core.arrays import at, jnp, lax
+from gradtape._src.core.arrays import at, is_on_host, jnp, lax
 
 MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 INCREMENTS = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
@@ -88,10 +88,19 @@ def in_loop(state, carry):
     return lax.optimization_barrier((state, carry))
 
 
-def _pairs(state, index):
-    """Return the two words of the pairs number `index`; a block has two."""
-    w0, w1, w2, w3 = blocks(state, index >> np.uint64(1))
-    second = _is_odd(index)
+def _blocks_of(state, index, shift):
+    """Return the words of the block of each number; 2^shift numbers have one in common. `index` is what `_indices` gives."""
+    if not is_on_host():
+        return blocks(state, index >> np.uint64(shift))
+    count = index.size
+    each = blocks(state, np.arange((count + 2**shift - 1) >> shift, dtype=np.uint64))
+    return [np.repeat(word, 2**shift)[:count].reshape(index.shape) for word in each]
+
+
+def _pairs(state, index, shift):
+    """Return the pair of words of each number; a block has two. 2^shift numbers have a pair in common."""
+    w0, w1, w2, w3 = _blocks_of(state, index, shift + 1)
+    second = _is_odd(index >> np.uint64(shift))
     return jnp.where(second, w2, w0), jnp.where(second, w3, w1)
 
 
@@ -106,13 +115,13 @@ def _indices(shape):
 def bits32(state, shape):
     """Draw random uint32."""
     index = _indices(shape)
-    first, second = _pairs(state, index >> np.uint64(1))
+    first, second = _pairs(state, index, 1)
     return jnp.where(_is_odd(index), second, first)
 
 
 def bits64(state, shape):
     """Draw random uint64."""
-    return whole(*_pairs(state, _indices(shape)))
+    return whole(*_pairs(state, _indices(shape), 0))
 
 
 def fraction(bits, dtype):
@@ -135,7 +144,7 @@ def single(word):
 def uniform(state, shape, dtype):
     """Draw uniform numbers in [0, 1), multiples of 2^-m for the m bits of the floating type's mantissa."""
     if dtype.itemsize == 8:
-        return double(*_pairs(state, _indices(shape)))
+        return double(*_pairs(state, _indices(shape), 0))
     bits = bits32(state, shape)
     return fraction(bits.astype(jnp.uint16) if dtype.itemsize == 2 else bits, dtype)
 
@@ -183,9 +192,9 @@ def normal(state, shape, dtype):
     index = _indices(shape)
     quarter = (index & np.uint64(1)).astype(jnp.int32)
     if dtype.itemsize == 8:
-        words = blocks(state, index >> np.uint64(1))
+        words = _blocks_of(state, index, 1)
         return _box_muller(double(*words[:2]), double(*words[2:]), quarter)
-    first, second = _pairs(state, index >> np.uint64(1))
+    first, second = _pairs(state, index, 1)
     return _box_muller(single(first), single(second), quarter).astype(dtype)
 
 
