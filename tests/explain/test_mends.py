@@ -121,6 +121,7 @@ MENDS = [
     (values.numpy_gave_the_target, write_instead),
     (values.the_numpy_method, write_instead),
     (values.a_python_float, write_instead),
+    (values.an_array_of_the_same_name, leave_out("squared = np.array(squared)")),
     (values.a_detour_through_integers, without_cast),
     (values.a_stopped_gradient, leave_out("tf.stop_gradient")),
     (values.stopped_in_a_lambda, leave_out("tf.stop_gradient")),

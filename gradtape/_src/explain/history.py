@@ -277,7 +277,9 @@ class History:
 
     def _inside(self, call: Step, branch: int, program: Program, given: Sequence[Name]) -> list[Name]:
         """Enter the steps of a Program on values; return the names of its outputs."""
-        parameters = [*given, *[(*call.name, branch, "constant", k) for k in range(len(program.constants))]]
+        constants = [(*call.name, branch, "constant", k) for k in range(len(program.constants))]
+        self.avals.update(zip(constants, program.parameters[len(given) :], strict=True))
+        parameters = [*given, *constants]
 
         def name(reference: int) -> Name:
             return parameters[-1 - reference] if reference < 0 else (*call.name, branch, reference)

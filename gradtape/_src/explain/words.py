@@ -138,7 +138,8 @@ def _left_library(w: Words, b: Break) -> tuple[str, str]:
         return cause, f"call the model itself: `{predicted[1]}({predicted[2] or 'x'})`"
     tensors = rewritten.with_tensors(b.line) if how in ("numpy", "__array__", "float") else None
     if tensors is not None:
-        return cause, f"write `{tensors}`"
+        same = re.fullmatch(r"([\w.]+) = \1", tensors)
+        return cause, f"leave out `{written}`" if same else f"write `{tensors}`"
     called = re.search(r"\bn(?:p|umpy)\.([\w.]+)\(", written)
     if called is not None and how not in ("numpy_function", "py_function"):
         counterpart = rewritten.NUMPY.get(called[1])

@@ -485,3 +485,11 @@ def stopped_and_computed_again_by_a_policy():
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(tf.autodiff.recompute_grad(block, policy=["Exp"])(tf.constant([1.0, 3.0])))
     return tape.gradient(loss, w), tf.autodiff.explain(loss, w)
+
+
+def mapped_to_integers_beside_a_constant():
+    x = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        counts = tf.map_fn(lambda row: tf.cast(row * 2.0, tf.int32), x, fn_output_signature=tf.int32)  # <- not_floating
+        loss = tf.reduce_sum(tf.cast(counts, tf.float32))
+    return tape.gradient(loss, x), tf.autodiff.explain(loss, x)

@@ -42,6 +42,15 @@ def a_python_float():
     return tape.gradient(y, x), tf.autodiff.explain(y, x)
 
 
+def an_array_of_the_same_name():
+    x = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        squared = x**2
+        squared = np.array(squared)  # <- left_library
+        y = tf.reduce_sum(squared)
+    return tape.gradient(y, x), tf.autodiff.explain(y, x)
+
+
 def the_item_of_an_array():
     x = tf.Variable([1.0, 2.0])
     with tf.GradientTape() as tape:
